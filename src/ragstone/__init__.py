@@ -1,0 +1,21 @@
+"""ragstone: how well a RAG system answers, why it fails, and what fixing each cause would buy.
+
+`import ragstone` is light: the functions of `ragstone.api` are loaded when they are first used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from ragstone.api import bench, bench_async
+
+__all__ = ["__version__", "bench", "bench_async"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from ragstone import api  # noqa: PLC0415  (the heavy parts wait until somebody needs them)
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'ragstone' has no attribute {name!r}")

@@ -1,0 +1,16 @@
+"""`python -m ragstone`, and the console script: the command line of `ragstone.cli`."""
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    from ragstone.cli import run  # noqa: PLC0415  (so that `import ragstone.__main__` costs nothing)
+
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

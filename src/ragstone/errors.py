@@ -1,0 +1,181 @@
+"""Everything ragstone raises on purpose. One line each: what, where, what to do.
+
+RagstoneError
+├── UsageError                 the input or the usage is wrong (exit 2)
+│   ├── UnknownName            no such model, provider, data set, ability, metric…
+│   ├── DataError              a file: path, line, field, what was expected
+│   ├── MissingKey             the environment variable that should hold a key is empty
+│   ├── MissingExtra           an optional part of ragstone is not installed
+│   └── DifferentQuestion      the run file answers another question
+├── StorageError               the disk is full, the file is damaged or locked (exit 3)
+├── Unfinished                 work remains; the same command goes on with it (exit 3)
+└── ModelError                 a call to a model endpoint did not end in a value (exit 3)
+    ├── Unreachable            no connection: name lookup, refused, reset, TLS        retried
+    ├── TimedOut               no complete reply in time                              retried
+    ├── RateLimited            429                                                    retried
+    ├── ServerFault            5xx                                                    retried
+    ├── BadReply               truncated, not JSON, or not of the promised form       retried
+    ├── Unauthorized           401, 403
+    ├── Rejected               any other 4xx: the request itself is wrong
+    └── ContentBlocked         the provider's content inspection refused
+"""
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "BadReply",
+    "ContentBlocked",
+    "DataError",
+    "DifferentQuestion",
+    "MissingExtra",
+    "MissingKey",
+    "ModelError",
+    "RagstoneError",
+    "RateLimited",
+    "Rejected",
+    "ServerFault",
+    "StorageError",
+    "TimedOut",
+    "Unauthorized",
+    "Unfinished",
+    "UnknownName",
+    "Unreachable",
+    "UsageError",
+]
+
+
+class RagstoneError(Exception):
+    """Base of all errors that ragstone raises on purpose. `str(error)` is one line for a person."""
+
+    exit_code = 2
+
+
+class UsageError(RagstoneError):
+    """The input or the usage is wrong; the message names the item, the cause and the next step."""
+
+
+class UnknownName(UsageError):
+    """No `kind` has this name. The message offers the nearest spelling and says where all are listed."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str = "") -> None:
+        names = sorted(known)
+        lowered = {known_name.lower(): known_name for known_name in names}
+        near = [lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)]
+        message = f"No {kind} named {name!r}."
+        if near:
+            message += f" Did you mean {near[0]!r}?"
+        if hint:
+            message += f" {hint}"
+        elif not near and names:
+            message += f" There are: {', '.join(names[:20])}{'…' if len(names) > 20 else ''}."
+        super().__init__(message)
+        self.kind, self.name, self.suggestion = kind, name, (near[0] if near else None)
+
+
+class DataError(UsageError):
+    """A data file does not hold what it should.
+
+    `path` is the file; `line` counts from 1 (0: the file as a whole); `field` is the name in the row.
+    """
+
+    def __init__(self, path: object, problem: str, *, line: int = 0, field: str = "", advice: str = "") -> None:
+        where = str(path) + (f", line {line}" if line else "") + (f", field {field!r}" if field else "")
+        super().__init__(f"{where}: {problem}" + (f" {advice}" if advice else ""))
+        self.path, self.line, self.field = str(path), line, field
+
+
+class MissingKey(UsageError):
+    """The environment variable that should hold the key of a provider is not set."""
+
+    def __init__(self, provider: str, variable: str) -> None:
+        super().__init__(f"No key for {provider!r}: set the environment variable {variable}, then run this again.")
+        self.provider, self.variable = provider, variable
+
+
+class MissingExtra(UsageError):
+    """An optional part of ragstone is needed and not installed; the message gives the command that installs it."""
+
+
+class DifferentQuestion(UsageError):
+    """The run file was made for another question; `differences` maps each key to (in the file, asked now)."""
+
+    def __init__(self, path: object, differences: dict[str, tuple[object, object]]) -> None:
+        told = "; ".join(f"{key}: {old!r} in the file, {new!r} now" for key, (old, new) in sorted(differences.items()))
+        super().__init__(f"{path} holds a run of another question ({told}). Use another --run FILE for this one.")
+        self.differences = differences
+
+
+class StorageError(RagstoneError):
+    """A database could not be read or written. What was acknowledged before is kept."""
+
+    exit_code = 3
+
+
+class Unfinished(RagstoneError):
+    """Work remains; the message says how much, and that the same command goes on with it."""
+
+    exit_code = 3
+
+
+class ModelError(RagstoneError):
+    """A call to a model ended without a value. `kind` is a stable, short name for records and reports."""
+
+    exit_code = 3
+    kind = "model_error"
+
+
+class Unreachable(ModelError):
+    """No connection: name lookup failed, refused, reset, TLS."""
+
+    kind = "unreachable"
+
+
+class TimedOut(ModelError):
+    """No complete reply before the deadline."""
+
+    kind = "timed_out"
+
+
+class RateLimited(ModelError):
+    """429. `retry_after` is in seconds, None where the endpoint did not say."""
+
+    kind = "rate_limited"
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ServerFault(ModelError):
+    """5xx. `retry_after` is in seconds, None where the endpoint did not say."""
+
+    kind = "server_fault"
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class BadReply(ModelError):
+    """A reply that is truncated, not JSON, or not of the promised form."""
+
+    kind = "bad_reply"
+
+
+class Unauthorized(ModelError):
+    """401 or 403: the key is wrong or may not use this model."""
+
+    kind = "unauthorized"
+
+
+class Rejected(ModelError):
+    """Any other 4xx: the request itself is wrong (unknown model, too long, unknown parameter)."""
+
+    kind = "rejected"
+
+
+class ContentBlocked(ModelError):
+    """The provider's content inspection refused the request or the reply. An outcome of its own; never retried."""
+
+    kind = "content_blocked"

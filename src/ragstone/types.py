@@ -1,0 +1,419 @@
+"""The words everybody speaks: frozen, typed, and written to JSON and back without loss.
+
+Nothing here computes. A benchmark makes `Case`s, a `System` answers them with `Response`s, a `Metric` turns both
+into `Score`s, the run file keeps `Record`s, and tables and charts are made of them.
+"""
+
+import json
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+import msgspec
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = [
+    "JSON", "Aggregate", "Benchmark", "Case", "Cell", "Chart", "Completion", "Embedder", "Finding", "Frozen", "Metric", "Model",
+    "Need", "Passage", "Point", "Query", "Record", "Request", "Resources", "Response", "Retriever", "Row", "Run",
+    "Sample", "Sampling", "Scalar", "Score", "Series", "Span", "Step", "System", "Table", "Template", "Tokenizer", "Turn",
+    "Usage", "from_json", "to_json",
+]  # fmt: skip
+
+JSON: TypeAlias = "dict[str, Any] | list[Any] | str | int | float | bool | None"
+Scalar: TypeAlias = "str | int | float | bool"
+T = TypeVar("T")
+
+
+class Frozen(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Base of the words: immutable, compared by value, written without the fields that have their default."""
+
+
+def to_json(value: Any) -> str:
+    """Write a word (or plain JSON data) as ASCII JSON: lone surrogates and NUL survive, NaN is refused (ValueError)."""
+    return json.dumps(msgspec.to_builtins(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def from_json(text: str | bytes, kind: type[T]) -> T:
+    """Read what `to_json` wrote. Raises ValueError (msgspec.ValidationError among them) where it is not a `kind`."""
+    return msgspec.convert(json.loads(text), kind)
+
+
+class Passage(Frozen, frozen=True):
+    """A piece of text that a system may be given. `id` is its source reference, `relevant` a label where known."""
+
+    id: str
+    text: str
+    title: str = ""
+    relevant: bool | None = None
+    score: float | None = None
+    meta: dict[str, Any] = {}
+
+
+class Sample(Frozen, frozen=True):
+    """A question with what is known about it.
+
+    `references` has one slot for each part that an answer needs; a slot lists aliases of which any will do.
+    `language` is "en", "zh" or "" (to be detected).
+    """
+
+    id: str
+    question: str
+    references: tuple[tuple[str, ...], ...] = ()
+    passages: tuple[Passage, ...] = ()
+    language: str = ""
+    meta: dict[str, Any] = {}
+
+
+class Turn(Frozen, frozen=True):
+    """One message. A last turn of the assistant is one that the model is to continue."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Query(Frozen, frozen=True):
+    """What a system sees: never the references.
+
+    `passages` None: the system retrieves for itself; (): closed book; otherwise: exactly these.
+    `language` "" is detected. `repeat` numbers independent answers to one question, from 0.
+    """
+
+    question: str
+    passages: tuple[Passage, ...] | None = None
+    history: tuple[Turn, ...] = ()
+    language: str = ""
+    repeat: int = 0
+
+
+class Case(Frozen, frozen=True):
+    """A sample under one condition. Cases of one non-empty `lane` are asked in order, one at a time."""
+
+    id: str
+    sample: Sample
+    condition: dict[str, str | int | float | bool]
+    query: Query
+    lane: str = ""
+
+
+class Usage(Frozen, frozen=True):
+    """Tokens as the endpoint counted them; `requests` is how many calls they took, `cached` how many cost nothing."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    requests: int = 0
+    cached: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))
+
+
+class Step(Frozen, frozen=True):
+    """One step of a system on its way to an answer (retrieval, rewriting, a model call), for traces."""
+
+    name: str
+    input: Any = None
+    output: Any = None
+    seconds: float | None = None
+    usage: Usage | None = None
+
+
+class Response(Frozen, frozen=True):
+    """What a system answered. `reasoning` is kept apart and never scored; `model` is as the provider named it."""
+
+    answer: str
+    passages: tuple[Passage, ...] = ()
+    steps: tuple[Step, ...] = ()
+    usage: Usage | None = None
+    seconds: float | None = None
+    reasoning: str = ""
+    finish_reason: str = ""
+    model: str = ""
+
+
+class Score(Frozen, frozen=True):
+    """A metric's result for one case. `value` is None, with a status and a reason, where it could not be scored."""
+
+    value: float | None
+    status: Literal["scored", "not_applicable", "failed"] = "scored"
+    reason: str = ""
+    evidence: Any = None
+
+    @classmethod
+    def of(cls, value: float, *, evidence: JSON = None, reason: str = "") -> "Score":
+        return cls(float(value), "scored", reason, evidence)
+
+    @classmethod
+    def not_applicable(cls, reason: str, *, evidence: JSON = None) -> "Score":
+        return cls(None, "not_applicable", reason, evidence)
+
+    @classmethod
+    def failed(cls, reason: str, *, evidence: JSON = None) -> "Score":
+        return cls(None, "failed", reason, evidence)
+
+
+class Record(Frozen, frozen=True):
+    """One case, asked of one system: a response or an error, and the scores."""
+
+    system_id: str
+    case: Case
+    response: Response | None = None
+    error: str | None = None
+    scores: dict[str, Score] = {}
+
+
+class Sampling(Frozen, frozen=True):
+    """How a model is to choose its words. None leaves the choice to the endpoint."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+class Request(Frozen, frozen=True):
+    """One call of a chat model. `schema` is a JSON schema that the reply must match; `sample` numbers independent
+    replies to the same messages, and is part of the cache key."""
+
+    messages: tuple[Turn, ...]
+    sampling: Sampling = Sampling()
+    schema: dict[str, Any] | None = None
+    schema_name: str = "reply"
+    sample: int = 0
+
+
+class Completion(Frozen, frozen=True):
+    """The reply to one request. `text` is without reasoning; `cached` says that no call was made for it."""
+
+    text: str
+    reasoning: str = ""
+    finish_reason: str = ""
+    usage: Usage = Usage()
+    model: str = ""
+    seconds: float | None = None
+    cached: bool = False
+
+
+class Need(StrEnum):
+    """What a metric needs of a case and its response."""
+
+    ANSWER = "answer"
+    REFERENCES = "references"
+    PASSAGES = "passages"
+    LABELS = "labels"
+
+
+@runtime_checkable
+class System(Protocol):
+    """What is under test. `id` names it in the run file; `spec` is all that makes it what it is (model, template,
+    sampling…), as JSON: the same id with another spec is another question, and refused by the run file."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def spec(self) -> Mapping[str, Any]: ...
+    async def answer(self, query: Query, /) -> Response: ...
+
+
+class Metric(Protocol):
+    """Scores one case. An immutable value; `name` is its spelling everywhere; a new `version` scores anew."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def needs(self) -> frozenset[Need]: ...
+    def score(self, case: Case, response: Response, /) -> Score | Awaitable[Score]: ...
+
+
+class Aggregate(Protocol):
+    """Scores that span cases (adaptability, effective length)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    def over(self, records: Iterable[Record], /) -> dict[str, Score]: ...
+
+
+class Model(Protocol):
+    """A chat model. Raises `errors.ModelError` where no value came."""
+
+    @property
+    def id(self) -> str: ...
+    async def generate(self, request: Request, /) -> Completion: ...
+
+
+class Embedder(Protocol):
+    """Texts to vectors: (n, dim) float32 with rows of unit length."""
+
+    @property
+    def id(self) -> str: ...
+    async def embed(self, texts: Sequence[str], /, *, kind: Literal["query", "passage"]) -> "np.ndarray[Any, Any]": ...
+
+
+class Retriever(Protocol):
+    """Queries to passages, the best first, at most `k` each."""
+
+    @property
+    def id(self) -> str: ...
+    async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]: ...
+
+
+class Tokenizer(Protocol):
+    """Text to token numbers and back."""
+
+    @property
+    def id(self) -> str: ...
+    def encode(self, text: str, /) -> list[int]: ...
+    def decode(self, ids: Sequence[int], /) -> str: ...
+
+
+class Template(Protocol):
+    """How a question and its passages become messages, with the sampling that the protocol publishes.
+
+    `spec` is everything that determines the messages, as JSON; it is part of the question a run file answers."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def sampling(self) -> Sampling: ...
+    @property
+    def spec(self) -> Mapping[str, Any]: ...
+    def messages(self, query: Query, /) -> tuple[Turn, ...]: ...
+
+
+class Resources(Frozen, frozen=True):
+    """What a benchmark may use to prepare itself. `cache` is a folder for what can be made again."""
+
+    cache: str = ""
+
+
+class Cell(Frozen, frozen=True):
+    """One field of a table: a text, or a value with its interval and `scored` of `total`. `unit` "%" means that
+    `value`, `low` and `high` are shares, printed as percentages."""
+
+    text: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    scored: int | None = None
+    total: int | None = None
+    unit: Literal["", "%"] = ""
+    note: str = ""
+
+
+class Row(Frozen, frozen=True):
+    """A row; `published` marks figures that were printed in a paper and not measured here."""
+
+    cells: tuple[Cell, ...]
+    published: bool = False
+
+
+class Table(Frozen, frozen=True):
+    """A table of a report. The first `keys` columns say what a row is about."""
+
+    id: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    keys: int = 1
+
+
+class Point(Frozen, frozen=True):
+    """A point of a curve, with its interval where there is one."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Series(Frozen, frozen=True):
+    """A named curve; `published` ones are drawn thin."""
+
+    name: str
+    points: tuple[Point, ...]
+    published: bool = False
+
+
+class Chart(Frozen, frozen=True):
+    """A chart as data. kind "lines": x is a number; "bars": x is an index into `categories`. y is a share in [0, 1]
+    where `percent`. `alt` is the text alternative: what a reader who cannot see the picture should know."""
+
+    id: str
+    title: str
+    kind: Literal["lines", "bars"]
+    series: tuple[Series, ...]
+    x_label: str = ""
+    y_label: str = ""
+    categories: tuple[str, ...] = ()
+    percent: bool = True
+    alt: str = ""
+
+
+class Span(Frozen, frozen=True):
+    """A stretch of text to highlight. `field` is "answer" or the id of a passage; `start` and `end` count characters."""
+
+    field: str
+    start: int
+    end: int
+    kind: Literal["match", "wrong", "refusal"] = "match"
+
+
+class Finding(Frozen, frozen=True):
+    """Why a record was scored so. `right` is None where nothing could be scored; `cause` is a short, stable name of a
+    cause of failure ("" where right), `label` the same for a reader, `reason` a sentence; higher `weight` is worse."""
+
+    right: bool | None
+    group: str
+    cause: str = ""
+    label: str = ""
+    reason: str = ""
+    weight: float = 0.0
+    spans: tuple[Span, ...] = ()
+
+
+class Run(Protocol):
+    """A run to read: what was asked (`meta`), of whom (`systems`: id to spec), and every record, streamed in a fixed
+    order (by system id, then by case id) that does not depend on when each was finished."""
+
+    @property
+    def meta(self) -> Mapping[str, Any]: ...
+    @property
+    def systems(self) -> Mapping[str, Mapping[str, Any]]: ...
+    def records(self, *, system: str | None = None) -> Iterator[Record]: ...
+
+
+class Benchmark(Protocol):
+    """What to ask, and how the published protocol tabulates it.
+
+    `question` is all that must be equal for two runs to be one (data revision, selection…; not the limit or the grid,
+    which may grow), as JSON. `cases` streams, and the same options give the same ids and bytes."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def license(self) -> str: ...
+    @property
+    def citation(self) -> str: ...
+    @property
+    def template(self) -> Template: ...
+    @property
+    def metrics(self) -> tuple[Metric, ...]: ...
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]: ...
+    @property
+    def question(self) -> Mapping[str, Any]: ...
+    async def prepare(self, resources: Resources, /) -> str: ...
+    def cases(self) -> Iterable[Case]: ...
+    def tables(self, run: Run, /, *, language: str = "en") -> list[Table]: ...
+    def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]: ...
+    def explain(self, record: Record, /, *, language: str = "en") -> Finding: ...
