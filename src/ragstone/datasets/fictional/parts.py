@@ -1,0 +1,142 @@
+"""What every language of the fictional data is made of, and the small tools that keep it deterministic.
+
+The standard library promises the same sequence for a seed only for `random.random()`; `choice`, `sample` and `shuffle`
+may change between versions of Python. So everything here is made from `random()` alone, and nothing iterates a set.
+"""
+
+import datetime as dt
+import hashlib
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, TypeVar
+
+from ragstone.types import Frozen
+
+__all__ = [
+    "Deck", "Document", "Fact", "Item", "add_days", "between", "chance", "join_to_length", "pick", "sample", "seeded",
+    "shuffled", "weighted",
+]  # fmt: skip
+
+T = TypeVar("T")
+
+
+class Document(Frozen, frozen=True):
+    """A passage and what it is good for.
+
+    Positives: "plain" (states the answer), "brief" (a short item that states it) or "far" (names what is asked about at
+    the start and answers much later). Negatives: "rumour" (uncertain evidence from before the event), "other_year",
+    "other_category" (concept confusion) or "related" (same subject, no answer).
+    """
+
+    text: str
+    kind: str
+
+
+class Item(Frozen, frozen=True):
+    """A generated question. `positive` has one group for base questions, and one group a slot for integration; a
+    document of group i holds an alias of slot i (base: of every slot). No negative holds any alias."""
+
+    query: str
+    slots: tuple[tuple[str, ...], ...]
+    positive: tuple[tuple[Document, ...], ...]
+    negative: tuple[Document, ...]
+    domain: str
+
+
+class Fact(Frozen, frozen=True):
+    """A real, well-known fact with a plausible false answer. Each of `positive` holds an alias of `answer`; replacing
+    every alias by `fake` must leave a text that reads well. No negative holds an alias or the fake."""
+
+    query: str
+    answer: tuple[str, ...]
+    fake: str
+    positive: tuple[str, ...]
+    negative: tuple[str, ...]
+    domain: str
+
+
+def seeded(*key: str | int) -> random.Random:
+    """A generator for this key, the same in every process and on every machine."""
+    digest = hashlib.blake2b("/".join(map(str, key)).encode(), digest_size=8).digest()
+    return random.Random(int.from_bytes(digest, "big"))
+
+
+def pick(rng: random.Random, items: Sequence[T]) -> T:
+    """One of the items, each as likely. IndexError where there is none."""
+    return items[int(rng.random() * len(items))]
+
+
+def between(rng: random.Random, low: int, high: int) -> int:
+    """A whole number from low to high, both included."""
+    return low + int(rng.random() * (high - low + 1))
+
+
+def chance(rng: random.Random, share: float) -> bool:
+    """True in this share of the calls."""
+    return rng.random() < share
+
+
+def weighted(rng: random.Random, items: Sequence[tuple[float, T]]) -> T:
+    """One of the (weight, item) pairs' items, in proportion to its weight (any positive numbers)."""
+    point = rng.random() * sum(weight for weight, _ in items)
+    for weight, item in items:
+        point -= weight
+        if point < 0:
+            return item
+    return items[-1][1]
+
+
+def shuffled(rng: random.Random, items: Iterable[T]) -> list[T]:
+    """The items in random order, as a new list."""
+    out = list(items)
+    for i in range(len(out) - 1, 0, -1):
+        j = int(rng.random() * (i + 1))
+        out[i], out[j] = out[j], out[i]
+    return out
+
+
+def sample(rng: random.Random, items: Sequence[T], count: int) -> list[T]:
+    """`count` different items (by position) in random order; all of them where there are fewer."""
+    if count * 4 > len(items):
+        return shuffled(rng, items)[:count]
+    chosen: dict[int, None] = {}
+    while len(chosen) < count:
+        chosen[int(rng.random() * len(items))] = None
+    return [items[i] for i in chosen]
+
+
+class Deck(Generic[T]):
+    """Draws without putting back, and shuffles anew when nothing is left: repeats are as far apart as can be."""
+
+    __slots__ = ("items", "left", "rng")
+
+    def __init__(self, rng: random.Random, items: Sequence[T]) -> None:
+        self.rng, self.items = rng, items
+        self.left: list[T] = []
+
+    def draw(self) -> T:
+        """The next item. IndexError where the deck was made of none."""
+        left = self.left
+        if not left:
+            left.extend(self.items)
+        i = int(self.rng.random() * len(left))
+        left[i], left[-1] = left[-1], left[i]
+        return left.pop()
+
+
+def join_to_length(
+    sentences: Sequence[str], more: Callable[[], str], target: float, *, measure: Callable[[str], float], space: str = " "
+) -> str:
+    """The sentences joined, with `more()` appended until the measured length reaches the target. `space` goes between
+    sentences (Chinese: nothing). An empty `more()` ends it early."""
+    out = list(sentences)
+    length = sum(map(measure, out))
+    while length < target and (extra := more()):
+        out.append(extra)
+        length += measure(extra)
+    return space.join(out)
+
+
+def add_days(day: dt.date, days: int) -> dt.date:
+    """The date so many days later (earlier, where negative)."""
+    return day + dt.timedelta(days=days)
