@@ -1,0 +1,250 @@
+"""Charts as SVG, drawn by Matplotlib (extra `report`) and then made at home in the page.
+
+Text stays text, so the reader's fonts draw Chinese; colours are custom properties of the page with the Okabe-Ito
+palette behind them, so they follow light and dark; nothing in the picture can act, and the same chart gives the same
+bytes. Names are untrusted: they are cleaned, never read as mathematics, and escaped by the XML writer.
+"""
+
+import io
+import unicodedata
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from ragstone.report.safe import one_line
+from ragstone.report.svg import COLOURS, FAINT, GREY, INK, SOFT, adapted
+from ragstone.types import Chart, Point, Series
+
+__all__ = ["DASHES", "MARKERS", "chart_svg", "style_of"]
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES: Sequence[Any] = ("-", "--", "-.", ":")
+_SETTINGS = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "ragstone",
+    "text.parse_math": False,
+    "text.usetex": False,
+    "axes.unicode_minus": True,
+    "path.simplify": False,
+}
+_INCH = 72.0  # SVG units an inch, as Matplotlib's SVG writer has it
+_SIZE = 10.5  # of text, in the units of the drawing
+_WIDTH = 460.0
+_MOST_LABELS = 12  # direct labels of published curves before they would cover each other
+
+
+def style_of(index: int) -> tuple[str, str, Any]:
+    """Colour, marker and dash of the measured series number `index`: no two of the first 28 look alike."""
+    return COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)], DASHES[index // len(COLOURS) % len(DASHES)]
+
+
+def chart_svg(chart: Chart, *, prefix: str = "c") -> str:
+    """The chart as one `<svg>` element to stand in HTML, about 460 units wide, with its title and text alternative.
+
+    `prefix` keeps the ids of several charts on one page apart.
+    """
+    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
+        # Matplotlib lays text out with a font that may lack Chinese; the reader's browser draws it with one that has it.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        figure = _lines(chart) if chart.kind == "lines" else _bars(chart)
+        stream = io.BytesIO()
+        figure.savefig(
+            stream, format="svg", transparent=True,
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )  # fmt: skip
+    title = one_line(chart.title, 300)
+    return adapted(stream.getvalue(), title=title, description=one_line(chart.alt or chart.title, 4_000), prefix=prefix)
+
+
+def _figure(height: float, *, left: float, right: float, top: float, bottom: float) -> tuple[Figure, Any]:
+    """A figure whose axes leave exactly these margins, all in units of the drawing."""
+    figure = Figure(figsize=(_WIDTH / _INCH, height / _INCH), dpi=_INCH)
+    FigureCanvasSVG(figure)
+    rectangle = (left / _WIDTH, bottom / height, (_WIDTH - left - right) / _WIDTH, (height - top - bottom) / height)
+    axes = figure.add_axes(rectangle)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(FAINT)
+    axes.tick_params(colors=SOFT, labelsize=_SIZE, length=0, pad=6)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def _name(series: Series, width: float) -> str:
+    """The series' name, cut to about `width` units of the drawing."""
+    text = one_line(series.name, 200)
+    used = 0.0
+    for index, character in enumerate(text):
+        used += _SIZE * (1.0 if unicodedata.east_asian_width(character) in "WF" else 0.56)
+        if used > width:
+            return text[: max(1, index - 1)].rstrip() + "…"
+    return text
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.0f}%"
+
+
+def _plain(value: float) -> str:
+    return f"{value:g}"
+
+
+# Curves
+
+
+def _lines(chart: Chart) -> Figure:
+    labelled = [series for series in chart.series if series.published and series.points][:_MOST_LABELS]
+    figure, axes = _figure(300, left=46, right=104 if labelled else 18, top=14, bottom=46 if chart.x_label else 30)
+    xs = sorted({point.x for series in chart.series for point in series.points})
+    _scale_y(axes, chart, horizontal=False)
+    for series in chart.series:
+        if series.published:
+            xy = _xy(series.points)
+            axes.plot(*xy, color=GREY, linewidth=1.0, linestyle=(0, (3, 2.5)), zorder=1.5)
+    measured = [series for series in chart.series if not series.published]
+    for index, series in enumerate(measured):
+        _curve(axes, series, index)
+    if xs:
+        room = (xs[-1] - xs[0]) * 0.04 or 0.5
+        axes.set_xlim(xs[0] - room, xs[-1] + room)
+        ticks = xs if len(xs) <= 9 else xs[:: -(-len(xs) // 9)]
+        axes.set_xticks(ticks, [_plain(x) for x in ticks])
+    else:
+        axes.set_xticks([])
+    if chart.x_label:
+        axes.set_xlabel(one_line(chart.x_label, 80), color=SOFT, fontsize=_SIZE, labelpad=8)
+    _direct_labels(axes, labelled)
+    return figure
+
+
+def _xy(points: Sequence[Point]) -> tuple[list[float], list[float]]:
+    ordered = sorted(points, key=lambda point: point.x)
+    return [point.x for point in ordered], [point.y for point in ordered]
+
+
+def _curve(axes: Any, series: Series, index: int) -> None:
+    """A measured curve: its interval as a band, and as whiskers where the points stand apart."""
+    colour, marker, dash = style_of(index)
+    xs, ys = _xy(series.points)
+    banded = sorted((point for point in series.points if point.low is not None and point.high is not None), key=lambda p: p.x)
+    if len(banded) > 1:
+        axes.fill_between(
+            [point.x for point in banded], [point.low for point in banded], [point.high for point in banded],
+            color=colour, alpha=0.14, linewidth=0, zorder=2,
+        )  # fmt: skip
+    for point in banded:
+        axes.plot([point.x, point.x], [point.low, point.high], color=colour, linewidth=1.1, alpha=0.65, zorder=2.5)
+    axes.plot(
+        xs, ys, color=colour, linewidth=2.2, linestyle=dash, marker=marker, markersize=6, markeredgewidth=0,
+        zorder=3, clip_on=False,
+    )  # fmt: skip
+
+
+def _direct_labels(axes: Any, labelled: Sequence[Series]) -> None:
+    """The names of published curves at their right ends, pushed apart so that none covers another."""
+    ends = sorted(((*_end(series), series) for series in labelled), key=lambda end: (end[1], end[2].name))
+    if not ends:
+        return
+    low, high = axes.get_ylim()
+    step = (high - low) * (_SIZE + 1) / (axes.get_position().height * axes.figure.get_figheight() * _INCH)
+    for place, (x, y, series) in zip(_apart([end[1] for end in ends], step, high), ends, strict=True):
+        axes.annotate(
+            _name(series, 88), (x, y), xytext=(1.045, place), textcoords=axes.get_yaxis_transform(), va="center",
+            ha="left", fontsize=_SIZE - 1, color=SOFT, annotation_clip=False, parse_math=False,
+            arrowprops={"arrowstyle": "-", "color": FAINT, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 3, "relpos": (0, 0.5)},
+        )  # fmt: skip
+
+
+def _end(series: Series) -> tuple[float, float]:
+    last = max(series.points, key=lambda point: point.x)
+    return last.x, last.y
+
+
+def _apart(places: Sequence[float], step: float, highest: float) -> list[float]:
+    """The nearest places at least `step` apart, none above `highest`; `places` ascend, and so does the result."""
+    clusters: list[tuple[float, int]] = []  # (centre, how many), neighbours merged where they would overlap
+    for place in places:
+        centre, count = place, 1
+        while clusters and centre - clusters[-1][0] < step * (count + clusters[-1][1]) / 2:
+            before, others = clusters.pop()
+            centre, count = (centre * count + before * others) / (count + others), count + others
+        clusters.append((centre, count))
+    found = [centre + (index - (count - 1) / 2) * step for centre, count in clusters for index in range(count)]
+    over = max(0.0, found[-1] - highest)
+    return [place - over for place in found]
+
+
+def _scale_y(axes: Any, chart: Chart, *, horizontal: bool) -> None:
+    """The axis of values, with a thin grid: the whole of 0-100% for shares, otherwise as far as the data reach."""
+    axis = axes.xaxis if horizontal else axes.yaxis
+    limit = axes.set_xlim if horizontal else axes.set_ylim
+    ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
+    if chart.percent:
+        limit(0, 1.0)
+        axis.set_ticks(ticks, [_percent(tick) for tick in ticks])
+    else:
+        ends = [value for s in chart.series for p in s.points for value in (p.y, p.low, p.high) if value is not None]
+        low, high = min([0.0, *ends]), max(ends, default=1.0)
+        high = high if high > low else low + 1.0
+        limit(low, high + (high - low) * 0.05)
+        axis.set_major_formatter(lambda value, _: _plain(value))
+    axes.grid(axis="x" if horizontal else "y", color=FAINT, linewidth=0.8)
+    if chart.y_label and not horizontal:
+        axes.set_ylabel(one_line(chart.y_label, 80), color=SOFT, fontsize=_SIZE, labelpad=6)
+
+
+# Bars
+
+
+_BAR = 15.0  # height of a bar
+_SPACE = 4.0  # between two bars of a category
+_LABEL = 22.0  # for the category's name above its bars
+_BETWEEN = 16.0  # between two categories
+
+
+def _bars(chart: Chart) -> Figure:
+    """Horizontal bars, the name of each category above its bars: names of any length, in any script, have room."""
+    count = max((int(p.x) + 1 for s in chart.series for p in s.points), default=0)
+    categories = [*chart.categories, *[""] * (count - len(chart.categories))]
+    block = _LABEL + max(1, len(chart.series)) * (_BAR + _SPACE) + _BETWEEN
+    top, bottom = 4.0, 28.0
+    height = top + bottom + max(1, len(categories)) * block
+    figure, axes = _figure(height, left=8, right=64, top=top, bottom=bottom)
+    axes.set_ylim(len(categories) * block or block, 0)
+    axes.set_yticks([])
+    _scale_y(axes, chart, horizontal=True)
+    for index, category in enumerate(categories):
+        axes.text(
+            0, index * block + _LABEL - 7, one_line(category, 70), fontsize=_SIZE + 1, color=INK, weight=600,
+            va="baseline", ha="left",
+            transform=axes.get_yaxis_transform(), parse_math=False,
+        )  # fmt: skip
+    measured = 0
+    for row, series in enumerate(chart.series):
+        colour = GREY if series.published else style_of(measured)[0]
+        measured += not series.published
+        for point in series.points:
+            _bar(axes, point, int(point.x) * block + _LABEL + row * (_BAR + _SPACE) + _BAR / 2, colour, chart, series)
+    return figure
+
+
+def _bar(axes: Any, point: Point, y: float, colour: str, chart: Chart, series: Series) -> None:
+    """A bar with its interval as a whisker and its value beyond both."""
+    axes.barh(
+        y, point.y, height=_BAR, color="none" if series.published else colour, edgecolor=colour,
+        linewidth=1 if series.published else 0, linestyle="--" if series.published else "-", zorder=2,
+    )  # fmt: skip
+    end = point.y
+    if point.low is not None and point.high is not None:
+        axes.plot([point.low, point.high], [y, y], color=INK, linewidth=1.2, alpha=0.75, zorder=3)
+        for at in (point.low, point.high):
+            axes.plot([at, at], [y - 3, y + 3], color=INK, linewidth=1.2, alpha=0.75, zorder=3)
+        end = max(end, point.high)
+    axes.annotate(
+        _percent(point.y) if chart.percent else _plain(point.y), (end, y), xytext=(6, 0), textcoords="offset points",
+        va="center", ha="left", fontsize=_SIZE, color=INK, annotation_clip=False, parse_math=False,
+    )  # fmt: skip

@@ -1,0 +1,112 @@
+"""Runs for other programs: records as CSV, Excel, JSON lines, Parquet or JUnit; tables as Markdown or LaTeX.
+
+Records are streamed, so a run of any size needs little memory. What models wrote stays text: cells that a spreadsheet
+would run as a formula get a leading apostrophe, and characters that a format forbids are replaced by their pictures.
+"""
+
+import contextlib
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, TypeAlias, cast
+
+from ragstone.errors import StorageError, UnknownName, UsageError
+from ragstone.report.extras import load
+from ragstone.report.flat import columns_of, guarded, rows_of
+from ragstone.report.safe import readable
+from ragstone.types import Benchmark, Run, to_json
+
+__all__ = ["FORMATS", "Format", "Target", "export"]
+
+Target: TypeAlias = Path | str | IO[str] | IO[bytes]
+Writer: TypeAlias = Callable[[Run, Benchmark, Any, str], None]
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format: the usual suffix of its files, whether it is binary, and what writes it to an open stream."""
+
+    suffix: str
+    binary: bool
+    write: Writer
+
+
+def export(run: Run, benchmark: Benchmark, format: str, target: Target, *, language: str = "en") -> None:  # noqa: A002
+    """Write the run to `target`, a path or an open stream, in a format of `FORMATS`.
+
+    csv, xlsx, jsonl, parquet and junit hold one entry a record; markdown and latex hold the benchmark's tables. csv
+    begins with a byte-order mark, so that Excel reads Chinese. xlsx and parquet need the extra `files` (`MissingExtra`
+    says so) and a binary stream. `language` is that of tables and reasons. Raises `UnknownName` for another format,
+    `StorageError` where the file cannot be written.
+    """
+    if format not in FORMATS:
+        raise UnknownName("export format", format, FORMATS)
+    kind = FORMATS[format]
+    with _opened(target, binary=kind.binary) as stream:
+        kind.write(run, benchmark, stream, language)
+
+
+@contextlib.contextmanager
+def _opened(target: Target, *, binary: bool) -> Iterator[IO[Any]]:
+    if isinstance(target, str | Path):
+        try:
+            with Path(target).open("wb") as raw:
+                if binary:
+                    yield raw
+                    return
+                text = io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", newline="")
+                yield text
+                text.flush()
+                text.detach()
+        except OSError as error:
+            raise StorageError(f"{target}: cannot be written ({error.strerror or error}).") from error
+    elif isinstance(target, io.TextIOBase):
+        if binary:
+            raise UsageError("This format is binary: export it to a file.")
+        yield cast("IO[str]", target)
+    elif binary:
+        yield target
+    else:
+        text = io.TextIOWrapper(cast("Any", target), encoding="utf-8", errors="backslashreplace", newline="")
+        yield text
+        text.flush()
+        text.detach()
+
+
+def _csv(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
+    flat = columns_of(run)
+    stream.write("\ufeff")
+    writer = csv.writer(stream, lineterminator="\r\n")
+    writer.writerow([guarded(readable(name)) for name in flat.names])
+    for row in rows_of(run, benchmark, flat, language):
+        writer.writerow([guarded(value) for value in row.values()])
+
+
+def _jsonl(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
+    for record in run.records():
+        finding = benchmark.explain(record, language=language)
+        stream.write(f'{{"record":{to_json(record)},"finding":{to_json(finding)}}}\n')
+
+
+def _by(module: str, function: str, purpose: str) -> Writer:
+    """A writer in a module of its own, imported when it is used."""
+
+    def write(run: Run, benchmark: Benchmark, stream: IO[Any], language: str) -> None:
+        getattr(load(f"ragstone.report.{module}", extra="files", purpose=purpose), function)(
+            run, benchmark, stream, language
+        )
+
+    return write
+
+
+FORMATS: Mapping[str, Format] = {
+    "csv": Format(".csv", binary=False, write=_csv),
+    "xlsx": Format(".xlsx", binary=True, write=_by("xlsx", "write_xlsx", "Excel export")),
+    "jsonl": Format(".jsonl", binary=False, write=_jsonl),
+    "parquet": Format(".parquet", binary=True, write=_by("parquet", "write_parquet", "Parquet export")),
+    "junit": Format(".xml", binary=False, write=_by("junit", "write_junit", "JUnit export")),
+    "markdown": Format(".md", binary=False, write=_by("markup", "write_markdown", "Markdown export")),
+    "latex": Format(".tex", binary=False, write=_by("markup", "write_latex", "LaTeX export")),
+}

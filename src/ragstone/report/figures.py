@@ -1,0 +1,42 @@
+"""How the value, the interval and the counts of a table's cell are written, the same everywhere."""
+
+from ragstone.types import Cell
+
+__all__ = ["counts", "interval", "number", "share", "value"]
+
+
+def share(part: int, whole: int) -> str:
+    """`part` of `whole` in per cent, without decimals; "–" of nothing."""
+    return f"{100 * part / whole:.0f}%" if whole else "–"
+
+
+def number(amount: float) -> str:
+    """A number without a unit: whole ones with separators, others to three decimals, tiny ones as powers of ten."""
+    if amount == int(amount) and abs(amount) < 1e15:
+        return f"{int(amount):,}"
+    if abs(amount) < 0.0005:
+        return f"{amount:.1e}"
+    return f"{amount:,.3f}"
+
+
+def value(cell: Cell) -> str:
+    """The cell's value: a share as a percentage to two decimals, as the papers print them; "" where there is none."""
+    if cell.value is None:
+        return ""
+    return f"{100 * cell.value:.2f}" if cell.unit == "%" else number(cell.value)
+
+
+def interval(cell: Cell) -> str:
+    """The cell's interval, such as "89.6–94.8"; "" where there is none."""
+    if cell.low is None or cell.high is None:
+        return ""
+    if cell.unit == "%":
+        return f"{100 * cell.low:.1f}–{100 * cell.high:.1f}"
+    return f"{number(cell.low)}–{number(cell.high)}"
+
+
+def counts(cell: Cell) -> str:
+    """How many were scored of how many there are, such as "287/300"; "" where nobody counted."""
+    if cell.scored is None:
+        return ""
+    return f"{cell.scored}/{cell.scored if cell.total is None else cell.total}"

@@ -1,0 +1,187 @@
+"""Parts of the page that several sections use: tables, charts with their legends, highlighted text."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from ragstone.report.extras import load
+from ragstone.report.figures import counts, interval, number, value
+from ragstone.report.safe import pieces, readable
+from ragstone.report.section import View
+from ragstone.report.words import HTML_LANG
+from ragstone.types import Chart, Point, Span, Table
+
+__all__ = ["figure_html", "lang_attribute", "marked", "table_html"]
+
+_TABLE = """
+<div class="scroll" role="region" aria-label="{{ words.table_scrolls.format(title=table.title) }}" tabindex="0">
+<table>
+<thead><tr>
+{% for column in table.columns %}
+<th scope="col"{% if loop.index0 >= table.keys %} class="num"{% endif %}><bdi>{{ column }}</bdi></th>
+{% endfor %}
+</tr></thead>
+<tbody>
+{% for row in table.rows %}
+<tr{% if row.published %} class="published"{% endif %}>
+{% for cell in row.cells %}
+{% set first = loop.index0 == 0 %}
+{% if loop.index0 < table.keys %}
+<th scope="row"><bdi>{{ cell.text or value(cell) }}</bdi>
+{%- if first and row.published %} <span class="tag">{{ words.published }}</span>{% endif %}
+{%- if cell.note %}<small><bdi>{{ cell.note }}</bdi></small>{% endif %}</th>
+{% else %}
+<td class="{{ 'num' if cell.value is not none else 'txt' }}">
+{%- if cell.value is not none %}<b>{{ value(cell) }}</b>{% endif %}
+{%- if cell.text %}<span><bdi>{{ cell.text }}</bdi></span>{% endif %}
+{%- if interval(cell) %}<small>{{ interval(cell) }}</small>{% endif %}
+{%- if counts(cell) %}<small class="n">{{ counts(cell) }}</small>{% endif %}
+{%- if cell.note %}<small><bdi>{{ cell.note }}</bdi></small>{% endif %}</td>
+{% endif %}
+{% endfor %}
+</tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+<p class="legend">{{ legend }}</p>
+{% if table.notes %}
+<ul class="notes">
+{% for note in table.notes %}
+<li><bdi>{{ note }}</bdi></li>
+{% endfor %}
+</ul>
+{% endif %}
+"""
+
+
+def table_html(view: View, table: Table) -> Markup:
+    """A table with its notes, in a box that scrolls on narrow screens. Published rows carry a tag that says so."""
+    cells = [cell for row in table.rows for cell in row.cells[table.keys :] if cell.value is not None]
+    words = view.words
+    told = [
+        words["in_percent"] if any(cell.unit == "%" for cell in cells) else "",
+        words["interval_below"] if any(map(interval, cells)) else "",
+        words["scored_of_total"] if any(map(counts, cells)) else "",
+    ]
+    return view.html(
+        _TABLE, table=table, words=words, value=value, interval=interval, counts=counts,
+        legend=" · ".join(part for part in told if part),
+    )  # fmt: skip
+
+
+_FIGURE = """
+<figure>
+<figcaption><h3><bdi>{{ chart.title }}</bdi></h3></figcaption>
+{{ svg }}
+<ul class="key">
+{% for name, swatch, published in legend %}
+<li>{{ swatch }}<bdi>{{ name }}</bdi>{% if published %} <span class="tag">{{ words.published }}</span>{% endif %}</li>
+{% endfor %}
+</ul>
+<details class="figures"><summary>{{ words.figures }}</summary>
+{% if chart.alt %}<p><bdi>{{ chart.alt }}</bdi></p>{% endif %}
+<div class="scroll"><table>
+<thead><tr><th scope="col">{{ chart.x_label or words.series }}</th>
+{% for name, _, published in legend %}<th scope="col" class="num"><bdi>{{ name }}</bdi>
+{%- if published %} <span class="tag">{{ words.published }}</span>{% endif %}</th>{% endfor %}
+</tr></thead>
+<tbody>
+{% for head, entries in rows %}
+<tr><th scope="row"><bdi>{{ head }}</bdi></th>
+{% for entry in entries %}<td class="num">{% if entry %}<b>{{ entry[0] }}</b>
+{%- if entry[1] %}<small>{{ entry[1] }}</small>{% endif %}{% endif %}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody></table></div>
+</details>
+</figure>
+"""
+
+_SWATCH = """<svg class="swatch" viewBox="0 0 26 12" aria-hidden="true">
+{%- if kind == "bars" %}<rect x="1" y="1" width="24" height="10" rx="1.5" {% if published -%}
+fill="none" stroke="{{ colour }}" stroke-dasharray="3 2"{% else %}fill="{{ colour }}"{% endif %}/>
+{%- else %}<path d="M1 6H25" fill="none" stroke="{{ colour }}" stroke-width="{{ 1 if published else 2.2 }}"
+{%- if dash %} stroke-dasharray="{{ dash }}"{% endif %}/>
+{%- if shape %}<path d="{{ shape }}" fill="{{ colour }}"/>{% endif %}{% endif %}</svg>"""
+
+_SHAPES = {
+    "o": "M13 3a3 3 0 1 0 .01 0z",
+    "s": "M10 3h6v6h-6z",
+    "^": "M13 2.5l3.5 6.5h-7z",
+    "D": "M13 2l4 4-4 4-4-4z",
+    "v": "M13 9.5L9.5 3h7z",
+    "P": "M12 2.5h2v2.5h2.5v2H14v2.5h-2V7H9.5V5H12z",
+    "X": "M10.5 2.5L13 5l2.5-2.5L16.5 3.5 14 6l2.5 2.5-1 1L13 7l-2.5 2.5-1-1L12 6 9.5 3.5z",
+}
+_DASH_ARRAYS = {"-": "", "--": "6 3", "-.": "6 2 1.5 2", ":": "1.5 2"}
+
+
+def figure_html(view: View, chart: Chart, index: int) -> Markup:
+    """A chart with its legend, and its figures as a table behind a fold. `index` is its number on the page."""
+    charts = load("ragstone.report.charts", extra="report", purpose="A chart")
+    svg_module = load("ragstone.report.svg", extra="report", purpose="A chart")
+    legend: list[tuple[str, Markup, bool]] = []
+    measured = 0
+    for series in chart.series:
+        colour, marker, dash = charts.style_of(measured)
+        measured += not series.published
+        values: dict[str, Any] = {"kind": chart.kind, "published": series.published, "shape": _SHAPES[marker]}
+        values |= {"colour": svg_module.variable(colour), "dash": _DASH_ARRAYS[dash]}
+        if series.published:
+            values |= {"colour": svg_module.variable(svg_module.GREY), "dash": "3 2.5", "shape": ""}
+        legend.append((series.name, view.html(_SWATCH, **values), series.published))
+    svg = Markup(charts.chart_svg(chart, prefix=f"c{index}"))  # noqa: S704  written by an XML writer
+    return view.html(_FIGURE, chart=chart, svg=svg, legend=legend, words=view.words, rows=_rows(chart))
+
+
+def _rows(chart: Chart) -> list[tuple[str, list[tuple[str, str] | None]]]:
+    """The chart's figures: a row for each x, with (value, interval) of every series."""
+    xs = sorted({point.x for series in chart.series for point in series.points})
+    by_x = [{point.x: point for point in series.points} for series in chart.series]
+    rows = []
+    for x in xs:
+        named = chart.kind == "bars" and x == int(x) and int(x) < len(chart.categories)
+        head = chart.categories[int(x)] if named else f"{x:g}"
+        rows.append((head, [_entry(points.get(x), percent=chart.percent) for points in by_x]))
+    return rows
+
+
+def _entry(point: Point | None, *, percent: bool) -> tuple[str, str] | None:
+    if point is None:
+        return None
+
+    def written(amount: float) -> str:
+        return f"{100 * amount:.1f}%" if percent else number(amount)
+
+    if point.low is None or point.high is None:
+        return written(point.y), ""
+    return written(point.y), f"{written(point.low)}–{written(point.high)}"
+
+
+_MARKED = """
+{%- for piece in shown -%}
+{%- if piece.left_out -%}
+<span class="cut">{{ words.left_out.format(n="{:,}".format(piece.left_out)) }}</span>
+{%- elif piece.kind -%}
+<mark class="{{ piece.kind }}" title="{{ words[piece.kind] }}">{{ parts(piece.text) }}</mark>
+{%- else -%}
+{{ parts(piece.text) }}
+{%- endif -%}
+{%- endfor -%}
+"""
+
+
+def marked(view: View, text: str, spans: Sequence[Span], *, limit: int) -> Markup:
+    """Text with its highlights, cut to about `limit` characters; what is left out is counted in place."""
+    return view.html(_MARKED, shown=pieces(text, spans, limit=limit), words=view.words, parts=_whole)
+
+
+def _whole(text: str) -> Markup:
+    """Escaped text of any length: its length has been seen to."""
+    return Markup.escape(readable(text))
+
+
+def lang_attribute(language: str) -> Markup:
+    """` lang="…"` for text in a known language, so that the right glyphs and hyphens are chosen; "" otherwise."""
+    return Markup(' lang="{}"').format(HTML_LANG[language]) if language in HTML_LANG else Markup()

@@ -1,0 +1,97 @@
+"""A benchmark's tables as Markdown (GitHub's dialect) and as LaTeX (booktabs)."""
+
+import re
+from collections.abc import Iterable
+from typing import IO
+
+from ragstone.report.figures import counts, interval, value
+from ragstone.report.safe import one_line
+from ragstone.report.words import SHARED, checked
+from ragstone.types import Benchmark, Cell, Run, Table
+
+__all__ = ["latex_escaped", "markdown_escaped", "write_latex", "write_markdown"]
+
+# What begins a construct of Markdown or of the HTML inside of it. Escaped with a backslash each stays as it is.
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!$&@])")
+_URL = re.compile(r"(https?|ftp)(:)|(www)(\.)", re.IGNORECASE)
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "'": r"\textquotesingle{}", "–": "--",
+    "[": "{[}", "]": "{]}", "-": "{-}",
+}  # fmt: skip
+
+
+def markdown_escaped(text: str) -> str:
+    """One line of text that Markdown shows as it is: no markup, no links, no HTML, no table bars."""
+    return _URL.sub(r"\1\3\\\2\4", _MARKDOWN.sub(r"\\\1", one_line(text)))
+
+
+def latex_escaped(text: str) -> str:
+    """One line of text that LaTeX typesets as it is: no command, no ligature, no optional argument."""
+    return "".join(_LATEX.get(character, character) for character in one_line(text))
+
+
+def write_markdown(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
+    """Write every table of the benchmark, its title as a heading and its notes below."""
+    words = SHARED[checked(language)]
+    for number, table in enumerate(benchmark.tables(run, language=language)):
+        stream.write(("\n" if number else "") + f"### {markdown_escaped(table.title)}\n\n")
+        stream.write(_bar(map(markdown_escaped, table.columns)))
+        stream.write(_bar(":---" if index < table.keys else "---:" for index in range(len(table.columns))))
+        for row in table.rows:
+            cells = [_markdown_cell(cell) for cell in row.cells]
+            if row.published and cells:
+                cells[0] += f" *({words['published']})*"
+            stream.write(_bar(cells))
+        notes = [*table.notes, *_footnotes(table, language)]
+        if notes:
+            stream.write("\n" + "".join(f"- {markdown_escaped(note)}\n" for note in notes))
+
+
+def _bar(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def _markdown_cell(cell: Cell) -> str:
+    head = " ".join(part for part in (value(cell), markdown_escaped(cell.text)) if part)
+    small = ", ".join(part for part in (interval(cell), counts(cell), markdown_escaped(cell.note)) if part)
+    return f"{head} ({small})" if head and small else head or small
+
+
+def write_latex(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
+    """Write every table as a `table` environment with booktabs rules; Chinese needs XeLaTeX or LuaLaTeX with ctex."""
+    words = SHARED[checked(language)]
+    stream.write("% \\usepackage{booktabs}; for Chinese \\usepackage{ctex} with XeLaTeX or LuaLaTeX\n")
+    for table in benchmark.tables(run, language=language):
+        aligned = "".join("l" if index < table.keys else "r" for index in range(len(table.columns)))
+        stream.write("\n\\begin{table}\n\\centering\n" + f"\\caption{{{latex_escaped(table.title)}}}\n")
+        stream.write(f"\\label{{tab:{re.sub('[^A-Za-z0-9-]', '-', table.id)}}}\n")
+        stream.write(f"\\begin{{tabular}}{{{aligned}}}\n\\toprule\n")
+        stream.write(" & ".join(map(latex_escaped, table.columns)) + " \\\\\n\\midrule\n")
+        for row in table.rows:
+            cells = [_latex_cell(cell) for cell in row.cells]
+            if row.published and cells:
+                cells[0] += f" \\textit{{({latex_escaped(words['published'])})}}"
+            stream.write(" & ".join(cells) + " \\\\\n")
+        stream.write("\\bottomrule\n\\end{tabular}\n")
+        notes = [*table.notes, *_footnotes(table, language)]
+        stream.write("".join(f"\\par\\small {latex_escaped(note)}\n" for note in notes))
+        stream.write("\\end{table}\n")
+
+
+def _latex_cell(cell: Cell) -> str:
+    head = " ".join(part for part in (latex_escaped(value(cell)), latex_escaped(cell.text)) if part)
+    small = ", ".join(latex_escaped(part) for part in (interval(cell), counts(cell), cell.note) if part)
+    if not small:
+        return head
+    return f"{head} {{\\scriptsize {small}}}" if head else f"{{\\scriptsize {small}}}"
+
+
+def _footnotes(table: Table, language: str) -> list[str]:
+    """What the figures mean: per cent, and how they are put together."""
+    cells = [cell for row in table.rows for cell in row.cells if cell.value is not None]
+    if not any(cell.unit == "%" for cell in cells):
+        return []
+    return [SHARED[language]["in_percent"]]

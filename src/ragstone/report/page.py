@@ -1,0 +1,89 @@
+"""The HTML document around the sections.
+
+Its content security policy allows one style sheet, by its hash, and pictures in data: URLs; no script, no request. So
+even a mistake in a template could neither run nor fetch anything.
+"""
+
+from base64 import b64encode
+from hashlib import sha256
+from importlib.resources import files
+
+from markupsafe import Markup
+
+from ragstone import __version__
+from ragstone.report.digest import digest
+from ragstone.report.section import SECTIONS, View, chosen
+from ragstone.report.words import HTML_LANG, checked
+from ragstone.types import Benchmark, Run
+
+__all__ = ["CASE_BYTES", "render"]
+
+CASE_BYTES = 1_400_000  # of wrong answers at most, so that a report stays below 2 MB
+
+_PAGE = """<!DOCTYPE html>
+<html lang="{{ html_lang }}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-{{ style_hash }}'; \
+img-src data:; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<meta name="generator" content="ragstone {{ version }}">
+<title>{{ title }}</title>
+<link rel="icon" href="data:,">
+<style>{{ style }}</style>
+</head>
+<body>
+<a class="skip" href="#main">{{ words.skip }}</a>
+<header class="top">
+<p class="brand">ragstone <span>{{ words.report }}</span></p>
+<h1><bdi>{{ heading }}</bdi></h1>
+<p class="lead">{% for system in systems %}<bdi>{{ system }}</bdi>{% if not loop.last %}<i> · </i>{% endif %}{% endfor %}</p>
+</header>
+<div class="frame">
+<nav aria-label="{{ words.contents }}"><ol>
+{% for id, title, _ in sections %}
+<li><a href="#{{ id }}">{{ title }}</a></li>
+{% endfor %}
+</ol></nav>
+<main id="main">
+{% for id, title, body in sections %}
+<section id="{{ id }}" aria-labelledby="{{ id }}-h">
+<h2 id="{{ id }}-h">{{ title }}</h2>
+{{ body }}
+</section>
+{% endfor %}
+</main>
+</div>
+<footer><p>{{ words.made_by.format(version=version) }}</p></footer>
+</body>
+</html>
+"""
+
+
+def render(run: Run, benchmark: Benchmark, *, language: str = "en", cases_shown: int = 200) -> str:
+    """The report as HTML; see `ragstone.report.render`."""
+    view = View(
+        run, benchmark, checked(language), digest(run, benchmark, language=language, cases_shown=cases_shown),
+        cases_shown=cases_shown, case_bytes=CASE_BYTES,
+    )  # fmt: skip
+    sections = []
+    for number, (_, section) in enumerate(sorted(SECTIONS, key=lambda item: (item[1].order, item[0])), 1):
+        if (body := section.body(view)) is not None:
+            # Built-ins have ids that can be linked to; a plug-in's name is not trusted with one.
+            sections.append((f"s{number}", chosen({k: {"t": v} for k, v in section.title.items()}, language)["t"], body))
+    style = _style()
+    systems = list(view.digest.systems)
+    heading = benchmark.name.upper() if benchmark.name.isascii() and len(benchmark.name) <= 5 else benchmark.name
+    page = view.html(
+        _PAGE, html_lang=HTML_LANG[language], words=view.words, version=__version__, style=Markup(style),  # noqa: S704
+        style_hash=b64encode(sha256(style.encode()).digest()).decode(), sections=sections, systems=systems[:12],
+        heading=heading, title=f"{heading} · {', '.join(systems[:3])}{'…' if len(systems) > 3 else ''} · ragstone",
+    )  # fmt: skip
+    # What a plug-in lets through as Markup may still hold what UTF-8 cannot.
+    return str(page).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _style() -> str:
+    return files("ragstone.report").joinpath("report.css").read_text("utf-8")

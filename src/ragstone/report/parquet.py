@@ -1,0 +1,46 @@
+"""Records as a Parquet file, written in batches. Needs pyarrow (extra `files`)."""
+
+from collections.abc import Callable, Mapping
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ragstone.report.flat import Flat, columns_of, rows_of
+from ragstone.types import Benchmark, Run, Scalar
+
+__all__ = ["write_parquet"]
+
+_BATCH = 1_000  # rows in memory at a time
+_INTEGERS = ("prompt_tokens", "completion_tokens")
+
+
+def write_parquet(run: Run, benchmark: Benchmark, stream: IO[bytes], language: str) -> None:
+    """Write one row a record: scores and numeric conditions as numbers, `right` as a truth value, the rest as text."""
+    flat = columns_of(run)
+    casts = _casts(flat)
+    schema = pa.schema([(name, _ARROW[casts[name]]()) for name in flat.names])
+    with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
+        batch: list[Mapping[str, Scalar | None]] = []
+        for row in rows_of(run, benchmark, flat, language):
+            batch.append({name: None if value is None else casts[name](value) for name, value in row.items()})
+            if len(batch) == _BATCH:
+                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+                batch = []
+        if batch:
+            writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+
+
+_ARROW: Mapping[type, Callable[[], Any]] = {str: pa.string, float: pa.float64, int: pa.int64, bool: pa.bool_}
+
+
+def _casts(flat: Flat) -> dict[str, type]:
+    """The type of each column. A condition that is a number in one record and a text in another is text."""
+    casts: dict[str, type] = dict.fromkeys(flat.names, str)
+    casts |= dict.fromkeys(flat.metrics, float)
+    casts |= dict.fromkeys(_INTEGERS, int)
+    casts["right"] = bool
+    for key, kinds in flat.condition.items():
+        numeric = kinds <= {int, float}
+        casts[f"condition.{key}"] = next(iter(kinds)) if len(kinds) == 1 else float if numeric else str
+    return casts

@@ -1,0 +1,95 @@
+"""What a section of the report is, and what it gets to work with.
+
+A section is a plug-in of the group `ragstone.report_sections`: a `Section` value. Built-ins are the modules of
+`ragstone.report.sections`, each with its words and its template in the one file.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
+
+from ragstone.registry import Registry
+from ragstone.report.digest import Digest
+from ragstone.report.safe import readable
+from ragstone.report.words import SHARED
+from ragstone.types import Benchmark, Chart, Run, Table
+
+__all__ = ["SECTIONS", "Section", "View", "Words", "chosen"]
+
+Words = Mapping[str, Mapping[str, str]]
+_LONGEST = 4_000  # characters of any one text that a template prints; longer ones go through `html.marked`
+
+
+def chosen(words: Words, language: str) -> Mapping[str, str]:
+    """The words of a language, or the English ones where a plug-in has none in it."""
+    return words.get(language) or words["en"]
+
+
+def _shown(value: object) -> object:
+    """Every value that a template prints passes here: made readable and cut; the template then escapes it."""
+    if isinstance(value, Markup):
+        return value
+    text = str(value)
+    return readable(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… (+{len(text) - _LONGEST})")
+
+
+def _environment() -> Environment:
+    return Environment(autoescape=True, undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True)
+
+
+_ENVIRONMENT = _environment()
+
+
+@lru_cache(maxsize=256)
+def _compiled(template: str) -> Template:
+    return _ENVIRONMENT.from_string(template)
+
+
+@dataclass(frozen=True)
+class View:
+    """A run as sections see it. `tables` and `charts` are the benchmark's, computed once; `cases_shown` and
+    `case_bytes` bound the wrong answers that are shown."""
+
+    run: Run
+    benchmark: Benchmark
+    language: str
+    digest: Digest
+    cases_shown: int
+    case_bytes: int
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        return self.benchmark.tables(self.run, language=self.language)
+
+    @cached_property
+    def charts(self) -> list[Chart]:
+        return self.benchmark.charts(self.run, language=self.language)
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """The words that sections share."""
+        return SHARED[self.language]
+
+    def html(self, template: str, /, **values: Any) -> Markup:
+        """Fill in a Jinja2 template. Values are escaped unless they are Markup; an unknown name is an error."""
+        return Markup(_compiled(template).render(**values))  # noqa: S704  rendered with autoescape
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report. Sections stand in the order of `order`; `title` is by language, with "en" at least.
+
+    `body` returns HTML as Markup (a plain str is escaped), or None where it has nothing to say about this run: then
+    the section is left out. It must depend on nothing but the view.
+    """
+
+    order: int
+    title: Mapping[str, str]
+    body: Callable[[View], Markup | str | None]
+
+
+SECTIONS: Registry[Section] = Registry("report section", "ragstone.report.sections", "ragstone.report_sections")

@@ -1,0 +1,124 @@
+"""A table as text for a terminal: columns line up in Chinese too, and no model's name can steer the terminal."""
+
+from collections.abc import Mapping
+from io import StringIO
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from ragstone.report.figures import counts, interval, value
+from ragstone.report.safe import one_line
+from ragstone.report.words import SHARED, checked
+from ragstone.types import Cell, Row, Table
+
+__all__ = ["table_text"]
+
+_GAP = 3  # what rich leaves between two columns
+_LONGEST_WORD = 24  # a key longer than this is broken over lines before the table is split
+_MARK = "†"
+
+
+def table_text(table: Table, *, width: int = 100, color: bool = False, language: str = "en") -> str:
+    """The table with its title and notes, at most `width` columns wide, ending in a newline.
+
+    A value has its interval below it and, unless a whole row shares them, its counts (scored/total) below that. A
+    table that is too wide is continued below with its key columns repeated. `color` adds terminal colours; leave it
+    off where the output is no terminal. Published rows carry a dagger. `language` is that of the footnotes.
+    """
+    width = max(width, 24)
+    out = StringIO()
+    console = Console(
+        file=out, width=width, force_terminal=color, color_system="standard" if color else None, no_color=not color,
+        highlight=False, emoji=False, markup=False, legacy_windows=False,
+    )  # fmt: skip
+    console.print(Text(one_line(table.title), style="bold"))
+    columns, rows = _laid_out(table)
+    for number, block in enumerate(_blocks(columns, rows, table.keys, width)):
+        if number:
+            console.print()
+        console.print(_grid(columns, rows, block, table))
+    for note in (*_footnotes(table, SHARED[checked(language)]), *table.notes):
+        console.print(Text(one_line(note), style="dim"))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _laid_out(table: Table) -> tuple[list[str], list[list[str]]]:
+    """Headings and the text of every cell; counts that a row shares get a column of their own."""
+    shared = [_shared_counts(row) for row in table.rows]
+    own_column = any(shared) and all(text is not None for text in shared)
+    columns = [one_line(column) for column in table.columns] + (["n"] if own_column else [])
+    rows = []
+    for row, common in zip(table.rows, shared, strict=True):
+        cells = [_cell_text(cell, with_counts=not own_column) for cell in row.cells]
+        if row.published and cells:
+            cells[0] = f"{cells[0]} {_MARK}"
+        cells += [""] * (len(table.columns) - len(cells))
+        rows.append([*cells, common or ""] if own_column else cells)
+    return columns, rows
+
+
+def _shared_counts(row: Row) -> str | None:
+    """The counts that all cells of a row have in common ("" where none has any), or None where they differ."""
+    found = {counts(cell) for cell in row.cells if cell.value is not None}
+    return None if len(found) > 1 else next(iter(found), "")
+
+
+def _cell_text(cell: Cell, *, with_counts: bool) -> str:
+    head = " ".join(part for part in (value(cell), one_line(cell.text)) if part)
+    lines = [head, interval(cell), counts(cell) if with_counts else "", one_line(cell.note)]
+    return "\n".join(line for line in lines if line)
+
+
+def _footnotes(table: Table, words: Mapping[str, str]) -> list[str]:
+    notes = []
+    cells = [cell for row in table.rows for cell in row.cells if cell.value is not None]
+    if any(cell.unit == "%" for cell in cells):
+        notes.append(words["in_percent"])
+    if any(interval(cell) for cell in cells):
+        notes.append(words["interval_below"])
+    if any(counts(cell) for cell in cells):
+        notes.append(f"n: {words['scored_of_total']}")
+    if any(row.published for row in table.rows):
+        notes.append(f"{_MARK} {words['published_note']}")
+    return ["; ".join(notes)] if notes else []
+
+
+def _blocks(columns: list[str], rows: list[list[str]], keys: int, width: int) -> list[list[int]]:
+    """Which columns stand side by side: as many as fit, each block beginning with the key columns."""
+    widths = [_needed(index, columns, rows, key=index < keys) for index in range(len(columns))]
+    first = list(range(min(keys, len(columns))))
+    room = width - sum(widths[index] + _GAP for index in first)
+    blocks: list[list[int]] = [[]]
+    used = 0
+    for index in range(len(first), len(columns)):
+        if blocks[-1] and used + widths[index] + _GAP > room:
+            blocks.append([])
+            used = 0
+        blocks[-1].append(index)
+        used += widths[index] + _GAP
+    return [first + block for block in blocks]
+
+
+def _needed(index: int, columns: list[str], rows: list[list[str]], *, key: bool) -> int:
+    lines = [line for row in rows for line in row[index].split("\n")]
+    longest = max(map(cell_len, lines), default=0)
+    words = max((cell_len(word) for word in columns[index].split()), default=1)
+    if key:
+        return min(max(longest, words), _LONGEST_WORD)
+    return max(min(longest, _LONGEST_WORD), min(words, _LONGEST_WORD))
+
+
+def _grid(columns: list[str], rows: list[list[str]], block: list[int], table: Table) -> Grid:
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
+    several_lines = any("\n" in row[index] for row in rows for index in block)
+    for index in block:
+        key = index < table.keys
+        grid.add_column(Text(columns[index]), justify="left" if key else "right", overflow="fold", vertical="top")
+    for number, (row, source) in enumerate(zip(rows, table.rows, strict=True)):
+        last = number == len(rows) - 1
+        style = "dim" if source.published else ""
+        grid.add_row(*(Text(row[index]) for index in block), style=style, end_section=several_lines and not last)
+    return grid

@@ -1,0 +1,91 @@
+"""An Excel workbook of a run: a sheet a table, and one of all records. Needs openpyxl (extra `files`)."""
+
+import re
+from collections.abc import Iterable
+from typing import IO, Any
+
+from openpyxl import Workbook
+from openpyxl.cell import WriteOnlyCell
+from openpyxl.styles import Font
+
+from ragstone.report.flat import columns_of, guarded, rows_of
+from ragstone.report.safe import readable
+from ragstone.types import Benchmark, Cell, Run, Scalar, Table
+
+__all__ = ["write_xlsx"]
+
+_LONGEST_TEXT = 32_767  # characters that Excel allows in a cell
+_MOST_ROWS = 1_048_575  # rows that Excel allows in a sheet, without the heading
+_FORBIDDEN_IN_TITLES = re.compile(r"[\[\]:*?/\\']")
+
+
+def write_xlsx(run: Run, benchmark: Benchmark, stream: IO[bytes], language: str) -> None:
+    """Write the workbook. Texts longer than Excel allows are cut; runs of more rows go on in further sheets."""
+    book = Workbook(write_only=True)
+    titles: set[str] = set()
+    for table in benchmark.tables(run, language=language):
+        sheet = book.create_sheet(_title(table.id, titles))
+        sheet.append(_cells(sheet, [readable(table.title)], bold=True))
+        sheet.append(_cells(sheet, _headings(table), bold=True))
+        measured = _measured(table)
+        for row in table.rows:
+            values = [part for cell, wide in zip(row.cells, measured, strict=False) for part in _parts(cell, wide=wide)]
+            sheet.append(_cells(sheet, [*values, "published" if row.published else None]))
+        for note in table.notes:
+            sheet.append(_cells(sheet, [readable(note)]))
+    flat = columns_of(run)
+    sheet = None
+    for number, entry in enumerate(rows_of(run, benchmark, flat, language)):
+        if sheet is None or number % _MOST_ROWS == 0:
+            sheet = book.create_sheet(_title("records", titles))
+            sheet.freeze_panes = "D2"
+            sheet.append(_cells(sheet, [readable(name) for name in flat.names], bold=True))
+        sheet.append(_cells(sheet, entry.values()))
+    if sheet is None:
+        book.create_sheet(_title("records", titles)).append(flat.names)
+    book.save(stream)
+
+
+def _measured(table: Table) -> list[bool]:
+    """For each column, whether any of its cells has an interval or counts; those get columns of their own."""
+    found = [False] * len(table.columns)
+    for row in table.rows:
+        for index, cell in enumerate(row.cells[: len(found)]):
+            found[index] |= cell.low is not None or cell.scored is not None
+    return found
+
+
+def _headings(table: Table) -> list[str]:
+    names: list[str] = []
+    for column, wide in zip(table.columns, _measured(table), strict=True):
+        names += [readable(column), *(("low", "high", "scored", "total") if wide else ())]
+    return names
+
+
+def _parts(cell: Cell, *, wide: bool) -> list[Scalar | None]:
+    head: Scalar | None = readable(cell.text) if cell.value is None else cell.value
+    return [None if head == "" else head, *((cell.low, cell.high, cell.scored, cell.total) if wide else ())]
+
+
+def _cells(sheet: Any, values: Iterable[Scalar | None], *, bold: bool = False) -> list[Any]:
+    made = []
+    for value in values:
+        safe = guarded(value)
+        cell = WriteOnlyCell(sheet, value=safe[:_LONGEST_TEXT] if isinstance(safe, str) else safe)
+        if isinstance(safe, str):
+            cell.data_type = "s"  # never a formula, whatever it begins with
+        if bold:
+            cell.font = Font(bold=True)
+        made.append(cell)
+    return made
+
+
+def _title(wanted: str, taken: set[str]) -> str:
+    """A sheet title that Excel takes: at most 31 characters, none of []:*?/\\', no two alike."""
+    base = _FORBIDDEN_IN_TITLES.sub(" ", readable(wanted)).strip()[:28] or "table"
+    title, number = base, 1
+    while title.lower() in taken:
+        number += 1
+        title = f"{base[:27]} {number}"
+    taken.add(title.lower())
+    return title
