@@ -1,0 +1,182 @@
+"""Intervals, paired tests and corrections: the only statistics that ragstone prints, each in one place.
+
+Nothing here guesses: where there is nothing to compute from, an interval is the widest one that is true, a p-value is
+1.0, and a mean of nothing is a `ValueError`. Whatever is random is seeded and gives the same figures everywhere.
+"""
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from statistics import NormalDist
+
+import numpy as np
+
+__all__ = ["bootstrap_mean", "holm", "mcnemar_exact", "permutation_paired", "wilson", "wilson_clustered"]
+
+_EXACT_PAIRS = 14  # up to 2**14 ways to flip signs are all tried
+_DRAWS = 9_999  # ways that are drawn where there are more; p is then a multiple of 1/10,000
+_BLOCK = 1 << 20  # numbers held at a time
+
+
+def wilson(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """The Wilson score interval of a proportion (Wilson 1927), within [0, 1].
+
+    Of nothing (n = 0) nothing is known: (0.0, 1.0). ValueError where `successes` is not within 0..n.
+    """
+    if not 0 <= successes <= n:
+        raise ValueError(f"{successes} successes of {n} is not a proportion.")
+    if n == 0:
+        return (0.0, 1.0)
+    return _wilson(successes / n, n, _quantile(level))
+
+
+def wilson_clustered(counts: Iterable[tuple[int, int]], level: float = 0.95) -> tuple[float, float]:
+    """The Wilson interval of a proportion whose trials come in clusters, such as repeated answers to one question.
+
+    `counts` has (successes, trials) of each cluster; clusters without trials are left out. The number of trials is
+    replaced by the effective number p(1 - p) / v, where v is the cluster-robust variance of p, held between the number
+    of clusters (repeats told nothing new) and the number of trials (they were independent). Where all trials came out
+    the same, or there is one cluster, v says nothing, and the number of clusters is taken. (Kish 1965; for the Wilson
+    interval with an effective size, Franco, Little, Louis and Slud 2019.)
+    """
+    pairs = [(won, tried) for won, tried in counts if tried]
+    if any(not 0 <= won <= tried for won, tried in pairs):
+        raise ValueError("A cluster has more successes than trials, or a negative number.")
+    clusters, total = len(pairs), sum(tried for _, tried in pairs)
+    if not total:
+        return (0.0, 1.0)
+    share = sum(won for won, _ in pairs) / total
+    effective = float(clusters)
+    if clusters > 1 and 0.0 < share < 1.0:
+        squares = math.fsum((won - share * tried) ** 2 for won, tried in pairs)
+        variance = clusters / (clusters - 1) * squares / total**2
+        effective = min(max(share * (1 - share) / variance, clusters), total) if variance else float(total)
+    return _wilson(share, effective, _quantile(level))
+
+
+def _quantile(level: float) -> float:
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"A level of confidence lies between 0 and 1, not at {level}.")
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    # At 0 and 1 the bound is the proportion itself, which rounding would miss by a hair.
+    low = 0.0 if share == 0.0 else max(0.0, centre - half)
+    high = 1.0 if share == 1.0 else min(1.0, centre + half)
+    return (low, high)
+
+
+def bootstrap_mean(
+    values: Sequence[float],
+    *,
+    groups: Sequence[Hashable] | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+    resamples: int = 2000,
+) -> tuple[float, float]:
+    """The percentile bootstrap interval of a mean (Efron 1979).
+
+    With `groups` (one a value) whole groups are drawn, because values of one group, such as the repeats of a question,
+    are not independent. The order of the groups and values does not matter. ValueError where there are no values. One
+    value, or one group, or values that are all equal, give an interval without width: they tell nothing of the spread.
+    """
+    alpha = 1 - _confidence(level)
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.size == 0:
+        raise ValueError("The mean of no values has no interval.")
+    if not np.isfinite(numbers).all():
+        raise ValueError("A value that is no finite number has no place in a mean.")
+    sums, sizes = _clusters(numbers, groups)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    means = np.empty(resamples)
+    rows = max(1, _BLOCK // len(sums))
+    for start in range(0, resamples, rows):
+        drawn = rng.integers(0, len(sums), size=(min(rows, resamples - start), len(sums)))
+        means[start : start + len(drawn)] = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+    low, high = np.quantile(means, [alpha / 2, 1 - alpha / 2])
+    return (float(low), float(high))
+
+
+def _confidence(level: float) -> float:
+    _quantile(level)
+    return level
+
+
+def _clusters(numbers: "np.ndarray", groups: Sequence[Hashable] | None) -> tuple["np.ndarray", "np.ndarray"]:
+    """The sum and the size of each group, in an order that depends on nothing but these sums and sizes."""
+    if groups is None:
+        return np.sort(numbers), np.ones(len(numbers))
+    if len(groups) != len(numbers):
+        raise ValueError(f"{len(numbers)} values, but {len(groups)} groups.")
+    members: dict[Hashable, list[float]] = {}
+    for group, number in zip(groups, numbers.tolist(), strict=True):
+        members.setdefault(group, []).append(number)
+    pairs = sorted((math.fsum(found), len(found)) for found in members.values())
+    table = np.asarray(pairs, dtype=np.float64)
+    return table[:, 0], table[:, 1]
+
+
+def mcnemar_exact(only_a: int, only_b: int) -> float:
+    """The two-sided p-value of McNemar's exact test (McNemar 1947; the binomial form).
+
+    `only_a` counts the pairs where only the first was right, `only_b` those where only the second was; pairs that agree
+    say nothing. 1.0 where there are none.
+    """
+    if only_a < 0 or only_b < 0:
+        raise ValueError("A count of pairs is not negative.")
+    n, least = only_a + only_b, min(only_a, only_b)
+    if only_a == only_b:
+        return 1.0
+    # P(X <= least) for X ~ Binomial(n, 1/2): the largest term, times the sum of the falling ratios to it.
+    log_top = math.lgamma(n + 1) - math.lgamma(least + 1) - math.lgamma(n - least + 1) - n * math.log(2)
+    ratio, ratios = 1.0, [1.0]
+    for k in range(least, 0, -1):
+        ratio *= k / (n - k + 1)
+        ratios.append(ratio)
+        if ratio < 1e-18:
+            break
+    return min(1.0, 2 * math.exp(log_top) * math.fsum(ratios))
+
+
+def permutation_paired(a: Sequence[float], b: Sequence[float], *, seed: int = 0, draws: int = _DRAWS) -> float:
+    """The two-sided p-value of the paired permutation test of equal means: the signs of the differences are flipped.
+
+    `a` and `b` have one value a pair, in the same order. Every way is tried for up to 14 pairs that differ, otherwise
+    `draws` ways are drawn, and the observed one is counted among them (Phipson and Smyth 2010), so that p is never 0.
+    For right and wrong (1 and 0) the exact form is McNemar's exact test. 1.0 where no pair differs.
+    """
+    if len(a) != len(b):
+        raise ValueError(f"Pairs are needed: {len(a)} values against {len(b)}.")
+    differences = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
+    if not np.isfinite(differences).all():
+        raise ValueError("A value that is no finite number cannot be compared.")
+    differences = np.sort(differences[differences != 0.0])
+    n = len(differences)
+    if n == 0:
+        return 1.0
+    # Sums that are equal but for rounding count as equal.
+    bar = abs(float(differences.sum())) - 1e-9 * float(np.abs(differences).sum())
+    if n <= _EXACT_PAIRS:
+        signs = 1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
+        return float(np.mean(np.abs(signs @ differences) >= bar))
+    rng = np.random.Generator(np.random.PCG64(seed))
+    as_extreme = 0
+    rows = max(1, _BLOCK // n)
+    for start in range(0, draws, rows):
+        signs = 1.0 - 2.0 * rng.integers(0, 2, size=(min(rows, draws - start), n))
+        as_extreme += int((np.abs(signs @ differences) >= bar).sum())
+    return (1 + as_extreme) / (1 + draws)
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """The p-values of one family, adjusted after Holm (1979), in the order given, each at most 1."""
+    if any(not 0.0 <= p <= 1.0 for p in ps):
+        raise ValueError("A p-value lies between 0 and 1.")
+    adjusted = [0.0] * len(ps)
+    highest = 0.0
+    for rank, index in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        highest = max(highest, min(1.0, (len(ps) - rank) * ps[index]))
+        adjusted[index] = highest
+    return adjusted
