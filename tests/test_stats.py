@@ -110,9 +110,7 @@ finite = st.floats(-1e6, 1e6, allow_nan=False)
 
 @settings(max_examples=40)
 @given(st.lists(finite, min_size=1, max_size=40), st.integers(0, 2**32))
-def test_bootstrap_lies_within_the_values_and_ignores_their_order(
-    values: list[float], seed: int, random: object
-) -> None:
+def test_bootstrap_lies_within_the_values_and_ignores_their_order(values: list[float], seed: int) -> None:
     low, high = bootstrap_mean(values, seed=seed, resamples=200)
     slack = 1e-9 * max(1.0, *map(abs, values))
     assert min(values) - slack <= low <= high <= max(values) + slack
