@@ -1,0 +1,1 @@
+"""English: invented news in twelve domains, and real facts with false twins."""

@@ -1,0 +1,261 @@
+"""A small language for writing news that varies, and the storyteller that draws from it without repeating itself.
+
+A grammar file has sections (`== name`) of templates, one a line; `#` starts a comment line. In a template
+
+    {winner}  {winner.he}  {date.long}   a value of the story's world, or an attribute of it
+    {a:trade}  {s:team}  {cap:x}  {up:x} the value with its article, as a possessive, capitalised, in capitals
+    [won|took|]                          one of these; the empty one leaves it out; they nest
+    <said>                               any template of another section
+
+A template whose values the world does not have is passed over, so one file serves worlds that differ.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from random import Random
+from typing import NamedTuple, TypeAlias
+
+from ragstone.datasets.fictional.parts import Deck
+
+__all__ = ["Day", "Grammar", "Person", "Story", "Unmet", "World", "load", "parse"]
+
+
+class Unmet(Exception):
+    """No template of a section fits this world; the row is made anew from another seed."""
+
+
+class Person(NamedTuple):
+    """An invented person: full name, surname and pronouns."""
+
+    name: str
+    s: str
+    he: str
+    his: str
+    him: str
+
+
+class Day(NamedTuple):
+    """A date as news writes it. `day` and `long` follow the passage's style, British or American."""
+
+    dm: str
+    md: str
+    dmy: str
+    mdy: str
+    my: str
+    month: str
+    weekday: str
+    y: str
+
+
+World: TypeAlias = Mapping[str, "str | Person | Day"]
+
+
+class Var(NamedTuple):
+    key: str
+    attr: str
+    form: str
+
+
+class Ref(NamedTuple):
+    name: str
+
+
+class Choice(NamedTuple):
+    options: "tuple[tuple[Part, ...], ...]"
+
+
+Part: TypeAlias = "str | Var | Ref | Choice"
+Grammar: TypeAlias = Mapping[str, tuple[tuple[Part, ...], ...]]
+
+TOKEN = re.compile(r"[\[\]|]|\{[^{}]*\}|<[^<>]*>|[^\[\]|{}<>]+")
+# Words written with a vowel and spoken without one, and the other way round.
+CONSONANT_SOUND = re.compile(r"(?i)(?:uni(?!n|m)|us[aeiu]|eu|one\b|once\b|u\b)")
+VOWEL_SOUND = re.compile(r"(?i)(?:[aeiou]|hour|heir|honest|honou?r|8|11\b|18\b|11[.,]|18[.,]|[FHLMNRSX](?=[A-Z]))")
+
+
+def parse(text: str) -> Grammar:
+    """Read a grammar file. ValueError, with the line's number, where brackets do not match or a line has no section."""
+    sections: dict[str, list[tuple[Part, ...]]] = {}
+    current: list[tuple[Part, ...]] | None = None
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("== "):
+            current = sections.setdefault(line[3:].strip(), [])
+            continue
+        if current is None:
+            raise ValueError(f"line {number}: a template before the first section")
+        tokens = TOKEN.findall(line)
+        if "".join(tokens) != line:
+            raise ValueError(f"line {number}: a bracket without its partner: {line}")
+        parts, rest = _sequence(tokens, 0)
+        if rest != len(tokens):
+            raise ValueError(f"line {number}: a bracket without its partner: {line}")
+        current.append(parts)
+    return {name: tuple(lines) for name, lines in sections.items()}
+
+
+def _sequence(tokens: Sequence[str], at: int) -> tuple[tuple[Part, ...], int]:
+    parts: list[Part] = []
+    while at < len(tokens) and tokens[at] not in {"|", "]"}:
+        token = tokens[at]
+        at += 1
+        if token == "[":
+            options = []
+            while True:
+                option, at = _sequence(tokens, at)
+                options.append(option)
+                if at >= len(tokens):
+                    raise ValueError("a [ without its ]: " + "".join(tokens))
+                at += 1
+                if tokens[at - 1] == "]":
+                    break
+            parts.append(Choice(tuple(options)))
+        elif token[0] == "{":
+            form, _, path = token[1:-1].rpartition(":")
+            key, _, attr = path.partition(".")
+            parts.append(Var(key, attr, form))
+        elif token[0] == "<":
+            parts.append(Ref(token[1:-1]))
+        else:
+            parts.append(token)
+    return tuple(parts), at
+
+
+@cache
+def load(name: str) -> Grammar:
+    """The grammar of a domain with the common one under it: sections of both are joined, the domain's first."""
+    folder = files("ragstone.datasets.fictional.en") / "grammar"
+    own = parse((folder / f"{name}.txt").read_text(encoding="utf-8"))
+    if name == "common":
+        return own
+    common = load("common")
+    return {key: own.get(key, ()) + common.get(key, ()) for key in dict.fromkeys([*own, *common])}
+
+
+def _a(text: str) -> str:
+    vowel = VOWEL_SOUND.match(text) and not CONSONANT_SOUND.match(text)
+    return f"{'an' if vowel else 'a'} {text}"
+
+
+def _possessive(text: str) -> str:
+    return text + ("'" if text.endswith("s") else "'s")
+
+
+def _capital(text: str) -> str:
+    start = 1 if text[:1] in "\"'(" else 0
+    return text[:start] + text[start : start + 1].upper() + text[start + 1 :]
+
+
+FORMS = {"a": _a, "s": _possessive, "cap": _capital, "up": str.upper}
+
+
+class Story:
+    """Writes passages about one world. `decks` is shared by all stories of a row, so that a sentence is used again only
+    when all its alternatives are; no sentence that holds one of `avoid` (lower case) is ever written. In a passage a
+    person is named in full once, and by the surname after that."""
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        world: World,
+        rng: Random,
+        decks: dict[str, Deck[tuple[Part, ...]]],
+        avoid: Iterable[str],
+    ) -> None:
+        self.grammar, self.world, self.rng, self.decks = grammar, world, rng, decks
+        self.avoid = tuple(avoid)
+        self.american = rng.random() < 0.5
+        self.named: dict[str, None] = {}
+
+    def draw(self, section: str, taken: dict[int, None] | None = None) -> str:
+        """A sentence of the section. `taken` holds the identities of templates that this passage has used."""
+        deck = self.decks.get(section)
+        if deck is None:
+            deck = self.decks[section] = Deck(self.rng, self.grammar.get(section, ()))
+        for _ in range(3 * len(deck.items)):
+            template = deck.draw()
+            if taken is not None and id(template) in taken:
+                continue
+            try:
+                text = _capital("".join(self._expand(template)))
+            except KeyError:
+                continue
+            if self.avoid:
+                lower = text.lower()
+                if any(part in lower for part in self.avoid):
+                    continue
+            if taken is not None:
+                taken[id(template)] = None
+            return text
+        raise Unmet(section)
+
+    def _expand(self, parts: tuple[Part, ...]) -> list[str]:
+        out: list[str] = []
+        for part in parts:
+            if isinstance(part, str):
+                out.append(part)
+            elif isinstance(part, Choice):
+                out.extend(self._expand(part.options[int(self.rng.random() * len(part.options))]))
+            elif isinstance(part, Var):
+                text = self._value(part)
+                out.append(FORMS[part.form](text) if part.form else text)
+            else:
+                options = self.grammar[part.name]
+                out.extend(self._expand(options[int(self.rng.random() * len(options))]))
+        return out
+
+    def _value(self, var: Var) -> str:
+        value = self.world[var.key]
+        if isinstance(value, str):
+            return value
+        if isinstance(value, Day):
+            if var.attr in {"", "long"}:
+                return value.mdy if self.american else value.dmy
+            if var.attr == "day":
+                return value.md if self.american else value.dm
+            return str(getattr(value, var.attr))
+        if var.attr:
+            return str(getattr(value, var.attr))
+        if value.name in self.named:
+            return value.s
+        self.named[value.name] = None
+        return value.name
+
+    def passage(self, form: str, target: int) -> str:
+        """A passage of this form: sections in order; `?` after one means half of the time, `*` as often as it takes to
+        reach `target` characters. A headline ends in a stop or a dash."""
+        self.american = self.rng.random() < 0.5
+        self.named = {}
+        taken: dict[int, None] = {}
+        pieces: list[list[str]] = []
+        stars: list[tuple[list[str], str]] = []
+        length = 0
+        for symbol in form.split():
+            piece: list[str] = []
+            pieces.append(piece)
+            name = symbol.rstrip("?*")
+            if symbol.endswith("*"):
+                stars.append((piece, name))
+                continue
+            if symbol.endswith("?") and self.rng.random() < 0.5:
+                continue
+            text = self.draw(name, taken)
+            if name.startswith("head"):
+                text += "." if self.rng.random() < 0.7 else " –"
+            piece.append(text)
+            length += len(text)
+        while length < target and stars:
+            at = int(self.rng.random() * len(stars))
+            piece, name = stars[at]
+            try:
+                text = self.draw(name, taken)
+            except Unmet:
+                del stars[at]
+                continue
+            piece.append(text)
+            length += len(text) + 1
+        return " ".join(text for piece in pieces for text in piece)

@@ -1,0 +1,58 @@
+"""The frame of a story: the town where it happens, its paper, its people, and the day of the report."""
+
+import datetime as dt
+from random import Random
+
+from ragstone.datasets.fictional.en.grammar import Day, Person
+from ragstone.datasets.fictional.en.names import day, newspaper, number, person, place
+from ragstone.datasets.fictional.parts import add_days, between, pick
+
+__all__ = ["Values", "setting"]
+
+Values = dict[str, "str | Person | Day"]
+
+TRADES = (
+    "glass", "salt", "timber", "cotton", "fishing", "wool", "copper", "tannery", "clock-making", "brick", "tea", "paper",
+    "shipbuilding", "cider", "pottery", "silk", "grain", "slate", "tobacco", "cannery",
+)  # fmt: skip
+JOBS = (
+    "a retired teacher", "a baker", "a bus driver", "a florist", "a nurse", "a locksmith", "a market trader",
+    "a postal worker", "a librarian", "a carpenter", "a taxi driver", "a dentist", "a shopkeeper", "a beekeeper",
+    "a music teacher", "an electrician", "a ferryman's daughter", "a student", "an accountant", "a gardener",
+)  # fmt: skip
+WEATHER = (
+    "cold and bright", "wet and windy", "unusually warm", "grey and still", "clear and frosty", "hot and dusty",
+    "misty until noon", "humid", "mild", "blustery",
+)  # fmt: skip
+AGENCIES = (
+    "Meridian Wire", "Continental Press", "Northlight News", "Unity Press Service", "Harbour Wire", "Telex Seven",
+    "Crossland News", "Bulletin Service",
+)  # fmt: skip
+CAFES = ("Blue Anchor", "Café Minerva", "Golden Plough", "Lantern", "Station Buffet", "Three Herons", "Old Ferry", "Mill Room")
+RIVERS = ("Asker", "Tove", "Merrin", "Vash", "Olter", "Sarn", "Ilva", "Dorrow", "Keld", "Yance", "Brisa", "Ruen", "Temba", "Lo")
+REGIONS = ("valley", "coast", "district", "highlands", "lowlands", "peninsula", "uplands", "province")
+
+
+def setting(rng: Random, when: dt.date, city: str = "") -> Values:
+    """Values that the common sections speak of. `when` is the day of the event; the report follows within days."""
+    city = city or place(rng)
+    return {
+        "city": city,
+        "far_city": place(rng),
+        "region": f"the {place(rng)} {pick(rng, REGIONS)}",
+        "river": pick(rng, RIVERS),
+        "trade": pick(rng, TRADES),
+        "pop": number(between(rng, 14, 640) * 1000),
+        "paper": newspaper(rng, city),
+        "agency": pick(rng, AGENCIES),
+        "reporter": person(rng),
+        "mayor": person(rng),
+        "local": person(rng),
+        "local_job": pick(rng, JOBS),
+        "weather": pick(rng, WEATHER),
+        "cafe": pick(rng, CAFES),
+        "date": day(when),
+        "year": str(when.year),
+        "pub": day(add_days(when, between(rng, 1, 3))),
+        "early": day(add_days(when, -between(rng, 4, 40))),
+    }

@@ -1,0 +1,179 @@
+"""Makes an item of a domain: the world, the question, and the passages of every kind about it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+
+from ragstone.datasets.fictional.en.domain import Domain, Series, aliases, near_aliases
+from ragstone.datasets.fictional.en.grammar import Grammar, Part, Story, load
+from ragstone.datasets.fictional.en.setting import Values
+from ragstone.datasets.fictional.parts import Deck, Document, Item, between, pick, sample, shuffled
+
+__all__ = ["tell_base", "tell_integration"]
+
+# Forms of a passage by kind; `@` stands for what is asked. Characters to aim at: a token is about four.
+FORMS: dict[str, tuple[str, ...]] = {
+    "plain": (
+        "dateline lead.@ detail quote detail* bg*",
+        "head.@ dateline open answer.@ detail* quote? react?",
+        "lead.@ detail* react quote bg*",
+        "scene open answer.@ quote? detail* bg*",
+        "byline open detail answer.@ detail* quote",
+        "head quote lead.@ detail* react*",
+        "bg open answer.@ detail* source?",
+        "scene detail lead.@ detail* bg* source?",
+        "dateline open quote answer.@ detail* react?",
+        "head.@ detail lead.@ quote? detail* bg*",
+        "react open answer.@ detail* quote?",
+    ),
+    "far": (
+        "dateline open detail detail detail* quote bg answer.@",
+        "open scene detail* react detail answer.@ quote?",
+        "head open detail quote detail detail* answer.@ source?",
+        "byline open bg detail detail* detail answer.@ react?",
+        "open quote detail bg* detail detail answer.@ detail?",
+        "scene open detail detail* quote react answer.@",
+    ),
+    "brief": (
+        "dateline lead.@ detail*",
+        "head.@ lead.@ detail*",
+        "card.@ detail*",
+        "lead.@ detail*",
+        "byline lead.@ bg*",
+        "card.@ bg*",
+    ),
+    "rumour": (
+        "dateline preview rumour.@ pre* bg*",
+        "preview pre rumour.@ pre* bg*",
+        "prehead preview rumour.@ prequote pre* bg*",
+        "rumour.@ preview pre* prequote? bg*",
+        "byline preview bg rumour.@ pre* prequote?",
+    ),
+    "related": (
+        "dateline open detail quote detail* bg*",
+        "scene open detail* react* detail* source?",
+        "head open detail* quote? bg*",
+        "open bg quote detail* react source?",
+        "byline scene open detail* bg*",
+        "bg react open detail* quote?",
+    ),
+}
+TARGETS = {"plain": (360, 1000), "far": (620, 1060), "brief": (270, 400), "rumour": (300, 900), "related": (290, 950)}
+YEARS = (1988, 2024)
+
+
+@dataclass
+class Desk:
+    """What the stories of one row share."""
+
+    rng: Random
+    domain: Domain
+    grammar: Grammar
+    decks: dict[str, Deck[tuple[Part, ...]]]
+
+    def story(self, world: Values, asked: str, avoid: Iterable[str], *, before: bool = False) -> Story:
+        """A teller of this world; `before` moves the day of the report to before the event."""
+        more = {"guess": world[f"{asked}_guess"], "pub": world["early"] if before else world["pub"]}
+        return Story(self.grammar, {**world, **more}, self.rng, self.decks, avoid)
+
+    def around(self, world: Values, asked: str, avoid: Iterable[str], rumours: int, related: int) -> list[Document]:
+        """Negatives about this very event: rumours from before it, and reports without the answer."""
+        early, late = (self.story(world, asked, avoid, before=before) for before in (True, False))
+        out = self.documents(early, asked, ["rumour"] * rumours)
+        return out + self.documents(late, asked, ["related"] * related)
+
+    def documents(self, story: Story, asked: str, kinds: Iterable[str], label: str = "") -> list[Document]:
+        """A passage for each of the kinds, in forms that repeat as late as they can; `label` renames the kind."""
+        out = []
+        for kind in kinds:
+            deck = self.decks.get(f"form {kind}")
+            if deck is None:
+                deck = self.decks[f"form {kind}"] = Deck(self.rng, FORMS[kind])  # type: ignore[arg-type]
+            form = str(deck.draw()).replace("@", asked)
+            low, high = TARGETS[kind]
+            out.append(Document(story.passage(form, between(self.rng, low, high)), label or kind))
+        return out
+
+
+def _desk(rng: Random, domain: Domain) -> tuple[Desk, Series, int]:
+    desk = Desk(rng, domain, load(domain.name), {})
+    return desk, domain.series(rng), between(rng, *YEARS)
+
+
+def _avoid(domain: Domain, asked: str, world: Values) -> list[str]:
+    kind, value = domain.asked[asked], world[asked]
+    return [alias.lower() for alias in aliases(kind, value)] + list(near_aliases(kind, value))
+
+
+def _other_years(rng: Random, year: int, count: int) -> list[int]:
+    return [year + step for step in sample(rng, (-4, -3, -2, -1, 1, 2, 3, 4), count)]
+
+
+def _misleading(desk: Desk, series: Series, year: int, asked: str, avoid: list[str]) -> list[Document]:
+    """Concept confusion: the same question answered for other years and another category."""
+    out = []
+    for other in _other_years(desk.rng, year, between(desk.rng, 2, 3)):
+        story = desk.story(desk.domain.edition(desk.rng, series, other), asked, avoid)
+        out += desk.documents(story, asked, [pick(desk.rng, ("plain", "plain", "brief", "far"))], "other_year")
+    sibling = desk.domain.sibling(desk.rng, series)
+    for step in sample(desk.rng, (0, 0, 1, -1), between(desk.rng, 1, 2)):
+        story = desk.story(desk.domain.edition(desk.rng, sibling, year + step), asked, avoid)
+        out += desk.documents(story, asked, [pick(desk.rng, ("plain", "brief"))], "other_category")
+    return out
+
+
+def tell_base(rng: Random, domain: Domain) -> Item:
+    """A question with one answer: 5 to 7 positives and 8 to 11 negatives, of mixed kinds in random order."""
+    desk, series, year = _desk(rng, domain)
+    asked = pick(rng, list(domain.asked))
+    world = domain.edition(rng, series, year)
+    avoid = _avoid(domain, asked, world)
+    story = desk.story(world, asked, ())
+    query = story.draw(f"q.{asked}")
+    kinds = ["plain", "plain", "far", "far", "brief", *sample(rng, ("plain", "brief", "far"), between(rng, 0, 2))]
+    positive = desk.documents(story, asked, shuffled(rng, kinds))
+    negative = _misleading(desk, series, year, asked, avoid)
+    negative += desk.around(world, asked, avoid, between(rng, 2, 3), between(rng, 3, 4))
+    return Item(
+        query,
+        (aliases(domain.asked[asked], world[asked]),),
+        (tuple(positive),),
+        tuple(shuffled(rng, negative)),
+        domain.name,
+    )
+
+
+def tell_integration(rng: Random, domain: Domain) -> Item:
+    """A question with two answers: about one event, about two editions of it, or about two categories. Each group has 3
+    to 5 passages that hold its answer and not the other's."""
+    desk, series, year = _desk(rng, domain)
+    first = domain.edition(rng, series, year)
+    forms = ["pair"] * len(domain.pairs) + ["years", "cats"] * len(domain.serial)
+    form = pick(rng, forms)
+    if form == "pair":
+        asked_a, asked_b = pick(rng, domain.pairs)
+        second, second_series = first, series
+        query = desk.story(first, asked_a, ()).draw(f"q2.{asked_a}+{asked_b}")
+    else:
+        asked_a = asked_b = pick(rng, domain.serial)
+        second_series = series if form == "years" else domain.sibling(rng, series)
+        other = _other_years(rng, year, 1)[0] if form == "years" else year
+        second = domain.edition(rng, second_series, other)
+        both = {**first, "event2": second["event"], "year2": second["year"]}
+        query = desk.story(both, asked_a, ()).draw(f"q2.{form}.{asked_a}")
+    avoid_a, avoid_b = _avoid(domain, asked_a, first), _avoid(domain, asked_b, second)
+    groups = []
+    for world, asked, avoid in ((first, asked_a, avoid_b), (second, asked_b, avoid_a)):
+        kinds = shuffled(rng, ["plain", "far", "brief", *sample(rng, ("plain", "brief"), between(rng, 0, 2))])
+        groups.append(tuple(desk.documents(desk.story(world, asked, avoid), asked, kinds)))
+    avoid = avoid_a + avoid_b
+    negative: list[Document] = []
+    for world, asked in ((first, asked_a), (second, asked_b)):
+        more = between(rng, 0, 1)
+        negative += desk.around(world, asked, avoid, 1 + more, 2 - more)
+    years = [y for y in _other_years(rng, year, 4) if str(y) != second["year"]][:2]
+    for other in years:
+        story = desk.story(domain.edition(rng, series, other), asked_a, avoid)
+        negative += desk.documents(story, asked_a, [pick(rng, ("plain", "brief"))], "other_year")
+    slots = (aliases(domain.asked[asked_a], first[asked_a]), aliases(domain.asked[asked_b], second[asked_b]))
+    return Item(query, slots, tuple(groups), tuple(shuffled(rng, negative)), domain.name)
