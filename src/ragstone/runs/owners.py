@@ -1,0 +1,69 @@
+"""Who works on what: names of processes that tell, on the same machine, whether the process still lives.
+
+A lease names its owner. The lease of an owner that is surely dead is free at once, so that nobody waits after a
+`kill -9`; where that cannot be known (another machine, another container), its time runs out.
+"""
+
+import os
+import platform
+import secrets
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+__all__ = ["forget", "is_dead", "new_owner"]
+
+_living: set[str] = set()  # the owners that this process made and has not given up
+
+
+def new_owner() -> str:
+    """A name for a piece of this process: `place|pid|start|nonce`."""
+    pid = os.getpid()
+    owner = "|".join((_place(), str(pid), _start_of(pid) or "", secrets.token_hex(8)))
+    _living.add(owner)
+    return owner
+
+
+def forget(owner: str) -> None:
+    """This process has given the name up: leases that could not be deleted are free."""
+    _living.discard(owner)
+
+
+def is_dead(owner: str) -> bool:
+    """True where the owner is surely gone; False where it lives or nobody here can know."""
+    place, _, rest = owner.partition("|")
+    fields = rest.split("|")
+    if len(fields) != 3 or place != _place() or sys.platform == "win32" or not fields[0].isdecimal():
+        return False
+    pid, start = int(fields[0]), fields[1]
+    if pid == os.getpid() and start == (_start_of(pid) or ""):
+        return owner not in _living
+    if start:
+        return _start_of(pid) != start
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return False
+    return False
+
+
+@lru_cache(maxsize=1)
+def _place() -> str:
+    """Where process numbers mean the same: this boot of this machine and, on Linux, this namespace of processes."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return platform.node().replace("|", "_")
+
+
+def _start_of(pid: int) -> str | None:
+    """When the process began, in clock ticks since the boot; None where there is none (a zombie is none) or where the
+    system has no /proc. See proc(5): the fields after the name in parentheses."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZXx" else fields[19]

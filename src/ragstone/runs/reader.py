@@ -1,0 +1,175 @@
+"""The run file, to read: every record in a fixed order, with flat memory, while others may still be writing."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragstone.runs.schema import LAYOUT, decode, key_of, restore_verdicts, text_of
+from ragstone.storage import connect, storage_errors
+from ragstone.types import Case, Record, Response, Score
+
+__all__ = ["Counts", "Failure", "RunReader", "open_run"]
+
+# A page is read at one go: no lock is held while the caller looks at its records, so readers never stop a writer.
+PAGE_RECORDS = 128
+PAGE_BYTES = 4 * 2**20
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Of one system: `records` are `answered` plus `failed`; `unscored` is how many scores failed."""
+
+    records: int
+    answered: int
+    failed: int
+    unscored: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A kind of failure of one system, how often it came, and the first of it. `kind` is the name before the colon of
+    an error ("timed_out"), or "metric NAME" where a score failed."""
+
+    system_id: str
+    kind: str
+    count: int
+    case_id: str
+    message: str
+
+
+def open_run(path: str | Path) -> "RunReader":
+    """Opens a run file for reading. `UsageError` with one line where it is none: another program's database, garbage,
+    a folder, nothing, or the file of a newer ragstone."""
+    return RunReader(Path(path), connect(path, LAYOUT, write=False))
+
+
+class RunReader:
+    """A `types.Run`: what was asked, of whom, and the records by system id, then by case id (of the ids as stored)."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._connection.close()
+
+    def __enter__(self) -> "RunReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """`question`, and what else was noted about the run (options, versions, licence, citation…)."""
+        rows = self._all("SELECT key, value FROM meta ORDER BY key")
+        return {text_of(key): decode(value, object, self.path, f"its {key}") for key, value in rows}
+
+    @property
+    def systems(self) -> Mapping[str, Mapping[str, Any]]:
+        """System id → spec."""
+        rows = self._all("SELECT system_id, spec FROM systems ORDER BY system_id")
+        return {text_of(key): decode(spec, dict[str, Any], self.path, f"system {key!r}") for key, spec in rows}
+
+    def records(self, *, system: str | None = None) -> Iterator[Record]:
+        """Every record, or those of one system. Of a metric with several versions the last counts."""
+        last, until = ("", ""), None if system is None else key_of(system)
+        if until is not None:
+            last = (until, "")
+        first = True
+        while page := self._page(last, until, first):
+            yield from self._made(page)
+            last, first = (page[-1][0], page[-1][1]), False
+
+    def _page(self, last: tuple[str, str], system: str | None, first: bool) -> list[tuple[str, str, Any, Any, Any]]:
+        """The next rows (system_id, case_id, case, response, error) after `last`."""
+        after = ">=" if first else ">"  # an id may be the empty text
+        query = (
+            "SELECT r.system_id, r.case_id, c.payload, r.response, r.error FROM records r LEFT JOIN cases c"
+            f" ON c.case_id = r.case_id WHERE (r.system_id, r.case_id) {after} (?, ?)"
+            + (" AND r.system_id = ?" if system is not None else "")
+            + " ORDER BY r.system_id, r.case_id LIMIT ?"
+        )
+        values = (*last, *(() if system is None else (system,)), PAGE_RECORDS)
+        rows, size = [], 0
+        with storage_errors(self.path):
+            cursor = self._connection.execute(query, values)
+            for row in cursor:
+                rows.append(row)
+                size += sum(len(text) for text in row[2:] if text)
+                if size > PAGE_BYTES:
+                    break
+            cursor.close()
+        return rows
+
+    def _made(self, page: list[tuple[str, str, Any, Any, Any]]) -> Iterator[Record]:
+        scores = self._scores((page[0][0], page[0][1]), (page[-1][0], page[-1][1]))
+        for system_key, case_key, case, response, error in page:
+            name = text_of(case_key)
+            what = f"case {name!r}"
+            yield Record(
+                system_id=text_of(system_key),
+                case=decode(case or "", Case, self.path, what),
+                response=None if response is None else decode(response, Response, self.path, f"the response to {what}"),
+                error=None if error is None else decode(error, str, self.path, f"the error of {what}"),
+                scores=scores.get((system_key, case_key), {}),
+            )
+
+    def _scores(self, first: tuple[str, str], last: tuple[str, str]) -> dict[tuple[str, str], dict[str, Score]]:
+        """All scores between two records, both included, with their verdicts put back."""
+        between = "(system_id, case_id) >= (?, ?) AND (system_id, case_id) <= (?, ?)"
+        verdicts: dict[tuple[str, str, str, int], list[Any]] = {}
+        columns = "system_id, case_id, metric, metric_version"
+        query = f"SELECT {columns}, payload FROM verdicts WHERE {between} ORDER BY {columns}, position"
+        for *place, payload in self._all(query, (*first, *last)):
+            verdict = decode(payload, object, self.path, f"a verdict on case {place[1]!r}")
+            verdicts.setdefault((place[0], place[1], place[2], place[3]), []).append(verdict)
+        found: dict[tuple[str, str], dict[str, Score]] = {}
+        query = f"SELECT {columns}, payload FROM scores WHERE {between} ORDER BY {columns}"
+        for system, case, metric, version, payload in self._all(query, (*first, *last)):
+            score = decode(payload, Score, self.path, f"a score of case {case!r}")
+            restored = restore_verdicts(score, verdicts.get((system, case, metric, version), []))
+            found.setdefault((system, case), {})[text_of(metric)] = restored
+        return found
+
+    def counts(self) -> dict[str, Counts]:
+        """How many records there are of each system."""
+        answered = dict(self._all("SELECT system_id, count(*) FROM records WHERE error IS NULL GROUP BY system_id"))
+        failed = dict(self._all("SELECT system_id, count(*) FROM records WHERE error IS NOT NULL GROUP BY system_id"))
+        unscored = dict(self._all("SELECT system_id, count(*) FROM scores WHERE status = 'failed' GROUP BY system_id"))
+        found = {}
+        for (key,) in self._all("SELECT system_id FROM systems ORDER BY system_id"):
+            good, bad = answered.get(key, 0), failed.get(key, 0)
+            found[text_of(key)] = Counts(good + bad, good, bad, unscored.get(key, 0))
+        return found
+
+    def failures(self) -> list[Failure]:
+        """What went wrong, by system and kind, the most frequent first; for each the first case and its message."""
+        found: dict[tuple[str, str], Failure] = {}
+        query = "SELECT system_id, case_id, '', error FROM records WHERE error IS NOT NULL ORDER BY system_id, case_id"
+        scored = (
+            "SELECT system_id, case_id, metric, payload FROM scores WHERE status = 'failed'"
+            " ORDER BY system_id, case_id, metric, metric_version"
+        )
+        for statement in (query, scored):
+            for system, case, metric, payload in self._all(statement):
+                if metric:
+                    kind = f"metric {text_of(metric)}"
+                    message = decode(payload, Score, self.path, f"a score of case {case!r}").reason
+                else:
+                    message = decode(payload, str, self.path, f"the error of case {case!r}")
+                    kind = message.partition(":")[0]
+                before = found.get((system, kind))
+                found[system, kind] = (
+                    Failure(text_of(system), kind, 1, text_of(case), message)
+                    if before is None
+                    else Failure(before.system_id, kind, before.count + 1, before.case_id, before.message)
+                )
+        return sorted(found.values(), key=lambda failure: (failure.system_id, -failure.count, failure.kind))
+
+    def _all(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        with storage_errors(self.path):
+            return self._connection.execute(query, values).fetchall()

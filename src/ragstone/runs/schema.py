@@ -1,0 +1,94 @@
+"""The form of a run file: its tables, and how ids and words are written in them."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from ragstone.errors import StorageError
+from ragstone.storage import Layout
+from ragstone.types import Score, from_json, to_json
+
+__all__ = ["LAYOUT", "decode", "encode_score", "key_of", "restore_verdicts", "text_of"]
+
+T = TypeVar("T")
+
+# The columns `response`, `error`, `payload`, `spec` and `value` are ASCII JSON, so that lone surrogates and NUL
+# survive. `retry` marks a failure that the next process to come by is to try again; each start of a run sets it.
+_TABLES = """
+CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE systems (system_id TEXT NOT NULL PRIMARY KEY, spec TEXT NOT NULL);
+CREATE TABLE cases (case_id TEXT NOT NULL PRIMARY KEY, payload TEXT NOT NULL);
+CREATE TABLE records (
+    system_id TEXT NOT NULL, case_id TEXT NOT NULL,
+    response TEXT, error TEXT, retry INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (system_id, case_id),
+    CHECK ((response IS NULL) <> (error IS NULL))
+);
+CREATE INDEX failed_records ON records (system_id, case_id) WHERE error IS NOT NULL;
+CREATE TABLE scores (
+    system_id TEXT NOT NULL, case_id TEXT NOT NULL, metric TEXT NOT NULL, metric_version INTEGER NOT NULL,
+    status TEXT NOT NULL, payload TEXT NOT NULL, retry INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (system_id, case_id, metric, metric_version)
+) WITHOUT ROWID;
+CREATE INDEX failed_scores ON scores (system_id, case_id) WHERE status = 'failed';
+CREATE TABLE verdicts (
+    system_id TEXT NOT NULL, case_id TEXT NOT NULL, metric TEXT NOT NULL, metric_version INTEGER NOT NULL,
+    position INTEGER NOT NULL, payload TEXT NOT NULL,
+    PRIMARY KEY (system_id, case_id, metric, metric_version, position)
+) WITHOUT ROWID;
+-- kind 'case': name is a case_id, kind 'lane': name is a lane, of which one process at a time asks.
+CREATE TABLE leases (
+    system_id TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, until REAL NOT NULL,
+    PRIMARY KEY (system_id, kind, name)
+) WITHOUT ROWID
+"""
+LAYOUT = Layout(
+    what="run file",
+    application_id=0x52535452,  # "RSTR"
+    version=1,
+    tables=tuple(_TABLES.split(";")),
+)
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def key_of(text: str) -> str:
+    """An id as it stands in the tables: itself, but for control characters, quotes, backslashes and lone surrogates,
+    which are escaped as in JSON. Different ids have different keys; NUL and surrogates are not TEXT to SQLite."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return text
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False)[1:-1])
+
+
+def text_of(key: str) -> str:
+    """The id that `key_of` wrote."""
+    if "\\" not in key:
+        return key
+    return str(json.loads(f'"{key}"'))
+
+
+def decode(text: str, kind: type[T], path: object, what: str) -> T:
+    """Reads a payload; `StorageError` names what is damaged where it is not a `kind`."""
+    try:
+        return from_json(text, kind)
+    except (ValueError, RecursionError, TypeError) as error:
+        raise StorageError(f"{path}: the file is damaged: {what} cannot be read ({error}).") from error
+
+
+def encode_score(score: Score) -> tuple[str, list[str]]:
+    """The payload of a score, and its raw verdicts, which have a table of their own. A NaN is a ValueError."""
+    evidence = score.evidence
+    if isinstance(evidence, Mapping) and isinstance(evidence.get("verdicts"), list) and evidence["verdicts"]:
+        verdicts = [to_json(verdict) for verdict in evidence["verdicts"]]
+        rest = {name: value for name, value in evidence.items() if name != "verdicts"}
+        return to_json(Score(score.value, score.status, score.reason, rest)), verdicts
+    return to_json(score), []
+
+
+def restore_verdicts(score: Score, verdicts: list[Any]) -> Score:
+    """The score as it was before `encode_score` took its verdicts away."""
+    if not verdicts:
+        return score
+    evidence = {**(score.evidence or {}), "verdicts": verdicts}
+    return Score(score.value, score.status, score.reason, evidence)

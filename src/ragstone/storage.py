@@ -1,0 +1,349 @@
+"""One way to open SQLite, and one thread that groups commits: for the run file, the reply cache and the vectors.
+
+Durable means durable here: `synchronous=FULL` always, write-ahead logging only where the SQLite library is free of the
+bug that can lose a log (https://sqlite.org/wal.html, "the WAL-reset bug"), and nobody is told that something is
+written before its commit has returned.
+"""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Literal, TypeAlias, TypeVar, cast
+
+from ragstone.errors import StorageError, UsageError
+
+__all__ = ["BUSY_SECONDS", "GroupWriter", "Layout", "connect", "journal_mode", "storage_errors"]
+
+T = TypeVar("T")
+Target: TypeAlias = "asyncio.Future[Any] | concurrent.futures.Future[Any]"
+
+# How long one process waits for another's lock. Commits take milliseconds; this outlasts a disk that is very busy.
+BUSY_SECONDS = 60.0
+# How long the first of a group waits for others, and how many may join it. Both bound the time to an acknowledgement.
+GATHER_SECONDS = 0.004
+GROUP_LIMIT = 512
+
+# Conditions of the place where the file lies: no other work in the same group would fare better.
+_ENVIRONMENT = {
+    sqlite3.SQLITE_FULL: "the disk is full. Make space, then run the same command again",
+    sqlite3.SQLITE_IOERR: "the disk could not be read or written",
+    sqlite3.SQLITE_READONLY: "it cannot be written (read-only)",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+    sqlite3.SQLITE_PERM: "it may not be opened",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged",
+    sqlite3.SQLITE_NOTADB: "it is not an SQLite database",
+    sqlite3.SQLITE_BUSY: "another process keeps it locked",
+    sqlite3.SQLITE_LOCKED: "another process keeps it locked",
+    sqlite3.SQLITE_PROTOCOL: "another process keeps it locked",
+    sqlite3.SQLITE_NOMEM: "memory ran out",
+    sqlite3.SQLITE_NOLFS: "the file system cannot hold a file of this size",
+}
+_WRONG_PLACE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOTADB}
+
+
+def journal_mode(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> Literal["wal", "delete"]:
+    """ "wal" where this SQLite is free of the WAL-reset bug: 3.51.3 and later, 3.50.7 in 3.50, 3.44.6 in 3.44."""
+    series = version[:2]
+    fixed = version >= (3, 51, 3) or (series == (3, 50) and version[2] >= 7) or (series == (3, 44) and version[2] >= 6)
+    return "wal" if fixed else "delete"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a database of ours holds. `what` names it to a person ("run file"); `application_id` and `version` are
+    in the file's header, so that no other file is ever taken for one; `tables` are the statements that make it."""
+
+    what: str
+    application_id: int
+    version: int
+    tables: tuple[str, ...]
+
+
+def _code(error: sqlite3.Error) -> int:
+    """The primary result code, 0 where the error did not come from the SQLite library."""
+    return int(getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+
+
+@contextlib.contextmanager
+def storage_errors(path: object, *, opening: bool = False) -> Iterator[None]:
+    """Turns what SQLite reports about the place, the lock or the file into one line: `StorageError`, or `UsageError`
+    where a file that cannot be used was named (`opening`). Errors of our own statements pass through."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = _code(error)
+        if code == sqlite3.SQLITE_ERROR and "no such" in str(error):
+            raise StorageError(f"{path}: the file is damaged ({error}).") from error
+        if code not in _ENVIRONMENT:
+            raise
+        kind = UsageError if opening and code in _WRONG_PLACE else StorageError
+        detail = f" ({error})" if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT) else ""
+        raise kind(f"{path}: {_ENVIRONMENT[code]}{detail}.") from error
+
+
+def connect(
+    path: str | Path,
+    layout: Layout,
+    *,
+    write: bool = True,
+    busy_seconds: float = BUSY_SECONDS,
+    factory: type[sqlite3.Connection] = sqlite3.Connection,
+) -> sqlite3.Connection:
+    """Opens a database of this layout, for use by one thread at a time. Transactions are the caller's (`BEGIN`).
+
+    `write` makes the file, and the folders above it, where there is none. Without it the file must be there and
+    nothing in it changes, except that what a killed writer left half done is rolled back. Any other file is left as
+    it is and refused with `UsageError`; a lock or a disk that fails is a `StorageError`.
+    """
+    path = Path(path)
+    _check_path(path, write=write)
+    with storage_errors(path, opening=True):
+        mode = "rwc" if write else "rw"
+        uri = path.absolute().as_uri()
+        # "rw" for readers too: only a connection that may write can roll back what a killed writer left. SQLite
+        # opens the file for reading only where it may not be written.
+        connection = sqlite3.connect(
+            f"{uri}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            timeout=busy_seconds,
+            check_same_thread=False,
+            factory=factory,
+        )
+        try:
+            if not _is_of(connection, path, layout):
+                if not write:
+                    raise UsageError(f"{path} is empty: not a ragstone {layout.what}.")
+                _create(connection, path, layout)
+            connection.execute("PRAGMA synchronous=FULL")
+            if write:
+                connection.execute(f"PRAGMA journal_mode={journal_mode()}")
+            else:
+                connection.execute("PRAGMA query_only=ON")
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _check_path(path: Path, *, write: bool) -> None:
+    """Says in words what SQLite would only call "unable to open database file"."""
+    if "\0" in str(path):
+        raise UsageError(f"{str(path)!r} is not a file name.")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: name a file.")
+    if write:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{path}: its folder cannot be made ({error.strerror}).") from error
+    elif not path.exists():
+        raise UsageError(f"{path}: no such file.")
+
+
+def _is_of(connection: sqlite3.Connection, path: Path, layout: Layout) -> bool:
+    """True for a database of this layout, False for an empty one; `UsageError` for anything else."""
+
+    def pragma(name: str) -> int:
+        return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+    application, version = pragma("application_id"), pragma("user_version")
+    if application == 0 and version == 0 and pragma("schema_version") == 0:
+        return False
+    if application != layout.application_id:
+        raise UsageError(f"{path} is another program's SQLite database, not a ragstone {layout.what}.")
+    if version != layout.version:
+        age, advice = ("a newer", "Upgrade ragstone.") if version > layout.version else ("an older", "Use a new file.")
+        raise UsageError(
+            f"{path} is a {layout.what} of {age} ragstone (format {version}; this one uses {layout.version}). {advice}"
+        )
+    return True
+
+
+def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
+    """All of it in one transaction: whoever opens the file sees all tables or none, whenever its maker is killed."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not _is_of(connection, path, layout):  # another process may have been faster
+            for statement in layout.tables:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id={layout.application_id}")
+            connection.execute(f"PRAGMA user_version={layout.version}")
+        connection.execute("COMMIT")
+    except BaseException:
+        _roll_back(connection)
+        raise
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    """Ends the transaction where SQLite has not ended it itself, as it does on a full disk."""
+    if connection.in_transaction:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+
+
+@dataclass(slots=True)
+class _Job:
+    work: Callable[[sqlite3.Connection], Any]
+    target: Target
+    due: float  # monotonic seconds: when its group must begin at the latest
+    result: Any = None
+    error: BaseException | None = None
+
+
+class GroupWriter:
+    """One thread that does all the writing of a process to a database, many pieces of work in each commit.
+
+    A piece of work is a function of the connection, already inside a transaction; it may be called twice (once
+    more alone, if another of its group fails), so it must leave nothing behind but its statements. Its result comes
+    back only after the commit that holds it, and a failure of the place (a full disk, a lock that is never released)
+    comes back as `StorageError` to each in the group: none of them is in the file then.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        layout: Layout,
+        *,
+        gather: float = GATHER_SECONDS,
+        busy_seconds: float = BUSY_SECONDS,
+        factory: type[sqlite3.Connection] = sqlite3.Connection,
+    ) -> None:
+        self.path = Path(path)
+        self._gather = gather
+        self._connection = connect(path, layout, busy_seconds=busy_seconds, factory=factory)
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._closed = False
+        # A daemon, so that a program that ends without `close` ends: what was acknowledged is on the disk already.
+        self._thread = threading.Thread(target=self._serve, name=f"writer of {self.path.name}", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Callable[[sqlite3.Connection], T], *, soon: bool = False) -> "asyncio.Future[T]":
+        """An awaitable that is done when the commit with `work` has returned. `soon`: no waiting for others."""
+        return cast("asyncio.Future[T]", self._put(work, asyncio.get_running_loop().create_future(), soon))
+
+    def call(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Does `work` and waits for its commit: for code that runs in no event loop."""
+        future = cast("concurrent.futures.Future[T]", self._put(work, concurrent.futures.Future(), soon=True))
+        return future.result()
+
+    def _put(self, work: Callable[[sqlite3.Connection], Any], target: Target, soon: bool) -> Target:
+        if self._closed:
+            raise StorageError(f"{self.path}: it was closed before everything was written.")
+        self._jobs.put(_Job(work, target, time.monotonic() + (0.0 if soon else self._gather)))
+        return target
+
+    def close(self) -> None:
+        """Writes what was submitted, and lets go of the file. It stays one file: no log is left beside it."""
+        if self._closed:
+            return
+        self._closed = True
+        self._jobs.put(None)
+        self._thread.join()
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA busy_timeout=0")
+            if self._connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+                self._connection.execute("PRAGMA journal_mode=delete")  # fails where others still use it: well so
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
+
+    def __enter__(self) -> "GroupWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- in the thread -----------------------------------------------------------------------------------------
+
+    def _serve(self) -> None:
+        running = True
+        while running:
+            group, running = self._next_group()
+            if group:
+                self._write(group)
+                _settle(group)
+
+    def _next_group(self) -> tuple[list[_Job], bool]:
+        """The next jobs to commit together, and whether more may come."""
+        first = self._jobs.get()
+        if first is None:
+            return [], False
+        group = [first]
+        # Those that came while the last commit ran have waited already, so `due` counts from their submission.
+        while (rest := min(job.due for job in group) - time.monotonic()) > 0 and not self._closed:
+            time.sleep(rest)
+            if not self._drain(group):
+                return group, False
+        return group, self._drain(group)
+
+    def _drain(self, group: list[_Job]) -> bool:
+        """Adds what is waiting; False when that was the last."""
+        while len(group) < GROUP_LIMIT:
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                return True
+            if job is None:
+                return False
+            group.append(job)
+        return True
+
+    def _write(self, group: list[_Job]) -> None:
+        try:
+            self._transaction(group)
+        except Exception as error:
+            if len(group) > 1 and not isinstance(error, StorageError):
+                for job in group:  # one of them is at fault: each for itself, so that the others are kept
+                    self._write([job])
+                return
+            for job in group:
+                job.result, job.error = None, error
+
+    def _transaction(self, group: list[_Job]) -> None:
+        connection = self._connection
+        with storage_errors(self.path):
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                for job in group:
+                    job.result, job.error = job.work(connection), None
+                connection.execute("COMMIT")
+            except BaseException:
+                _roll_back(connection)
+                raise
+
+
+def _settle(group: list[_Job]) -> None:
+    """Hands the results over: one wake-up of each event loop for a whole group."""
+    loops: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+    for job in group:
+        if isinstance(job.target, asyncio.Future):
+            loops.setdefault(job.target.get_loop(), []).append(job)
+        else:
+            _settle_one(job)
+    for loop, jobs in loops.items():
+        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
+            loop.call_soon_threadsafe(_settle_all, jobs)
+
+
+def _settle_all(jobs: list[_Job]) -> None:
+    for job in jobs:
+        _settle_one(job)
+
+
+def _settle_one(job: _Job) -> None:
+    if job.target.done():  # cancelled: the work is in the file all the same
+        return
+    if job.error is None:
+        job.target.set_result(job.result)
+    elif type(job.error) is StorageError:
+        # Each waiter gets its own, so that no traceback grows from one to the next.
+        job.target.set_exception(StorageError(*job.error.args))
+    else:
+        job.target.set_exception(job.error)
