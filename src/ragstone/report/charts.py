@@ -9,7 +9,7 @@ import io
 import unicodedata
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -32,8 +32,8 @@ _SETTINGS = {
     "path.simplify": False,
 }
 _INCH = 72.0  # SVG units an inch, as Matplotlib's SVG writer has it
-_SIZE = 10.5  # of text, in the units of the drawing
-_WIDTH = 460.0
+_SIZE = 12.0  # of text, in the units of the drawing
+_WIDTH = 440.0
 _MOST_LABELS = 12  # direct labels of published curves before they would cover each other
 
 
@@ -43,12 +43,12 @@ def style_of(index: int) -> tuple[str, str, Any]:
 
 
 def chart_svg(chart: Chart, *, prefix: str = "c") -> str:
-    """The chart as one `<svg>` element to stand in HTML, about 460 units wide, with its title and text alternative.
+    """The chart as one `<svg>` element to stand in HTML, about 440 units wide, with its title and text alternative.
 
     `prefix` keeps the ids of several charts on one page apart.
     """
-    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
-        # Matplotlib lays text out with a font that may lack Chinese; the reader's browser draws it with one that has it.
+    with mpl.rc_context(cast(Any, _SETTINGS)), warnings.catch_warnings():
+        # The font that Matplotlib measures text with may lack Chinese; the reader's browser has one that does not.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         figure = _lines(chart) if chart.kind == "lines" else _bars(chart)
         stream = io.BytesIO()
@@ -98,7 +98,7 @@ def _plain(value: float) -> str:
 
 def _lines(chart: Chart) -> Figure:
     labelled = [series for series in chart.series if series.published and series.points][:_MOST_LABELS]
-    figure, axes = _figure(300, left=46, right=104 if labelled else 18, top=14, bottom=46 if chart.x_label else 30)
+    figure, axes = _figure(300, left=46, right=112 if labelled else 18, top=14, bottom=52 if chart.x_label else 32)
     xs = sorted({point.x for series in chart.series for point in series.points})
     _scale_y(axes, chart, horizontal=False)
     for series in chart.series:
@@ -130,7 +130,9 @@ def _curve(axes: Any, series: Series, index: int) -> None:
     """A measured curve: its interval as a band, and as whiskers where the points stand apart."""
     colour, marker, dash = style_of(index)
     xs, ys = _xy(series.points)
-    banded = sorted((point for point in series.points if point.low is not None and point.high is not None), key=lambda p: p.x)
+    banded = sorted(
+        (point for point in series.points if point.low is not None and point.high is not None), key=lambda p: p.x
+    )
     if len(banded) > 1:
         axes.fill_between(
             [point.x for point in banded], [point.low for point in banded], [point.high for point in banded],
@@ -144,6 +146,9 @@ def _curve(axes: Any, series: Series, index: int) -> None:
     )  # fmt: skip
 
 
+_LEADER = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 3, "relpos": (0, 0.5)}
+
+
 def _direct_labels(axes: Any, labelled: Sequence[Series]) -> None:
     """The names of published curves at their right ends, pushed apart so that none covers another."""
     ends = sorted(((*_end(series), series) for series in labelled), key=lambda end: (end[1], end[2].name))
@@ -153,9 +158,9 @@ def _direct_labels(axes: Any, labelled: Sequence[Series]) -> None:
     step = (high - low) * (_SIZE + 1) / (axes.get_position().height * axes.figure.get_figheight() * _INCH)
     for place, (x, y, series) in zip(_apart([end[1] for end in ends], step, high), ends, strict=True):
         axes.annotate(
-            _name(series, 88), (x, y), xytext=(1.045, place), textcoords=axes.get_yaxis_transform(), va="center",
+            _name(series, 92), (x, y), xytext=(1.045, place), textcoords=axes.get_yaxis_transform(), va="center",
             ha="left", fontsize=_SIZE - 1, color=SOFT, annotation_clip=False, parse_math=False,
-            arrowprops={"arrowstyle": "-", "color": FAINT, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 3, "relpos": (0, 0.5)},
+            arrowprops=_LEADER,
         )  # fmt: skip
 
 
@@ -202,7 +207,7 @@ def _scale_y(axes: Any, chart: Chart, *, horizontal: bool) -> None:
 
 _BAR = 15.0  # height of a bar
 _SPACE = 4.0  # between two bars of a category
-_LABEL = 22.0  # for the category's name above its bars
+_LABEL = 25.0  # for the category's name above its bars
 _BETWEEN = 16.0  # between two categories
 
 
@@ -211,15 +216,15 @@ def _bars(chart: Chart) -> Figure:
     count = max((int(p.x) + 1 for s in chart.series for p in s.points), default=0)
     categories = [*chart.categories, *[""] * (count - len(chart.categories))]
     block = _LABEL + max(1, len(chart.series)) * (_BAR + _SPACE) + _BETWEEN
-    top, bottom = 4.0, 28.0
+    top, bottom = 2.0, 30.0
     height = top + bottom + max(1, len(categories)) * block
-    figure, axes = _figure(height, left=8, right=64, top=top, bottom=bottom)
+    figure, axes = _figure(height, left=8, right=56, top=top, bottom=bottom)
     axes.set_ylim(len(categories) * block or block, 0)
     axes.set_yticks([])
     _scale_y(axes, chart, horizontal=True)
     for index, category in enumerate(categories):
         axes.text(
-            0, index * block + _LABEL - 7, one_line(category, 70), fontsize=_SIZE + 1, color=INK, weight=600,
+            0, index * block + _LABEL - 7, one_line(category, 70), fontsize=_SIZE, color=INK, weight="bold",
             va="baseline", ha="left",
             transform=axes.get_yaxis_transform(), parse_math=False,
         )  # fmt: skip
@@ -228,15 +233,16 @@ def _bars(chart: Chart) -> Figure:
         colour = GREY if series.published else style_of(measured)[0]
         measured += not series.published
         for point in series.points:
-            _bar(axes, point, int(point.x) * block + _LABEL + row * (_BAR + _SPACE) + _BAR / 2, colour, chart, series)
+            y = int(point.x) * block + _LABEL + row * (_BAR + _SPACE) + _BAR / 2
+            _bar(axes, point, y, colour, percent=chart.percent, published=series.published)
     return figure
 
 
-def _bar(axes: Any, point: Point, y: float, colour: str, chart: Chart, series: Series) -> None:
+def _bar(axes: Any, point: Point, y: float, colour: str, *, percent: bool, published: bool) -> None:
     """A bar with its interval as a whisker and its value beyond both."""
     axes.barh(
-        y, point.y, height=_BAR, color="none" if series.published else colour, edgecolor=colour,
-        linewidth=1 if series.published else 0, linestyle="--" if series.published else "-", zorder=2,
+        y, point.y, height=_BAR, color="none" if published else colour, edgecolor=colour,
+        linewidth=1 if published else 0, linestyle="--" if published else "-", zorder=2,
     )  # fmt: skip
     end = point.y
     if point.low is not None and point.high is not None:
@@ -245,6 +251,6 @@ def _bar(axes: Any, point: Point, y: float, colour: str, chart: Chart, series: S
             axes.plot([at, at], [y - 3, y + 3], color=INK, linewidth=1.2, alpha=0.75, zorder=3)
         end = max(end, point.high)
     axes.annotate(
-        _percent(point.y) if chart.percent else _plain(point.y), (end, y), xytext=(6, 0), textcoords="offset points",
+        _percent(point.y) if percent else _plain(point.y), (end, y), xytext=(6, 0), textcoords="offset points",
         va="center", ha="left", fontsize=_SIZE, color=INK, annotation_clip=False, parse_math=False,
     )  # fmt: skip

@@ -9,7 +9,7 @@ __all__ = ["load"]
 
 
 def load(module: str, *, extra: str, purpose: str) -> ModuleType:
-    """Import `module`. `MissingExtra` says what `purpose` needs and how to install it, unless ragstone itself is broken."""
+    """Import `module`. Where a package is missing, `MissingExtra` says what `purpose` needs and how to install it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

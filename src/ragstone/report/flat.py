@@ -12,6 +12,7 @@ __all__ = ["Flat", "columns_of", "guarded", "rows_of"]
 
 Value: TypeAlias = "Scalar | None"
 
+
 @dataclass
 class Flat:
     """The columns of a run's records: what varies from run to run is found by one pass over them."""

@@ -19,7 +19,7 @@ _TABLE = """
 <table>
 <thead><tr>
 {% for column in table.columns %}
-<th scope="col"{% if loop.index0 >= table.keys %} class="num"{% endif %}><bdi>{{ column }}</bdi></th>
+<th scope="col"{% if loop.index0 in numeric %} class="num"{% endif %}><bdi>{{ column }}</bdi></th>
 {% endfor %}
 </tr></thead>
 <tbody>
@@ -67,8 +67,19 @@ def table_html(view: View, table: Table) -> Markup:
     ]
     return view.html(
         _TABLE, table=table, words=words, value=value, interval=interval, counts=counts,
-        legend=" · ".join(part for part in told if part),
+        legend=" · ".join(part for part in told if part), numeric=_numeric(table),
     )  # fmt: skip
+
+
+def _numeric(table: Table) -> set[int]:
+    """The columns, but the keys, that hold at least one value: their headings stand at the right, as values do."""
+    width = len(table.columns)
+    return {
+        i
+        for row in table.rows
+        for i, cell in enumerate(row.cells[:width])
+        if i >= table.keys and cell.value is not None
+    }
 
 
 _FIGURE = """
@@ -76,8 +87,12 @@ _FIGURE = """
 <figcaption><h3><bdi>{{ chart.title }}</bdi></h3></figcaption>
 {{ svg }}
 <ul class="key">
-{% for name, swatch, published in legend %}
-<li>{{ swatch }}<bdi>{{ name }}</bdi>{% if published %} <span class="tag">{{ words.published }}</span>{% endif %}</li>
+{% for name, swatch, published in legend if not published %}
+<li>{{ swatch }}<bdi>{{ name }}</bdi></li>
+{% endfor %}
+{% for name, swatch, published in legend if published %}
+{% if loop.first %}<li>{{ swatch }}<span class="tag">{{ words.published }}</span> {% endif %}
+<bdi>{{ name }}</bdi>{{ "</li>" | safe if loop.last else ", " }}
 {% endfor %}
 </ul>
 <details class="figures"><summary>{{ words.figures }}</summary>
@@ -131,7 +146,7 @@ def figure_html(view: View, chart: Chart, index: int) -> Markup:
         if series.published:
             values |= {"colour": svg_module.variable(svg_module.GREY), "dash": "3 2.5", "shape": ""}
         legend.append((series.name, view.html(_SWATCH, **values), series.published))
-    svg = Markup(charts.chart_svg(chart, prefix=f"c{index}"))  # noqa: S704  written by an XML writer
+    svg = Markup(charts.chart_svg(chart, prefix=f"c{index}"))
     return view.html(_FIGURE, chart=chart, svg=svg, legend=legend, words=view.words, rows=_rows(chart))
 
 

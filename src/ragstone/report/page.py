@@ -59,7 +59,7 @@ img-src data:; base-uri 'none'; form-action 'none'">
 <footer><p>{{ words.made_by.format(version=version) }}</p></footer>
 </body>
 </html>
-"""
+"""  # noqa: E501  a template
 
 
 def render(run: Run, benchmark: Benchmark, *, language: str = "en", cases_shown: int = 200) -> str:
@@ -72,12 +72,14 @@ def render(run: Run, benchmark: Benchmark, *, language: str = "en", cases_shown:
     for number, (_, section) in enumerate(sorted(SECTIONS, key=lambda item: (item[1].order, item[0])), 1):
         if (body := section.body(view)) is not None:
             # Built-ins have ids that can be linked to; a plug-in's name is not trusted with one.
-            sections.append((f"s{number}", chosen({k: {"t": v} for k, v in section.title.items()}, language)["t"], body))
+            sections.append(
+                (f"s{number}", chosen({k: {"t": v} for k, v in section.title.items()}, language)["t"], body)
+            )
     style = _style()
     systems = list(view.digest.systems)
     heading = benchmark.name.upper() if benchmark.name.isascii() and len(benchmark.name) <= 5 else benchmark.name
     page = view.html(
-        _PAGE, html_lang=HTML_LANG[language], words=view.words, version=__version__, style=Markup(style),  # noqa: S704
+        _PAGE, html_lang=HTML_LANG[language], words=view.words, version=__version__, style=Markup(style),
         style_hash=b64encode(sha256(style.encode()).digest()).decode(), sections=sections, systems=systems[:12],
         heading=heading, title=f"{heading} · {', '.join(systems[:3])}{'…' if len(systems) > 3 else ''} · ragstone",
     )  # fmt: skip

@@ -7,6 +7,7 @@ as text, never act, and never spoil the text around them. Escaping for HTML is l
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ragstone.types import Span
 
@@ -72,7 +73,9 @@ def pieces(text: str, spans: Sequence[Span], *, limit: int) -> list[Piece]:
     outside of the text are clipped; where some overlap, the gravest kind wins: wrong, then refusal, then match.
     """
     marks = sorted(
-        (max(0, span.start), min(len(text), span.end), span.kind) for span in spans if span.start < min(span.end, len(text))
+        (max(0, span.start), min(len(text), span.end), span.kind)
+        for span in spans
+        if span.start < min(span.end, len(text))
     )
     marks = [mark for mark in marks if mark[0] < mark[1]][:_SPANS_SEEN]
     shown: list[Piece] = []
@@ -115,7 +118,7 @@ def _marked(text: str, start: int, end: int, marks: Sequence[tuple[int, int, str
     inside = [(max(low, start), min(high, end), kind) for low, high, kind in marks if low < end and high > start]
     edges = sorted({start, end, *(edge for low, high, _ in inside for edge in (low, high))})
     found: list[Piece] = []
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         kinds = {kind for from_, to, kind in inside if from_ <= low and to >= high}
         kind = next((name for name in _STRONGEST if name in kinds), "")
         if found and found[-1].kind == kind:

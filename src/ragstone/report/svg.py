@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 __all__ = ["COLOURS", "FAINT", "GREY", "INK", "SOFT", "adapted", "variable"]
 
-# Okabe & Ito 2008, "Color Universal Design", in the order of their contrast with white; sky blue and yellow stand aside.
+# Okabe & Ito 2008, "Color Universal Design", without its yellow and black; a seventh of our own.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195")
 # Stand-ins that the page replaces by its own colours: text, quiet text, grid, published figures.
 INK, SOFT, FAINT, GREY = "#010101", "#020202", "#030303", "#040404"
@@ -35,7 +35,7 @@ def variable(colour: str) -> str:
 
 def adapted(svg: bytes, *, title: str, description: str, prefix: str) -> str:
     """The `<svg>` element as text. `title` and `description` must be free of characters that XML forbids."""
-    root = ElementTree.fromstring(svg)  # noqa: S314  Matplotlib has just written it
+    root = ElementTree.fromstring(svg)
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag in (f"{_SVG}metadata", f"{_SVG}style") or (child.tag == f"{_SVG}defs" and _only_style(child)):
@@ -101,6 +101,8 @@ def _compact(root: ElementTree.Element) -> None:
         changed = False
         for parent in list(root.iter()):
             for index, child in reversed(list(enumerate(parent))):
-                if child.tag in (f"{_SVG}g", f"{_SVG}defs") and (not len(child) or not child.attrib and child.tag == f"{_SVG}g"):
+                if child.tag in (f"{_SVG}g", f"{_SVG}defs") and (
+                    not len(child) or (not child.attrib and child.tag == f"{_SVG}g")
+                ):
                     parent[index : index + 1] = list(child)
                     changed = True

@@ -1,0 +1,228 @@
+"""What was asked, and of whom: enough to know what the figures are figures of, and warnings before them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from ragstone.report.facts import first, flattened, notices
+from ragstone.report.figures import share
+from ragstone.report.section import Section, View, chosen
+
+__all__ = ["PLUGINS"]
+
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "systems": "systems",
+        "system": "system",
+        "cases": "answers asked for",
+        "right": "right",
+        "wrong": "wrong",
+        "unscored": "could not be scored",
+        "failed": "requests failed",
+        "over_all": "Over all conditions together, hard and easy: compare systems by the tables, not by this.",
+        "benchmark": "Benchmark",
+        "version": "{name}, version {version}",
+        "data": "Data",
+        "hash": "SHA-256",
+        "selection": "Documents chosen",
+        "scoring": "Scoring",
+        "template": "Prompt template",
+        "sampling": "Sampling",
+        "judge": "Judge",
+        "endpoint": "left to the endpoint",
+        "license": "Licence of the benchmark",
+        "citation": "To cite",
+        "whom": "Of whom",
+        "name": "System",
+        "answered_as": "Model, as its provider names it",
+        "cut": "cut off",
+        "tokens": "Tokens per answer",
+        "in_out": "{sent} in, {got} out",
+        "unnamed": "not told",
+        "smollm2": "{name} is a language model of 135 million parameters. It shows that the pipeline runs from end to "
+        "end; its figures say nothing about retrieval-augmented generation with a model that people use.",
+        "extractive": "{name} is no language model: it answers with the passage sentence that matches the question "
+        "best. It is the floor that a model must beat.",
+        "local_judge": "The judge is {name}, a tiny model. Against people it judges no better than chance: take the "
+        "judged figures as a test of the pipeline.",
+        "unmeasured_judge": "How well the judge, {name}, agrees with people on these data has not been measured.",
+        "some_failed": "{failed} of {total} requests did not end in an answer. They count neither as right nor as "
+        "wrong; the same command asks them again.",
+        "some_cut": "{cut} answers hit the token limit and were cut off. They are scored as they are.",
+    },
+    "zh": {
+        "systems": "个系统",
+        "system": "个系统",
+        "cases": "次提问",
+        "right": "正确",
+        "wrong": "错误",
+        "unscored": "无法评分",
+        "failed": "请求失败",
+        "over_all": "以上合计了所有条件，难易混杂：比较系统请看各表，不要看这里。",
+        "benchmark": "基准",
+        "version": "{name}，第 {version} 版",
+        "data": "数据",
+        "hash": "SHA-256",
+        "selection": "文档选取方式",
+        "scoring": "评分方式",
+        "template": "提示词模板",
+        "sampling": "采样参数",
+        "judge": "评审模型",
+        "endpoint": "由接口决定",
+        "license": "基准的许可",
+        "citation": "引用",
+        "whom": "被测系统",
+        "name": "系统",
+        "answered_as": "模型（服务商返回的名称）",
+        "cut": "被截断",
+        "tokens": "平均每次回答的词元数",
+        "in_out": "输入 {sent}，输出 {got}",
+        "unnamed": "未告知",
+        "smollm2": "{name} 是只有 1.35 亿参数的语言模型。它只说明整个流程可以跑通；"
+        "其数字不代表常用模型做检索增强生成的水平。",
+        "extractive": "{name} 不是语言模型：它直接摘出与问题最匹配的一句文档内容作答。任何模型都应当超过这条底线。",
+        "local_judge": "评审模型是 {name}，一个极小的模型，与人工判断相比只有随机水平："
+        "由它评出的数字只能用来检验流程。",
+        "unmeasured_judge": "评审模型 {name} 在这份数据上与人工判断的一致程度尚未测量。",
+        "some_failed": "{total} 次请求中有 {failed} 次没有得到回答。它们不算作错误答案；再次运行同一命令即可补问。",
+        "some_cut": "有 {cut} 个回答达到词元上限而被截断，按现有内容评分。",
+    },
+}
+
+_TEMPLATE = """
+{% for notice in notices %}
+<p class="notice" role="note"><bdi>{{ notice }}</bdi></p>
+{% endfor %}
+<ul class="tiles">
+<li><b>{{ "{:,}".format(systems | length) }}</b><span>{{ w.system if systems | length == 1 else w.systems }}</span></li>
+{% for count, name in tiles %}
+<li><b>{{ "{:,}".format(count) }}</b><span>{{ name }}</span></li>
+{% endfor %}
+</ul>
+<dl class="facts">
+{% for name, text in facts %}
+<dt>{{ name }}</dt><dd{% if name == w.hash %} class="mono"{% endif %}><bdi>{{ text }}</bdi></dd>
+{% endfor %}
+</dl>
+<h3>{{ w.whom }}</h3>
+<div class="scroll" role="region" aria-label="{{ w.whom }}" tabindex="0"><table>
+<thead><tr><th scope="col">{{ w.name }}</th><th scope="col">{{ w.answered_as }}</th>{% if own_sampling %}<th scope="col">{{ w.sampling }}</th>{% endif %}
+<th scope="col" class="num">{{ w.cases }}</th><th scope="col" class="num">{{ w.right }}</th><th scope="col" class="num">{{ w.wrong }}</th>
+<th scope="col" class="num">{{ w.unscored }}</th><th scope="col" class="num">{{ w.failed }}</th>
+<th scope="col" class="num">{{ w.cut }}</th><th scope="col">{{ w.tokens }}</th></tr></thead>
+<tbody>
+{% for s in systems %}
+<tr><th scope="row"><bdi>{{ s.id }}</bdi></th>
+<td>{% for model in s.models %}<bdi>{{ model }}</bdi>{% if not loop.last %}<br>{% endif %}{% else %}<small>{{ w.unnamed }}</small>{% endfor %}</td>
+{% if own_sampling %}<td><bdi>{{ s.sampling }}</bdi></td>{% endif %}
+<td class="num"><b>{{ "{:,}".format(s.tally.total) }}</b></td>
+<td class="num"><b>{{ "{:,}".format(s.tally.right) }}</b><small>{{ share(s.tally.right, s.scored) }}</small></td>
+<td class="num"><b>{{ "{:,}".format(s.tally.wrong) }}</b><small>{{ share(s.tally.wrong, s.scored) }}</small></td>
+{% for count in (s.tally.unscored, s.tally.failed, s.tally.cut) %}<td class="num">{{ "{:,}".format(count) }}</td>{% endfor %}
+<td>{{ s.tokens }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+<p class="legend">{{ w.over_all }}</p>
+"""  # noqa: E501  a template
+
+
+def _body(view: View) -> Markup:
+    w = chosen(WORDS, view.language)
+    tallies = [system.tally for system in view.digest.systems.values()]
+    sums = [(sum(getattr(tally, name) for tally in tallies), name) for name in ("right", "wrong", "unscored", "failed")]
+    tiles = [
+        (view.digest.total, w["cases"]),
+        *((count, w[name]) for count, name in sums if count or name in ("right", "wrong")),
+    ]
+    systems = _systems(view, w)
+    published = _settings(_told(view.benchmark.template.sampling))
+    return view.html(
+        _TEMPLATE, w=w, notices=list(_notices(view, w)), tiles=tiles, facts=_facts(view, w), systems=systems,
+        share=share,
+        own_sampling=any(system["sampling"] not in ("", published) for system in systems),
+    )  # fmt: skip
+
+
+def _facts(view: View, w: Mapping[str, str]) -> list[tuple[str, str]]:
+    meta, benchmark = view.run.meta, view.benchmark
+    template = benchmark.template
+    entries = [
+        (w["benchmark"], w["version"].format(name=benchmark.name, version=benchmark.version)),
+        (w["data"], first(meta, "data.name", "data_name", "dataset.name", "data", "dataset")),
+        *((w["hash"], text) for text in _hashes(meta)),
+        (w["selection"], first(meta, "selection")),
+        (w["scoring"], first(meta, "scoring")),
+        (w["template"], template.name),
+        (w["sampling"], _settings(_told(template.sampling)) or w["endpoint"]),
+        (w["judge"], _judge(meta)),
+        (w["license"], first(meta, "license", "licence") or benchmark.license),
+        (w["citation"], first(meta, "citation") or benchmark.citation),
+    ]
+    return [(name, text) for name, text in entries if text]
+
+
+def _told(word: Any) -> dict[str, Any]:
+    """The fields of a word that are not None."""
+    return {name: getattr(word, name) for name in word.__struct_fields__ if getattr(word, name) not in (None, ())}
+
+
+def _hashes(meta: Mapping[str, Any]) -> Iterator[str]:
+    """Data hashes: one, or one for each file with its name; long lists are left to the last section."""
+    question = flattened(meta.get("question") or {})
+    found = {
+        key: text for key, text in question.items() if "sha256" in key and "prompt" not in key and "template" not in key
+    }
+    for key, text in list(found.items())[:12]:
+        name = key.rpartition("sha256")[2].strip(".") or key.rpartition("sha256")[0].strip(".").rpartition(".")[2]
+        yield f"{name}  {text}" if len(found) > 1 and name else text
+
+
+def _settings(values: object) -> str:
+    return ", ".join(f"{name} {text}" for name, text in flattened(values).items() if text)
+
+
+def _judge(meta: Mapping[str, Any]) -> str:
+    return first(meta, "judge.id", "judge.model", "judge.name", "judge")
+
+
+def _notices(view: View, w: Mapping[str, str]) -> Iterator[str]:
+    found = notices(view.run.meta.get("notices"), view.language)
+    found += notices(view.run.meta.get("warnings"), view.language)
+    found += notices(getattr(view.benchmark, "warnings", None), view.language)
+    for spec in view.run.systems.values():
+        found += notices(spec.get("notice"), view.language)
+    yield from dict.fromkeys(found)
+    for system in view.digest.systems:
+        for kind in ("smollm2", "extractive"):
+            if system.startswith(f"local/{kind}"):
+                yield w[kind].format(name=system)
+    if judge := _judge(view.run.meta):
+        yield w["local_judge" if judge.startswith("local/smollm2") else "unmeasured_judge"].format(name=judge)
+    tallies = [system.tally for system in view.digest.systems.values()]
+    if failed := sum(tally.failed for tally in tallies):
+        yield w["some_failed"].format(failed=f"{failed:,}", total=f"{view.digest.total:,}")
+    if cut := sum(tally.cut for tally in tallies):
+        yield w["some_cut"].format(cut=f"{cut:,}")
+
+
+def _systems(view: View, w: Mapping[str, str]) -> list[dict[str, Any]]:
+    rows = []
+    for name, system in view.digest.systems.items():
+        spec = view.run.systems.get(name, {})
+        tokens = ""
+        if system.counted:
+            sent, got = round(system.prompt_tokens / system.counted), round(system.completion_tokens / system.counted)
+            tokens = w["in_out"].format(sent=f"{sent:,}", got=f"{got:,}")
+        rows.append({
+            "id": name,
+            "models": sorted(system.models),
+            "sampling": _settings(spec.get("sampling") or {}),
+            "tally": system.tally,
+            "scored": system.tally.right + system.tally.wrong,
+            "tokens": tokens,
+        })  # fmt: skip
+    return rows
+
+
+PLUGINS = {"asked": Section(10, {"en": "What was asked, and of whom", "zh": "问了什么，问了谁"}, _body)}
