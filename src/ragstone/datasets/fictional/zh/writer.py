@@ -1,0 +1,361 @@
+"""How a Chinese news passage is put together: sentence patterns, pools that do not repeat themselves, and styles.
+
+A pattern is a sentence with fields and choices: `{冠军}<昨晚|当晚>以{比分}击败{亚军}。` (an empty choice is allowed; choices do
+not nest). A *world* is one event as a dict from field to text. Every pattern knows which fields it tells, so a passage that
+must not give the answer away is written from the same pools without the patterns that tell it; a passage about another
+year or another category is written from the same pools with another world.
+"""
+
+import itertools
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import resources
+
+from ragstone.datasets.fictional.parts import Document, weighted
+from ragstone.datasets.fictional.zh import names
+
+__all__ = ["EMPTY", "Ask", "Domain", "Line", "Pool", "World", "Writer", "patterns"]
+
+World = dict[str, str]
+
+FIELD = re.compile(r"\{([^{}]+)\}")
+CHOICE = re.compile(r"<([^<>]*)>")
+
+
+class Line:
+    """A pattern, ready to be filled: for each part (most have one) all its spellings, and the fields that it tells."""
+
+    __slots__ = ("fields", "order", "parts")
+
+    def __init__(self, pattern: str, order: int = 0) -> None:
+        self.order = order  # where it stands in its pool: details are written in the order of their file
+        self.fields = frozenset(FIELD.findall(pattern))
+        self.parts = tuple(expand(part) for part in pattern.split("||"))
+
+
+def expand(pattern: str) -> tuple[str, ...]:
+    """All spellings of a pattern: one for each combination of its choices."""
+    pieces = CHOICE.split(pattern)
+    options = [piece.split("|") if i % 2 else [piece] for i, piece in enumerate(pieces)]
+    return tuple("".join(chosen) for chosen in itertools.product(*options))
+
+
+class Pool:
+    """Patterns that serve the same purpose; compiled when first drawn from."""
+
+    __slots__ = ("lines_", "patterns")
+
+    def __init__(self, *patterns: str) -> None:
+        self.patterns = patterns
+        self.lines_: list[Line] | None = None
+
+    @property
+    def lines(self) -> list[Line]:
+        if self.lines_ is None:
+            self.lines_ = [Line(pattern, i) for i, pattern in enumerate(self.patterns)]
+        return self.lines_
+
+
+EMPTY = Pool()
+
+
+@dataclass(frozen=True, eq=False)
+class Ask:
+    """One thing that can be asked about the events of a domain.
+
+    `field` holds the answer in a world, `field + "#"` further spellings separated by "|"; `tells` are the other fields
+    that would give it away. `noun` and `wh` make questions: {事}的{noun}是{wh}？ `state` names the event and the answer,
+    `say` only the answer (the event was named before), `far` is "opening without the answer||ending with it", `qa` is
+    "question||reply", `rumour` names a candidate, `head` is a headline with the answer. `count`: the answer is a number,
+    asked for with 是多少."""
+
+    field: str
+    noun: str
+    wh: str
+    query: Pool
+    state: Pool
+    say: Pool
+    far: Pool
+    rumour: Pool
+    qa: Pool = EMPTY
+    head: Pool = EMPTY
+    tells: tuple[str, ...] = ()
+    blocked: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "blocked", frozenset((self.field, *self.tells)))
+
+    def aliases(self, world: World) -> tuple[str, ...]:
+        """The answer in this world, in all the spellings that count."""
+        more = world.get(self.field + "#", "")
+        return (world[self.field], *(more.split("|") if more else ()))
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """A kind of event. `series` draws what stays the same from year to year, `edition(rng, series, years, other)` one
+    event of it: `years` later than the one asked about, and in another category where `other`.
+
+    `lead` names the event without being about one answer, `detail` goes on about it, `quote` lets people speak, `color`
+    tells of its surroundings and history and nothing of the event itself, `close` looks ahead; `pre` leads a report from
+    before the event, `wait` goes on in it, `aside` leads a report about something near it, `title` is a headline."""
+
+    name: str
+    series: Callable[[random.Random], World]
+    edition: Callable[[random.Random, World, int, bool], World]
+    asks: tuple[Ask, ...]
+    lead: Pool
+    detail: Pool
+    quote: Pool
+    color: Pool
+    close: Pool
+    pre: Pool
+    wait: Pool
+    aside: Pool
+    title: Pool
+
+
+def patterns(file: str) -> list[str]:
+    """The lines of a file of patterns, without blank ones and remarks."""
+    folder = resources.files("ragstone.datasets.fictional.zh").joinpath("patterns")
+    lines = map(str.strip, folder.joinpath(f"{file}.txt").read_text("utf-8").splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+DATELINES = Pool(
+    "本报{地}{电日}电（记者{记者}）",
+    "{报}{地}{电日}讯　",
+    "据《{报}》{电日}报道，",
+    "（{报}记者{记者}）",
+    "《{报}》记者{记者}发自{地}　",
+    "本报讯（记者{记者}<|　通讯员{乙}>）",
+    "{电日}，{地}。",
+    "{报}客户端{电日}消息，",
+)
+PRE_DATELINES = Pool(
+    "本报{地}{前日}电（记者{记者}）",
+    "{报}{前日}讯　",
+    "据《{报}》{前日}报道，",
+    "本报讯（记者{记者}）",
+    "{前日}，{报}客户端消息，",
+)
+TAILS = Pool("（完）", "（责任编辑：{乙}）", "（{报}）", "（记者{记者}）", "（编辑：{乙}　校对：{甲}）", "（本版照片由{乙}摄）")
+FLASHES = ("快讯：", "【快讯】", "{报}快讯　", "刚刚，", "本报快讯：", "", "", "", "")
+QA_FRAMES = (
+    ("问：", "　答："), ("记者：", "　{答者}："), ("《{报}》：", "　{答者}："), ("有读者问：", "{答者}答复说："), ("Q：", "　A："), ("网友提问：", "本报记者{记者}回复："),
+)  # fmt: skip
+PARAGRAPH = "　　"
+Menu = tuple[tuple[float, Pool], ...]
+# Life in any town, for the background of any report.
+COMMON = Pool(*patterns("common"))
+
+
+class Writer:
+    """Writes the passages of one item, using each pattern once before using any again. All chance comes from `rng`."""
+
+    def __init__(self, rng: random.Random, domain: Domain) -> None:
+        self.rng, self.domain = rng, domain
+        self.random = rng.random
+        self.left: dict[Pool, list[Line]] = {}
+        self.world: World = {}
+        self.used: list[Line] = []  # the patterns of the present passage
+
+    # Drawing and filling
+
+    def draw(self, pool: Pool, blocked: frozenset[str]) -> Line | None:
+        """A pattern not yet used in this item (any, when all were), never one used in this passage before, that tells
+        none of the blocked fields; None: there is none."""
+        for fresh in (False, True):
+            left = self.left.get(pool)
+            if left is None or fresh:
+                left = self.left[pool] = pool.lines.copy()
+            start = int(self.random() * len(left)) if left else 0
+            for i in range(start, start + len(left)):
+                at = i - len(left) if i >= len(left) else i
+                line = left[at]
+                if line.fields.isdisjoint(blocked) and line not in self.used:
+                    left[at] = left[-1]
+                    left.pop()
+                    self.used.append(line)
+                    return line
+        return None
+
+    def fill(self, line: Line, part: int = 0) -> str:
+        """One spelling of a part of a pattern, in the present world."""
+        spellings = line.parts[part]
+        return spellings[int(self.random() * len(spellings))].format_map(self.world)
+
+    def one(self, pool: Pool, blocked: frozenset[str]) -> str:
+        """A sentence of the pool, "" where it has none that may be said."""
+        line = self.draw(pool, blocked)
+        return self.fill(line) if line else ""
+
+    def enter(self, world: World) -> None:
+        """Write from now on about this world, as another paper with other people in the street."""
+        rng = self.rng
+        self.used = []
+        home = world["地"] if self.random() < 0.5 else names.place(rng)
+        self.world = {
+            **world,
+            "报": names.newspaper(rng, home),
+            "记者": names.person(rng),
+            "甲": names.person(rng),
+            "乙": names.person(rng),
+        }
+        self.world.setdefault("答者", self.world["甲"])
+
+    # Pieces of passages
+
+    def opening(self, blocked: frozenset[str], datelines: Pool = DATELINES) -> str:
+        return self.one(datelines, blocked) if self.random() < 0.5 else ""
+
+    def more(self, blocked: frozenset[str], target: float, have: float, menu: Menu) -> list[str]:
+        """Sentences drawn from the menu's pools until the target length is reached, in an order that reads well: details
+        as they happened, speech after some of them, background in a block of its own, the outlook last."""
+        domain = self.domain
+        found: list[tuple[Pool, Line, str]] = []
+        for _ in range(12):
+            if have >= target:
+                break
+            pool = weighted(self.rng, menu)
+            if pool in (domain.quote, domain.close) and any(pool is other for other, *_ in found):
+                continue
+            line = self.draw(pool, blocked)
+            if line:
+                text = self.fill(line)
+                found.append((pool, line, text))
+                have += len(text)
+        details = [text for _, _, text in sorted((x for x in found if x[0] is domain.detail), key=lambda x: x[1].order)]
+        speech = [text for pool, _, text in found if pool is domain.quote]
+        around = [text for pool, _, text in found if pool not in (domain.detail, domain.quote, domain.close)]
+        outlook = [text for pool, _, text in found if pool is domain.close]
+        style = self.random()
+        if style < 0.5:
+            return [*details, *speech, *around, *outlook]
+        if style < 0.7:
+            return [*around, *details, *speech, *outlook]
+        half = len(details) // 2 + 1
+        return [*details[:half], *around, *details[half:], *speech, *outlook]
+
+    def join(self, blocks: list[str]) -> str:
+        """The blocks as one text; in a third of the passages the paragraphs are marked, as in text taken from a page."""
+        blocks = [block for block in blocks if block]
+        if self.random() < 0.35 and len(blocks) > 2:
+            cut = 1 + int(self.random() * (len(blocks) - 1))
+            return "".join(blocks[:cut]) + PARAGRAPH + "".join(blocks[cut:])
+        return "".join(blocks)
+
+    def tail(self) -> str:
+        return self.one(TAILS, frozenset()) if self.random() < 0.1 else ""
+
+    # Passages that state the answer (of the world's event: negatives, when the world is another year's)
+
+    def brief(self, ask: Ask, avoid: frozenset[str]) -> str:
+        """A short item: the answer at once and hardly more."""
+        state = self.one(ask.state, avoid)
+        head = self.one(ask.head, avoid) if self.random() < 0.4 else ""
+        if head:
+            text = (f"【{head}】" if self.random() < 0.6 else head + PARAGRAPH) + state
+        else:
+            flash = FLASHES[int(self.random() * len(FLASHES))].format_map(self.world)
+            text = flash + state
+        domain = self.domain
+        menu = ((3.0, domain.detail), (1.0, domain.close))
+        return text + "".join(self.more(avoid, 62 + self.random() * 40, len(text), menu))
+
+    def plain(self, ask: Ask, avoid: frozenset[str]) -> str:
+        """A report of middle length: the answer at the start, after the lead, in speech, or after some background."""
+        domain, quiet = self.domain, avoid | ask.blocked
+        target = 105 + self.random() * 215
+        menu = ((4.0, domain.detail), (1.4, domain.color), (0.6, COMMON), (1.6, domain.quote), (0.8, domain.close))
+        style = self.random()
+        dateline = self.opening(avoid)
+        if style < 0.34:  # the answer in the first sentence
+            state = self.one(ask.state, avoid)
+            title = self.one(domain.title, quiet) + PARAGRAPH if self.random() < 0.2 else ""
+            blocks = [title + dateline + state]
+        elif style < 0.64:  # lead, then the answer
+            blocks = [dateline + self.one(domain.lead, quiet)]
+            if self.random() < 0.5:
+                blocks.append(self.one(domain.detail, quiet))
+            blocks.append(self.one(ask.say, avoid))
+        elif style < 0.82:  # background first
+            blocks = [self.one(domain.color, quiet), self.one(ask.state, avoid)]
+        else:
+            return self.join([*self.interview(ask, avoid, target), self.tail()])
+        blocks += self.more(quiet, target, sum(map(len, blocks)), menu)
+        return self.join([*blocks, self.tail()])
+
+    def interview(self, ask: Ask, avoid: frozenset[str], target: float) -> list[str]:
+        """Lead, question and reply, some more."""
+        domain, quiet = self.domain, avoid | ask.blocked
+        line = self.draw(ask.qa, avoid)
+        lead = self.one(domain.lead, quiet)
+        if line is None:
+            return [lead, self.one(ask.say, avoid)]
+        before, between = QA_FRAMES[int(self.random() * len(QA_FRAMES))]
+        talk = before.format_map(self.world) + self.fill(line) + between.format_map(self.world) + self.fill(line, 1)
+        menu = ((2.0, domain.detail), (0.7, domain.color), (0.3, COMMON))
+        rest = self.more(quiet, target, len(lead) + len(talk), menu)
+        half = len(rest) // 2
+        return [lead, *rest[:half], PARAGRAPH + talk + PARAGRAPH, *rest[half:]]
+
+    def far(self, ask: Ask, avoid: frozenset[str]) -> str:
+        """What is asked about comes first, the answer long after, where only a pronoun or a description ties it back."""
+        domain, quiet = self.domain, avoid | ask.blocked
+        line = self.draw(ask.far, avoid)
+        if line is None:
+            return self.plain(ask, avoid)
+        opening = self.opening(quiet) + self.fill(line)
+        target = 170 + self.random() * 190
+        menu = ((3.0, domain.detail), (1.6, domain.color), (0.7, COMMON), (1.5, domain.quote))
+        middle = self.more(quiet, target, len(opening), menu)
+        ending = self.fill(line, 1)
+        after = self.one(domain.close, quiet) if self.random() < 0.4 else ""
+        return self.join([opening, *middle, ending, after + self.tail()])
+
+    # Passages that do not
+
+    def rumour(self, ask: Ask, avoid: frozenset[str]) -> str:
+        """A report from before the event: guesses that name a candidate."""
+        domain, quiet = self.domain, avoid | ask.blocked
+        blocks = [self.opening(quiet | {"电日"}, PRE_DATELINES) + self.one(domain.pre, quiet)]
+        if self.random() < 0.5:
+            blocks.append(self.one(domain.wait, quiet))
+        blocks.append(self.one(ask.rumour, quiet))
+        menu = ((3.0, domain.wait), (1.0, domain.color), (0.5, COMMON))
+        blocks += self.more(quiet, 90 + self.random() * 160, sum(map(len, blocks)), menu)
+        return self.join([*blocks, self.tail()])
+
+    def related(self, avoid: frozenset[str]) -> str:
+        """A report on the same event or near it that leaves the question open."""
+        domain = self.domain
+        aside = self.random() < 0.45
+        lead = self.one(domain.aside if aside else domain.lead, avoid)
+        blocks = [self.opening(avoid) + lead]
+        menu = ((1.2 if aside else 3.0, domain.detail), (1.8, domain.color), (0.7, COMMON), (1.5, domain.quote), (0.6, domain.close))
+        blocks += self.more(avoid, 100 + self.random() * 220, len(blocks[0]), menu)
+        return self.join([*blocks, self.tail()])
+
+    # Documents
+
+    def document(self, kind: str, ask: Ask, world: World, avoid: frozenset[str] = frozenset()) -> Document:
+        """A passage of this kind about the world's event, telling none of the fields to avoid."""
+        self.enter(world)
+        if kind == "plain":
+            text = self.plain(ask, avoid)
+        elif kind == "brief":
+            text = self.brief(ask, avoid)
+        elif kind == "far":
+            text = self.far(ask, avoid)
+        elif kind == "rumour":
+            text = self.rumour(ask, avoid)
+        elif kind == "related":
+            text = self.related(avoid | ask.blocked)
+        else:  # another year or category: written as any answer would be, but for another event
+            style = self.random()
+            write = self.plain if style < 0.55 else self.brief if style < 0.75 else self.far
+            text = write(ask, avoid)
+        return Document(text, kind)
