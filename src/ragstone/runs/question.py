@@ -1,7 +1,6 @@
 """Whether two questions are one, and in what they differ."""
 
 import json
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,7 +41,12 @@ def _cut(old: Any, new: Any) -> tuple[Any, Any]:
     before, after = _shown(old), _shown(new)
     if not (isinstance(before, str) and isinstance(after, str)) or max(len(before), len(after)) <= SHOWN:
         return before, after
-    start = max(0, len(os.path.commonprefix([before, after])) - SHOWN // 3)
+    shared = 0
+    for one, other in zip(before, after, strict=False):
+        if one != other:
+            break
+        shared += 1
+    start = max(0, shared - SHOWN // 3)
 
     def part(text: str) -> str:
         end = start + SHOWN

@@ -72,15 +72,14 @@ class ScoreRow:
 
 @dataclass(slots=True)
 class Entry:
-    """What one piece of work brought: a response or an error (JSON), or only scores (both None); `lane` is set
-    where the last case of a lane is finished, and gives the lane back. `keep_lease`: more scores follow."""
+    """What one piece of work brought: a response or an error (JSON), or only scores (both None). `keep_lease`: more
+    scores of this case follow."""
 
     system_key: str
     want: Want
     response: str | None = None
     error: str | None = None
     scores: Sequence[ScoreRow] = ()
-    end_of_lane: bool = False
     keep_lease: bool = False
 
 
@@ -139,17 +138,30 @@ class RunFile:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    async def start(self, system_ids: Sequence[str], *, retry_failed: bool) -> int:
-        """Marks what failed before to be tried again, and returns how many records there are with a response."""
+    async def start(self, system_ids: Sequence[str], *, retry_failed: bool) -> None:
+        """Marks what failed before, records and scores of these systems, to be tried again."""
         keys = json.dumps([key_of(name) for name in system_ids])
         own = "system_id IN (SELECT value FROM json_each(?))"
 
-        def work(connection: sqlite3.Connection) -> int:
+        def work(connection: sqlite3.Connection) -> None:
             if retry_failed:
                 connection.execute(f"UPDATE records SET retry = 1 WHERE error IS NOT NULL AND {own}", (keys,))
                 connection.execute(f"UPDATE scores SET retry = 1 WHERE status = 'failed' AND {own}", (keys,))
-            count = f"SELECT count(*) FROM records WHERE {own} AND error IS NULL"
-            return int(connection.execute(count, (keys,)).fetchone()[0])
+
+        await self._writer.submit(work, soon=True)
+
+    async def end(self, system_ids: Sequence[str], metrics: frozenset[tuple[str, int]]) -> int:
+        """Gives back all that this process had taken; returns how many scores of these metrics have failed."""
+        query = (
+            "SELECT metric, metric_version, count(*) FROM scores WHERE status = 'failed'"
+            " AND system_id IN (SELECT value FROM json_each(?)) GROUP BY metric, metric_version"
+        )
+        keys = json.dumps([key_of(name) for name in system_ids])
+
+        def work(connection: sqlite3.Connection) -> int:
+            self._release(connection)
+            rows = connection.execute(query, (keys,)).fetchall()
+            return sum(count for metric, version, count in rows if (metric, version) in metrics)
 
         return await self._writer.submit(work, soon=True)
 
@@ -161,15 +173,17 @@ class RunFile:
         *,
         shut_lanes: Set[str] = frozenset(),
         take: bool = True,
+        soon: bool = True,
     ) -> list[Claim]:
-        """How each case stands, in order; what is free and unfinished is this process's from now on (ASK, SCORE).
+        """How each case stands, in order; what is free and unfinished is this process's from now on (ASK, SCORE), a
+        case until it is written, a lane until `end` or `close`.
 
         Of a lane, cases are given in order: after one that is elsewhere, the later ones count as elsewhere too;
         `shut_lanes` are those where that was so before. With `take` False nothing is taken: ASK and SCORE only say
-        that it could be.
+        that it could be. `soon` False: the answer may wait for others to be written in the same commit.
         """
         desk = _Desk(self.path, self._owner, system_key, metrics, take=take, shut_lanes=shut_lanes)
-        return await self._writer.submit(lambda connection: desk.claim(connection, wants), soon=True)
+        return await self._writer.submit(lambda connection: desk.claim(connection, wants), soon=soon)
 
     def write(self, entry: Entry) -> "asyncio.Future[bool]":
         """Writes one finished piece of work; done when it is on the disk. False: another process had answered this
@@ -184,16 +198,8 @@ class RunFile:
             )
         )
 
-    async def others_at_work(self, system_ids: Sequence[str]) -> bool:
-        """Whether a living process, other than this one, has leases on cases of these systems."""
-        keys = json.dumps([key_of(name) for name in system_ids])
-        query = "SELECT DISTINCT owner, until FROM leases WHERE system_id IN (SELECT value FROM json_each(?))"
-
-        def work(connection: sqlite3.Connection) -> bool:
-            now = time.time()
-            return any(_holds(row[0], row[1], self._owner, now) for row in connection.execute(query, (keys,)))
-
-        return await self._writer.submit(work, soon=True)
+    def _release(self, connection: sqlite3.Connection) -> None:
+        connection.execute("DELETE FROM leases WHERE owner = ?", (self._owner,))
 
 
 def _admit(
@@ -357,9 +363,9 @@ def _write(connection: sqlite3.Connection, entry: Entry, owner: str) -> bool:
         for score in entry.scores:
             _write_score(connection, system, key, score, rescored=entry.response is None)
     if not entry.keep_lease:
-        _give_back(connection, (system, "case", key, owner))
-        if entry.end_of_lane:
-            _give_back(connection, (system, "lane", entry.want.lane, owner))
+        connection.execute(
+            "DELETE FROM leases WHERE system_id = ? AND kind = 'case' AND name = ? AND owner = ?", (system, key, owner)
+        )
     return stands
 
 
@@ -381,7 +387,3 @@ def _write_score(connection: sqlite3.Connection, system: str, key: str, score: S
         "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?)",
         [(*place, position, verdict) for position, verdict in enumerate(score.verdicts)],
     )
-
-
-def _give_back(connection: sqlite3.Connection, lease: tuple[str, str, str, str]) -> None:
-    connection.execute("DELETE FROM leases WHERE system_id = ? AND kind = ? AND name = ? AND owner = ?", lease)

@@ -1,0 +1,20 @@
+"""Runs: who is asked what, and the file that keeps it. `RunFile` and `run_cases` write a run, `open_run` reads one."""
+
+from ragstone.runs.interrupts import finish_on_interrupt
+from ragstone.runs.outcome import Outcome, Progress, Silent
+from ragstone.runs.reader import Counts, Failure, RunReader, open_run
+from ragstone.runs.runner import run_cases
+from ragstone.runs.store import RunFile
+
+__all__ = [
+    "Counts",
+    "Failure",
+    "Outcome",
+    "Progress",
+    "RunFile",
+    "RunReader",
+    "Silent",
+    "finish_on_interrupt",
+    "open_run",
+    "run_cases",
+]

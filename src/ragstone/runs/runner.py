@@ -1,0 +1,371 @@
+"""Asks every case of every system, scores the answers and keeps both: what is missing in the run file, and no more."""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ragstone.errors import StorageError, UsageError
+from ragstone.runs.feed import Item, Ledger, batches
+from ragstone.runs.outcome import Outcome, Progress, Silent
+from ragstone.runs.schema import key_of
+from ragstone.runs.scoring import describe, row_of, score, waits
+from ragstone.runs.store import LEASE_SECONDS, Claim, Entry, RunFile, ScoreRow, State
+from ragstone.types import Case, Metric, Record, Response, Score, System, Usage, to_json
+
+__all__ = ["run_cases"]
+
+# As much as half of what is in flight is taken at one go, so that processes share the end of a run well; more where
+# the system answers faster than that brings work. What is done already is passed in larger steps.
+LARGEST_TAKE = 256
+LARGEST_GLANCE = 512
+SETTLED = (State.DONE, State.FAILED)
+# How far the stream is read ahead where cases wait for others of their lane.
+AHEAD_CASES = 1024
+AHEAD_BYTES = 64 * 2**20
+# How often to look whether other processes have finished, in seconds: at first and at most.
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+
+
+async def run_cases(
+    run_file: RunFile,
+    cases: Callable[[], Iterable[Case]],
+    *,
+    systems: Sequence[System],
+    metrics: Sequence[Metric],
+    concurrency: int = 8,
+    total: int | None = None,
+    progress: Progress | None = None,
+    stop: asyncio.Event | None = None,
+    retry_failed: bool = True,
+) -> Outcome:
+    """Asks what is missing, with at most `concurrency` cases between the question and its record on the disk.
+
+    `cases` streams the same cases at each call, `total` says how many where that is known. A case that fails is a
+    record with its error; the next run asks it again (`retry_failed`). Metrics that a stored answer lacks are scored
+    without asking again. Other processes on the file get their share; this one ends when all cases are done, theirs
+    too. When `stop` is set, what is in flight is finished and the outcome says what remains.
+
+    Raises `UsageError` where the cases are at fault (two with one id), `DifferentQuestion` where the file holds other
+    cases under their ids, `StorageError` where the file could not be written: what was done before is kept.
+    """
+    if concurrency < 1:
+        raise UsageError(f"{concurrency} cases at once: it must be at least 1.")
+    for kind, names in (("system", [system.id for system in systems]), ("metric", [metric.name for metric in metrics])):
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise UsageError(f"The {kind} {min(twice)!r} is named twice.")
+    engine = _Engine(
+        run_file,
+        cases,
+        systems=systems,
+        metrics=metrics,
+        concurrency=concurrency,
+        progress=progress or Silent(),
+        stop=stop or asyncio.Event(),
+    )
+    try:
+        return await engine.run(total, retry_failed=retry_failed)
+    finally:
+        engine.ledger.close()
+
+
+@dataclass(slots=True)
+class _Job:
+    system: System
+    system_key: str
+    item: Item
+    claim: Claim
+
+
+class _Engine:
+    def __init__(
+        self,
+        run_file: RunFile,
+        cases: Callable[[], Iterable[Case]],
+        *,
+        systems: Sequence[System],
+        metrics: Sequence[Metric],
+        concurrency: int,
+        progress: Progress,
+        stop: asyncio.Event,
+    ) -> None:
+        self.file, self.cases, self.systems, self.metrics = run_file, cases, systems, metrics
+        self.concurrency, self.progress, self.stop = concurrency, progress, stop
+        self.versions = frozenset((key_of(metric.name), metric.version) for metric in metrics)
+        self.ledger = Ledger()
+        self.ready: asyncio.Queue[_Job | None] = asyncio.Queue()
+        self.lanes: dict[tuple[str, str], deque[_Job]] = {}
+        self.room = asyncio.Event()  # set whenever a job is taken, and at the stop
+        self.waiting = self.waiting_bytes = 0  # claimed and not begun
+        self.take = self.smallest_take = max(1, min(concurrency // 2, LARGEST_TAKE))
+        self.glance = 0  # how many cases to look at in one go, where it seems that they are done
+        self.asked = self.done = self.failed = self.already = 0
+        self.usage = Usage()
+
+    async def run(self, total: int | None, *, retry_failed: bool) -> Outcome:
+        outcome = None
+        all_cases = None if total is None else total * len(self.systems)
+        try:
+            await self.file.start([system.id for system in self.systems], retry_failed=retry_failed)
+            self.progress.start(all_cases, 0)
+            await self._tasks()
+            unscored = await self.file.end([system.id for system in self.systems], self.versions)
+            outcome = self._outcome(all_cases, unscored)
+        except StorageError as error:
+            raise StorageError(f"{error} {self.done + self.failed:,} cases of this run are kept.") from error
+        finally:
+            self.progress.finish(outcome)
+        return outcome
+
+    async def _tasks(self) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                aside = [group.create_task(self._keep_leases()), group.create_task(self._watch_stop())]
+                workers = [group.create_task(self._work()) for _ in range(self.concurrency)]
+                await self._feed()
+                for _ in workers:
+                    self.ready.put_nowait(None)
+                await asyncio.gather(*workers)
+                for task in aside:
+                    task.cancel()
+        except BaseExceptionGroup as errors:
+            raise _first(errors) from None
+
+    def _outcome(self, total: int | None, unscored: int) -> Outcome:
+        remaining = 0
+        if self.stop.is_set():
+            if total is None:
+                total = sum(1 for _ in self.cases()) * len(self.systems)
+            remaining = max(0, total - self.done - self.failed)
+        return Outcome(
+            asked=self.asked,
+            done=self.done,
+            failed=self.failed,
+            already=self.already,
+            unscored=unscored,
+            remaining=remaining,
+            interrupted=self.stop.is_set() and remaining > 0,
+            usage=self.usage,
+        )
+
+    async def _keep_leases(self) -> None:
+        while True:
+            await asyncio.sleep(LEASE_SECONDS / 3)
+            await self.file.renew()
+
+    async def _watch_stop(self) -> None:
+        await self.stop.wait()
+        self.room.set()
+
+    # --- the stream --------------------------------------------------------------------------------------------
+
+    async def _feed(self) -> None:
+        for number, system in enumerate(self.systems):
+            await self._pass(system, new=number == 0)
+        pause = FIRST_PAUSE
+        while not self.stop.is_set() and (left := await self._look_at_deferred()):
+            pause = min(2 * pause, LONGEST_PAUSE)
+            if left == "free":  # their process died, or gave them back
+                for system in self.systems:
+                    await self._pass(system, deferred=True)
+                pause = FIRST_PAUSE
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.stop.wait(), pause)
+
+    async def _pass(self, system: System, *, new: bool = False, deferred: bool = False) -> None:
+        """Once through the stream for one system. `new`: ids are checked; `deferred`: only what others had."""
+        system_key = key_of(system.id)
+        shut_lanes: set[str] = set()
+        for batch in batches(self.cases(), lambda: max(self.take, self.glance)):
+            if self.stop.is_set():
+                return
+            if new:
+                self.ledger.note([item.want.key for item in batch])
+            items = batch
+            if deferred:
+                mine = self.ledger.deferred(system_key, [item.want.key for item in batch])
+                items = [item for item in batch if item.want.key in mine]
+            if len(items) > self.take:
+                items = await self._unfinished(system_key, items, deferred=deferred)
+            while items:
+                await self._wait_for_room()
+                if self.stop.is_set():
+                    return
+                part, items = items[: self.take], items[self.take :]
+                await self._claim(system, part, shut_lanes, deferred=deferred)
+
+    async def _unfinished(self, system_key: str, items: list[Item], *, deferred: bool) -> list[Item]:
+        """Those that are not done; the others are counted. Looks and takes nothing, so that a process that comes to
+        an almost finished run does not take all the rest of it."""
+        claims = await self.file.claim(system_key, [item.want for item in items], self.versions, take=False)
+        settled = [item.want.key for item, claim in zip(items, claims, strict=True) if claim.state in SETTLED]
+        if deferred:
+            self.ledger.settle(system_key, settled)
+        self._count_settled(claims)
+        self.glance = min(2 * self.glance, LARGEST_GLANCE) if len(settled) == len(items) else 0
+        return [item for item, claim in zip(items, claims, strict=True) if claim.state not in SETTLED]
+
+    async def _claim(self, system: System, items: list[Item], shut_lanes: set[str], *, deferred: bool) -> None:
+        """Takes what can be had of these, and hands it to the workers."""
+        system_key, wants = key_of(system.id), [item.want for item in items]
+        starved = not self.ready.qsize()
+        claims = await self.file.claim(system_key, wants, self.versions, shut_lanes=shut_lanes, soon=starved)
+        elsewhere = [want for want, claim in zip(wants, claims, strict=True) if claim.state is State.ELSEWHERE]
+        shut_lanes.update(want.lane for want in elsewhere if want.lane)
+        if deferred:
+            self.ledger.settle(system_key, [want.key for want in wants])
+        self.ledger.defer(system_key, elsewhere)
+        jobs = [_Job(system, system_key, item, claim) for item, claim in zip(items, claims, strict=True)]
+        self._enqueue([job for job in jobs if job.claim.state in (State.ASK, State.SCORE)])
+        if self._count_settled(claims) == len(claims):
+            self.glance = 2 * self.take
+        self.take = min(2 * self.take, LARGEST_TAKE) if starved else max(self.take // 2, self.smallest_take)
+
+    def _count_settled(self, claims: Sequence[Claim]) -> int:
+        """Counts the cases that need nothing of us."""
+        done = sum(1 for claim in claims if claim.state is State.DONE)
+        failed = sum(1 for claim in claims if claim.state is State.FAILED)
+        self.done, self.failed, self.already = self.done + done, self.failed + failed, self.already + done + failed
+        if done + failed:
+            self.progress.already(done + failed)
+        return done + failed
+
+    def _enqueue(self, jobs: Iterable[_Job]) -> None:
+        for job in jobs:
+            self.waiting += 1
+            self.waiting_bytes += len(job.item.want.payload)
+            lane = job.item.want.lane
+            if not lane:
+                self.ready.put_nowait(job)
+            elif (line := self.lanes.get((job.system_key, lane))) is not None:
+                line.append(job)
+            else:
+                self.lanes[job.system_key, lane] = deque()
+                self.ready.put_nowait(job)
+
+    async def _wait_for_room(self) -> None:
+        while not self.stop.is_set() and self.waiting:
+            few = self.ready.qsize() < self.take
+            if few and self.waiting < AHEAD_CASES and self.waiting_bytes < AHEAD_BYTES:
+                return
+            self.room.clear()
+            await self.room.wait()
+
+    async def _look_at_deferred(self) -> str:
+        """Counts what other processes have finished. "free" where some of the rest can be had, "taken" where all of
+        it is in their hands, "" where nothing is left."""
+        left = ""
+        for system in self.systems:
+            key, after = key_of(system.id), 0
+            while rows := self.ledger.waiting(key, after, LARGEST_GLANCE):
+                after = rows[-1][0]
+                wants = [want for _, want in rows]
+                claims = await self.file.claim(key, wants, self.versions, take=False)
+                settled = [claim.state in SETTLED for claim in claims]
+                self.ledger.settle(key, [want.key for want, is_so in zip(wants, settled, strict=True) if is_so])
+                self._count_settled([claim for claim, is_so in zip(claims, settled, strict=True) if is_so])
+                if any(claim.state in (State.ASK, State.SCORE) for claim in claims):
+                    left = "free"
+                elif not all(settled):
+                    left = left or "taken"
+        return left
+
+    # --- the workers -------------------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        while (job := await self.ready.get()) is not None:
+            next_job: _Job | None = job
+            while next_job is not None:
+                self.waiting -= 1
+                self.waiting_bytes -= len(next_job.item.want.payload)
+                self.room.set()
+                if not self.stop.is_set():
+                    await self._do(next_job)
+                next_job = self._next_in_lane(next_job)
+
+    def _next_in_lane(self, job: _Job) -> _Job | None:
+        place = (job.system_key, job.item.want.lane)
+        line = self.lanes.get(place)
+        if line:
+            return line.popleft()
+        self.lanes.pop(place, None)
+        return None
+
+    async def _do(self, job: _Job) -> None:
+        if job.claim.response is not None:
+            await self._finish(job, job.claim.response, None)
+            return
+        self.asked += 1
+        try:
+            response = await job.system.answer(job.item.case.query)
+        except StorageError:
+            raise
+        except Exception as error:
+            await self._fail(job, describe(error))
+            return
+        if response.usage is not None:
+            self.usage += response.usage
+        try:
+            payload = to_json(response)
+        except (ValueError, TypeError, RecursionError) as error:
+            await self._fail(job, f"unstorable: the response cannot be written as JSON ({describe(error)})")
+            return
+        await self._finish(job, response, payload)
+
+    async def _fail(self, job: _Job, error: str) -> None:
+        stands = await self.file.write(Entry(job.system_key, job.item.want, error=to_json(error)))
+        if stands:
+            self.failed += 1
+            self.progress.case_done(Record(job.system.id, job.item.case, None, error, {}))
+        else:
+            self._count_settled([Claim(State.DONE)])
+
+    async def _finish(self, job: _Job, response: Response, payload: str | None) -> None:
+        """Scores and writes. What costs nothing comes in one commit with the response; for the other scores, others
+        are asked, and the response is on the disk before."""
+        metrics = self.metrics
+        if job.claim.state is State.SCORE:
+            metrics = [metric for metric in metrics if (key_of(metric.name), metric.version) in job.claim.missing]
+        slow = [metric for metric in metrics if waits(metric)]
+        scores: dict[str, Score] = {}
+        rows = await self._score([metric for metric in metrics if metric not in slow], job, response, scores)
+        want, stands = job.item.want, True
+        if payload is not None or not slow:
+            stands = await self.file.write(Entry(job.system_key, want, payload, None, rows, keep_lease=bool(slow)))
+            rows = []
+        if stands and slow:
+            rows += await self._score(slow, job, response, scores)
+            await self.file.write(Entry(job.system_key, want, scores=rows))
+        if not stands:  # another process had answered while this one was suspended: its answer is the record
+            self._count_settled([Claim(State.DONE)])
+            return
+        self.done += 1
+        self.progress.case_done(Record(job.system.id, job.item.case, response, None, scores))
+
+    async def _score(
+        self, metrics: Sequence[Metric], job: _Job, response: Response, scores: dict[str, Score]
+    ) -> list[ScoreRow]:
+        rows = []
+        case = job.item.case
+        if len(metrics) == 1 or not any(map(waits, metrics)):
+            found = [await score(metric, case, response) for metric in metrics]
+        else:
+            found = await asyncio.gather(*(score(metric, case, response) for metric in metrics))
+        for metric, result in zip(metrics, found, strict=True):
+            scores[metric.name], row = row_of(metric, result)
+            rows.append(row)
+        return rows
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error to tell of several: that of the storage, which the others may come from, or else the first."""
+    flat: list[BaseException] = []
+    rest: list[BaseException] = [errors]
+    while rest:
+        error = rest.pop(0)
+        if isinstance(error, BaseExceptionGroup):
+            rest.extend(error.exceptions)
+        else:
+            flat.append(error)
+    return next((error for error in flat if isinstance(error, StorageError)), flat[0])

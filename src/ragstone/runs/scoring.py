@@ -1,0 +1,79 @@
+"""Scores for one response, whatever a metric does: a metric that raises makes a failed score, never a lost run."""
+
+import inspect
+import re
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any
+
+from ragstone.errors import StorageError
+from ragstone.runs.schema import encode_score, key_of
+from ragstone.runs.store import ScoreRow
+from ragstone.types import Case, Metric, Need, Response, Score
+
+__all__ = ["describe", "row_of", "score", "waits"]
+
+LONGEST_MESSAGE = 2000  # characters: an endpoint may answer with a page
+
+
+def describe(error: BaseException) -> str:
+    """An error as a record keeps it: "kind: message", the kind short and stable, the message one line."""
+    kind = getattr(error, "kind", None)
+    if not isinstance(kind, str):
+        kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(error).__name__).lower()
+    try:
+        message = " ".join(str(error).split())
+    except Exception:  # somebody else's __str__
+        message = ""
+    if len(message) > LONGEST_MESSAGE:
+        message = message[:LONGEST_MESSAGE] + "…"
+    return f"{kind}: {message or type(error).__name__}"
+
+
+def waits(metric: Metric) -> bool:
+    """Whether this metric asks somebody (`async def score`), so that its scores come after the record."""
+    return inspect.iscoroutinefunction(metric.score)
+
+
+async def score(metric: Metric, case: Case, response: Response) -> Score:
+    """The metric's score; a failed one, with the reason, where the metric raises. A storage that fails is no matter
+    of the metric: `StorageError` passes."""
+    lacking = _lacking(metric.needs, case, response)
+    if lacking:
+        return Score.not_applicable(f"the case has no {lacking}")
+    try:
+        result: Any = metric.score(case, response)
+        if isinstance(result, Awaitable):
+            result = await result
+    except StorageError:
+        raise
+    except Exception as error:
+        return Score.failed(describe(error))
+    if isinstance(result, Score):
+        return result
+    return Score.failed(f"the metric returned {type(result).__name__}, not a Score")
+
+
+def row_of(metric: Metric, result: Score) -> tuple[Score, ScoreRow]:
+    """The score in the form of the run file. What cannot be stored (NaN, nesting without end) is a failed score."""
+    try:
+        payload, verdicts = encode_score(result)
+    except (ValueError, TypeError, RecursionError) as error:
+        result = Score.failed(f"the score cannot be stored: {describe(error)}")
+        payload, verdicts = encode_score(result)
+    return result, ScoreRow(key_of(metric.name), metric.version, result.status, payload, verdicts)
+
+
+def _lacking(needs: frozenset[Need], case: Case, response: Response) -> str:
+    """What a metric needs and this case has not; "" where nothing is lacking. An empty answer is an answer."""
+    passages = response.passages or case.query.passages or ()
+    has: Mapping[Need, bool] = {
+        Need.ANSWER: True,
+        Need.REFERENCES: _any_filled(case.sample.references),
+        Need.PASSAGES: bool(passages),
+        Need.LABELS: any(passage.relevant is not None for passage in passages),
+    }
+    return " and no ".join(need.value for need in Need if need in needs and not has[need])
+
+
+def _any_filled(slots: Sequence[Sequence[str]]) -> bool:
+    return any(alias.strip() for slot in slots for alias in slot)
