@@ -1,0 +1,96 @@
+"""JSON lines, read strictly: one object a line, split at line feeds and nothing else.
+
+Python's `json` takes more than JSON: NaN, and keys that occur twice, the last one winning. Neither can be meant in a
+data file, so both are errors here. Escaped lone surrogates are kept as they are; U+2028 and its like, which
+`str.splitlines` takes for ends of lines, are ordinary characters.
+"""
+
+import codecs
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ragstone.errors import DataError
+
+__all__ = ["Line", "json_lines", "kind_of", "strict_json"]
+
+_SAVE_AS_UTF8 = "Save it as UTF-8."
+
+
+class Line:
+    """A line that is not blank: its number from 1, and its object, or what is wrong with it."""
+
+    __slots__ = ("number", "problem", "row")
+
+    def __init__(self, number: int, row: dict[str, Any] | None, problem: str = "") -> None:
+        self.number, self.row, self.problem = number, row, problem
+
+
+def json_lines(path: Path) -> Iterator[Line]:
+    """Every line of the file that is not blank, streamed. Whatever the extension; a leading byte order mark is skipped.
+
+    Raises DataError only where the file as a whole cannot be read; what is wrong with a line is told in the `Line`."""
+    try:
+        with path.open("rb") as file:
+            for number, raw in enumerate(file, start=1):  # binary files end their lines at \n alone
+                content = raw
+                if number == 1:
+                    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                        raise DataError(path, "this is UTF-16; expected UTF-8.", advice=_SAVE_AS_UTF8)
+                    content = content.removeprefix(codecs.BOM_UTF8)
+                if content.strip():
+                    yield _line(number, content)
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+
+
+def strict_json(text: str) -> Any:
+    """The value of a JSON text. Raises ValueError, with a message for people, also for NaN, a key that occurs twice,
+    and nesting too deep to read."""
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON ({error.msg}, column {error.colno})") from None
+    except RecursionError:
+        raise ValueError("nested too deeply to be read") from None
+
+
+def kind_of(value: object) -> str:
+    """What a JSON value is, in words: "a text", "a list", "nothing"…"""
+    if value is None:
+        return "null"
+    names = {
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        str: "a text",
+        list: "a list",
+        dict: "an object",
+    }
+    return names.get(type(value), type(value).__name__)
+
+
+def _line(number: int, raw: bytes) -> Line:
+    try:
+        value = strict_json(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return Line(number, None, f"byte {error.start + 1} of the line is not UTF-8. {_SAVE_AS_UTF8}")
+    except ValueError as error:
+        return Line(number, None, f"{error}; expected one JSON object a line.")
+    if not isinstance(value, dict):
+        return Line(number, None, f"found {kind_of(value)}; expected one JSON object a line.")
+    return Line(number, value)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {twice!r} occurs twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
