@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 
 from ragstone.datasets.fictional.zh import worlds
-from ragstone.datasets.fictional.zh.writer import Ask, Domain, Pool, World, patterns
+from ragstone.datasets.fictional.zh.writer import COMMON, EMPTY, Ask, Domain, Pool, World, patterns
 
 __all__ = ["NAMES", "domains"]
 
@@ -23,6 +23,9 @@ KINDS: tuple[
     ...,
 ] = (
     ("体育", "sport", worlds.sport_series, worlds.sport),
+    ("奖项", "award", worlds.award_series, worlds.award),
+    ("产品", "product", worlds.product_series, worlds.product),
+    ("选举", "election", worlds.election_series, worlds.election),
 )
 
 NAMES = tuple(name for name, *_ in KINDS)
@@ -42,15 +45,19 @@ def read_domain(
     series: Callable[[random.Random], World],
     edition: Callable[[random.Random, World, int, bool], World],
 ) -> Domain:
-    """A domain from its file. `== pool` starts a pool, `== ask field | noun | wh | further fields that tell it` a
+    """A domain from its file. `== pool` starts a pool, `== abroad`
+    leaves out the common background of a town at home, `== ask field | noun | wh | further fields that tell it` a
     question and `-- pool` one of its pools; other lines are patterns. ValueError: a line fits nowhere."""
     pools: dict[str, list[str]] = {pool: [] for pool in POOLS}
     asks: list[tuple[list[str], dict[str, list[str]]]] = []
     into: list[str] | None = None
+    common = COMMON
     for line in lines:
         if line.startswith("== ask "):
             asks.append(([part.strip() for part in line[7:].split("|")], {pool: [] for pool in ASK_POOLS}))
             into = None
+        elif line == "== abroad":
+            common = EMPTY
         elif line.startswith("== "):
             into = pools[line[3:]]
         elif line.startswith("-- "):
@@ -59,7 +66,8 @@ def read_domain(
             raise ValueError(f"{name}: no pool for {line!r}")
         else:
             into.append(line)
-    return Domain(name, series, edition, tuple(make_ask(*ask) for ask in asks), **{k: Pool(*v) for k, v in pools.items()})
+    filled = {pool: Pool(*lines) for pool, lines in pools.items()}
+    return Domain(name, series, edition, tuple(make_ask(*ask) for ask in asks), common=common, **filled)
 
 
 def make_ask(head: list[str], pools: dict[str, list[str]]) -> Ask:

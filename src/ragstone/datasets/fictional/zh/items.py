@@ -77,12 +77,17 @@ def write(
     raise Stuck
 
 
+def topic(world: World) -> str:
+    """What a question calls the event."""
+    return world.get("题", world["事"])
+
+
 def question(rng: random.Random, ask: Ask, world: World) -> str:
     """One of the wordings of a question with one answer."""
     if chance(rng, 0.75):
         return pick(rng, pick(rng, ask.query.lines).parts[0]).format_map(world)
     ending = pick(rng, ("？", "？", ""))
-    return f"{world['事']}的{ask.noun}是{ask.wh}{ending}"
+    return f"{topic(world)}的{ask.noun}是{ask.wh}{ending}"
 
 
 def kinds_of_positives(rng: random.Random, count: int) -> list[str]:
@@ -143,7 +148,7 @@ def two_answers(rng: random.Random, domain: Domain) -> Item:
             raise Stuck
         asks, worlds = (ask, ask), (world, other)
         answers = (ask.aliases(world), ask.aliases(other))
-        query = f"{world['事']}和{other['事']}的{ask.noun}分别是{ask.wh}？"
+        query = f"{topic(world)}和{topic(other)}的{ask.noun}分别是{ask.wh}？"
     if worlds[0] is worlds[1] and any(a in b or b in a for a in answers[0] for b in answers[1]):
         raise Stuck
     writer = Writer(rng, domain)
@@ -169,12 +174,12 @@ def two_answers(rng: random.Random, domain: Domain) -> Item:
 def question_of_two_facts(rng: random.Random, first: Ask, second: Ask, world: World) -> str:
     """A question for two facts of one event."""
     if first.wh == second.wh:
-        return f"{world['事']}的{first.noun}和{second.noun}{pick(rng, ('分别是', '各是'))}{first.wh}？"
+        return f"{topic(world)}的{first.noun}和{second.noun}{pick(rng, ('分别是', '各是'))}{first.wh}？"
     return pick(
         rng,
         (
-            f"{world['事']}的{first.noun}是{first.wh}，{second.noun}是{second.wh}？",
-            f"{world['事']}的{first.noun}和{second.noun}分别是什么？",
-            f"请问{world['事']}的{first.noun}是{first.wh}？{second.noun}又是{second.wh}？",
+            f"{topic(world)}的{first.noun}是{first.wh}，{second.noun}是{second.wh}？",
+            f"{topic(world)}的{first.noun}和{second.noun}分别是什么？",
+            f"请问{topic(world)}的{first.noun}是{first.wh}？{second.noun}又是{second.wh}？",
         ),
     )

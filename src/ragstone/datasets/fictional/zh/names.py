@@ -7,7 +7,7 @@ from surnames and uncommon pairs of characters. Everything is drawn with `random
 import datetime as dt
 import random
 
-from ragstone.datasets.fictional.parts import between, chance, pick
+from ragstone.datasets.fictional.parts import pick
 
 __all__ = [
     "brand", "country", "day", "elegant", "foreigner", "han", "han_day", "newspaper", "person", "place", "team", "title",
@@ -106,28 +106,34 @@ def team(rng: random.Random, home: str) -> str:
 
 
 TITLE_PATTERNS = (
-    ("{a}{b}", 3), ("{a}以北", 1), ("{a}夜行", 1), ("{b}与{a}", 1), ("{a}没有回信", 1), ("最后一班{v}", 1), ("{b}之上", 1), ("去{a}的路", 1),
-    ("{a}纪事", 1), ("{n}个{b}", 1), ("{a}来客", 1), ("第{n}封{b}", 1), ("{a}无人", 1), ("半座{b}", 1), ("{b}不眠", 1), ("借你一盏{b}", 1),
+    "{a}{b}", "{a}{b}", "{a}{b}", "{a}{b}", "{a}{b}", "{a}以北", "{a}夜行", "{b}与{a}", "{a}没有回信", "最后一班{v}", "去{a}的路", "{a}纪事",
+    "第{n}个{p}", "{a}来客", "{a}无人", "半座{q}", "{p}不眠", "{a}的{p}", "{a}与{p}", "{q}以西", "{p}回乡", "{v}驶过{a}",
 )  # fmt: skip
 TITLE_A = (
     "雾隐", "盐湖", "旧港", "南坡", "春汛", "白塔", "灯市", "潮间", "雪线", "竹海", "桥下", "屋脊", "石榴巷", "渡口", "长堤", "麦浪", "落霜", "荒渡", "晴川里",
-    "乌桕", "青瓦", "梅雨", "海角", "候鸟", "沙丘", "冬至", "芒种", "寒露", "夜航", "陶土",
+    "乌桕", "青瓦", "梅雨", "海角", "候鸟", "沙丘", "冬至", "芒种", "寒露", "夜航", "陶土", "榆关", "苇荡", "晒场", "槐荫", "墨溪", "碱滩", "松涛", "杏花岭",
+    "北窗", "半坡", "远山", "枯荷", "霜降", "茶垄", "风口", "铁岭桥", "马灯巷", "盐井", "柳絮", "银杏", "砖窑", "水碾", "云梯", "石阶",
 )  # fmt: skip
 TITLE_B = (
     "渡", "灯火", "旅人", "回声", "钟楼", "信使", "星图", "账簿", "守夜人", "琴师", "琥珀", "鱼群", "船歌", "茶馆", "纸鸢", "月台", "铜镜", "影子", "窑火",
-    "来信", "邮差", "风筝", "口琴", "候车室", "花匠", "剪票员", "地图", "渔火", "棋局", "潮声",
+    "来信", "邮差", "风筝", "口琴", "候车室", "花匠", "剪票员", "地图", "渔火", "棋局", "潮声", "旧事", "往事", "家书", "夜话", "归途", "秘语", "谜案", "年轮",
+    "晚钟", "行板", "备忘录", "三章", "手记", "病历", "食谱", "故人", "烟火", "余烬", "雨季", "残卷",
 )  # fmt: skip
+TITLE_PERSONS = ("旅人", "信使", "守夜人", "琴师", "邮差", "花匠", "剪票员", "船长", "裁缝", "木匠", "守塔人", "说书人", "摆渡人", "药师")
+TITLE_PLACES = ("钟楼", "茶馆", "月台", "候车室", "孤城", "石桥", "粮仓", "灯塔", "戏台", "老屋")
 TITLE_V = ("渡轮", "夜车", "缆车", "邮轮", "末班船", "慢车")
 
 
 def title(rng: random.Random) -> str:
     """A title of a work without its marks: 雾隐渡, 最后一班夜车."""
-    while True:
-        pattern, share = pick(rng, TITLE_PATTERNS)
-        if share == 3 or chance(rng, 0.7):
-            break
-    a, b = pick(rng, TITLE_A), pick(rng, TITLE_B)
-    return pattern.format(a=a, b=b, v=pick(rng, TITLE_V), n=pick(rng, "三五七九"))
+    return pick(rng, TITLE_PATTERNS).format(
+        a=pick(rng, TITLE_A),
+        b=pick(rng, TITLE_B),
+        p=pick(rng, TITLE_PERSONS),
+        q=pick(rng, TITLE_PLACES),
+        v=pick(rng, TITLE_V),
+        n=pick(rng, "二三五七九"),
+    )
 
 
 def han(number: int) -> str:

@@ -12,7 +12,9 @@ from ragstone.datasets.fictional.parts import between, chance, pick
 from ragstone.datasets.fictional.zh import names
 from ragstone.datasets.fictional.zh.writer import World
 
-__all__ = ["sport", "sport_series"]
+__all__ = [
+    "award", "award_series", "election", "election_series", "product", "product_series", "sport", "sport_series",
+]  # fmt: skip
 
 
 def dated(rng: random.Random, year: int) -> World:
@@ -119,3 +121,173 @@ def sport(rng: random.Random, series: World, years: int, other: bool) -> World:
         "天数": pick(rng, ("9", "12", "14", "17", "21")),
         "答者": pick(rng, ("组委会竞赛部负责人", "赛事解说员", "评论员")) + names.person(rng),
     }
+
+
+AWARDS = ("文学奖", "图书奖", "写作奖", "书奖")
+GENRES = (
+    ("年度长篇小说", "长篇小说"),
+    ("年度短篇集", "短篇小说集"),
+    ("年度诗集", "诗集"),
+    ("年度非虚构", "非虚构作品"),
+    ("年度剧本", "剧本"),
+    ("年度散文", "散文集"),
+    ("年度童书", "童书"),
+    ("年度传记", "传记"),
+)
+
+
+def award_series(rng: random.Random) -> World:
+    return {
+        "奖": names.elegant(rng) + pick(rng, AWARDS),
+        "源": names.place(rng),
+        "起": str(between(rng, 2002, 2024)),
+        "首": str(between(rng, 5, 38)),
+        "号": str(between(rng, 0, len(GENRES) - 1)),
+        "改": str(between(rng, 1, len(GENRES) - 1)),
+    }
+
+
+def award(rng: random.Random, series: World, years: int, other: bool) -> World:
+    year = int(series["起"]) + years
+    kind, form = GENRES[(int(series["号"]) + other * int(series["改"])) % len(GENRES)]
+    money = between(rng, 5, 48)
+    guess = money + between(rng, 3, 30)
+    return {
+        **series,
+        **dated(rng, year),
+        **people(rng, "主席", "得主", "得主传"),
+        "奖金": f"{money}万元",
+        "奖金#": f"{names.han(money)}万元|{money}0000元",
+        "奖金传": f"{guess}万元",
+        "届": str(int(series["首"]) + years + 4),
+        "地": names.place(rng),
+        "籍": names.place(rng),
+        "体": form,
+        "类": kind if kind == "年度非虚构" else kind + "奖",
+        "旧业": pick(rng, ("乡村邮递员", "电影放映员", "道班工人", "食堂采购员", "护林员", "渡船售票员", "仓库保管员")),
+        "事": f"{year}年{series['奖']}{kind}{'奖' if kind != '年度非虚构' else '作品奖'}",
+        "书": f"《{names.title(rng)}》",
+        "入围": f"《{names.title(rng)}》",
+        "参评": str(between(rng, 180, 960)),
+        "评委数": pick(rng, ("九", "十一", "十三")),
+        "会场": names.elegant(rng) + pick(rng, ("剧院", "礼堂", "书院", "大戏院")),
+        "答者": pick(rng, ("评委", "组委会秘书长", "终评评委")) + names.person(rng),
+    }
+
+
+# Product, lowest price in yuan, weight, the unit and the range of how long it lasts.
+PRODUCTS = (
+    ("折叠屏手机", 4999, "236克", "小时", (21, 46)),
+    ("平板电脑", 1999, "465克", "小时", (11, 19)),
+    ("智能手表", 699, "38克", "天", (5, 24)),
+    ("降噪耳机", 399, "52克", "小时", (18, 58)),
+    ("扫地机器人", 1599, "3.1千克", "分钟", (110, 240)),
+    ("电子书阅读器", 599, "172克", "天", (21, 75)),
+    ("便携投影仪", 1299, "1.2千克", "分钟", (95, 260)),
+    ("无人机", 2299, "248克", "分钟", (24, 58)),
+    ("智能眼镜", 1899, "46克", "小时", (4, 14)),
+    ("轻薄笔记本", 3999, "1.1千克", "小时", (9, 26)),
+)
+BRAND_TAILS = ("科技", "电子", "智能", "数码", "通讯")
+COLOURS = ("松绿、沙白和墨黑", "雾蓝、陶红和银灰", "竹青、炭灰和米白", "天青、栗棕和月白")
+
+
+def product_series(rng: random.Random) -> World:
+    return {
+        "公司": names.brand(rng) + pick(rng, BRAND_TAILS),
+        "对手": names.brand(rng) + pick(rng, BRAND_TAILS),
+        "源": names.place(rng),
+        "名": names.elegant(rng),
+        "别": names.elegant(rng),
+        "代": str(between(rng, 5, 11)),
+        "起": str(between(rng, 2014, 2024)),
+        "号": str(between(rng, 0, len(PRODUCTS) - 1)),
+        "改": str(between(rng, 1, len(PRODUCTS) - 1)),
+    }
+
+
+def product(rng: random.Random, series: World, years: int, other: bool) -> World:
+    year = int(series["起"]) + years
+    index = (int(series["号"]) + other * int(series["改"])) % len(PRODUCTS)
+    kind, cheapest, weight, unit, (low, high) = PRODUCTS[index]
+    price = cheapest + between(rng, 0, 22) * 100
+    guess = price + pick(rng, (-300, -200, 300, 400, 600, 700))
+    lasts = between(rng, low, high)
+    name = f"{series['别' if other else '名']}{int(series['代']) + years}"
+    return {
+        **series,
+        **dated(rng, year),
+        **people(rng, "主讲"),
+        "价": f"{price}元",
+        "价#": f"{names.han(price)}元",
+        "价传": f"{guess}元",
+        "续": f"{lasts}{unit}",
+        "续#": f"{names.han(lasts)}{unit}|{lasts}个{unit}" if unit == "小时" else f"{names.han(lasts)}{unit}",
+        "续传": f"{lasts + pick(rng, (3, 6, 11, -2))}{unit}",
+        "芯": f"{names.elegant(rng)}{pick(rng, 'ABHKMNQRTXZ')}{between(rng, 1, 9)}",
+        "芯传": f"{names.elegant(rng)}{pick(rng, 'ABHKMNQRTXZ')}{between(rng, 1, 9)}",
+        "品类": kind,
+        "地": names.place(rng),
+        "事": name,
+        "题": series["公司"] + name,
+        "色": pick(rng, COLOURS),
+        "重": weight,
+        "主讲职": pick(rng, ("产品总监", "首席执行官", "创始人", "研发副总裁")),
+        "会场": pick(rng, ("老车站", "旧船厂", "展览中心", "水塔剧场")),
+        "答者": pick(rng, ("产品经理", "该公司发言人", "研发负责人")) + names.person(rng),
+    }
+
+
+OFFICES = ("总统", "总理", "议长", "副总统", "首都市长", "检察总长")
+PARTIES = ("民主复兴党", "绿色联盟", "自由农民党", "团结进步党", "公民论坛", "共和工党", "沿海联盟", "新道路党", "劳动团结阵线", "中间派联合")
+CAPITALS = ("瓦伦堡", "圣埃洛", "托尔加港", "梅兰达", "科尔瓦城", "奥雷斯", "贝尔尼克", "萨伦港", "德拉诺瓦", "伊斯帕", "诺尔堡", "卡兰特拉")
+
+
+def election_series(rng: random.Random) -> World:
+    return {
+        "国": names.country(rng) + pick(rng, ("", "共和国", "联邦")),
+        "职": pick(rng, OFFICES),
+        "改": str(between(rng, 1, len(OFFICES) - 1)),
+        "起": str(between(rng, 1996, 2024)),
+        "地": pick(rng, CAPITALS),
+    }
+
+
+def election(rng: random.Random, series: World, years: int, other: bool) -> World:
+    year = int(series["起"]) + years * 4
+    office = OFFICES[(OFFICES.index(series["职"]) + other * int(series["改"])) % len(OFFICES)]
+    winner, family = names.foreigner(rng)
+    loser, _ = names.foreigner(rng)
+    while loser.endswith(family):
+        loser, _ = names.foreigner(rng)
+    official, _ = names.foreigner(rng)
+    turnout, share = between(rng, 523, 887) / 10, between(rng, 503, 618) / 10
+    return {
+        **series,
+        **dated(rng, year),
+        "职": office,
+        "事": f"{year}年{series['国']}{office}选举",
+        "当选": winner,
+        "当选#": family,
+        "当选姓": family,
+        "落选": loser,
+        "主任": official,
+        "党": pick(rng, PARTIES),
+        "投票率": f"{turnout}%",
+        "投票率#": f"百分之{spoken(turnout)}",
+        "投票率传": f"{round(turnout + pick(rng, (-6.4, -4.2, 3.8, 5.1)), 1)}%",
+        "得票率": f"{share}%",
+        "得票率#": f"百分之{spoken(share)}",
+        "得票率传": f"{round(share + pick(rng, (-3.1, -1.7, 2.6, 4.3)), 1)}%",
+        "外": "1",
+        "早年": pick(rng, ("中学地理教师", "灯塔看守人", "兽医", "排字工人", "铁路调度员", "乡村医生", "面包师")),
+        "旧职": pick(rng, ("渔业部长", "教育部长", "港务局长", "邮政部长", "农业部长", "审计长")),
+        "总部": pick(rng, ("面包房", "电影院", "钟表店", "修车铺", "裁缝店")),
+        "答者": "本报驻外记者" + names.person(rng),
+    }
+
+
+def spoken(number: float) -> str:
+    """A number with one decimal in Chinese numerals: 52.3 is 五十二点三; without it where it is zero."""
+    whole, tenth = divmod(round(number * 10), 10)
+    return names.han(whole) + (f"点{names.DIGITS[tenth]}" if tenth else "")

@@ -16,7 +16,7 @@ from importlib import resources
 from ragstone.datasets.fictional.parts import Document, weighted
 from ragstone.datasets.fictional.zh import names
 
-__all__ = ["EMPTY", "Ask", "Domain", "Line", "Pool", "World", "Writer", "patterns"]
+__all__ = ["COMMON", "EMPTY", "Ask", "Domain", "Line", "Pool", "World", "Writer", "patterns"]
 
 World = dict[str, str]
 
@@ -58,7 +58,16 @@ class Pool:
         return self.lines_
 
 
+def patterns(file: str) -> list[str]:
+    """The lines of a file of patterns, without blank ones and remarks."""
+    folder = resources.files("ragstone.datasets.fictional.zh").joinpath("patterns")
+    lines = map(str.strip, folder.joinpath(f"{file}.txt").read_text("utf-8").splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
 EMPTY = Pool()
+# Life in any town, for the background of any report.
+COMMON = Pool(*patterns("common"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +108,7 @@ class Domain:
     event of it: `years` later than the one asked about, and in another category where `other`.
 
     `lead` names the event without being about one answer, `detail` goes on about it, `quote` lets people speak, `color`
-    tells of its surroundings and history and nothing of the event itself, `close` looks ahead; `pre` leads a report from
+    tells of its surroundings and history and nothing of the event itself, `close` looks ahead; `common` is life in any town; `pre` leads a report from
     before the event, `wait` goes on in it, `aside` leads a report about something near it, `title` is a headline."""
 
     name: str
@@ -115,13 +124,7 @@ class Domain:
     wait: Pool
     aside: Pool
     title: Pool
-
-
-def patterns(file: str) -> list[str]:
-    """The lines of a file of patterns, without blank ones and remarks."""
-    folder = resources.files("ragstone.datasets.fictional.zh").joinpath("patterns")
-    lines = map(str.strip, folder.joinpath(f"{file}.txt").read_text("utf-8").splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
+    common: Pool = COMMON
 
 
 DATELINES = Pool(
@@ -148,8 +151,6 @@ QA_FRAMES = (
 )  # fmt: skip
 PARAGRAPH = "　　"
 Menu = tuple[tuple[float, Pool], ...]
-# Life in any town, for the background of any report.
-COMMON = Pool(*patterns("common"))
 
 
 class Writer:
@@ -184,6 +185,8 @@ class Writer:
 
     def fill(self, line: Line, part: int = 0) -> str:
         """One spelling of a part of a pattern, in the present world."""
+        if part == 0 and "甲" in line.fields:
+            self.world["甲"] = self.stranger()  # every man in the street is another one
         spellings = line.parts[part]
         return spellings[int(self.random() * len(spellings))].format_map(self.world)
 
@@ -196,15 +199,18 @@ class Writer:
         """Write from now on about this world, as another paper with other people in the street."""
         rng = self.rng
         self.used = []
-        home = world["地"] if self.random() < 0.5 else names.place(rng)
+        home = world["地"] if "外" not in world and self.random() < 0.5 else names.place(rng)
         self.world = {
             **world,
             "报": names.newspaper(rng, home),
             "记者": names.person(rng),
-            "甲": names.person(rng),
             "乙": names.person(rng),
         }
-        self.world.setdefault("答者", self.world["甲"])
+        self.world["甲"] = self.stranger()
+
+    def stranger(self) -> str:
+        """Somebody of the country where it happens."""
+        return names.foreigner(self.rng)[0] if "外" in self.world else names.person(self.rng)
 
     # Pieces of passages
 
@@ -244,8 +250,8 @@ class Writer:
         blocks = [block for block in blocks if block]
         if self.random() < 0.35 and len(blocks) > 2:
             cut = 1 + int(self.random() * (len(blocks) - 1))
-            return "".join(blocks[:cut]) + PARAGRAPH + "".join(blocks[cut:])
-        return "".join(blocks)
+            blocks.insert(cut, PARAGRAPH)
+        return "".join(blocks).replace(PARAGRAPH * 2, PARAGRAPH).strip("　")
 
     def tail(self) -> str:
         return self.one(TAILS, frozenset()) if self.random() < 0.1 else ""
@@ -269,7 +275,7 @@ class Writer:
         """A report of middle length: the answer at the start, after the lead, in speech, or after some background."""
         domain, quiet = self.domain, avoid | ask.blocked
         target = 105 + self.random() * 215
-        menu = ((4.0, domain.detail), (1.4, domain.color), (0.6, COMMON), (1.6, domain.quote), (0.8, domain.close))
+        menu = ((4.0, domain.detail), (1.4, domain.color), (0.6, domain.common), (1.6, domain.quote), (0.8, domain.close))
         style = self.random()
         dateline = self.opening(avoid)
         if style < 0.34:  # the answer in the first sentence
@@ -297,7 +303,7 @@ class Writer:
             return [lead, self.one(ask.say, avoid)]
         before, between = QA_FRAMES[int(self.random() * len(QA_FRAMES))]
         talk = before.format_map(self.world) + self.fill(line) + between.format_map(self.world) + self.fill(line, 1)
-        menu = ((2.0, domain.detail), (0.7, domain.color), (0.3, COMMON))
+        menu = ((2.0, domain.detail), (0.7, domain.color), (0.3, domain.common))
         rest = self.more(quiet, target, len(lead) + len(talk), menu)
         half = len(rest) // 2
         return [lead, *rest[:half], PARAGRAPH + talk + PARAGRAPH, *rest[half:]]
@@ -310,7 +316,7 @@ class Writer:
             return self.plain(ask, avoid)
         opening = self.opening(quiet) + self.fill(line)
         target = 170 + self.random() * 190
-        menu = ((3.0, domain.detail), (1.6, domain.color), (0.7, COMMON), (1.5, domain.quote))
+        menu = ((3.0, domain.detail), (1.6, domain.color), (0.7, domain.common), (1.5, domain.quote))
         middle = self.more(quiet, target, len(opening), menu)
         ending = self.fill(line, 1)
         after = self.one(domain.close, quiet) if self.random() < 0.4 else ""
@@ -325,7 +331,7 @@ class Writer:
         if self.random() < 0.5:
             blocks.append(self.one(domain.wait, quiet))
         blocks.append(self.one(ask.rumour, quiet))
-        menu = ((3.0, domain.wait), (1.0, domain.color), (0.5, COMMON))
+        menu = ((3.0, domain.wait), (1.0, domain.color), (0.5, domain.common))
         blocks += self.more(quiet, 90 + self.random() * 160, sum(map(len, blocks)), menu)
         return self.join([*blocks, self.tail()])
 
@@ -335,7 +341,7 @@ class Writer:
         aside = self.random() < 0.45
         lead = self.one(domain.aside if aside else domain.lead, avoid)
         blocks = [self.opening(avoid) + lead]
-        menu = ((1.2 if aside else 3.0, domain.detail), (1.8, domain.color), (0.7, COMMON), (1.5, domain.quote), (0.6, domain.close))
+        menu = ((1.2 if aside else 3.0, domain.detail), (1.8, domain.color), (0.7, domain.common), (1.5, domain.quote), (0.6, domain.close))
         blocks += self.more(avoid, 100 + self.random() * 220, len(blocks[0]), menu)
         return self.join([*blocks, self.tail()])
 
