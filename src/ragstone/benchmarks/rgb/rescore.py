@@ -1,8 +1,8 @@
 """Saved predictions of the official program of RGB, scored again: the same figures, to the count.
 
 A prediction file has a JSON object a line, whatever its extension: `id`, `query`, `ans` (the answer, as in the data
-file), `prediction`, `noise_rate`, and perhaps `docs`, `label`, `factlabel`. The labels are computed anew; where the file
-has others, a warning says so. Rows that failed are not in the file, and so not in `nums`.
+file), `prediction`, `noise_rate`, and perhaps `docs`, `label`, `factlabel`. The labels are computed anew; where the
+file has others, a warning says so. Rows that failed are not in the file, and so not in `nums`.
 
 With a judge's replies (of the official judge programs, or of any: a JSON object a line with `id` and `evaluation`, or
 `evaluation` in the prediction rows themselves) come the figures of both judge programs. Their replies do not tell which

@@ -1,0 +1,209 @@
+"""Fetches published data sets, which ragstone may not carry, from where their authors put them.
+
+`sources` has the pinned table: one revision, and for each file its hash where that could be known. A file without a
+known hash is trusted on first use: what came first is noted, with its hash, in a manifest beside the files, and
+anything else is refused from then on. It must also be what it should be: its rows are read and counted.
+
+A file appears under its name only when it is whole and checked; what broke off goes on where it stopped. Mirrors (an
+address, a folder, a zip archive) are held to the same hashes.
+"""
+
+# ruff: noqa: ASYNC240  (looking at a file takes microseconds, and a download has the event loop to itself)
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from ragstone.datasets.origins import Origin, open_origin
+from ragstone.datasets.rgb import read_rgb
+from ragstone.datasets.sources import RGB, PinnedFile, Source, list_data
+from ragstone.errors import DataError, StorageError, UnknownName, UsageError
+from ragstone.types import Frozen
+
+__all__ = ["MANIFEST", "NOTICE", "Progress", "Pulled", "list_data", "pull", "pull_rgb"]
+
+MANIFEST = "pulled.manifest"  # JSON; not named .json, which would make it look like data
+NOTICE = "LICENSE-NOTICE.txt"
+
+Progress = Callable[[str, int, int | None], None]
+"""(name of the file, bytes that are here, bytes in all, None where nobody says)."""
+
+_READERS: Mapping[str, Callable[[Path], int]] = {"rgb": lambda path: len(read_rgb(path).rows)}
+"""For each source, what reads one of its files and says how many rows it has; DataError where it is none."""
+
+
+class Pulled(Frozen, frozen=True):
+    """A file that is here now. `verified`: by the "pinned" hash, by the one "noted" when it was first fetched, or by
+    none yet: this is its "first use"."""
+
+    name: str
+    path: str
+    size: int
+    sha256: str
+    fetched: bool
+    verified: Literal["pinned", "noted", "first use"]
+
+
+async def pull_rgb(
+    dest: str | Path,
+    *,
+    source: str | Path | None = None,
+    progress: Progress | None = None,
+    names: Iterable[str] | None = None,
+) -> list[Pulled]:
+    """The official RGB files, into the folder `dest` (see `pull`). `source` is a mirror: an address, folder or zip."""
+    return await pull(RGB, dest, mirror=source, progress=progress, names=names)
+
+
+async def pull(
+    source: Source,
+    dest: str | Path,
+    *,
+    mirror: str | Path | None = None,
+    progress: Progress | None = None,
+    names: Iterable[str] | None = None,
+) -> list[Pulled]:
+    """Fetch the files of `source` into the folder `dest`, those that are not there yet; a notice of the licence is put
+    beside them. `names` asks for some of the files ("en.json" or "en").
+
+    `mirror` is another place with the same files, under their names or their paths: an address, a folder, or a zip
+    archive (of the repository, say). A mirror need not have all of them, but one that is asked for by name.
+    Raises UsageError in one line that says what to do, where the place cannot be reached or does not have the files,
+    DataError where a file is not what it should be, StorageError where it cannot be written."""
+    wanted = _wanted(source, names)
+    folder = Path(dest)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        store = _Store(source, folder, progress or _silent)
+        async with open_origin(source, mirror, folder) as origin:
+            pulled = [await store.get(file, origin) for file in wanted]
+        found = [file for file in pulled if file is not None]
+        if not found or (len(found) < len(wanted) and (names is not None or mirror is None)):
+            lacking = [file.name for file, here in zip(wanted, pulled, strict=True) if here is None]
+            raise UsageError(f"{origin.where} does not have {', '.join(lacking[:3])}{'…' if len(lacking) > 3 else ''}.")
+        (folder / NOTICE).write_text(source.terms, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(
+            f"{error.filename or folder}: cannot be read or written ({error.strerror or error})."
+        ) from None
+    return found
+
+
+def _silent(name: str, done: int, total: int | None) -> None:
+    """Progress that nobody looks at."""
+
+
+def _wanted(source: Source, names: Iterable[str] | None) -> list[PinnedFile]:
+    known = {PurePosixPath(file.name).stem: file for file in source.files}
+    if names is None:
+        return list(source.files)
+    wanted = []
+    for name in names:
+        stem = name.removesuffix(".json")
+        if stem not in known:  # also where it is a path: nothing that is asked for ever names a place to write to
+            raise UnknownName(f"file of {source.name}", name, [file.name for file in source.files])
+        wanted.append(known[stem])
+    return wanted
+
+
+@dataclass
+class _Store:
+    """The folder: what is in it, and how a file gets there."""
+
+    source: Source
+    folder: Path
+    progress: Progress
+    noted: dict[str, dict[str, Any]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.noted = self._read_manifest()
+
+    async def get(self, file: PinnedFile, origin: Origin) -> Pulled | None:
+        """The file, fetched where it is not here yet or not as it should be. None where the mirror does not have it."""
+        target = self.folder / file.name
+        fetched = False
+        try:
+            digest = await asyncio.to_thread(self._check, file, target)
+        except DataError:  # not here, or not as it should be
+            part = self.folder / f".{file.name}.part"
+            got = await self._fetch(file, part, origin)
+            if got is None:
+                return None
+            part.replace(target)
+            digest, fetched = got, True
+        how: Literal["pinned", "noted", "first use"]
+        how = "pinned" if file.sha256 else "noted" if file.name in self.noted else "first use"
+        pulled = Pulled(file.name, str(target), target.stat().st_size, digest, fetched, how)
+        if file.name not in self.noted:
+            self._note(pulled)
+        return pulled
+
+    async def _fetch(self, file: PinnedFile, part: Path, origin: Origin) -> str | None:
+        """The hash of what is now in `part`, whole and checked."""
+        while True:
+            resumed = part.exists()
+            if not await origin.fetch(file, part, lambda done, total: self.progress(file.name, done, total)):
+                return None
+            try:
+                return await asyncio.to_thread(self._check, file, part)
+            except DataError:
+                part.unlink(missing_ok=True)
+                if not resumed:
+                    raise
+                # A part of something else had been left here: once more, from the start.
+
+    def _check(self, file: PinnedFile, path: Path) -> str:
+        """The hash of what is there. DataError where it is not the file."""
+        if not path.is_file():
+            raise DataError(file.name, "is not here.")
+        with path.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        expected = file.sha256 or self.noted.get(file.name, {}).get("sha256")
+        if expected is not None and digest != expected:
+            whose = "pinned" if file.sha256 else "first fetched"
+            raise DataError(
+                file.name,
+                f"what came is not the {whose} file: its SHA-256 is {digest[:16]}…, not {expected[:16]}….",
+                advice="Try again, or another --from; nothing was kept of it.",
+            )
+        if expected is None:
+            try:
+                rows = _READERS[self.source.name](path)
+            except DataError as error:
+                problem = str(error).removeprefix(f"{path}, ").removeprefix(f"{path}: ")
+                raise DataError(file.name, f"what came is no such file ({problem})") from None
+            if file.rows is not None and rows != file.rows:
+                raise DataError(file.name, f"what came has {rows} rows; expected {file.rows}.")
+        return digest
+
+    def _read_manifest(self) -> dict[str, dict[str, Any]]:
+        """What was fetched before, of this revision; {} where there is nothing to go by."""
+        try:
+            read = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (ValueError, RecursionError):
+            raise DataError(
+                self.folder / MANIFEST, "is damaged.", advice="Delete it to fetch the files anew."
+            ) from None
+        if not isinstance(read, dict) or read.get("revision") != self.source.revision:
+            return {}
+        files = read.get("files")
+        return dict(files) if isinstance(files, dict) else {}
+
+    def _note(self, pulled: Pulled) -> None:
+        self.noted[pulled.name] = {"sha256": pulled.sha256, "size": pulled.size}
+        about = {
+            "source": self.source.name,
+            "repository": self.source.repository,
+            "revision": self.source.revision,
+            "license": self.source.license,
+            "files": dict(sorted(self.noted.items())),
+        }
+        part = self.folder / f".{MANIFEST}.part"
+        part.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+        part.replace(self.folder / MANIFEST)
