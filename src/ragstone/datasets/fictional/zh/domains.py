@@ -25,6 +25,11 @@ KINDS: tuple[
     ("体育", "sport", worlds.sport_series, worlds.sport),
     ("奖项", "award", worlds.award_series, worlds.award),
     ("产品", "product", worlds.product_series, worlds.product),
+    ("财报", "company", worlds.company_series, worlds.company),
+    ("灾害", "disaster", worlds.disaster_series, worlds.disaster),
+    ("考古", "dig", worlds.dig_series, worlds.dig),
+    ("电影", "film", worlds.film_series, worlds.film),
+    ("航天", "space", worlds.space_series, worlds.space),
     ("选举", "election", worlds.election_series, worlds.election),
 )
 

@@ -13,7 +13,8 @@ from ragstone.datasets.fictional.zh import names
 from ragstone.datasets.fictional.zh.writer import World
 
 __all__ = [
-    "award", "award_series", "election", "election_series", "product", "product_series", "sport", "sport_series",
+    "award", "award_series", "company", "company_series", "dig", "dig_series", "disaster", "disaster_series", "election",
+    "election_series", "film", "film_series", "product", "product_series", "space", "space_series", "sport", "sport_series",
 ]  # fmt: skip
 
 
@@ -291,3 +292,256 @@ def spoken(number: float) -> str:
     """A number with one decimal in Chinese numerals: 52.3 is 五十二点三; without it where it is zero."""
     whole, tenth = divmod(round(number * 10), 10)
     return names.han(whole) + (f"点{names.DIGITS[tenth]}" if tenth else "")
+
+
+FILM_KINDS = ("文艺", "悬疑", "喜剧", "家庭", "年代", "公路", "犯罪", "奇幻")
+
+
+def film_series(rng: random.Random) -> World:
+    return {
+        "厂": names.brand(rng) + pick(rng, ("影业", "电影厂", "映画", "影视")),
+        "名": names.title(rng),
+        "别": names.title(rng),
+        "起": str(between(rng, 1998, 2024)),
+        "片方": names.person(rng),
+    }
+
+
+def film(rng: random.Random, series: World, years: int, other: bool) -> World:
+    """Another year is a sequel or an earlier part, with its number in the title; another category another film."""
+    year = int(series["起"]) + years
+    name = series["别"] if other else series["名"]
+    if years:
+        name += {-4: "：序曲", -3: "前传", -2: "·初篇", -1: "：缘起", 1: "2", 2: "3", 3: "4"}[years]
+    takings = between(rng, 31, 980)
+    if takings % 100 == 0:
+        takings += 7
+    amount = f"{takings / 100:.2f}亿元" if takings > 100 else f"{takings}00万元"
+    guess = takings + pick(rng, (-23, 57, 118, 143))
+    dates = dated(rng, year)
+    release = dt.date(year, 1, 1) + dt.timedelta(between(rng, 20, 360))
+    return {
+        **series,
+        **dates,
+        **people(rng, "导演", "导演传", "主演", "主演传", "编剧"),
+        "月日#": dates["月日汉"],
+        "上映传": names.day(release),
+        "票房": amount,
+        "票房#": f"{takings * 100}万元" if takings > 100 else f"{takings / 100:.2f}亿元",
+        "票房传": f"{guess / 100:.2f}亿元" if guess > 100 else f"{guess}00万元",
+        "片": f"《{name}》",
+        "事": f"电影《{name}》",
+        "题": f"{series['厂']}出品的电影《{name}》",
+        "对手片": f"《{names.title(rng)}》",
+        "导演类": pick(rng, ("一位新人", "纪录片出身的人", "从没拍过长片的人")),
+        "类型": pick(rng, FILM_KINDS),
+        "地": names.place(rng),
+        "取景": names.place(rng),
+        "时长": str(between(rng, 94, 151)),
+        "答者": pick(rng, ("制片人", "发行负责人", "出品方代表")) + names.person(rng),
+    }
+
+
+TARGETS = ("月球背面", "火星", "近地小行星", "木卫四", "火卫二", "谷神星", "灶神星", "土卫八")
+GROUNDS = ("平原", "盆地", "撞击坑", "谷地", "台地", "高原", "山脊", "裂谷")
+
+
+def space_series(rng: random.Random) -> World:
+    return {
+        "系列": names.elegant(rng),
+        "别": names.elegant(rng),
+        "源": names.place(rng),
+        "号": str(between(rng, 5, 12)),
+        "起": str(between(rng, 2006, 2024)),
+        "场": names.place(rng) + "发射场",
+        "目标": pick(rng, TARGETS),
+    }
+
+
+def space(rng: random.Random, series: World, years: int, other: bool) -> World:
+    year = int(series["起"]) + years
+    line = series["别"] if other else series["系列"]
+    folk = people(rng, "总师", "总师传", "总指挥")
+    sample = between(rng, 103, 1985)
+    guess = pick(rng, ("500克", "800克", "1200克", "1.5千克", "2千克"))
+    days = between(rng, 11, 290)
+    return {
+        **series,
+        **dated(rng, year),
+        **folk,
+        "系列": line,
+        "总师姓": folk["总师"][0],
+        "事": f"{line}{names.han(int(series['号']) + years)}号",
+        "题": f"{year}年发射的{line}{names.han(int(series['号']) + years)}号",
+        "器": pick(rng, ("深空探测器", "采样返回探测器", "无人探测器")),
+        "落点": names.elegant(rng) + pick(rng, GROUNDS),
+        "落点传": names.elegant(rng) + pick(rng, GROUNDS),
+        "样": f"{sample}克",
+        "样#": f"{names.han(sample)}克" if sample < 1000 else f"{names.han(sample)}克|{sample / 1000:g}千克",
+        "样传": guess,
+        "地": names.place(rng),
+        "重": str(between(rng, 640, 3900)),
+        "天数": str(days),
+        "小": str(between(rng, 3, days - 2)),
+        "答者": pick(rng, ("测控中心主任", "任务发言人", "副总设计师")) + names.person(rng),
+    }
+
+
+TRADES = ("轴承", "造纸", "水泵", "陶瓷", "玩具", "酱料", "拉链", "光学镜片", "农机", "制冷设备", "羊绒", "电缆", "茶叶", "船舶配件", "印刷", "化肥")
+TERMS = ("年", "半年")
+
+
+def company_series(rng: random.Random) -> World:
+    trade = pick(rng, TRADES)
+    short = names.brand(rng)
+    return {
+        "简": short,
+        "公司": short + trade + pick(rng, ("股份", "集团", "实业")),
+        "别": names.brand(rng),
+        "业": trade,
+        "起": str(between(rng, 2003, 2024)),
+        "地": names.place(rng),
+        "期": pick(rng, TERMS),
+    }
+
+
+def millions(rng: random.Random, low: int, high: int) -> tuple[str, str]:
+    """An amount between so many million yuan, as 亿元 or 万元 the way papers write it, and in the other unit."""
+    amount = between(rng, low, high) * 100 + between(rng, 1, 99)  # in 万元
+    if amount > 10_000:
+        return f"{amount / 10_000:.2f}亿元", f"{round(amount, -2)}万元"
+    return f"{amount}万元", f"{amount / 10_000:.4f}亿元"
+
+
+def company(rng: random.Random, series: World, years: int, other: bool) -> World:
+    """Another category is the rival in the same trade."""
+    year = int(series["起"]) + years
+    tail = series["公司"][len(series["简"]) :]
+    short, rival = (series["别"], series["简"]) if other else (series["简"], series["别"])
+    out: World = {}
+    for name, low, high in (("营收", 800, 8800), ("净利", 42, 760), ("研发", 21, 390)):
+        out[name], out[name + "#"] = millions(rng, low, high)
+        out[name + "传"], _ = millions(rng, low, high)
+    term = series["期"]
+    return {
+        **series,
+        **dated(rng, year + (term == "年")),
+        **people(rng, "董事长", "财务"),
+        **out,
+        "年": str(year),
+        "简": short,
+        "公司": short + tail,
+        "对手": rival + tail,
+        "期题": "全年" if term == "年" else "上半年",
+        "事": f"{short}{tail}{year}年{term}报",
+        "题": f"{short}{tail}{year}年{'全年' if term == '年' else '上半年'}",
+        "营收问": pick(rng, ("卖了这么多货，报表上究竟写的是多少？", "收入这一项有没有水分？")),
+        "增": f"{between(rng, 21, 189) / 10}",
+        "员工": str(between(rng, 640, 9800)),
+        "厂": names.place(rng),
+        "答者": pick(rng, ("董事会秘书", "投资者关系负责人", "发言人")) + names.person(rng),
+    }
+
+
+DISASTERS = (
+    ("山体滑坡", ("连续强降雨使坡脚土体饱和", "废弃采石场的边坡长期失稳", "坡顶水渠渗漏软化了土层")),
+    ("特大暴雨", ("副热带高压边缘的暖湿气流长时间停滞", "两个低涡在上空先后合并", "山口地形抬升了水汽")),
+    ("化工厂爆炸", ("冷却水中断引起反应釜超温", "违规混存的两种原料受潮自燃", "操作人员误开了排空阀")),
+    ("客船倾覆", ("突遇飑线时货物未绑扎而移位", "船底压载舱的阀门没有关闭", "超载使船的稳性严重不足")),
+    ("隧道塌方", ("掌子面前方的含水断层没有探明", "支护比设计晚了两个循环", "爆破装药量超过了方案规定")),
+    ("粮库火灾", ("输送机轴承过热引燃粉尘", "电焊火花落入除尘管道", "老化的照明线路短路")),
+    ("泥石流", ("上游堰塞体被暴雨冲开", "林火之后的松散坡面遇上短时强降雨", "弃渣场堵塞了沟道")),
+    ("大桥垮塌", ("主墩基础被洪水淘空", "吊杆锈蚀断裂", "三辆超限货车同时上桥")),
+    ("列车脱轨", ("道岔尖轨折断", "落石击中机车前方的钢轨", "信号电缆被误挖而错误显示")),
+    ("地震", ("逆冲断层突然错动", "一条隐伏断裂向北东方向破裂", "走滑断层的闭锁段解锁")),
+)
+
+
+def disaster_series(rng: random.Random) -> World:
+    return {
+        "县": names.place(rng),
+        "地": names.place(rng),
+        "邻": names.place(rng) + "镇",
+        "起": str(between(rng, 1988, 2024)),
+        "号": str(between(rng, 0, len(DISASTERS) - 1)),
+        "改": str(between(rng, 1, len(DISASTERS) - 1)),
+    }
+
+
+def disaster(rng: random.Random, series: World, years: int, other: bool) -> World:
+    year = int(series["起"]) + years * 2
+    what, causes = DISASTERS[(int(series["号"]) + other * int(series["改"])) % len(DISASTERS)]
+    dates = dated(rng, year)
+    dead, moved = between(rng, 6, 98), between(rng, 52, 980) * 10 + between(rng, 1, 9)
+    first = int(rng.random() * 3)
+    return {
+        **series,
+        **dates,
+        **people(rng, "指挥"),
+        "前日": dates["月日"],
+        "亡": f"{dead}人",
+        "亡汉": f"{names.han(dead)}人",
+        "亡#": f"{names.han(dead)}人",
+        "亡传": f"{dead + pick(rng, (13, 24, 37, 51, 120))}人",
+        "转": f"{moved}人",
+        "转汉": f"{names.han(moved)}人",
+        "转#": f"{names.han(moved)}人",
+        "转传": pick(rng, ("八千人", "一万人", "两万人", "1.2万人", "近三万人")),
+        "因": causes[first],
+        "因传": causes[(first + 1) % 3],
+        "救": f"{names.han(between(rng, 11, 46))}名被困者",
+        "灾": what,
+        "事": f"{year}年{dates['月日'].split('月')[0]}月{series['县']}{what}",
+        "部门": pick(rng, ("省消防救援总队", "省应急救援中心", "矿山救护大队")),
+        "时": pick(rng, ("清晨六时许", "下午三时许", "夜里十一时许", "凌晨两点多")),
+        "时段": pick(rng, ("清晨", "午后", "夜晚")),
+        "过": pick(rng, ("九", "十二", "二十")),
+        "答者": pick(rng, ("应急管理部门负责人", "调查组成员", "新闻发言人")) + names.person(rng),
+    }
+
+
+RELICS = ("人面纹彩陶盆", "刻符骨片", "漆木盒", "鹰首玉钺", "双耳铜釜", "卷草纹铜镜", "绿松石兽面", "陶埙", "错金带钩", "石磬", "牛首陶鼓", "蚌塑鱼形器")
+
+
+def dig_series(rng: random.Random) -> World:
+    return {
+        "址": names.place(rng) + pick(rng, ("遗址", "古墓群", "窑址", "聚落遗址")),
+        "别": names.place(rng) + pick(rng, ("遗址", "古墓群", "窑址", "聚落遗址")),
+        "地": names.place(rng),
+        "河": names.elegant(rng) + pick(rng, ("河", "水", "江")),
+        "所": names.place(rng) + pick(rng, ("考古研究所", "文物考古队", "文物保护研究院")),
+        "起": str(between(rng, 1995, 2024)),
+        "次": str(between(rng, 5, 9)),
+    }
+
+
+def dig(rng: random.Random, series: World, years: int, other: bool) -> World:
+    year = int(series["起"]) + years
+    age = between(rng, 21, 79)
+    found = between(rng, 215, 6900)
+    site = series["别"] if other else series["址"]
+    guess = age + pick(rng, (-7, -4, 5, 8, 12))
+    return {
+        **series,
+        **dated(rng, year),
+        **people(rng, "领队", "领队传"),
+        "址": site,
+        "事": f"{year}年{site}第{names.han(int(series['次']) + years)}次发掘",
+        "距今": f"距今{age}00年",
+        "距今汉": f"{spelled_centuries(age)}年前",
+        "距今#": f"距今约{age}00年|距今{spelled_centuries(age)}年|{age}00年前|{spelled_centuries(age)}年前",
+        "距今传": f"距今{guess}00年",
+        "件": f"{found}件",
+        "件#": f"{names.han(found)}件",
+        "件传": pick(rng, ("上万件", "八千件", "近一万件", "三万件")),
+        "器物": pick(rng, RELICS),
+        "坑": str(between(rng, 2, 9)),
+        "面": str(between(rng, 60, 380) * 10),
+        "层": pick(rng, ("七", "九", "十一", "十三")),
+        "答者": pick(rng, ("考古所研究员", "发掘队副领队", "文物局专家")) + names.person(rng),
+    }
+
+
+def spelled_centuries(hundreds: int) -> str:
+    """So many hundred in Chinese numerals: 53 is 五千三百."""
+    return names.han(hundreds * 100)
