@@ -1,0 +1,10 @@
+"""English and Chinese text: language, sentences, words, folded forms, where an answer is stated, token estimates."""
+
+from ragstone.text.folding import Folded, fold
+from ragstone.text.language import detect
+from ragstone.text.matching import find_answer
+from ragstone.text.splitting import sentences
+from ragstone.text.tokens import estimate_tokens
+from ragstone.text.wording import words
+
+__all__ = ["Folded", "detect", "estimate_tokens", "find_answer", "fold", "sentences", "words"]

@@ -1,0 +1,65 @@
+"""A date in all its wordings: July 21, 2017; 21st of July 2017; 2017-07-21; 2017年7月21日."""
+
+import re
+
+__all__ = ["date_pattern"]
+
+_MONTH_NAMES = "january february march april may june july august september october november december"
+_MONTHS = _MONTH_NAMES.split()
+_NUMBER = {name[:3]: number for number, name in enumerate(_MONTHS, 1)}
+_NAME = r"(?P<month>jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|" + "|".join(_MONTHS) + r")\.?"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>\d{4})"
+_FORMS = tuple(
+    re.compile(form)
+    for form in (
+        rf"{_NAME}\s{_DAY}(?:,?\s{_YEAR})?",
+        rf"(?:the\s)?{_DAY}(?:\sof)?\s{_NAME}(?:,?\s{_YEAR})?",
+        rf"{_NAME},?\s{_YEAR}",
+        rf"{_YEAR}-(?P<month>\d{{1,2}})-(?P<day>\d{{1,2}})",
+        rf"(?:{_YEAR}年)?(?P<month>\d{{1,2}})月(?P<day>\d{{1,2}})[日号]",
+        rf"{_YEAR}年(?P<month>\d{{1,2}})月",
+    )
+)
+
+
+def date_pattern(folded: str) -> str | None:
+    """A regular expression for every wording of the date that this folded text is, or None if it is no date.
+
+    The text that it is searched in must be folded too. A reference without a year is found in a full date; one
+    without a day is found in a full date of that month.
+    """
+    for form in _FORMS:
+        if found := form.fullmatch(folded.strip(" .,")):
+            parts = found.groupdict()
+            name = parts["month"]
+            month = int(name) if name.isdigit() else _NUMBER[name[:3]]
+            if not 1 <= month <= 12:
+                return None
+            return _wordings(parts.get("year"), month, parts.get("day"))
+    return None
+
+
+def _wordings(year: str | None, month: int, day: str | None) -> str:
+    full = _MONTHS[month - 1]
+    short = rf"{full[:3]}t?" if full == "september" else full[:3]
+    name = rf"(?:{full}|{short})\.?"
+    digit_month = rf"0?{month}"
+    any_day = r"\d{1,2}"
+    d = rf"0?{int(day)}" if day else any_day
+    ordinal = rf"{d}(?:st|nd|rd|th)?"
+    y = year or r"\d{4}"
+    if year is None:
+        forms = [rf"{name}\s?{ordinal}", rf"{ordinal}(?:\s?of)?\s?{name}", rf"{digit_month}\s?月\s?{d}\s?[日号]"]
+    else:
+        forms = [
+            rf"{name}\s?{ordinal},?\s?{y}",
+            rf"{ordinal}(?:\s?of)?\s?{name},?\s?{y}",
+            rf"{y}\s?年\s?{digit_month}\s?月\s?{d}\s?[日号]",
+        ]
+    if day is None:
+        forms += [rf"{name}(?:\s?of)?,?\s?{y}", rf"{y}\s?年\s?{digit_month}\s?月", rf"{y}[-/]{digit_month}"]
+    forms.append(rf"{y}(?P<sign>[-/.]){digit_month}(?P=sign){d}")
+    if day and int(day) > 12:
+        forms += [rf"{digit_month}/{d}/{y}", rf"{d}/{digit_month}/{y}"]
+    return rf"(?<![a-z0-9])(?:{'|'.join(forms)})(?!\d)"

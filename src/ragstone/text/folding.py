@@ -1,0 +1,69 @@
+"""Text in one form, with the way back: width, case, accents, traditional characters and numerals."""
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ragstone.text.characters import fold_table
+from ragstone.text.numerals import rewrites
+
+__all__ = ["Folded", "fold", "fold_characters"]
+
+
+@dataclass(frozen=True, eq=False)
+class Folded:
+    """A folded text. `offsets[i]` is where in the original the unit begins that `text[i]` came from; there is one more
+    offset than characters, the length of the original. Offsets never fall."""
+
+    text: str
+    offsets: Sequence[int]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The stretch of the original that text[start:end] came from, whole units of it. start < end."""
+        offsets = self.offsets
+        last = offsets[end - 1]
+        while end < len(offsets) - 1 and offsets[end] == last:
+            end += 1
+        return offsets[start], offsets[end]
+
+
+@lru_cache(maxsize=512)
+def fold_characters(text: str) -> Folded:
+    """Fold character by character: full width to half width, upper case to lower, é to e, traditional to simplified,
+    one shape for each quote, dash and blank; invisible characters vanish."""
+    table = fold_table()
+    folded = text.translate(table)
+    if not table.odd or table.odd.isdisjoint(text):
+        return Folded(folded, range(len(text) + 1))
+    offsets = array("q")
+    for position, char in enumerate(text):
+        width = 1 if char not in table.odd else len(table[ord(char)])
+        if width == 1:
+            offsets.append(position)
+        elif width:
+            offsets.extend([position] * width)
+    offsets.append(len(text))
+    return Folded(folded, offsets)
+
+
+@lru_cache(maxsize=512)
+def fold(text: str, language: str = "") -> Folded:
+    """Fold characters (`fold_characters`) and then numerals: 十二人 and 12 人, 1.2亿 and 120,000,000 become alike.
+
+    `language` "en" leaves Chinese numerals as they are, "zh" leaves English number words; "" reads both.
+    """
+    plain = fold_characters(text)
+    pieces: list[str] = []
+    offsets: array[int] = array("q")
+    done = 0
+    for start, end, numeral in rewrites(plain.text, chinese=language != "en", english=language != "zh"):
+        pieces += (plain.text[done:start], numeral)
+        offsets.extend(plain.offsets[done:start])
+        offsets.extend([plain.offsets[start]] * len(numeral))
+        done = end
+    if not done:
+        return plain
+    pieces.append(plain.text[done:])
+    offsets.extend(plain.offsets[done:])
+    return Folded("".join(pieces), offsets)

@@ -1,0 +1,187 @@
+"""Where a text states an answer: tolerant of how a name or a number is written, strict about what it is."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ragstone.text.characters import HAN, vocabulary
+from ragstone.text.dates import date_pattern
+from ragstone.text.folding import Folded, fold, fold_characters
+from ragstone.text.numerals import CHINESE_NUMERALS
+
+__all__ = ["find_answer"]
+
+_PARTS = re.compile(rf"(?P<number>\d+(?:[.,]\d+)*)|(?P<han>[{HAN}])|(?P<word>[^\W\d_{HAN}]+)|(?P<other>[\W_])")
+_QUOTES = r"""\s"'《》〈〉「」『』【】·"""
+_CURRENCIES = "$€£¥"
+# Units that may stand at a number without a blank: the number is still the whole number.
+_UNITS = r"(?:[kcm]?m|km/h|[km]?g|[kmgt]b|[kmg]?wh?|[kmg]hz|fps|nm|ml|l|x|h|min|s)"
+# A letter of a script that separates its words.
+_LETTER = rf"^\W\d_{HAN}"
+_SCALED = r"(?!\s?[十百万亿]|\s?千(?![米克瓦卡赫]))(?![\s-]?(?:hundred|thousand|[mbtr]+illion|[mbt]n\b))"
+# Capitals that are ordinary words otherwise: `US` is not `us`.
+_ACRONYMS = vocabulary(
+    "US IT WHO AM PM AS AT IN IS OR AN SO NO DO GO HE ME WE BE BY IF OF ON TO UP AIDS AID ACT ALL AGE CAN MAY ARE HAS"
+    " THE AND FOR NOT BUT ONE OUR OUT PAY SAT SEA SHE SIM TEA TIN VAN WAR CAT EAR EAST HER HIS PIN POP RAM"
+)
+
+
+@dataclass(frozen=True)
+class _Finder:
+    """Both ways to look for one alias. `capitals`: what it must be in the original, where case tells it from a word."""
+
+    plain: re.Pattern[str] | None
+    numeral: re.Pattern[str] | None
+    capitals: str = ""
+
+
+def find_answer(alias: str, text: str, language: str = "") -> list[tuple[int, int]]:
+    """Where `text` states `alias`: (start, end) in the original text, in order, without overlap; [] if nowhere.
+
+    Width, case, accents, quotes, dashes, traditional and simplified characters, numerals and the wording of a date
+    do not matter; nor do hyphens, apostrophes, commas and full stops inside a name, or a leading "the". In alphabetic
+    scripts an alias is found as whole words only ("art" is not in "party", "US" is not in "bus" or "us"), and a
+    number never inside a longer one ("12" is not in "112", "12.5", "2012" or "12万"), in any script. Chinese has no
+    blanks, so there an alias is found wherever its characters are. `language` is passed on to `fold`.
+    """
+    finder = _finder(alias, language)
+    spans: list[tuple[int, int]] = []
+    if finder.plain is not None:
+        spans += _matches(finder.plain, fold_characters(text))
+    if finder.numeral is not None:
+        folded = fold(text, language)
+        if finder.plain is None or finder.numeral is not finder.plain or folded is not fold_characters(text):
+            spans += _matches(finder.numeral, folded)
+    if finder.capitals:
+        spans = [span for span in spans if _capital(text, span, finder.capitals)]
+    if len(spans) < 2:
+        return spans
+    return _without_overlap(sorted(set(spans)))
+
+
+def _matches(pattern: re.Pattern[str], folded: Folded) -> list[tuple[int, int]]:
+    return [folded.span(*found.span()) for found in pattern.finditer(folded.text)]
+
+
+def _without_overlap(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    kept = spans[:1]
+    for start, end in spans[1:]:
+        if start >= kept[-1][1]:
+            kept.append((start, end))
+        elif end > kept[-1][1]:
+            kept[-1] = (kept[-1][0], end)
+    return kept
+
+
+def _capital(text: str, span: tuple[int, int], letters: str) -> bool:
+    found = "".join(char for char in text[slice(*span)] if char.isalpha())
+    # A text without any capital was written by someone who uses none.
+    return found == letters or not any(char.isupper() for char in text)
+
+
+@lru_cache(maxsize=4096)
+def _finder(alias: str, language: str) -> _Finder:
+    plain, numeral = fold_characters(alias), fold(alias, language)
+    # A bare whole number is looked for as a number only, so that 三 is not found in 三亚.
+    bare = re.fullmatch(r"\s*\d+\s*", numeral.text) is not None and not plain.text.strip().isdecimal()
+    letters = re.sub(r"[\s.]", "", alias)
+    if re.fullmatch("[A-Z]{2,4}", letters):
+        plain = numeral = fold_characters(".".join(letters))  # US is also U.S., and U.S. also US
+    changed = plain.text != numeral.text
+    first = None if bare else _compiled(plain.text, numerals=changed)
+    date = date_pattern(numeral.text)
+    second = _compiled(numeral.text, date=date) if changed or date else first
+    return _Finder(first, second, letters if letters in _ACRONYMS else "")
+
+
+@lru_cache(maxsize=4096)
+def _compiled(folded: str, *, numerals: bool = False, date: str | None = None) -> re.Pattern[str] | None:
+    folded = re.sub(r"(?<=\d)\s?比\s?(?=\d)", ":", folded)
+    parts = [(str(found.lastgroup), found.group()) for found in _PARTS.finditer(folded)]
+    while parts and parts[0][0] == "other" and parts[0][1] not in _CURRENCIES:
+        del parts[0]
+    while parts and parts[-1][0] == "other" and parts[-1][1] not in "%\u2030+#" + _CURRENCIES:
+        del parts[-1]
+    if len(parts) > 2 and parts[0] == ("word", "the"):
+        del parts[:2]
+    if not any(kind != "other" for kind, _ in parts):
+        signs = folded.strip()
+        return re.compile(re.escape(signs)) if signs else None
+    begins, ends = (numerals and parts[end][1] in CHINESE_NUMERALS for end in (0, -1))
+    pattern = _opening(parts, begins) + _body(parts) + _closing(parts, ends)
+    return re.compile(f"{pattern}|{date}" if date else pattern)
+
+
+def _body(parts: list[tuple[str, str]]) -> str:
+    pieces: list[str] = []
+    last = ""  # the kind of the last part that is no sign
+    gap = ""
+    for position, (kind, part) in enumerate(parts):
+        if kind == "other":
+            if part in _CURRENCIES and position in {0, len(parts) - 1}:
+                # $10 and 10 dollars: the sign may be missing, another currency may not stand there.
+                pieces.append(rf"(?:{re.escape(part)}\s?)?" if position == 0 else rf"\s?{re.escape(part)}")
+            elif position == len(parts) - 1:
+                pieces.append(rf"\s?{re.escape(part)}")
+            else:
+                gap += part
+            continue
+        if last:
+            pieces.append(_between(last, gap, kind))
+        pieces.append(re.escape(part))
+        last, gap = kind, ""
+    return "".join(pieces)
+
+
+def _between(left: str, gap: str, right: str) -> str:
+    """What may stand between two parts of an answer that are `gap` apart in the reference."""
+    if "han" in (left, right) and not gap.strip(" ,.:'\"-·"):
+        return rf"[{_QUOTES}]*" if not gap.strip() else rf"[,.:、。{_QUOTES}-]{{0,3}}"
+    if not gap:
+        return r"\s?" if left != right else ""
+    signs = set(gap)
+    if left == right == "number":
+        # A score or a range: 3-2, 3:2, 3比2. Two numbers with a blank between them are two numbers.
+        return r"\s?(?:[-~:/]|比|至|到|to)\s?" if signs & set("-~:/") else r"[\s,.]{1,3}"
+    if signs == {" "}:
+        return r"(?:\s{1,3}|-)" if left == right else r"[\s-]?"
+    if signs <= {"'"}:
+        return "'?"
+    if signs <= {"-"}:
+        return r"[\s-]?"
+    if "&" in signs:
+        return r"\s?(?:&|and)\s?"
+    if signs <= {".", " "}:
+        return r"\.?\s{0,2}"
+    if signs <= {",", " "}:
+        return r"(?:\s?,\s?|\s?\(|\s|-)"
+    if "%" in signs or "+" in signs or "#" in signs or "/" in signs:
+        return r"\s?".join(re.escape(sign) for sign in gap if sign != " ")
+    return r"[\W_]{0,3}"
+
+
+def _opening(parts: list[tuple[str, str]], numeral: bool) -> str:
+    kind, first = parts[0]
+    money = kind == "other" and first in _CURRENCIES and parts[1][0] == "number"
+    if kind == "number" or money:
+        digits = parts[1][1] if money else first
+        other_money = rf"(?<![{_CURRENCIES.replace(first, '')}])" if money else ""
+        grouped = r"(?<!\d,)" if len(re.split(r"[.,]", digits)[0]) == 3 else ""  # 234 is not in 1,234
+        return rf"(?<![a-z\d千百万亿])(?<!\d\.){grouped}{other_money}"
+    if kind == "word":
+        return rf"(?<![{_LETTER}])" + (r"(?<!\d)" if len(first) < 3 else "")
+    # 十二人 is not in 二十二人.
+    return f"(?<![{CHINESE_NUMERALS}])" if numeral else ""
+
+
+def _closing(parts: list[tuple[str, str]], numeral: bool) -> str:
+    kind, last = parts[-1]
+    if kind == "number":
+        # Data sets leave out the unit of amounts with decimals: 60.4 for 60.4亿. A whole number means itself.
+        scaled = "" if "." in last and len(parts) == 1 else _SCALED
+        return rf"(?!\d)(?!\.\d)(?!,\d{{3}}(?!\d)){scaled}(?!(?!{_UNITS}(?![{_LETTER}]))[{_LETTER}])"
+    if kind == "word":
+        return rf"(?![{_LETTER}])" + (r"(?!\d)" if len(last) < 3 else "")
+    if last in "万亿":
+        return "(?![万亿])"
+    return f"(?![{CHINESE_NUMERALS}])" if numeral else ""

@@ -1,0 +1,189 @@
+"""Numerals in one form: 十二 and 12, 二〇二二年 and 2022年, 3万 and 30000, 1,234 and 1234, 百分之六 and 6%.
+
+A Chinese numeral is rewritten only where it stands as a quantity or a date: 十二人 and 第三 are, 三亚, 一些, 万一,
+千万 and 一起 are not. Where in doubt it stays, since both forms of a text are searched.
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+__all__ = ["CHINESE_NUMERALS", "rewrites"]
+
+CHINESE_NUMERALS = "零〇一二两三四五六七八九十百千万亿"
+_DIGIT = {char: value for value, chars in enumerate(("零〇", "一", "二两", *"三四五六七八九")) for char in chars}
+_UNIT = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
+_SCALE = {
+    "万亿": 10**12, "亿": 10**8, "万": 10**4, "千": 1000,
+    "hundred": 100, "thousand": 1000, "million": 10**6, "mn": 10**6, "m": 10**6,
+    "billion": 10**9, "bn": 10**9, "b": 10**9, "trillion": 10**12, "tn": 10**12,
+}  # fmt: skip
+
+_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_WORDS = {word: value for value, word in enumerate(_ONES.split())}
+_TENS = {
+    word: 10 * value for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
+}
+
+# What follows a numeral that counts or dates something: measure words, units, parts of a date.
+_MEASURES = (
+    "年月日号时秒周天季岁届级人名位个只条项次场轮局集部家座艘架辆台所支枚块颗件强连冠胜元角倍成层楼吨斤克米厘毫平余"
+    "种类组款尊篇册幅首席队站期批代晚夜亿万%份起排金银铜"
+)
+_ONE_TO_NINE = "[一二两三四五六七八九]"
+_SECTION = f"(?:{_ONE_TO_NINE}千零?)?(?:{_ONE_TO_NINE}百零?)?(?:{_ONE_TO_NINE}?十)?{_ONE_TO_NINE}?"
+_NUMBER = re.compile(f"(?:({_SECTION})亿零?)?(?:({_SECTION})万零?)?({_SECTION})")
+
+_TOKEN = re.compile(
+    rf"""
+    (?=[\d{CHINESE_NUMERALS}efnost])(?:  # what a numeral can begin with, tried first: it is most of the speed
+    (?P<per>[百千]分之)(?P<part>\d+(?:\.\d+)?|[{CHINESE_NUMERALS}]+(?:点[零〇一二三四五六七八九]+)?)
+    | (?P<arabic>(?<![a-z0-9])(?<!\d[.,])
+        (?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?(?![.,]?\d)
+        (?:(?P<chinese_scale>\s?(?:万亿|亿|万|千)(?:\d+(?:\.\d+)?(?:万|千))*)
+          |(?P<english_scale>[\s-]?(?:thousand|million|billion|trillion|[mbt]n)\b|(?<=[0-9])[mb]\b)
+          |(?P<percent>\s?(?:%|percent\b|per\scent\b|pct\b)))?)
+    | (?P<chinese>[{CHINESE_NUMERALS}]+(?:点[零〇一二三四五六七八九]+(?:万亿|[万亿])?)?)
+    | \b(?P<english>(?:{"|".join(_TENS)})(?:[\s-](?:{"|".join(_ONES[1:10])})\b)?
+        |{"|".join(_ONES[2:])}|one(?=[\s-](?:hundred|thousand|million|billion|trillion)\b))\b
+        (?P<words_scale>[\s-](?:hundred|thousand|million|billion|trillion)\b)?
+    )""",
+    re.VERBOSE,
+)
+_MONEY = re.compile(r"[$€£¥]\s?$")
+
+
+def rewrites(text: str, *, chinese: bool = True, english: bool = True) -> Iterator[tuple[int, int, str]]:
+    """(start, end, numeral) for each stretch of an already width- and case-folded text that has a plainer form.
+
+    In order and without overlap. `chinese` and `english` say which language's number words to read; Arabic digits
+    are read with either.
+    """
+    for found in _TOKEN.finditer(text):
+        start, end = found.span()
+        if found["per"]:
+            part = _plain(found["part"]) if chinese else None
+            new = None if part is None else part + ("%" if found["per"][0] == "百" else "\u2030")
+        elif found["arabic"]:
+            new = _arabic(found, text)
+        elif found["chinese"]:
+            new = _chinese(text, start, end) if chinese else None
+            if new is None and chinese and "点" in found["chinese"]:
+                end = text.index("点", start)
+                new = _chinese(text, start, end)
+        else:
+            new = _english(found) if english else None
+        if new is not None and new != text[start:end]:
+            yield start, end, new
+
+
+def _written(value: Decimal) -> str:
+    """Without an exponent and without idle zeros."""
+    written = format(value, "f")
+    return written.rstrip("0").rstrip(".") if "." in written else written
+
+
+def _arabic(found: re.Match[str], text: str) -> str | None:
+    whole = found["arabic"]
+    scaled, english, percent = found["chinese_scale"], found["english_scale"], found["percent"]
+    number = whole[: len(whole) - len(scaled or english or percent or "")].replace(",", "")
+    if len(number) > 30:
+        return None
+    if percent:
+        return number + "%"
+    if english:
+        name = english.strip(" -\t")
+        # 5m is five metres unless it is money.
+        if len(name) == 1 and not _MONEY.search(text, 0, found.start()):
+            return None
+        return _written(Decimal(number) * _SCALE[name])
+    if scaled:
+        total = Decimal(0)
+        for amount, scale in re.findall(r"(\d+(?:\.\d+)?)\s?(万亿|亿|万|千)", number + scaled):
+            total += Decimal(amount) * _SCALE[scale]
+        return _written(total)
+    after = text[found.end() : found.end() + 1]
+    if len(number) == 2 and number[0] == "0" and after and after in "月日号时":
+        number = number[1:]
+    return number
+
+
+def _english(found: re.Match[str]) -> str:
+    words = re.split(r"[\s-]", found["english"])
+    value = sum(_WORDS.get(word, _TENS.get(word, 0)) for word in words)
+    scale = found["words_scale"]
+    return str(value * (_SCALE[scale.strip(" -\t")] if scale else 1))
+
+
+def _plain(numeral: str) -> str | None:
+    """The value of a numeral taken alone, as digits; None where it is none."""
+    if numeral[0].isascii():
+        return numeral
+    if numeral == "百":
+        return "100"
+    whole, _, fraction = numeral.partition("点")
+    value = _value(whole)
+    if value is None:
+        return None
+    digits = "".join(str(_DIGIT[char]) for char in fraction if char in _DIGIT)
+    return f"{value}.{digits}" if digits else str(value)
+
+
+def _value(run: str) -> int | None:
+    """The number that a run of Chinese numerals spells: 三百零五 is 305, 一万二 is 12000. None where it spells none."""
+    if run in {"零", "〇"}:
+        return 0
+    shape = _NUMBER.fullmatch(run)
+    if shape is None or not run or "万" in run[:1] or "亿" in run[:1]:
+        return None
+    total = 0
+    for group, scale in zip(shape.groups(), (10**8, 10**4, 1), strict=True):
+        section = digit = 0
+        for char in group or "":
+            if char in _DIGIT:
+                digit = _DIGIT[char]
+            else:
+                section += (digit or 1) * _UNIT[char]
+                digit = 0
+        total += (section + digit) * scale
+    # 一万二 is 12000 and 三百五 is 350: the last digit, straight after a unit, counts that unit's tenths.
+    if len(run) > 2 and run[-1] in _DIGIT and run[-2] in "百千万亿":
+        total += _DIGIT[run[-1]] * (_UNIT[run[-2]] // 10 - 1)
+    return total
+
+
+def _chinese(text: str, start: int, end: int) -> str | None:
+    """The plain form of the Chinese numeral at text[start:end] if it stands there as a quantity or a date."""
+    run, before, after = text[start:end], text[max(0, start - 1) : start], text[end : end + 1]
+    if "点" in run:
+        return _decimal(run, after)
+    if len(run) == 4 and all(char in _DIGIT and char != "两" for char in run) and (after == "年" or "〇" in run):
+        return "".join(str(_DIGIT[char]) for char in run)
+    value = _value(run)
+    if value is None:
+        return None
+    if len(run) > 1 or before == "第":
+        return str(value)
+    if run == "十":
+        counted = after in _MEASURES or text[end : end + 2] == "分钟"
+    else:
+        counted = after in _MEASURES or text[end : end + 2] in {"小时", "公里", "公斤", "公顷", "分钟", "美元", "欧元"}
+    if counted and after:
+        # 周三 and 统一 are words of their own, and 一起 and 一时 mean no number.
+        return (
+            None
+            if before in {"周", "期", "拜", "统", "唯", "同"} or run + after in {"一起", "一时", "一成"}
+            else str(value)
+        )
+    alone = not after or after in "。,;、!?)\"' "
+    named = not before or before in "是为共达:约第有"
+    return str(value) if alone and named else None
+
+
+def _decimal(run: str, after: str) -> str | None:
+    """六点五亿 → 650000000, 七点八(级) → 7.8; but 六点五(分) is a time of day."""
+    scale = next((scale for scale in ("万亿", "万", "亿") if run.endswith(scale)), "")
+    plain = _plain(run[: len(run) - len(scale)])
+    if plain is None or (not scale and (not after or after not in _MEASURES or after in "时号")):
+        return None
+    return _written(Decimal(plain) * _SCALE[scale]) if scale else plain

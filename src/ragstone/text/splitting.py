@@ -1,0 +1,123 @@
+"""Sentences of English, Chinese and mixed text, by rule. Nothing is lost: joined, they are the text."""
+
+import re
+
+from ragstone.text.characters import HAN, vocabulary
+
+__all__ = ["sentences"]
+
+_CLOSERS = "”’』」）)\\]】》〉\"'»"
+_BOUNDARY = re.compile(
+    rf"""
+    (?P<line>[^\S\n\r]*[\n\r]\s*)
+    | (?P<chinese>[。！？；｡]+[。！？；｡!?…]*[{_CLOSERS}]*\s*)
+    | (?P<ellipsis>[…⋯]+|\.{{2,}}|(?:\.\s){{2,}}\.)(?P<after_ellipsis>[{_CLOSERS}]*\s*)
+    | (?P<mark>[!?]+|\.)(?P<after_mark>[{_CLOSERS}]*\s*)
+    """,
+    re.VERBOSE,
+)
+# Before a name, always.
+_TITLES = vocabulary(
+    "mr mrs ms mx dr prof rev gen lt col maj capt cmdr sgt cpl adm gov sen rep pres hon messrs supt amb vs v"
+    " e.g i.e eg ie cf viz approx ca mme mlle"
+)
+# Before a number only.
+_NUMBERED = vocabulary(
+    "no nos vol vols fig figs p pp pg art sec ch chap para ver op jan feb mar apr jun jul aug sep sept oct nov dec"
+    " mon tue wed thu fri sat sun"
+)
+# May end a sentence: it does where the next word often begins one.
+_MAYBE = vocabulary(
+    "inc co corp ltd llc plc etc jr sr bros dept assn univ ave blvd rd st ste mt ft est al ph.d calif fla tex conn ariz"
+    " minn mich lb oz"
+)
+_STARTERS = vocabulary(
+    "The This That These Those It Its He She They We You I His Her Their Our My In On At By For From With After Before"
+    " As If When While But And So Yet However Also There Here A An What Who Why How Not No Some Many Most Since During"
+    " Under According Despite Although Meanwhile Both Each Every All Now Then Today Later"
+)
+_MARKER = re.compile(r"\s*[(\[（]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]?\s*")
+_WORD_BEFORE = re.compile(r"[A-Za-z](?:[A-Za-z.]*[A-Za-z])?$")
+_NEXT_WORD = re.compile(rf"[\s{_CLOSERS}(（\[“‘「『《]*([A-Za-z]*)")
+_OPENS_OR_HAN = re.compile(rf"[{HAN}“‘「『《（【〈]")
+# A brand such as iPhone or eBay begins a sentence although its first letter is small.
+_BRAND = re.compile(r"[a-z]{1,2}[A-Z]")
+_CONTINUES = "，,、；;：:—–-。！？!?…)）”’」』》"
+
+
+def sentences(text: str, language: str = "") -> list[str]:
+    """The sentences of `text`, each with the blanks that follow it: `"".join(sentences(text)) == text`.
+
+    A line break always ends one. 。！？； end one in Chinese, closing quotes and brackets included, unless the
+    sentence goes on after the quote with a comma. A full stop ends one unless it belongs to an abbreviation, an
+    initial, a decimal, a list marker or a small letter follows; dots in a row only where a new start follows. Both
+    rules apply to any text, so `language` makes no difference and mixed text is no special case.
+    """
+    found: list[str] = []
+    start = 0
+    for boundary in _BOUNDARY.finditer(text):
+        end = boundary.end()
+        if boundary.start() < start or end == len(text):
+            continue
+        if boundary["line"] is not None:
+            ends = bool(text[start : boundary.start()].strip())
+        elif boundary["chinese"] is not None:
+            ends = _ends_chinese(text, boundary)
+        elif boundary["ellipsis"] is not None:
+            ends = _ends_with_dots(text, boundary)
+        else:
+            ends = _ends_with_mark(text, start, boundary)
+        if ends:
+            found.append(text[start:end])
+            start = end
+    if start < len(text):
+        found.append(text[start:])
+    return found
+
+
+def _ends_chinese(text: str, boundary: re.Match[str]) -> bool:
+    follows = text[boundary.end()]
+    return follows not in "，、：—" or boundary.group().endswith(("\n", " "))
+
+
+def _ends_with_dots(text: str, boundary: re.Match[str]) -> bool:
+    after, follows = boundary["after_ellipsis"], text[boundary.end()]
+    # In Chinese, dots without a quote's end or a blank after them are a pause: 他说……不知道。
+    return bool(after) and not follows.islower() and follows not in _CONTINUES and follows != "."
+
+
+def _ends_with_mark(text: str, start: int, boundary: re.Match[str]) -> bool:
+    mark, after, follows = boundary["mark"], boundary["after_mark"], text[boundary.end()]
+    if not after.endswith((" ", "\n", "\t", "\r", "\u3000", "\xa0")) and not after[-1:].isspace():
+        # No blank: a sentence only where Chinese goes on, as in "OK?他说".
+        if not _OPENS_OR_HAN.match(follows):
+            return False
+        if mark != ".":
+            return True
+    if follows in _CONTINUES:
+        return False
+    ahead = _NEXT_WORD.match(text, boundary.end())
+    word = ahead.group(1) if ahead else ""
+    if word[:1].islower() and not _BRAND.match(word):
+        return False
+    return mark != "." or not _is_abbreviation(text, start, boundary.start(), word, follows)
+
+
+def _is_abbreviation(text: str, start: int, dot: int, next_word: str, follows: str) -> bool:
+    """Whether the full stop at `dot` belongs to what stands before it, and no sentence ends there."""
+    if _MARKER.fullmatch(text, start, dot):
+        return True
+    before = _WORD_BEFORE.search(text, max(start, dot - 24), dot)
+    if before is None:
+        return False
+    word = before.group()
+    lowered = word.lower()
+    if lowered in _TITLES:
+        return True
+    if lowered in _NUMBERED:
+        return follows.isdigit()
+    # In "在U.S.工作" nothing ends; with a blank before the Chinese, it does.
+    begins = next_word in _STARTERS or (text[dot + 1 : dot + 2].isspace() and bool(_OPENS_OR_HAN.match(follows)))
+    if lowered in _MAYBE or (len(word) == 1 and word.isupper()) or re.fullmatch(r"(?:[A-Za-z]\.)+[A-Za-z]", word):
+        return not begins
+    return False

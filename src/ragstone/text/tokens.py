@@ -1,0 +1,35 @@
+"""How many tokens a text is likely to cost, before anything is sent."""
+
+import math
+import re
+
+from ragstone.text.characters import HAN
+
+__all__ = ["estimate_tokens"]
+
+_UNITS = re.compile(rf"[{HAN}]+|([^\W\d_{HAN}]+)|\d+|([^\S ]+|  +)|[^\w\s]|_")
+# Fitted together on news in English and Chinese to the vocabularies of Qwen2.5, Qwen3.5 and GPT-4o (o200k).
+_HAN_CHARACTER, _WORD, _LONG_WORD, _DIGITS, _BLANKS, _SIGN = 0.67, 1.03, 0.38, 1.75, 1.9, 0.8
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens of `text` in a typical byte-pair vocabulary of today, as an estimate for `--dry-run`.
+
+    Calibrated on English and Chinese news passages against the tokenizers of Qwen2.5, Qwen3.5 and GPT-4o: the sum over
+    many passages is within 12 % of each, and nine in ten single passages within 25 %. Older vocabularies spend more
+    on Chinese (GPT-4's cl100k 1.6 times as much), and vocabularies made for English only more still.
+    """
+    total = 0.0
+    for unit in _UNITS.finditer(text):
+        piece = unit.group()
+        if unit.group(1):
+            total += _WORD + _LONG_WORD * ((len(piece) - 1) // 7)
+        elif unit.group(2):
+            total += _BLANKS
+        elif piece[0].isdecimal():
+            total += _DIGITS * -(-len(piece) // 3)
+        elif piece[0] > "\u2fff" and piece[0].isalnum():
+            total += _HAN_CHARACTER * len(piece)
+        else:
+            total += _SIGN
+    return math.ceil(total)
