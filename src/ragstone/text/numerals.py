@@ -19,11 +19,14 @@ _SCALE = {
     "billion": 10**9, "bn": 10**9, "b": 10**9, "trillion": 10**12, "tn": 10**12,
 }  # fmt: skip
 
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
-_WORDS = {word: value for value, word in enumerate(_ONES.split())}
-_TENS = {
-    word: 10 * value for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
-}
+_ONES_IN_ORDER = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen"
+)
+_TENS_IN_ORDER = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ONES = _ONES_IN_ORDER.split()
+_WORDS = {word: value for value, word in enumerate(_ONES)}
+_TENS = {word: 10 * value for value, word in enumerate(_TENS_IN_ORDER.split(), 2)}
 
 # What follows a numeral that counts or dates something: measure words, units, parts of a date.
 _MEASURES = (
