@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
+from ragstone.benchmarks.rgb.counts import ABILITIES, Key, Tally
 from ragstone.benchmarks.rgb.counts import Cell as Condition
-from ragstone.benchmarks.rgb.counts import Key, Tally
 from ragstone.stats import bootstrap_mean, wilson, wilson_clustered
 from ragstone.types import Cell
 
 __all__ = [
+    "asked",
     "by_language",
     "data_name",
     "difference",
@@ -71,10 +72,13 @@ def data_name(language: str, dataset: str, words: Mapping[str, str]) -> str:
     return words["separator"].join(part for part in (language_name(language, words), dataset) if part)
 
 
-def by_language(key: Key) -> tuple[str, int, str, str, float, float]:
-    """Sorts conditions by system, then English before Chinese before any other."""
+def by_language(key: Key) -> tuple[str | int | float, ...]:
+    """Sorts conditions by system, then English before Chinese before any other, then as the paper has its tables."""
     place = _ORDER.index(key.language) if key.language in _ORDER else len(_ORDER)
-    return (key.system, place, key.language, key.dataset, key.correct_rate, key.noise_ratio)
+    ability = ABILITIES.index(key.ability) if key.ability in ABILITIES else len(ABILITIES)
+    return (
+        key.system, place, key.language, ability, key.dataset, not key.closed_book, key.correct_rate, key.noise_ratio
+    )  # fmt: skip
 
 
 def asked(condition: Condition | None) -> int:

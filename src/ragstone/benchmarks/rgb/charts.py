@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ragstone.benchmarks.rgb import details
 from ragstone.benchmarks.rgb.cells import interval, language_name, ratio_text, share_text
-from ragstone.benchmarks.rgb.counts import Counts, Key, count
+from ragstone.benchmarks.rgb.counts import ABILITIES, Counts, Key, count
 from ragstone.benchmarks.rgb.published import Setting, apart, paper
 from ragstone.benchmarks.rgb.tables import Asked, setting
 from ragstone.benchmarks.rgb.words import words
@@ -40,7 +40,7 @@ class _Drawer:
         languages = list(dict.fromkeys(language for _, language in asked))
         bars = [
             (ability, language)
-            for ability in details.ABILITIES
+            for ability in ABILITIES
             for language in languages
             if any(key.language == language for key in self.counts.keys(ability))
         ]

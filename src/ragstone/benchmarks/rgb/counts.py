@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from ragstone.benchmarks.rgb.misled import misleading
 from ragstone.types import Record, Run, Score
 
-__all__ = ["SCORINGS", "Cell", "Counts", "Group", "Key", "Marks", "Tally", "count", "generation", "marks"]
+__all__ = ["ABILITIES", "SCORINGS", "Cell", "Counts", "Group", "Key", "Marks", "Tally", "count", "generation", "marks"]
 
+ABILITIES = ("noise", "rejection", "integration", "counterfactual")
 SCORINGS = ("default", "official")
 _JUDGE_REJECTION, _JUDGE_ERROR = "rgb.judge.rejection", "rgb.judge.error_detection"
 
@@ -103,7 +104,8 @@ class Tally:
 
 @dataclass(frozen=True, order=True)
 class Key:
-    """A condition of one system: what one cell of a table is about. `closed_book` is asked without documents."""
+    """A condition of one system: what one cell of a table is about. `closed_book` marks the half of the counterfactual
+    testbed that is asked without documents, to see what the model knows."""
 
     system: str
     ability: str
@@ -235,7 +237,7 @@ def _key(record: Record) -> Key | None:
         ability,
         str(condition.get("language", "")),
         str(condition.get("dataset", "")),
-        bool(condition.get("closed_book", False)),
+        ability == "counterfactual" and bool(condition.get("closed_book", False)),
         float(condition.get("noise_ratio", 0.0)),
         float(condition.get("correct_rate", 0.0)),
     )

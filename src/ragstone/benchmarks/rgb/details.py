@@ -9,18 +9,12 @@ from ragstone.benchmarks.rgb.counts import Counts, Key, Tally, generation
 from ragstone.stats import holm, mcnemar_exact, permutation_paired
 from ragstone.types import Cell, Row, Table
 
-__all__ = ["ABILITIES", "Drop", "any_failed", "drops", "headline", "pooled", "systems", "tables"]
+__all__ = ["Drop", "any_failed", "drops", "pooled", "systems", "tables"]
 
-ABILITIES = ("noise", "rejection", "integration", "counterfactual")
 ALPHA = 0.05  # the paper's level of significance
 _HEADLINE = {"noise": "Acc", "rejection": "Rej", "integration": "Acc", "counterfactual": "Acc"}
 _KINDS = ("rejected", "guess", "rumour", "other_year", "other_category", "related")  # and any other, "" and "none"
 _RELEVANT = ("plain", "brief", "far")
-
-
-def headline(ability: str) -> str:
-    """The measure that stands for an ability: Rej for rejection, otherwise accuracy."""
-    return _HEADLINE[ability]
 
 
 def systems(counts: Counts) -> list[tuple[str, str]]:

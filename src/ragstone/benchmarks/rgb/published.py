@@ -114,7 +114,7 @@ class Setting:
     selection: str = ""
     scoring: str = ""
     template: str = ""
-    passages: int = 0
+    passages: int = 5
     correct_rate: float = 0.0
     official_sets: frozenset[str] = field(default_factory=frozenset)
 

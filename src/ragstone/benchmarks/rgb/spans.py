@@ -1,8 +1,9 @@
 """Which stretches of an answer and its passages show why it was scored as it was."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any, Literal
 
+from ragstone.benchmarks.rgb.misled import places
 from ragstone.text import find_answer
 from ragstone.types import Passage, Record, Span
 
@@ -51,16 +52,17 @@ def fake_spans(fakes: Sequence[str], answer: str, passages: Sequence[Passage], l
     return spans
 
 
-def word_spans(words: Iterable[str], field: str, text: str, language: str) -> list[Span]:
+def word_spans(words: Container[str], field: str, text: str, language: str) -> list[Span]:
     """Where the words that an answer took over stand in a text: what is wrong about it. Neighbours are joined."""
-    found = sorted(stated(words, field, text, language, "wrong"), key=lambda span: (span.start, -span.end))
     joined: list[Span] = []
-    for span in found:
+    for word, start, end in places(text, language):
+        if word not in words:
+            continue
         last = joined[-1] if joined else None
-        if last is not None and (span.start <= last.end or not text[last.end : span.start].strip()):
-            joined[-1] = Span(field, last.start, max(last.end, span.end), "wrong")
+        if last is not None and (start <= last.end or not text[last.end : start].strip()):
+            joined[-1] = Span(field, last.start, max(last.end, end), "wrong")
         else:
-            joined.append(span)
+            joined.append(Span(field, start, end, "wrong"))
     return joined[:_PLACES]
 
 

@@ -19,7 +19,7 @@ from ragstone.benchmarks.rgb.cells import (
     proportion,
     ratio_text,
 )
-from ragstone.benchmarks.rgb.counts import Counts, Key, Tally, count
+from ragstone.benchmarks.rgb.counts import ABILITIES, Counts, Key, Tally, count
 from ragstone.benchmarks.rgb.published import Figure, Setting, apart, paper
 from ragstone.benchmarks.rgb.words import words
 from ragstone.types import Cell, Row, Run, Table
@@ -53,7 +53,7 @@ def setting(options: Mapping[str, Any]) -> Setting:
         selection=str(options.get("selection", "")),
         scoring=str(options.get("scoring", "")),
         template=str(template.get("name", "")) if isinstance(template, Mapping) else str(template),
-        passages=int(options.get("passages", 0)),
+        passages=int(options.get("passages", 5)),
         correct_rate=float(options.get("correct_rate", 0.0)),
         official_sets=frozenset(name for table in paper().tables for name in table.datasets.values())
         | frozenset({"en_refine", "zh_refine"})
@@ -75,7 +75,7 @@ class _Writer:
 
     def summary(self) -> Table:
         """One line for each system and language, one column for each ability."""
-        abilities = [ability for ability in details.ABILITIES if self.counts.keys(ability)]
+        abilities = [ability for ability in ABILITIES if self.counts.keys(ability)]
         rows = []
         for system, language in details.systems(self.counts):
             cells = [Cell(system), Cell(language_name(language, self.words))]
@@ -247,6 +247,8 @@ class _Writer:
             headline, other = (self.words[scoring] for scoring in self.counts.scorings)
             notes.append(self.words["note_scoring"].format(headline=headline, other=other))
         notes.append(self.words["note_default"])
+        if not self.setting.passages:
+            notes.append(self.words["note_no_documents"])
         notes.append(self.words["note_interval_repeats" if self.counts.repeats > 1 else "note_interval"])
         if details.any_failed(self.counts):
             notes.append(self.words["note_failed"])
@@ -259,7 +261,7 @@ class _Writer:
 
     def _reasons(self, number: int, language: str) -> list[str]:
         """Why the paper's rows of a table and language stand apart, as keys of the words; empty where they need not."""
-        keys = [key for key in self.counts.keys(_ABILITY[number]) if key.language == language]
+        keys = [key for key in self.counts.cells if (key.ability, key.language) == (_ABILITY[number], language)]
         measured = [(key.dataset, len(self.counts.cells[key].asked)) for key in keys]
         return apart(number, language, self.setting, measured)
 

@@ -1,0 +1,110 @@
+"""The charts of RGB: the right points, and alternative texts that tell the finding."""
+
+import pytest
+from tests.benchmarks.rgb.handmade import HandBenchmark, HandRun, official, record
+
+from ragstone.benchmarks.rgb.charts import charts
+from ragstone.types import Chart, Record
+
+
+def chart(found: list[Chart], name: str) -> Chart:
+    return next(one for one in found if one.id == name)
+
+
+def falling(system: str = "m", language: str = "en", dataset: str = "", questions: int = 20) -> list[Record]:
+    """All right at noise 0, half of them at 0.8."""
+    return [
+        record(
+            "noise", number, system=system, language=language, dataset=dataset, ratio=ratio,
+            right=ratio == 0 or number % 2 == 0, label=[int(ratio == 0 or number % 2 == 0)],
+        )
+        for ratio in (0.0, 0.8) for number in range(questions)
+    ]  # fmt: skip
+
+
+def test_the_noise_curve_has_a_line_with_intervals_for_each_system() -> None:
+    found = chart(charts(HandRun([*falling("a"), *falling("b")]), HandBenchmark(), "en"), "rgb-noise-en")
+    assert (found.kind, found.title) == ("lines", "Noise robustness, English")
+    assert [series.name for series in found.series] == ["a", "b"]
+    first, last = found.series[0].points
+    assert (first.x, first.y, last.x, last.y) == (0.0, 1.0, 0.8, 0.5)
+    # Wilson, 10 of 20: 0.5 -/+ 1.959964 * sqrt(0.0125 + 0.0024009) / 1.192073.
+    assert (last.low, last.high) == pytest.approx((0.2993, 0.7007), abs=5e-5)
+
+
+def test_the_alternative_text_of_a_curve_tells_the_finding() -> None:
+    found = chart(charts(HandRun(falling()), HandBenchmark(), "en"), "rgb-noise-en")
+    assert found.alt == (
+        "Noise robustness, English: m: 100.0% at noise ratio 0, 50.0% at 0.8, significantly lower from 0.8 on."
+    )
+    found = chart(charts(HandRun(falling(questions=4)), HandBenchmark(), "en"), "rgb-noise-en")
+    assert found.alt.endswith("50.0% at 0.8, no significant drop.")
+    chinese = chart(charts(HandRun(falling(language="zh")), HandBenchmark(), "zh"), "rgb-noise-zh")
+    assert chinese.alt == "噪声鲁棒性，中文：m：噪声比例 0 时为 100.0%，0.8 时为 50.0%，从 0.8 起显著下降。"
+
+
+def test_a_curve_of_one_ratio_claims_no_drop() -> None:
+    records = [record("integration", number, ratio=0.4, right=True) for number in range(3)]
+    found = chart(charts(HandRun(records), HandBenchmark(), "en"), "rgb-integration-en")
+    assert found.alt == "Information integration, English: m: 100.0% at noise ratio 0.4."
+
+
+def test_the_published_models_are_thin_lines_on_the_same_data_only() -> None:
+    whole = falling(language="zh", dataset="zh", questions=300)
+    found = chart(charts(HandRun(whole), official(), "en"), "rgb-noise-zh")
+    assert [series.published for series in found.series] == [False, *[True] * 6]
+    assert found.series[1].name == "ChatGPT"
+    assert [(point.x, round(point.y, 4)) for point in found.series[1].points] == [
+        (0.0, 0.9567), (0.2, 0.9467), (0.4, 0.91), (0.6, 0.8767), (0.8, 0.7067),
+    ]  # fmt: skip
+    assert found.alt.endswith("Thin lines: 6 published models.")
+    for other in (HandBenchmark(), official(template="paper")):
+        apart = chart(charts(HandRun(whole), other, "en"), "rgb-noise-zh")
+        assert [series.published for series in apart.series] == [False]
+
+
+def test_the_bars_show_the_four_abilities_in_both_languages() -> None:
+    records = [*falling(), *falling(language="zh")]
+    for language in ("en", "zh"):
+        records += [
+            record("rejection", 0, language=language, rejected=True),
+            record("rejection", 1, language=language, rejected=False),
+            record("integration", 0, language=language, right=False),
+            record("counterfactual", 0, language=language, right=True),
+            record("counterfactual", 0, language=language, closed=True, right=False),
+        ]  # fmt: skip
+    found = chart(charts(HandRun(records), HandBenchmark(), "en"), "rgb-abilities")
+    assert found.kind == "bars"
+    assert found.categories == (
+        "Noise robustness, English", "Noise robustness, Chinese", "Negative rejection, English",
+        "Negative rejection, Chinese", "Information integration, English", "Information integration, Chinese",
+        "Counterfactual robustness, English", "Counterfactual robustness, Chinese",
+    )  # fmt: skip
+    (series,) = found.series
+    assert [(point.x, point.y) for point in series.points] == [
+        (0.0, 0.75), (1.0, 0.75), (2.0, 0.5), (3.0, 0.5), (4.0, 0.0), (5.0, 0.0), (6.0, 1.0), (7.0, 1.0),
+    ]  # fmt: skip
+    assert all(point.low is not None and point.high is not None for point in series.points)
+    assert "Negative rejection (English) 50.0%" in found.alt
+
+
+def test_a_system_that_was_not_asked_everything_has_fewer_bars() -> None:
+    records = [*falling("a"), record("rejection", 0, system="b", rejected=True)]
+    found = chart(charts(HandRun(records), HandBenchmark(), "en"), "rgb-abilities")
+    assert [(series.name, [point.x for point in series.points]) for series in found.series] == [
+        ("a", [0.0]),
+        ("b", [1.0]),
+    ]
+
+
+def test_a_chart_with_nothing_to_show_is_left_out() -> None:
+    assert charts(HandRun([]), HandBenchmark(), "en") == []
+    failed = [record("noise", 0, error="timed_out: 120 s")]
+    assert charts(HandRun(failed), HandBenchmark(), "en") == []
+
+
+def test_the_headline_scoring_is_the_one_that_is_drawn() -> None:
+    records = [record("noise", 0, right=True, label=[0])]
+    assert chart(charts(HandRun(records), HandBenchmark(), "en"), "rgb-noise-en").series[0].points[0].y == 1.0
+    scored = HandBenchmark(scoring="official")
+    assert chart(charts(HandRun(records), scored, "en"), "rgb-noise-en").series[0].points[0].y == 0.0
