@@ -81,7 +81,9 @@ def _capital(text: str, span: tuple[int, int], letters: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _finder(alias: str, language: str) -> _Finder:
-    plain, numeral = fold_characters(alias), fold(alias, language)
+    # OpenAI is also Open AI: where a capital begins a new word, a blank may.
+    parted = re.sub("(?<=[a-z])(?=[A-Z])", "-", alias)
+    plain, numeral = fold_characters(parted), fold(parted, language)
     # A bare whole number is looked for as a number only, so that 三 is not found in 三亚.
     bare = re.fullmatch(r"\s*\d+\s*", numeral.text) is not None and not plain.text.strip().isdecimal()
     letters = re.sub(r"[\s.]", "", alias)
@@ -128,7 +130,7 @@ def _body(parts: list[tuple[str, str]]) -> str:
             continue
         if last:
             pieces.append(_between(last, gap, kind))
-        pieces.append(re.escape(part))
+        pieces.append(re.escape(part) + ("0*" if kind == "number" and "." in part else ""))
         last, gap = kind, ""
     return "".join(pieces)
 
@@ -167,7 +169,9 @@ def _opening(parts: list[tuple[str, str]], numeral: bool) -> str:
         digits = parts[1][1] if money else first
         other_money = rf"(?<![{_CURRENCIES.replace(first, '')}])" if money else ""
         grouped = r"(?<!\d,)" if len(re.split(r"[.,]", digits)[0]) == 3 else ""  # 234 is not in 1,234
-        return rf"(?<![a-z\d千百万亿])(?<!\d\.){grouped}{other_money}"
+        # 15 is not in A15; but Chinese writes GDP3% without a blank, and there the sign shows where the number ends.
+        code = "a-z" if len(parts) == 1 and "." not in digits else ""
+        return rf"(?<![{code}\d千百万亿])(?<!\d\.){grouped}{other_money}"
     if kind == "word":
         return rf"(?<![{_LETTER}])" + (r"(?<!\d)" if len(first) < 3 else "")
     # 十二人 is not in 二十二人.

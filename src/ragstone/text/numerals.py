@@ -173,11 +173,9 @@ def _chinese(text: str, start: int, end: int) -> str | None:
         counted = after in _MEASURES or text[end : end + 2] in {"小时", "公里", "公斤", "公顷", "分钟", "美元", "欧元"}
     if counted and after:
         # 周三 and 统一 are words of their own, and 一起 and 一时 mean no number.
-        return (
-            None
-            if before in {"周", "期", "拜", "统", "唯", "同"} or run + after in {"一起", "一时", "一成"}
-            else str(value)
-        )
+        if (before and before in "周期拜统唯同") or run + after in {"一起", "一时", "一成"}:
+            return None
+        return str(value)
     alone = not after or after in "。,;、!?)\"' "
     named = not before or before in "是为共达:约第有"
     return str(value) if alone and named else None
