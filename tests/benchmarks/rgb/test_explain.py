@@ -85,6 +85,8 @@ def test_an_answer_that_was_not_scored_says_why() -> None:
         (wrong("noise", "Bo Kern", given=(PLAIN, BARE)), "wrong_passage"),
         (wrong("noise", "Eve Fox won.", given=(FAR, RUMOUR)), "far_missed"),
         (wrong("noise", "Eve Fox won.", given=(PLAIN, FAR, RUMOUR)), "no_match"),
+        (wrong("noise", "It has a long history.", given=(PLAIN, FAR, RUMOUR)), "wrong_detail"),
+        (wrong("noise", "It has a long history.", given=(FAR, RUMOUR)), "far_missed"),
         (wrong("noise", "It was not Ada Lind.", label=[1], given=(PLAIN,)), "not_stated"),
         (wrong("rejection", "Bo Kern won.", given=(RUMOUR, YEAR)), "misled_rumour"),
         (wrong("rejection", "Cy Dahl", given=(RUMOUR, YEAR)), "misled_other_year"),
@@ -208,7 +210,14 @@ def test_what_every_passage_says_decides_nothing() -> None:
 
 def test_a_relevant_passage_with_the_same_words_did_not_mislead() -> None:
     same = Passage("negative:0", PLAIN.text, relevant=False, meta={"kind": "related"})
-    assert cause(wrong("noise", "It went this week", given=(same, PLAIN))) == "no_match"
+    assert cause(wrong("noise", "It went this week", given=(same, PLAIN))) == "wrong_detail"
+
+
+def test_what_was_taken_from_the_right_document_is_shown_beside_the_answer() -> None:
+    one = wrong("noise", "This week.", given=(PLAIN, RUMOUR))
+    assert marked(one, explain(one)) == {
+        ("answer", "wrong", "week"), ("positive:0", "wrong", "week"), ("positive:0", "match", "Ada Lind"),
+    }  # fmt: skip
 
 
 def test_chinese_answers_are_explained_too() -> None:

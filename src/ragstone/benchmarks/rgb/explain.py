@@ -26,6 +26,7 @@ CAUSES: Mapping[str, float] = {
     "unsupported": 0.85,
     "wrong_passage": 0.80,
     "no_match": 0.70,
+    "wrong_detail": 0.68,
     "far_missed": 0.65,
     "merged": 0.60,
     "ignored": 0.55,
@@ -260,6 +261,11 @@ class _Reader:
             shown = self.words["separator"].join(passage.id for passage in far[:3])
             reason = self._say("far_missed", aliases=self._aliases(), passages=shown)
             return self._cause("far_missed", reason, self._answers_in(far))
+        if source is not None:
+            reason = self._say("wrong_detail", passage=source.passage.id, aliases=self._aliases())
+            taken = word_spans(source.shared, "answer", self.answer, self.language)
+            taken += word_spans(source.shared, source.passage.id, source.passage.text, self.language)
+            return self._cause("wrong_detail", reason, [*self._answers_in(holders), *taken])
         return self._cause("no_match", self._say("no_match", aliases=self._aliases()), self._answers_in(holders))
 
     def _wrong_passage(self, source: Source) -> Finding:

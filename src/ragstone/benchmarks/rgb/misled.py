@@ -13,11 +13,13 @@ from importlib.resources import files
 from ragstone.text import fold
 from ragstone.types import Passage
 
-__all__ = ["Source", "content_words", "misleading", "places"]
+__all__ = ["Source", "content_words", "held_by", "misleading", "places"]
 
 _ENOUGH = 0.5  # share of the answer's own content words that a passage must hold to be its source
 _HAN = "\u3400-\u9fff\uf900-\ufaff"
-_RUNS = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+(?:[.,]\d+)*")
+_OTHER = rf"[^\W_{_HAN}]+(?:[.,]\d+)*"
+_RUNS = re.compile(rf"(?P<han>[{_HAN}]+)|{_OTHER}")
+_OTHERS = re.compile(_OTHER)
 
 
 @cache
@@ -42,7 +44,7 @@ def places(text: str, language: str) -> Iterator[tuple[str, int, int]]:
     common = _common()
     for run in _RUNS.finditer(folded.text):
         word, start = run[0], run.start()
-        if not re.match(f"[{_HAN}]", word):
+        if not run["han"]:
             if word not in common:
                 yield word, *folded.span(start, run.end())
         elif len(word) == 1:
@@ -60,6 +62,13 @@ def content_words(text: str, language: str) -> frozenset[str]:
     return frozenset(word for word, _, _ in places(text, language))
 
 
+def held_by(text: str, told: frozenset[str], language: str) -> frozenset[str]:
+    """Which of these content words a text holds: pairs of Chinese characters anywhere, other words as whole ones."""
+    folded = fold(text, language).text
+    there = set(_OTHERS.findall(folded))
+    return frozenset(word for word in told if word in there or (word[0] >= "\u3400" and word in folded))
+
+
 def misleading(question: str, answer: str, passages: Sequence[Passage], language: str) -> Source | None:
     """The passage that holds most of what the answer says beyond the question; None where none holds half of it.
 
@@ -69,7 +78,7 @@ def misleading(question: str, answer: str, passages: Sequence[Passage], language
     asked = content_words(question, language)
     told = content_words(answer, language)
     told = told - asked or told  # it may only name what the question names, as in a choice of two
-    held = [told & content_words(passage.text, language) for passage in passages]
+    held = [held_by(passage.text, told, language) for passage in passages]
     weights = {word: 1 / sum(word in found for found in held) for found in held for word in found}
     best: tuple[float, bool, int] | None = None
     for place, (passage, found) in enumerate(zip(passages, held, strict=True)):

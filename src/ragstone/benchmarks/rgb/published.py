@@ -128,8 +128,10 @@ def apart(number: int, language: str, setting: Setting, measured: Sequence[tuple
     """
     table = paper().table(number)
     wanted = table.datasets[language]
+    if not measured:
+        return ["apart_not_asked"]
     reasons = []
-    if any(dataset != wanted for dataset, _ in measured) or not measured:
+    if any(dataset != wanted for dataset, _ in measured):
         reasons.append("apart_dataset")
     if any(dataset not in setting.official_sets for dataset, _ in measured):
         reasons.append("apart_data")
