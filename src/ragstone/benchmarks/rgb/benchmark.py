@@ -269,7 +269,7 @@ class RGB:
     def explain(self, record: Record, /, *, language: str = "en") -> Finding:
         from ragstone.benchmarks.rgb.explain import explain  # noqa: PLC0415
 
-        return explain(record, language)
+        return explain(record, language, self.scoring)
 
     def _blocks(self) -> list[_Block]:
         if self.dataset is not None and self.sets:
