@@ -28,6 +28,8 @@ KINDS: tuple[
     ("财报", "company", worlds.company_series, worlds.company),
     ("灾害", "disaster", worlds.disaster_series, worlds.disaster),
     ("考古", "dig", worlds.dig_series, worlds.dig),
+    ("交通", "transit", worlds.transit_series, worlds.transit),
+    ("展会", "fair", worlds.fair_series, worlds.fair),
     ("电影", "film", worlds.film_series, worlds.film),
     ("航天", "space", worlds.space_series, worlds.space),
     ("选举", "election", worlds.election_series, worlds.election),

@@ -14,13 +14,13 @@ from ragstone.datasets.fictional.zh.writer import World
 
 __all__ = [
     "award", "award_series", "company", "company_series", "dig", "dig_series", "disaster", "disaster_series", "election",
-    "election_series", "film", "film_series", "product", "product_series", "space", "space_series", "sport", "sport_series",
+    "election_series", "fair", "fair_series", "film", "film_series", "product", "product_series", "space", "space_series", "sport", "sport_series", "transit", "transit_series",
 ]  # fmt: skip
 
 
-def dated(rng: random.Random, year: int) -> World:
-    """A day of that year, the date of the report on it, and that of a report some time before, all of one year."""
-    day = dt.date(year, 1, 1) + dt.timedelta(between(rng, 40, 355))
+def dated(rng: random.Random, year: int, first: int = 40, last: int = 355) -> World:
+    """A day of that year (between those days of it), the date of the report on it, and that of a report before."""
+    day = dt.date(year, 1, 1) + dt.timedelta(between(rng, first, last))
     later = day + dt.timedelta(between(rng, 0, 2))
     before = day - dt.timedelta(between(rng, 4, 25))
     return {
@@ -425,7 +425,7 @@ def company(rng: random.Random, series: World, years: int, other: bool) -> World
     term = series["期"]
     return {
         **series,
-        **dated(rng, year + (term == "年")),
+        **(dated(rng, year + 1, 60, 117) if term == "年" else dated(rng, year, 191, 240)),
         **people(rng, "董事长", "财务"),
         **out,
         "年": str(year),
@@ -445,15 +445,15 @@ def company(rng: random.Random, series: World, years: int, other: bool) -> World
 
 DISASTERS = (
     ("山体滑坡", ("连续强降雨使坡脚土体饱和", "废弃采石场的边坡长期失稳", "坡顶水渠渗漏软化了土层")),
-    ("特大暴雨", ("副热带高压边缘的暖湿气流长时间停滞", "两个低涡在上空先后合并", "山口地形抬升了水汽")),
+    ("洪涝", ("暖湿气流长时间停滞", "两个低涡在上空先后合并", "上游两座电站同时泄洪")),
     ("化工厂爆炸", ("冷却水中断引起反应釜超温", "违规混存的两种原料受潮自燃", "操作人员误开了排空阀")),
-    ("客船倾覆", ("突遇飑线时货物未绑扎而移位", "船底压载舱的阀门没有关闭", "超载使船的稳性严重不足")),
-    ("隧道塌方", ("掌子面前方的含水断层没有探明", "支护比设计晚了两个循环", "爆破装药量超过了方案规定")),
-    ("粮库火灾", ("输送机轴承过热引燃粉尘", "电焊火花落入除尘管道", "老化的照明线路短路")),
     ("泥石流", ("上游堰塞体被暴雨冲开", "林火之后的松散坡面遇上短时强降雨", "弃渣场堵塞了沟道")),
-    ("大桥垮塌", ("主墩基础被洪水淘空", "吊杆锈蚀断裂", "三辆超限货车同时上桥")),
-    ("列车脱轨", ("道岔尖轨折断", "落石击中机车前方的钢轨", "信号电缆被误挖而错误显示")),
+    ("水库溃坝", ("坝基存在未查明的渗漏通道", "溢洪道闸门卡死无法开启", "白蚁蛀空了坝体")),
+    ("液化气站爆炸", ("卸车软管老化破裂", "储罐液位计失灵导致超装", "工人违章动火点燃了泄漏的气体")),
+    ("森林火灾", ("高压线断落引燃枯草", "上坟烧纸的余火没有扑灭", "干雷暴击中了枯立木")),
     ("地震", ("逆冲断层突然错动", "一条隐伏断裂向北东方向破裂", "走滑断层的闭锁段解锁")),
+    ("尾矿库垮坝", ("排水井被淤泥堵塞", "坝体加高没有经过设计", "浸润线长期过高而无人处置")),
+    ("龙卷风", ("超级单体风暴在平原上快速发展", "两条阵风锋迎面相撞", "干线附近的强烈上升气流旋转增强")),
 )
 
 
@@ -491,7 +491,7 @@ def disaster(rng: random.Random, series: World, years: int, other: bool) -> Worl
         "因传": causes[(first + 1) % 3],
         "救": f"{names.han(between(rng, 11, 46))}名被困者",
         "灾": what,
-        "事": f"{year}年{dates['月日'].split('月')[0]}月{series['县']}{what}",
+        "事": f"{year}年{dates['月日'].split('月')[0]}月{series['县']}县{what}",
         "部门": pick(rng, ("省消防救援总队", "省应急救援中心", "矿山救护大队")),
         "时": pick(rng, ("清晨六时许", "下午三时许", "夜里十一时许", "凌晨两点多")),
         "时段": pick(rng, ("清晨", "午后", "夜晚")),
@@ -521,6 +521,7 @@ def dig(rng: random.Random, series: World, years: int, other: bool) -> World:
     found = between(rng, 215, 6900)
     site = series["别"] if other else series["址"]
     guess = age + pick(rng, (-7, -4, 5, 8, 12))
+    spelled = names.han(age * 100).replace("二千", "两千")
     return {
         **series,
         **dated(rng, year),
@@ -528,8 +529,8 @@ def dig(rng: random.Random, series: World, years: int, other: bool) -> World:
         "址": site,
         "事": f"{year}年{site}第{names.han(int(series['次']) + years)}次发掘",
         "距今": f"距今{age}00年",
-        "距今汉": f"{spelled_centuries(age)}年前",
-        "距今#": f"距今约{age}00年|距今{spelled_centuries(age)}年|{age}00年前|{spelled_centuries(age)}年前",
+        "距今汉": f"{spelled}年前",
+        "距今#": f"距今约{age}00年|距今{spelled}年|{age}00年前|{spelled}年前",
         "距今传": f"距今{guess}00年",
         "件": f"{found}件",
         "件#": f"{names.han(found)}件",
@@ -542,6 +543,109 @@ def dig(rng: random.Random, series: World, years: int, other: bool) -> World:
     }
 
 
-def spelled_centuries(hundreds: int) -> str:
-    """So many hundred in Chinese numerals: 53 is 五千三百."""
-    return names.han(hundreds * 100)
+WORKS = (
+    ("跨海大桥", "公里", (6, 48), "主塔", "封航"), ("长江隧道", "公里", (3, 15), "盾构机", "冒顶"), ("地铁", "公里", (14, 62), "区间隧道", "涌水"),
+    ("城际铁路", "公里", (41, 260), "箱梁", "停工"), ("高速公路", "公里", (33, 310), "路基", "滑塌"), ("输水工程", "公里", (28, 240), "渡槽", "塌方"),
+    ("山岳隧道", "公里", (4, 26), "正洞", "突泥"), ("运河", "公里", (19, 150), "船闸", "渗水"),
+)  # fmt: skip
+WORK_NAMES = {
+    "跨海大桥": ("跨海大桥", "海峡大桥"), "长江隧道": ("过江隧道", "江底隧道"), "地铁": ("地铁{n}号线", "轨道交通{n}号线"), "城际铁路": ("城际铁路", "高速铁路"),
+    "高速公路": ("高速公路", "环线高速"), "输水工程": ("引水工程", "输水工程"), "山岳隧道": ("隧道", "特长隧道"), "运河": ("运河", "新运河"),
+}  # fmt: skip
+
+
+def transit_series(rng: random.Random) -> World:
+    return {
+        "甲地": names.place(rng),
+        "乙地": names.place(rng),
+        "丙地": names.place(rng),
+        "号": str(between(rng, 0, len(WORKS) - 1)),
+        "线": names.han(between(rng, 4, 16)),
+        "起": str(between(rng, 1999, 2024)),
+    }
+
+
+def transit(rng: random.Random, series: World, years: int, other: bool) -> World:
+    """Another year is another stage of the same work, another category a work nearby."""
+    year = int(series["起"]) + years * 3
+    kind, unit, (low, high), part, trouble = WORKS[int(series["号"])]
+    stem = pick(rng, WORK_NAMES[kind]).format(n=series["线"])
+    if kind == "地铁":
+        ends = series["丙地"] if other else series["甲地"]
+    else:  # 漭坂澜堰高速公路 is called 漭澜高速公路
+        ends = series["甲地"][0] + (series["丙地"] if other else series["乙地"])[0]
+    stage = {0: "", -4: "先导段", -3: "试验段", -2: "一期", -1: "一期工程", 1: "二期", 2: "三期", 3: "延长线"}[years]
+    length = between(rng, low * 100 + 1, high * 100) / 100
+    cost = between(rng, 121, 4860) / 10
+    name = ends + stem + stage
+    return {
+        **series,
+        **dated(rng, year),
+        **people(rng, "总工", "总工传", "市长"),
+        "事": name,
+        "题": f"{year}年通车的{name}" if kind not in ("输水工程", "运河") else f"{year}年建成的{name}",
+        "通": "通车" if kind not in ("输水工程", "运河") else "通水" if kind == "输水工程" else "通航",
+        "类": kind,
+        "地": series["甲地"],
+        "长": f"{length:g}{unit}",
+        "长#": f"{round(length * 1000)}米",
+        "长传": f"{length + pick(rng, (2.3, 4.1, -1.2, 6.7)):.1f}{unit}",
+        "资": f"{cost:g}亿元",
+        "资#": f"{round(cost * 10_000)}万元",
+        "资传": f"{cost + pick(rng, (-4.5, 8.2, 15.5, 31.4)):.1f}亿元",
+        "部": part,
+        "险": trouble,
+        "年数": pick(rng, ("四", "五", "六", "七")),
+        "答者": pick(rng, ("建设指挥部负责人", "运营公司负责人", "设计院代表")) + names.person(rng),
+    }
+
+
+FAIRS = (
+    ("陶瓷", "窑口"), ("茶叶", "茶园"), ("图书", "书店"), ("花卉", "苗圃"), ("机床", "工厂"), ("家具", "木工坊"), ("玩具", "玩具厂"), ("种子", "育种站"),
+    ("动漫", "画室"), ("海产", "渔港"), ("乐器", "琴行"), ("丝绸", "缫丝厂"), ("医疗器械", "实验室"), ("咖啡", "烘焙坊"), ("石材", "采石场"), ("纸品", "纸坊"),
+)  # fmt: skip
+FAIR_KINDS = ("博览会", "交易会", "国际展", "产业大会", "展销会")
+
+
+def fair_series(rng: random.Random) -> World:
+    return {
+        "冠": names.elegant(rng),
+        "型": pick(rng, FAIR_KINDS),
+        "号": str(between(rng, 0, len(FAIRS) - 1)),
+        "改": str(between(rng, 1, len(FAIRS) - 1)),
+        "源": names.place(rng),
+        "起": str(between(rng, 2001, 2024)),
+        "首": str(between(rng, 5, 26)),
+    }
+
+
+def fair(rng: random.Random, series: World, years: int, other: bool) -> World:
+    year = int(series["起"]) + years
+    trade, makers = FAIRS[(int(series["号"]) + other * int(series["改"])) % len(FAIRS)]
+    host = names.place(rng)
+    amount, amount_alias = millions(rng, 1200, 9700)
+    guess, _ = millions(rng, 1200, 9700)
+    guests = between(rng, 205, 3890)
+    return {
+        **series,
+        **dated(rng, year),
+        **people(rng, "会长", "金奖人"),
+        **counted("参展", guests, "家"),
+        "参展传": pick(rng, ("四千家", "1500家", "两千家", "五千家", "800家")),
+        "行": trade,
+        "坊": makers,
+        "展": f"{series['冠']}{trade}{series['型']}",
+        "事": f"{year}年{series['冠']}{trade}{series['型']}",
+        "届": str(int(series["首"]) + years + 4),
+        "地": host + "市",
+        "地#": host,
+        "地传": names.place(rng) + "市",
+        "额": amount,
+        "额#": amount_alias,
+        "额传": guess,
+        "客国": names.country(rng),
+        "客国传": names.country(rng),
+        "馆": names.elegant(rng) + pick(rng, ("会展中心", "展览馆", "国际博览中心")),
+        "天数": pick(rng, ("四", "五", "六")),
+        "答者": pick(rng, ("组委会秘书长", "行业协会负责人", "展览总监")) + names.person(rng),
+    }
