@@ -81,8 +81,8 @@ def _capital(text: str, span: tuple[int, int], letters: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _finder(alias: str, language: str) -> _Finder:
-    # OpenAI is also Open AI: where a capital begins a new word, a blank may.
-    parted = re.sub("(?<=[a-z])(?=[A-Z])", "-", alias)
+    # OpenAI is also Open AI, and Chinese writes iPhoneSE: before a capital a blank may or may not stand.
+    parted = re.sub("(?<=[a-z]) ?(?=[A-Z])", "-", alias)
     plain, numeral = fold_characters(parted), fold(parted, language)
     # A bare whole number is looked for as a number only, so that 三 is not found in 三亚.
     bare = re.fullmatch(r"\s*\d+\s*", numeral.text) is not None and not plain.text.strip().isdecimal()
@@ -91,7 +91,7 @@ def _finder(alias: str, language: str) -> _Finder:
         plain = numeral = fold_characters(".".join(letters))  # US is also U.S., and U.S. also US
     changed = plain.text != numeral.text
     first = None if bare else _compiled(plain.text, numerals=changed)
-    date = date_pattern(numeral.text)
+    date = date_pattern(fold(alias, language).text)
     second = _compiled(numeral.text, date=date) if changed or date else first
     return _Finder(first, second, letters if letters in _ACRONYMS else "")
 
@@ -124,7 +124,7 @@ def _body(parts: list[tuple[str, str]]) -> str:
                 # $10 and 10 dollars: the sign may be missing, another currency may not stand there.
                 pieces.append(rf"(?:{re.escape(part)}\s?)?" if position == 0 else rf"\s?{re.escape(part)}")
             elif position == len(parts) - 1:
-                pieces.append(rf"\s?{re.escape(part)}")
+                pieces.append(rf"[\s.,]*{re.escape(part)}")
             else:
                 gap += part
             continue
@@ -144,13 +144,13 @@ def _between(left: str, gap: str, right: str) -> str:
     signs = set(gap)
     if left == right == "number":
         # A score or a range: 3-2, 3:2, 3比2. Two numbers with a blank between them are two numbers.
-        return r"\s?(?:[-~:/]|比|至|到|to)\s?" if signs & set("-~:/") else r"[\s,.]{1,3}"
+        return r"\s?(?:[-~:/]|比|至|到|to)\s?" if signs & set("-~:/") else rf"(?:[\s,.]{{1,3}}|{re.escape(gap)})"
     if signs == {" "}:
         return r"(?:\s{1,3}|-)" if left == right else r"[\s-]?"
     if signs <= {"'"}:
         return "'?"
-    if signs <= {"-"}:
-        return r"[\s-]?"
+    if signs <= {"-", " "}:
+        return r"\s{0,2}-?\s{0,2}"
     if "&" in signs:
         return r"\s?(?:&|and)\s?"
     if signs <= {".", " "}:

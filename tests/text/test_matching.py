@@ -1,0 +1,232 @@
+"""Where a text states an answer."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragstone.text import find_answer
+
+STATED = [
+    ("12人", "一共 12 人死亡"),
+    ("12", "12"),
+    ("12", "12."),
+    ("12", "1,12,5"),
+    ("art", "the Art."),
+    ("US", "a bus for us at US"),
+    ("U.S.", "us"),
+    ("U.S.", "the US won"),
+    ("US", "the U.S. won"),
+    ("Disney", "Disney's deal"),
+    ("Assassin's Creed", "Assassin’s Creed"),
+    ("Assassin's Creed", "assassins creed"),
+    ("Spider-Man", "Spiderman"),
+    ("Spider-Man", "Spider Man"),
+    ("Tampa, Florida", "Tampa Florida"),
+    ("Tampa, Florida", "Tampa (Florida)"),
+    ("Chloé Zhao", "chloe zhao"),
+    ("Tadej Pogačar", "Pogacar, Tadej Pogacar"),
+    ("J.K. Rowling", "JK Rowling"),
+    ("J.K. Rowling", "J. K. Rowling"),
+    ("The Shape of Water", "Shape of Water"),
+    ("$10.4 billion", "US$10.4bn"),
+    ("$10.4 billion", "10.4 billion dollars"),
+    ("$1.65 billion", "$1,650,000,000"),
+    ("July 21, 2017", "on the 21st of July 2017"),
+    ("July 21, 2017", "2017-07-21"),
+    ("July 21 2017", "2017年7月21日"),
+    ("Jan 12", "January 12th, 2021"),
+    ("January 12", "Jan. 12"),
+    ("June 2020", "June 11, 2020"),
+    ("June 2020", "2020年6月"),
+    ("十二人", "12人"),
+    ("2022年1月3日", "二〇二二年一月三日"),
+    ("1月3日", "2022年1月3号"),
+    ("1月3日", "2022-01-03"),
+    ("1.2亿", "120,000,000"),
+    ("6%", "百分之六"),
+    ("6%", "6 percent"),
+    ("3万", "30000"),
+    ("三", "三名"),
+    ("3", "三名"),
+    ("八强", "8强"),
+    ("60.4", "60.4亿"),
+    ("457万", "457万人"),
+    ("457万", "4,570,000人"),
+    ("凯尔·内斯", "凯尔-内斯和"),
+    ("凯尔·内斯", "凯尔•内斯"),
+    ("长津湖之水门桥", "《长津湖》之水门桥"),
+    ("一起向未来", "“一起向未来”"),
+    ("臺灣", "台湾"),
+    ("台湾", "臺灣大學"),
+    ("E组", "在E组"),
+    ("A15", "A15芯片"),
+    ("iPhone 14", "iPhone14"),
+    ("98元。", "售价98元"),
+    ("三千孤儿入内蒙", "3000孤儿入内蒙"),
+    ("C++", "use C++."),
+    ("35", "35个席位"),
+    ("5.7", "增长5.7%"),
+    ("11月9", "11月9日"),
+    ("第三", "第3名"),
+    ("29", "第二十九集"),
+    ("神舟十四号", "神舟14号"),
+    ("1313851", "1,313,851辆"),
+    ("北京", "BEIJING 北 京"),
+    ("12km", "12 km"),
+    ("12", "12km"),
+    ("7.52‰", "千分之7.52"),
+    ("8时", "周一8时"),
+    ("twelve", "12 men"),
+    ("Seven", "Seven"),
+    ("∞", "a ∞"),
+    ("十六", "16强"),
+    ("4次", "加息四次"),
+    ("45天", "四十五天"),
+    ("万一", "3万一"),
+    ("AT&T", "AT&T"),
+    ("AT&T", "AT and T"),
+    ("WHO", "the WHO"),
+    ("HoloLens", "HoloLens2"),
+    ("$5 million", "$5m"),
+    ("3-2", "3–2"),
+    ("3-2", "3:2"),
+    ("100%", "百分之百"),
+    ("iPhone SE", "新一代iPhoneSE"),
+    ("新一代iPhoneSE", "新一代 iPhone SE 手机"),
+    ("OpenAI", "Open AI said"),
+    ("43214.85亿元", "GDP43214.85亿元"),
+    ("60.4", "60.40亿元"),
+    ("3-2", "3比2获胜"),
+    ("3比2", "以3:2获胜"),
+    ("New York", "New\nYork"),
+    ("O'Brien", "OBrien"),
+    ("Jean-Luc", "Jean Luc"),
+    ("百分之五十", "50%"),
+    ("第十四届", "第14届全运会"),
+    ("12", "第12届"),
+    ("三", "第三"),
+    ("二十", "20人"),
+    ("20", "二十人"),
+    ("10", "十分钟"),
+    ("2", "两人"),
+    ("1949年", "一九四九年"),
+    ("50000", "五万"),
+    ("12000", "一万二"),
+    ("10.51亿", "10.51 亿"),
+    ("Paris", "巴黎（Paris）是"),
+    ("AI", "使用AI技术"),
+    ("中国", "中國"),
+    ("后天", "後天"),
+    ("27 October 2017", "10/27/2017"),
+    ("2017年10月27日", "Oct. 27th, 2017"),
+    ("September 7, 2018", "Sept. 7, 2018"),
+    ("May 2020", "May 12, 2020"),
+    ("Müller", "Muller"),
+    ("½", "½ cup"),
+    ("ＡＢＣ", "abc"),
+    ("№5", "No5"),
+]
+NOT_STATED = [
+    ("12", "112"),
+    ("12", "12.5"),
+    ("12", "2012"),
+    ("art", "party"),
+    ("U.S.", "give it to us, Bob"),
+    ("$10.4 billion", "€10.4 billion"),
+    ("$1.65 billion", "$11.65 billion"),
+    ("January 1", "January 12"),
+    ("12人", "二十二人"),
+    ("十二人", "二十二人"),
+    ("1月3日", "11月3日"),
+    ("1.2亿", "11.2亿"),
+    ("1.4万", "1.4万亿"),
+    ("6%", "16%"),
+    ("3", "三亚"),
+    ("三", "三亚"),
+    ("8强", "十八强"),
+    ("16", "16万"),
+    ("60.39", "160.39"),
+    ("12", "12 million"),
+    ("A15", "AA15"),
+    ("A15", "A150"),
+    ("Soul", "Seoul"),
+    ("第三", "第三十届"),
+    ("8", "2018年"),
+    ("12", "12th"),
+    ("2022年2月4日", "2月4日"),
+    ("", "abc"),
+    ("...", "abc"),
+    ("3-2", "13-2"),
+    ("3:2", "32人"),
+    ("Emma Stone", "Emma's stone"),
+    ("20", "一百二十人"),
+    ("二十人", "一百二十人"),
+    ("10", "十分好"),
+    ("1000", "千万不要"),
+    ("10000", "万一出错"),
+    ("1", "一些人"),
+    ("1", "一起走"),
+    ("1", "唯一的人"),
+    ("3", "周三人很多"),
+    ("2.5亿", "12.5亿"),
+    ("Norway", "Norwegian"),
+    ("AI", "said"),
+    ("5 May 2020", "05/05/2020"),
+    ("May 2020", "June 12, 2020"),
+    ("March 3 2017", "March 31, 2017"),
+    ("March 3 2017", "March 3, 2019"),
+    ("100米", "1100米"),
+]
+
+
+@pytest.mark.parametrize(("alias", "text"), STATED)
+def test_an_answer_is_found_however_it_is_written(alias: str, text: str) -> None:
+    assert find_answer(alias, text)
+
+
+@pytest.mark.parametrize(("alias", "text"), NOT_STATED)
+def test_what_only_looks_like_an_answer_is_not_found(alias: str, text: str) -> None:
+    assert find_answer(alias, text) == []
+
+
+@pytest.mark.parametrize(
+    ("alias", "text", "stretches"),
+    [
+        ("12人", "一共 12 人死亡，十二人受伤", ["12 人", "十二人"]),
+        ("1.2亿", "票房共１．２億元", ["１．２億"]),
+        ("January 12", "On Jan. 12th and 12 January", ["Jan. 12th", "12 January"]),
+        ("臺灣", "从台湾到臺灣", ["台湾", "臺灣"]),
+        ("Zhao", "Chloe\u0301 Zhao’s film; ZHAO", ["Zhao", "ZHAO"]),
+        ("Cafe\u0301", "a cafe\u0301.", ["cafe\u0301"]),
+        ("6%", "增长了百分之六。", ["百分之六"]),
+        ("US", "the US gave it to us", ["US"]),
+    ],
+)
+def test_spans_are_of_the_original_text(alias: str, text: str, stretches: list[str]) -> None:
+    assert [text[start:end] for start, end in find_answer(alias, text)] == stretches
+
+
+ODD = st.text(
+    alphabet=st.sampled_from("aAbé 12三十万亿年月日.,，。-'\"“%$ﬁ①\u0301\u00ad\u200b\ud800\n後US"), max_size=40
+)
+
+
+@settings(deadline=None)
+@given(alias=ODD, text=ODD)
+def test_spans_lie_in_the_text_in_order_and_apart(alias: str, text: str) -> None:
+    last = 0
+    for start, end in find_answer(alias, text):
+        assert last <= start < end <= len(text)
+        last = end
+
+
+@settings(deadline=None)
+@given(
+    before=st.sampled_from(["", "It was ", "结果是", "—", "（"]),
+    alias=st.text(alphabet="abcXYZ 张三丰北京十二0123456789.%-'", min_size=1, max_size=12).filter(
+        lambda alias: any(char.isalnum() for char in alias)
+    ),
+    after=st.sampled_from(["", ".", "。", "，他说", ", he said", ")"]),
+)
+def test_an_answer_is_found_in_its_own_words(before: str, alias: str, after: str) -> None:
+    assert find_answer(alias, before + alias + after)
