@@ -131,6 +131,14 @@ def test_table_3_without_a_judge_says_so() -> None:
     assert shares(found.rows[0]) == [30.0, "no judge", "no judge", 10.0]
 
 
+@pytest.mark.parametrize(("model", "chance"), [("gpt-4o-mini", False), ("SmolLM2-135M-Instruct", True)])
+def test_a_judge_without_measured_agreement_is_named_as_such(model: str, chance: bool) -> None:
+    verdicts = {"rgb.judge.rejection": {"reply": "…", "verdicts": [{"verdict": "addressed", "model": model}]}}
+    found = made([record("rejection", 0, rejected=False, judged_rejected=False, evidence=verdicts)], "rgb-table3")
+    assert any(model in note and "agreement" in note for note in found.notes)
+    assert any("chance" in note for note in found.notes) is chance
+
+
 # ---------------------------------------------------------------- table 7
 
 

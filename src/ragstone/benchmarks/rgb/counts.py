@@ -148,7 +148,7 @@ class Counts:
     `rejections` sorts what happened where no document holds the answer: "rejected", or the kind of the passage that
     the answer came from ("" where the data do not say), or "none". `positions` (1 is the first) and `relevant_kinds`
     have the accuracy of noise cases with exactly one relevant document, by where it stood and what it is.
-    Each is by (system, language).
+    Each is by (system, language). `judges` has the names of the models that judged, as their providers gave them.
     """
 
     scoring: str
@@ -156,6 +156,7 @@ class Counts:
     rejections: dict[tuple[str, str], Group] = field(default_factory=dict)
     positions: dict[tuple[str, str], dict[int, Tally]] = field(default_factory=dict)
     relevant_kinds: dict[tuple[str, str], dict[str, Tally]] = field(default_factory=dict)
+    judges: set[str] = field(default_factory=set)
     repeats: int = 1
     _pool: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     _names: dict[str, str] = field(default_factory=dict)
@@ -192,6 +193,7 @@ class Counts:
         if record.response is None:
             return
         found = marks(record)
+        self.judges.update(_judges(record))
         for measure, scoring, value in _measured(key, found):
             cell.tallies.setdefault((measure, scoring), Tally()).add(sample, value, self._pool)
         if kinds:
@@ -225,6 +227,17 @@ def count(run: Run, *, scoring: str = "default", kinds: bool = True) -> Counts:
     for record in run.records():
         counts.add(record, kinds=kinds)
     return counts
+
+
+def _judges(record: Record) -> Iterator[str]:
+    """Who judged this record, from the raw replies that are kept as evidence."""
+    for name in (_JUDGE_REJECTION, _JUDGE_ERROR):
+        score = record.scores.get(name)
+        evidence = score.evidence if score is not None and isinstance(score.evidence, dict) else {}
+        verdicts = evidence.get("verdicts")
+        for verdict in verdicts if isinstance(verdicts, list) else []:
+            if isinstance(verdict, dict) and isinstance(model := verdict.get("model"), str):
+                yield model
 
 
 def _key(record: Record) -> Key | None:

@@ -44,7 +44,7 @@ CAUSES: Mapping[str, float] = {
 }
 
 _LONGEST = 120  # characters of an alias or message that a reason quotes
-_BOTH = ("both", "each", "same", "either", "all", "都", "均", "同样", "两者", "一样")
+_BOTH = ("both", "each", "same", "都", "均", "同样", "两者", "一样")
 
 
 def explain(record: Record, language: str = "en", scoring: str = "default") -> Finding:

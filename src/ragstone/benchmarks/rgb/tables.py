@@ -26,6 +26,7 @@ from ragstone.types import Cell, Row, Run, Table
 
 __all__ = ["Asked", "setting", "tables"]
 
+DASH = "–"
 _RULE = 0.70  # the paper reports in Table 7 only models whose accuracy without documents is above it
 _ABILITY = {1: "noise", 3: "rejection", 5: "integration", 7: "counterfactual"}
 
@@ -150,7 +151,7 @@ class _Writer:
                     above.append(passes)
                 where = self._documents(key) if len(conditions) > 1 else ""
                 judged = self._with_documents(key, scoring, None)
-                verdict = Cell("–" if passes is None else self.words["yes" if passes else "no"])
+                verdict = Cell(DASH if passes is None else self.words["yes" if passes else "no"])
                 empty = "not_asked" if closed is None else "not_scored"
                 cells = [proportion(acc, asked(closed), self.words, empty=empty), *judged, verdict]
                 everything.append(self._row(key, scoring, cells, where))
@@ -255,7 +256,14 @@ class _Writer:
         return notes
 
     def _judge_notes(self, first: str) -> list[str]:
-        return [self.words[first], *([self.words["note_judge"]] if self.counts.judged else [])]
+        """The note on a table, and who judged: nobody has measured how far these judges agree with people."""
+        notes = [self.words[first]]
+        if self.counts.judged:
+            names = self.words["separator"].join(sorted(self.counts.judges)) or DASH
+            notes.append(self.words["note_judge"].format(judges=names))
+        if any("smollm2" in name.lower() for name in self.counts.judges):
+            notes.append(self.words["note_judge_chance"])
+        return notes
 
     # -- the published figures
 
@@ -286,7 +294,7 @@ class _Writer:
 
     def _printed(self, figure: Figure | None) -> Cell:
         if figure is None:
-            return Cell("–")
+            return Cell(DASH)
         return Cell(value=figure.share, unit="%", note="*" if paper().note(figure, self.language) else "")
 
     def _published_notes(self, number: int) -> list[str]:
