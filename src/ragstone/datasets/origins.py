@@ -22,6 +22,9 @@ Advance = Callable[[int, int | None], None]
 
 LARGEST = 1 << 30  # bytes of one file: more is no data set of ours but a mistake or an attack
 
+ATTEMPTS = 4  # of each file, in one run
+PAUSE = 0.5  # seconds before the second attempt, and twice as long before each further one
+
 _BLOCK = 1 << 16
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -89,11 +92,8 @@ async def _session() -> AsyncIterator["aiohttp.ClientSession"]:
 class Web:
     """An address below which the files are, under their paths or their names. `offline` says what to do without it."""
 
-    def __init__(
-        self, session: "aiohttp.ClientSession", base: str, offline: str = "", *, attempts: int = 4, pause: float = 0.5
-    ) -> None:
+    def __init__(self, session: "aiohttp.ClientSession", base: str, offline: str = "") -> None:
         self.session, self.base, self.offline = session, base, offline
-        self.attempts, self.pause = attempts, pause
 
     @property
     def where(self) -> str:
@@ -110,9 +110,9 @@ class Web:
         import aiohttp  # noqa: PLC0415
 
         problem = ""
-        for attempt in range(self.attempts):
+        for attempt in range(ATTEMPTS):
             if attempt:
-                await asyncio.sleep(self.pause * 2 ** (attempt - 1))
+                await asyncio.sleep(PAUSE * 2 ** (attempt - 1))
             try:
                 status = await self._once(url, part, advance)
             except (aiohttp.ClientError, TimeoutError) as error:
