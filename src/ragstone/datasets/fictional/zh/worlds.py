@@ -543,66 +543,70 @@ def dig(rng: random.Random, series: World, years: int, other: bool) -> World:
     }
 
 
+# Kind of work, range of its length in km, its main part, what went wrong there, how it is called when both ends meet.
 WORKS = (
-    ("跨海大桥", "公里", (6, 48), "主塔", "封航"), ("长江隧道", "公里", (3, 15), "盾构机", "冒顶"), ("地铁", "公里", (14, 62), "区间隧道", "涌水"),
-    ("城际铁路", "公里", (41, 260), "箱梁", "停工"), ("高速公路", "公里", (33, 310), "路基", "滑塌"), ("输水工程", "公里", (28, 240), "渡槽", "塌方"),
-    ("山岳隧道", "公里", (4, 26), "正洞", "突泥"), ("运河", "公里", (19, 150), "船闸", "渗水"),
-)  # fmt: skip
-WORK_NAMES = {
-    "跨海大桥": ("跨海大桥", "海峡大桥"), "长江隧道": ("过江隧道", "江底隧道"), "地铁": ("地铁{n}号线", "轨道交通{n}号线"), "城际铁路": ("城际铁路", "高速铁路"),
-    "高速公路": ("高速公路", "环线高速"), "输水工程": ("引水工程", "输水工程"), "山岳隧道": ("隧道", "特长隧道"), "运河": ("运河", "新运河"),
-}  # fmt: skip
+    ("跨海大桥", (6, 48), "主梁", "船只碰撞", "合龙"),
+    ("过江隧道", (3, 15), "主线隧道", "江水渗漏", "贯通"),
+    ("城际铁路", (41, 260), "最长的一座桥", "溶洞群", "合龙"),
+    ("高速公路", (33, 310), "控制性隧道", "突泥", "贯通"),
+    ("特长隧道", (4, 26), "正洞", "高压涌水", "贯通"),
+    ("峡谷大桥", (2, 9), "钢桁梁", "罕见的横风", "合龙"),
+    ("市域铁路", (22, 96), "穿江区间", "流沙", "贯通"),
+)
 
 
 def transit_series(rng: random.Random) -> World:
+    ends: list[str] = []
+    while len(ends) < 3:
+        town = names.place(rng)
+        if all(town[0] != end[0] for end in ends):
+            ends.append(town)
     return {
-        "甲地": names.place(rng),
-        "乙地": names.place(rng),
-        "丙地": names.place(rng),
+        "甲地": ends[0],
+        "乙地": ends[1],
+        "丙地": ends[2],
         "号": str(between(rng, 0, len(WORKS) - 1)),
-        "线": names.han(between(rng, 4, 16)),
         "起": str(between(rng, 1999, 2024)),
     }
 
 
 def transit(rng: random.Random, series: World, years: int, other: bool) -> World:
-    """Another year is another stage of the same work, another category a work nearby."""
+    """Another year is another stage of the same work, another category a work to another town. 澜堰 and 漭坂 are joined
+    by the 澜漭高速公路."""
     year = int(series["起"]) + years * 3
-    kind, unit, (low, high), part, trouble = WORKS[int(series["号"])]
-    stem = pick(rng, WORK_NAMES[kind]).format(n=series["线"])
-    if kind == "地铁":
-        ends = series["丙地"] if other else series["甲地"]
-    else:  # 漭坂澜堰高速公路 is called 漭澜高速公路
-        ends = series["甲地"][0] + (series["丙地"] if other else series["乙地"])[0]
+    kind, (low, high), part, trouble, met = WORKS[int(series["号"])]
+    end = series["丙地"] if other else series["乙地"]
     stage = {0: "", -4: "先导段", -3: "试验段", -2: "一期", -1: "一期工程", 1: "二期", 2: "三期", 3: "延长线"}[years]
     length = between(rng, low * 100 + 1, high * 100) / 100
     cost = between(rng, 121, 4860) / 10
-    name = ends + stem + stage
+    name = series["甲地"][0] + end[0] + kind + stage
     return {
         **series,
         **dated(rng, year),
         **people(rng, "总工", "总工传", "市长"),
+        "乙地": end,
         "事": name,
-        "题": f"{year}年通车的{name}" if kind not in ("输水工程", "运河") else f"{year}年建成的{name}",
-        "通": "通车" if kind not in ("输水工程", "运河") else "通水" if kind == "输水工程" else "通航",
+        "题": f"{year}年通车的{name}",
+        "通": "通车",
         "类": kind,
         "地": series["甲地"],
-        "长": f"{length:g}{unit}",
+        "长": f"{length:g}公里",
         "长#": f"{round(length * 1000)}米",
-        "长传": f"{length + pick(rng, (2.3, 4.1, -1.2, 6.7)):.1f}{unit}",
+        "长传": f"{round(length + pick(rng, (2.3, 4.1, 1.2, 6.7)), 1):g}公里",
         "资": f"{cost:g}亿元",
         "资#": f"{round(cost * 10_000)}万元",
-        "资传": f"{cost + pick(rng, (-4.5, 8.2, 15.5, 31.4)):.1f}亿元",
+        "资传": f"{round(cost + pick(rng, (-4.5, 8.2, 15.5, 31.4)), 1):g}亿元",
         "部": part,
         "险": trouble,
+        "接": met,
         "年数": pick(rng, ("四", "五", "六", "七")),
         "答者": pick(rng, ("建设指挥部负责人", "运营公司负责人", "设计院代表")) + names.person(rng),
     }
 
 
 FAIRS = (
-    ("陶瓷", "窑口"), ("茶叶", "茶园"), ("图书", "书店"), ("花卉", "苗圃"), ("机床", "工厂"), ("家具", "木工坊"), ("玩具", "玩具厂"), ("种子", "育种站"),
-    ("动漫", "画室"), ("海产", "渔港"), ("乐器", "琴行"), ("丝绸", "缫丝厂"), ("医疗器械", "实验室"), ("咖啡", "烘焙坊"), ("石材", "采石场"), ("纸品", "纸坊"),
+    ("陶瓷", "窑口"), ("家具", "木工坊"), ("玩具", "玩具厂"), ("乐器", "琴坊"), ("丝绸", "缫丝厂"), ("石雕", "石匠铺"), ("纸品", "纸坊"), ("灯具", "灯具厂"),
+    ("竹编", "篾匠铺"), ("漆器", "漆坊"), ("玻璃", "玻璃厂"), ("铜器", "铜匠铺"), ("皮具", "皮匠铺"), ("纽扣", "纽扣厂"), ("雨伞", "伞坊"), ("钟表", "钟表铺"),
 )  # fmt: skip
 FAIR_KINDS = ("博览会", "交易会", "国际展", "产业大会", "展销会")
 

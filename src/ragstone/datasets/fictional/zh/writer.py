@@ -199,7 +199,7 @@ class Writer:
         """Write from now on about this world, as another paper with other people in the street."""
         rng = self.rng
         self.used = []
-        home = world["地"] if "外" not in world and self.random() < 0.5 else names.place(rng)
+        home = world["地"].removesuffix("市") if "外" not in world and self.random() < 0.5 else names.place(rng)
         self.world = {
             **world,
             "报": names.newspaper(rng, home),
@@ -269,7 +269,7 @@ class Writer:
             text = flash + state
         domain = self.domain
         menu = ((3.0, domain.detail), (1.0, domain.close))
-        return text + "".join(self.more(avoid, 62 + self.random() * 40, len(text), menu))
+        return text + "".join(self.more(avoid | ask.blocked, 62 + self.random() * 40, len(text), menu))
 
     def plain(self, ask: Ask, avoid: frozenset[str]) -> str:
         """A report of middle length: the answer at the start, after the lead, in speech, or after some background."""
