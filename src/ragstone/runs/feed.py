@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ragstone.errors import UsageError
+from ragstone.runs.entries import Want
 from ragstone.runs.schema import key_of, text_of
-from ragstone.runs.store import Want
 from ragstone.storage import storage_errors
 from ragstone.types import Case, to_json
 

@@ -6,9 +6,10 @@ from typing import Any
 
 from ragstone.types import to_json
 
-__all__ = ["differences", "plain"]
+__all__ = ["differences", "few", "plain"]
 
 SHOWN = 60  # characters of a value in a message
+SHOWN_DIFFERENCES = 5
 
 
 def plain(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,3 +58,11 @@ def _cut(old: Any, new: Any) -> tuple[Any, Any]:
 
 def _shown(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value
+
+
+def few(found: dict[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:
+    """At most a line's worth of differences."""
+    shown = dict(sorted(found.items())[:SHOWN_DIFFERENCES])
+    if len(found) > len(shown):
+        shown["…"] = (f"{len(found)} differences", f"the first {len(shown)} are named")
+    return shown

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ragstone.errors import StorageError, UsageError
+from ragstone.runs.claims import LEASE_SECONDS, Claim, State
+from ragstone.runs.entries import Entry, ScoreRow
 from ragstone.runs.feed import Item, Ledger, batches
 from ragstone.runs.outcome import Outcome, Progress, Silent
 from ragstone.runs.schema import key_of
 from ragstone.runs.scoring import describe, row_of, score, waits
-from ragstone.runs.store import LEASE_SECONDS, Claim, Entry, RunFile, ScoreRow, State
+from ragstone.runs.store import RunFile
 from ragstone.types import Case, Metric, Record, Response, Score, System, Usage, to_json
 
 __all__ = ["run_cases"]
@@ -21,6 +23,9 @@ __all__ = ["run_cases"]
 LARGEST_TAKE = 256
 LARGEST_GLANCE = 512
 SETTLED = (State.DONE, State.FAILED)
+# A place in flight is free as soon as the answer is safe from the end of the process; so many answers for each place
+# may wait for their commit before the disk slows the run down.
+UNCOMMITTED_PLACES = 8
 # How far the stream is read ahead where cases wait for others of their lane.
 AHEAD_CASES = 1024
 AHEAD_BYTES = 64 * 2**20
@@ -40,7 +45,7 @@ async def run_cases(
     stop: asyncio.Event | None = None,
     retry_failed: bool = True,
 ) -> Outcome:
-    """Asks what is missing, with at most `concurrency` cases between the question and its record on the disk.
+    """Asks what is missing, at most `concurrency` cases at once.
 
     `cases` streams the same cases at each call, `total` says how many where that is known. A case that fails is a
     record with its error; the next run asks it again (`retry_failed`). Metrics that a stored answer lacks are scored
@@ -96,6 +101,8 @@ class _Engine:
         self.ledger = Ledger()
         self.ready: asyncio.Queue[_Job | None] = asyncio.Queue()
         self.lanes: dict[tuple[str, str], deque[_Job]] = {}
+        self.written: asyncio.Queue[tuple[asyncio.Future[bool], Record] | None]
+        self.written = asyncio.Queue(UNCOMMITTED_PLACES * concurrency)
         self.room = asyncio.Event()  # set whenever a job is taken, and at the stop
         self.waiting = self.waiting_bytes = 0  # claimed and not begun
         self.take = self.smallest_take = max(1, min(concurrency // 2, LARGEST_TAKE))
@@ -123,10 +130,13 @@ class _Engine:
             async with asyncio.TaskGroup() as group:
                 aside = [group.create_task(self._keep_leases()), group.create_task(self._watch_stop())]
                 workers = [group.create_task(self._work()) for _ in range(self.concurrency)]
+                counting = group.create_task(self._acknowledge())
                 await self._feed()
                 for _ in workers:
                     self.ready.put_nowait(None)
                 await asyncio.gather(*workers)
+                await self.written.put(None)
+                await counting
                 for task in aside:
                     task.cancel()
         except BaseExceptionGroup as errors:
@@ -271,6 +281,21 @@ class _Engine:
                     left = left or "taken"
         return left
 
+    # --- what is on the disk -----------------------------------------------------------------------------------
+
+    async def _acknowledge(self) -> None:
+        """Counts and shows a case when its commit has returned, and not before."""
+        while (item := await self.written.get()) is not None:
+            writing, record = item
+            if not await writing:  # another process had answered while this one was suspended: that is the record
+                self._count_settled([Claim(State.DONE)])
+                continue
+            if record.error is None:
+                self.done += 1
+            else:
+                self.failed += 1
+            self.progress.case_done(record)
+
     # --- the workers -------------------------------------------------------------------------------------------
 
     async def _work(self) -> None:
@@ -314,34 +339,28 @@ class _Engine:
         await self._finish(job, response, payload)
 
     async def _fail(self, job: _Job, error: str) -> None:
-        stands = await self.file.write(Entry(job.system_key, job.item.want, error=to_json(error)))
-        if stands:
-            self.failed += 1
-            self.progress.case_done(Record(job.system.id, job.item.case, None, error, {}))
-        else:
-            self._count_settled([Claim(State.DONE)])
+        writing = self.file.write(Entry(job.system_key, job.item.want.key, error=to_json(error)))
+        await self.written.put((writing, Record(job.system.id, job.item.case, None, error, {})))
 
     async def _finish(self, job: _Job, response: Response, payload: str | None) -> None:
         """Scores and writes. What costs nothing comes in one commit with the response; for the other scores, others
-        are asked, and the response is on the disk before."""
+        are asked, while the response is safe already."""
         metrics = self.metrics
         if job.claim.state is State.SCORE:
             metrics = [metric for metric in metrics if (key_of(metric.name), metric.version) in job.claim.missing]
         slow = [metric for metric in metrics if waits(metric)]
         scores: dict[str, Score] = {}
         rows = await self._score([metric for metric in metrics if metric not in slow], job, response, scores)
-        want, stands = job.item.want, True
+        key, writing = job.item.want.key, None
         if payload is not None or not slow:
-            stands = await self.file.write(Entry(job.system_key, want, payload, None, rows, keep_lease=bool(slow)))
+            writing = self.file.write(Entry(job.system_key, key, payload, None, rows), last=not slow)
             rows = []
-        if stands and slow:
+        if slow:
             rows += await self._score(slow, job, response, scores)
-            await self.file.write(Entry(job.system_key, want, scores=rows))
-        if not stands:  # another process had answered while this one was suspended: its answer is the record
-            self._count_settled([Claim(State.DONE)])
-            return
-        self.done += 1
-        self.progress.case_done(Record(job.system.id, job.item.case, response, None, scores))
+            if writing is None or await writing:
+                writing = self.file.write(Entry(job.system_key, key, scores=rows))
+        assert writing is not None
+        await self.written.put((writing, Record(job.system.id, job.item.case, response, None, scores)))
 
     async def _score(
         self, metrics: Sequence[Metric], job: _Job, response: Response, scores: dict[str, Score]

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
 from ragstone.errors import StorageError
+from ragstone.runs.entries import ScoreRow
 from ragstone.runs.schema import encode_score, key_of
-from ragstone.runs.store import ScoreRow
 from ragstone.types import Case, Metric, Need, Response, Score
 
 __all__ = ["describe", "row_of", "score", "waits"]

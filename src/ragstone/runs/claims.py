@@ -1,0 +1,145 @@
+"""Who does which case: how each stands in the run file, and the leases that share them among processes."""
+
+import json
+import sqlite3
+import time
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from ragstone.errors import DifferentQuestion
+from ragstone.runs.entries import Want, write_cases
+from ragstone.runs.outbox import absorb
+from ragstone.runs.owners import is_dead
+from ragstone.runs.question import differences, few
+from ragstone.runs.schema import decode, text_of
+from ragstone.types import Response
+
+__all__ = ["LEASE_SECONDS", "Claim", "Desk", "State"]
+
+# How long a lease lasts unless its owner renews it (every third of that). It matters only where an owner dies on
+# another machine; on the same one its death is seen.
+LEASE_SECONDS = 60.0
+
+
+class State(Enum):
+    """How a case stands when a process asks for it."""
+
+    DONE = "done"  # answered and scored
+    FAILED = "failed"  # asked since the last start of a run, and failed
+    ELSEWHERE = "elsewhere"  # another process has it
+    ASK = "ask"  # ours: to be asked and scored
+    SCORE = "score"  # ours: answered, but some metrics are missing
+
+
+@dataclass(slots=True)
+class Claim:
+    """The answer to a `Want`. For SCORE: the stored response, and the metrics to score, as (name, version)."""
+
+    state: State
+    response: Response | None = None
+    missing: frozenset[tuple[str, int]] = frozenset()
+
+
+class Desk:
+    """Hands out cases of one system, inside a transaction."""
+
+    def __init__(
+        self,
+        path: Path,
+        owner: str,
+        system_key: str,
+        metrics: frozenset[tuple[str, int]],
+        *,
+        take: bool,
+        shut_lanes: Set[str],
+    ) -> None:
+        self.path, self.owner, self.system_key, self.metrics = path, owner, system_key, metrics
+        self.take, self.shut_lanes = take, shut_lanes
+        self.leftovers: list[Path] = []  # to be deleted after the commit
+
+    def claim(self, connection: sqlite3.Connection, wants: Sequence[Want]) -> list[Claim]:
+        keys = json.dumps([want.key for want in wants])
+        held = self._held(connection, {"case": keys, "lane": json.dumps([want.lane for want in wants if want.lane])})
+        self._compare(connection, wants, keys)
+        states = self._states(connection, keys)
+        shut = {name for kind, name in held if kind == "lane"} | self.shut_lanes
+        claims, asked, leases = [], list[Want](), set[tuple[str, str]]()
+        for want in wants:
+            claim = states.get(want.key, Claim(State.ASK))
+            if claim.state in (State.ASK, State.SCORE):
+                if ("case", want.key) in held or want.lane in shut:
+                    claim = Claim(State.ELSEWHERE)
+                    shut.add(want.lane or "\0")  # "" is no lane
+                else:
+                    asked.append(want)
+                    leases.add(("case", want.key))
+                    if want.lane:
+                        leases.add(("lane", want.lane))
+            claims.append(claim)
+        if self.take and leases:
+            write_cases(connection, asked)
+            until = time.time() + LEASE_SECONDS
+            connection.executemany(
+                "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?)",
+                [(self.system_key, kind, name, self.owner, until) for kind, name in sorted(leases)],
+            )
+        return claims
+
+    def _compare(self, connection: sqlite3.Connection, wants: Sequence[Want], keys: str) -> None:
+        """Refuses cases that are in the file under the same id with another content."""
+        query = "SELECT case_id, payload FROM cases WHERE case_id IN (SELECT value FROM json_each(?))"
+        stored = dict(connection.execute(query, (keys,)).fetchall())
+        for want in wants:
+            before = stored.get(want.key) if want.payload else None
+            if before is not None and before != want.payload:
+                name = text_of(want.key)
+                old = decode(before, dict[str, Any], self.path, f"case {name!r}")
+                found = differences(old, json.loads(want.payload), f"cases.{name}")
+                if found:
+                    raise DifferentQuestion(self.path, few(found))
+
+    def _states(self, connection: sqlite3.Connection, keys: str) -> dict[str, Claim]:
+        """The state of every case that has a record, leases aside."""
+        own = "system_id = ? AND case_id IN (SELECT value FROM json_each(?))"
+        scored: dict[str, set[tuple[str, int]]] = {}
+        if self.metrics:
+            query = f"SELECT case_id, metric, metric_version FROM scores WHERE {own} AND retry = 0"
+            for key, metric, version in connection.execute(query, (self.system_key, keys)):
+                scored.setdefault(key, set()).add((metric, version))
+        states: dict[str, Claim] = {}
+        query = f"SELECT case_id, error IS NOT NULL, retry FROM records WHERE {own}"
+        for key, failed, retry in connection.execute(query, (self.system_key, keys)).fetchall():
+            if failed:
+                states[key] = Claim(State.ASK if retry else State.FAILED)
+            elif missing := self.metrics - scored.get(key, set()):
+                states[key] = Claim(State.SCORE, self._response(connection, key), frozenset(missing))
+            else:
+                states[key] = Claim(State.DONE)
+        return states
+
+    def _response(self, connection: sqlite3.Connection, key: str) -> Response:
+        query = "SELECT response FROM records WHERE system_id = ? AND case_id = ?"
+        (payload,) = connection.execute(query, (self.system_key, key)).fetchone()
+        return decode(payload, Response, self.path, f"the response to case {text_of(key)!r}")
+
+    def _held(self, connection: sqlite3.Connection, names: dict[str, str]) -> set[tuple[str, str]]:
+        """Which of these cases and lanes (kind → JSON) living processes hold. What others left is taken in here."""
+        now = time.time()
+        query = (
+            "SELECT name, owner, until FROM leases WHERE system_id = ? AND kind = ? AND owner <> ?"
+            " AND name IN (SELECT value FROM json_each(?))"
+        )
+        held: set[tuple[str, str]] = set()
+        gone: dict[str, bool] = {}
+        for kind, listed in names.items():
+            for name, owner, until in connection.execute(query, (self.system_key, kind, self.owner, listed)).fetchall():
+                # A lease that reaches too far into the future was written by a clock that was wrong.
+                if owner not in gone and (not now < until < now + 2 * LEASE_SECONDS or is_dead(owner)):
+                    gone[owner] = True
+                    self.leftovers += absorb(connection, self.path, owner)
+                if not gone.setdefault(owner, False):
+                    held.add((kind, name))
+        return held

@@ -1,0 +1,108 @@
+"""Writing finished work into a run file: few statements for many records, because each costs a change of threads."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Entry", "ScoreRow", "Want", "insert", "write_cases", "write_entries"]
+
+Row = tuple[Any, ...]
+
+# Rows of one INSERT. A statement is prepared for each size that occurs, so only powers of two do.
+LARGEST_INSERT = 64
+
+
+@dataclass(slots=True)
+class Want:
+    """A case as it is in the tables, `key` for its id; `lane` "" where it has none."""
+
+    key: str
+    payload: str
+    lane: str = ""
+
+
+@dataclass(slots=True)
+class ScoreRow:
+    """A score as it is stored, its raw verdicts apart."""
+
+    metric: str
+    version: int
+    status: str
+    payload: str
+    verdicts: list[str]
+
+
+@dataclass(slots=True)
+class Entry:
+    """What one piece of work brought: a response or an error (JSON), or only scores (both None)."""
+
+    system_key: str
+    key: str
+    response: str | None = None
+    error: str | None = None
+    scores: Sequence[ScoreRow] = ()
+
+
+def write_cases(connection: sqlite3.Connection, wants: Sequence[Want]) -> None:
+    """Writes what is about to be asked, inside a transaction."""
+    insert(connection, "INSERT OR IGNORE INTO cases VALUES {}", [(want.key, want.payload) for want in wants])
+
+
+def write_entries(connection: sqlite3.Connection, entries: Sequence[Entry]) -> list[bool]:
+    """Writes all of them, inside a transaction. False for one whose case another process had answered before: the
+    first answer stands, because what was acknowledged is never replaced; a failure makes room for anything."""
+    told = [entry for entry in entries if entry.response is not None or entry.error is not None]
+    rows = [(entry.system_key, entry.key, entry.response, entry.error) for entry in told]
+    late: set[int] = set()
+    statement = (
+        "INSERT INTO records (system_id, case_id, response, error) VALUES {} ON CONFLICT (system_id, case_id) DO UPDATE"
+        " SET response = excluded.response, error = excluded.error, retry = 0 WHERE error IS NOT NULL"
+    )
+    connection.execute("SAVEPOINT records")
+    if insert(connection, statement, rows) != len(rows):
+        # Seldom: one by one, to know which were too late.
+        connection.execute("ROLLBACK TO records")
+        late = {id(e) for e, row in zip(told, rows, strict=True) if insert(connection, statement, [row]) != 1}
+    connection.execute("RELEASE records")
+    standing = [entry for entry in entries if id(entry) not in late]
+    _write_scores(connection, standing)
+    return [id(entry) not in late for entry in entries]
+
+
+def _write_scores(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
+    """The first score stands, unless it is a failed one; verdicts go with their score."""
+    rows: list[tuple[Row, ScoreRow, bool]] = [
+        ((entry.system_key, entry.key, score.metric, score.version), score, entry.response is None)
+        for entry in entries
+        for score in entry.scores
+    ]
+    simple = [(*place, score.status, score.payload) for place, score, again in rows if not (again or score.verdicts)]
+    statement = (
+        "INSERT INTO scores (system_id, case_id, metric, metric_version, status, payload) VALUES {} ON CONFLICT"
+        " (system_id, case_id, metric, metric_version) DO UPDATE SET status = excluded.status,"
+        " payload = excluded.payload, retry = 0 WHERE status = 'failed'"
+    )
+    insert(connection, statement, simple)
+    for place, score, again in rows:
+        if not (again or score.verdicts):
+            continue
+        if insert(connection, statement, [(*place, score.status, score.payload)]) != 1:
+            continue
+        connection.execute(
+            "DELETE FROM verdicts WHERE system_id = ? AND case_id = ? AND metric = ? AND metric_version = ?", place
+        )
+        verdicts = [(*place, position, verdict) for position, verdict in enumerate(score.verdicts)]
+        insert(connection, "INSERT INTO verdicts VALUES {}", verdicts)
+
+
+def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[Row]) -> int:
+    """Inserts the rows, many in each statement (`{}` stands for them); returns how many were inserted or updated."""
+    count, start = 0, 0
+    while start < len(rows):
+        size = min(LARGEST_INSERT, 1 << ((len(rows) - start).bit_length() - 1))
+        marks = ",".join(["(" + ",".join("?" * len(rows[start])) + ")"] * size)
+        part: Iterable[Row] = rows[start : start + size]
+        count += connection.execute(statement.format(marks), [value for row in part for value in row]).rowcount
+        start += size
+    return count
