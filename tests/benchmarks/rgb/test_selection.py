@@ -247,7 +247,7 @@ def test_in_zh_refine_the_official_place_of_the_answer_is_confounded_with_noise_
 def test_what_is_out_of_range_is_told() -> None:
     for choice in ({"passages": -1}, {"noise_ratio": 1.2}, {"noise_ratio": float("nan")}, {"correct_rate": -0.1}):
         with pytest.raises(UsageError, match="expected"):
-            Choice(**choice)  # type: ignore[arg-type]
+            Choice(**choice)
 
 
 def test_a_passage_carries_the_kind_that_the_data_give_it() -> None:
