@@ -1,0 +1,200 @@
+"""One HTTP client for every endpoint that speaks OpenAI's chat and embedding interface.
+
+One attempt a call: no retries, no limits, no cache; those are wrappers. It talks to its one endpoint (through a proxy
+where the environment names one), follows no redirect, keeps no cookie, and reads no key from anywhere but the
+environment. Built on aiohttp for its cost: 0.2 ms of CPU a request at 64 in flight, where httpx needs 6
+(docs/benchmarks.md).
+"""
+
+import logging
+import os
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ragstone.errors import BadReply, MissingKey, ModelError, UsageError
+from ragstone.models.faults import RefusedParameter, status_error, transport_error
+from ragstone.models.network import certificates, endpoint_url, normal_base_url, proxy_for, shown_url
+from ragstone.models.options import ModelOptions
+from ragstone.models.providers import Provider
+from ragstone.models.wire import chat_payload, encode, read_chat, read_vectors
+from ragstone.types import Completion, Request
+
+if TYPE_CHECKING:
+    import aiohttp
+    import numpy as np
+
+__all__ = ["Client", "provider_key"]
+
+log = logging.getLogger(__name__)
+
+# Many servers drop an idle connection after 5 s; using one at that moment loses the request.
+KEEP_ALIVE_SECONDS = 4.0
+CONNECT_SECONDS = 15.0
+# Parameters that a model may refuse and an answer is still an answer without.
+_DISPENSABLE = frozenset({"temperature", "top_p", "seed", "stop"})
+
+
+def provider_key(provider: Provider, *, own_endpoint: bool) -> str:
+    """The key of a provider from its environment variable, "" where it needs none.
+
+    `own_endpoint`: the user named the endpoint, which may well be one without keys. Raises `MissingKey`.
+    """
+    key = os.environ.get(provider.key, "").strip()
+    if not key and not provider.key_optional and not own_endpoint:
+        raise MissingKey(provider.name, provider.key)
+    if not (key.isascii() and (key.isprintable() or not key)):
+        raise UsageError(f"The value of {provider.key} is no key: it holds characters that no key has.")
+    return key
+
+
+class Client:
+    """Chat and embeddings of one model at one endpoint. Use as an asynchronous context manager, in one event loop.
+
+    `id` is the name the user gave (`openai/gpt-4o-mini`), `wire_name` the model's at the endpoint.
+    """
+
+    def __init__(self, provider: Provider, wire_name: str, options: ModelOptions, *, key: str, id: str = "") -> None:  # noqa: A002
+        if not (options.base_url or provider.base_url):
+            raise UsageError(f"{provider.name}/{wire_name} needs --base-url: the address of the endpoint.")
+        self.id = id or f"{provider.name}/{wire_name}"
+        self.provider, self.wire_name, self._options = provider, wire_name, options
+        self.base_url = normal_base_url(options.base_url or provider.base_url)
+        self._key = key
+        self._chat_url = endpoint_url(self.base_url, "chat/completions")
+        self._vectors_url = endpoint_url(self.base_url, "embeddings")
+        self._where = f"{self.id} at {shown_url(self.base_url)}"
+        self._refused: frozenset[str] = frozenset()
+        self._session: aiohttp.ClientSession | None = None
+        self._request_options: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"Client({self.id!r}, {shown_url(self.base_url)!r})"
+
+    @property
+    def refused(self) -> frozenset[str]:
+        """Sampling parameters that this model turned out not to take; requests go without them."""
+        return self._refused
+
+    async def __aenter__(self) -> "Client":
+        import aiohttp  # noqa: PLC0415  (heavy: only when something is about to be called)
+
+        secure = self.base_url.startswith("https:")
+        options: dict[str, Any] = {"allow_redirects": False, "ssl": certificates() if secure else True}
+        if proxy := proxy_for(self.base_url):
+            from yarl import URL  # noqa: PLC0415
+
+            url = URL(proxy)
+            if url.user:
+                options["proxy_auth"] = aiohttp.BasicAuth(url.user, url.password or "", encoding="utf-8")
+            options["proxy"] = url.with_user(None)
+        self._request_options = options
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ragstone"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self._options.in_flight, keepalive_timeout=KEEP_ALIVE_SECONDS),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=headers,
+            timeout=aiohttp.ClientTimeout(total=self._options.timeout, sock_connect=CONNECT_SECONDS),
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def generate(self, request: Request, /) -> Completion:
+        """One attempt at a reply. Raises the typed errors of `ModelError`."""
+        payload = chat_payload(self.provider, self.wire_name, request)
+        fenced = request.schema is not None
+        while True:
+            for name in self._refused:
+                payload.pop(name, None)
+            started = time.perf_counter()
+            try:
+                body = await self._post(self._chat_url, payload)
+            except RefusedParameter as error:
+                if error.parameter not in _DISPENSABLE or error.parameter not in payload:
+                    raise
+                self._refused |= {error.parameter}
+                log.warning("%s does not take %s; it is asked without.", self.id, error.parameter)
+                continue
+            seconds = time.perf_counter() - started
+            try:
+                return read_chat(body, self._where, model=self.wire_name, seconds=seconds, fenced=fenced)
+            except BadReply as error:
+                raise self._error_inside(body) or error from None
+
+    async def vectors(self, texts: Sequence[str], /) -> "np.ndarray[Any, Any]":
+        """One embedding request, of at most `provider.embedding_batch` texts: (n, dimensions), unit rows."""
+        payload = {"model": self.wire_name, "input": list(texts), "encoding_format": "float"}
+        body = await self._post(self._vectors_url, payload)
+        try:
+            return read_vectors(body, len(texts), self._where)
+        except BadReply as error:
+            raise self._error_inside(body) or error from None
+
+    async def _post(self, url: str, payload: dict[str, Any]) -> bytes:
+        """The body of a reply that carries a value; everything else is raised."""
+        import aiohttp  # noqa: PLC0415
+
+        if self._session is None:
+            raise RuntimeError("A Client is used inside `async with`.")
+        try:
+            async with self._session.post(url, data=encode(payload), **self._request_options) as response:
+                body = await response.read()
+                status, headers = response.status, response.headers
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise self._transport_error(error) from _presentable(error)
+        except (ValueError, AssertionError) as error:  # what aiohttp raises for some replies that are not HTTP
+            raise BadReply(f"{self._where}: the reply is not HTTP.") from error
+        if status == 200:
+            return body
+        raise self._status_error(status, headers, body)
+
+    def _transport_error(self, error: BaseException) -> ModelError:
+        return transport_error(self._where, error, self._key)
+
+    def _status_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
+        text = body[:4000].decode("utf-8", "replace")
+        return status_error(
+            self.provider,
+            self.wire_name,
+            status=status,
+            headers=headers,
+            body=_json_or_none(body),
+            text=text,
+            secret=self._key,
+        )
+
+    def _error_inside(self, body: bytes) -> ModelError | None:
+        """The error that a gateway reports with status 200, or None where the reply holds none."""
+        told = _json_or_none(body)
+        inside = told.get("error") if isinstance(told, dict) else None
+        if not inside:
+            return None
+        code = inside.get("code") if isinstance(inside, dict) else None
+        return self._status_error(code if isinstance(code, int) and 400 <= code < 600 else 502, {}, body)
+
+
+def _json_or_none(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _presentable(error: BaseException) -> BaseException | None:
+    """What may stand behind our error in a traceback. An exception that carries the request carries the key."""
+    import aiohttp  # noqa: PLC0415
+
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return error.certificate_error
+    return None if isinstance(error, aiohttp.ClientResponseError) else error

@@ -1,0 +1,69 @@
+"""Embeddings from an endpoint: in requests as large as it takes, retried one by one, several at a time."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from ragstone.models.client import Client
+from ragstone.models.limited import Limiter
+from ragstone.models.retrying import Patience, retrying
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["EndpointEmbedder"]
+
+# Characters in one request at most: OpenAI takes 300,000 tokens, and in Chinese a character may be more than one.
+_CHARACTERS = 200_000
+
+
+def batches(texts: Sequence[str], most: int, characters: int = _CHARACTERS) -> list[list[str]]:
+    """`texts` in order, in groups of at most `most` texts and, where a text is not longer by itself, `characters`."""
+    groups: list[list[str]] = []
+    size = 0
+    for text in texts:
+        if not groups or len(groups[-1]) >= most or size + len(text) > characters:
+            groups.append([])
+            size = 0
+        groups[-1].append(text)
+        size += len(text)
+    return groups
+
+
+class EndpointEmbedder:
+    """An `Embedder` behind an endpoint. Query and passage are embedded alike: endpoints do not tell them apart."""
+
+    def __init__(self, client: Client, patience: Patience, limiter: Limiter) -> None:
+        self._client, self._patience, self._limiter = client, patience, limiter
+
+    @property
+    def id(self) -> str:
+        return self._client.id
+
+    async def embed(
+        self, texts: Sequence[str], /, *, kind: Literal["query", "passage"] = "passage"
+    ) -> "np.ndarray[Any, Any]":
+        """(n, dimensions) float32, rows of unit length in the order of `texts`. Raises the errors of a model call."""
+        import numpy as np  # noqa: PLC0415
+
+        if not texts:
+            return np.empty((0, 0), dtype=np.float32)
+        groups = batches(texts, self._client.provider.embedding_batch)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                parts = [tasks.create_task(self._embed(group)) for group in groups]
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        return np.concatenate([part.result() for part in parts])
+
+    async def _embed(self, group: list[str]) -> "np.ndarray[Any, Any]":
+        tokens = sum(len(text.encode("utf-8", "replace")) for text in group) / 3.5
+
+        async def again() -> None:
+            await self._limiter.admit(lambda: tokens)
+
+        async with self._limiter.places:
+            await self._limiter.admit(lambda: tokens)
+            return await retrying(
+                lambda: self._client.vectors(group), self._patience, where=self.id, before_retry=again
+            )

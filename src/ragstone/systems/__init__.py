@@ -1,0 +1,52 @@
+"""What is under test, by name: a chat model as a reader, the extractive floor, or a system that somebody registered.
+
+A system is an object with `id`, `spec` and `answer` (`types.System`). Another package offers one by an entry point of
+the group `ragstone.systems`: a function without arguments that returns it.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from importlib.metadata import entry_points
+
+from ragstone.errors import UsageError
+from ragstone.models import ModelOptions, open_model
+from ragstone.types import Sampling, System, Template
+
+__all__ = ["open_system"]
+
+_DEFAULT = ModelOptions()
+
+
+def _registered(name: str) -> Callable[[], object] | None:
+    found = list(entry_points(group="ragstone.systems", name=name))
+    if len(found) > 1:
+        raise UsageError(f"Two systems are named {name!r}: {', '.join(entry.value for entry in found)}.")
+    return found[0].load() if found else None
+
+
+@contextlib.asynccontextmanager
+async def open_system(
+    name: str, *, template: Template, sampling: Sampling | None = None, options: ModelOptions = _DEFAULT
+) -> AsyncIterator[System]:
+    """The system of this name, ready to be asked: `local/extractive`, one that is registered under the name, or the
+    chat model of the name as a `Reader` with `template` and `sampling` (None: the template's).
+
+    Raises as `open_model` does where there is no such system.
+    """
+    if name == "local/extractive":
+        from ragstone.systems.extractive import Extractive  # noqa: PLC0415  (brings the tools for Chinese)
+
+        yield Extractive()
+        return
+    if (make := _registered(name)) is not None:
+        system = make()
+        if not isinstance(system, System):
+            raise UsageError(f"The system {name!r} is not one: it needs id, spec and answer.")
+        yield system
+        return
+    from ragstone.models.network import normal_base_url, shown_url  # noqa: PLC0415
+    from ragstone.systems.reader import Reader  # noqa: PLC0415
+
+    async with open_model(name, options) as model:
+        endpoint = shown_url(normal_base_url(options.base_url)) if options.base_url else ""
+        yield Reader(model, template, sampling, endpoint=endpoint)
