@@ -124,12 +124,12 @@ def _body(parts: list[tuple[str, str]]) -> str:
                 # $10 and 10 dollars: the sign may be missing, another currency may not stand there.
                 pieces.append(rf"(?:{re.escape(part)}\s?)?" if position == 0 else rf"\s?{re.escape(part)}")
             elif position == len(parts) - 1:
-                pieces.append(rf"[\s.,]*{re.escape(part)}")
+                pieces.append(rf"(?:\s?|{re.escape(gap)}){re.escape(part)}")
             else:
                 gap += part
             continue
         if last:
-            pieces.append(_between(last, gap, kind))
+            pieces.append(f"(?:{_between(last, gap, kind)}|{re.escape(gap)})" if gap else _between(last, gap, kind))
         pieces.append(re.escape(part) + ("0*" if kind == "number" and "." in part else ""))
         last, gap = kind, ""
     return "".join(pieces)
@@ -144,7 +144,7 @@ def _between(left: str, gap: str, right: str) -> str:
     signs = set(gap)
     if left == right == "number":
         # A score or a range: 3-2, 3:2, 3比2. Two numbers with a blank between them are two numbers.
-        return r"\s?(?:[-~:/]|比|至|到|to)\s?" if signs & set("-~:/") else rf"(?:[\s,.]{{1,3}}|{re.escape(gap)})"
+        return r"\s?(?:[-~:/]|比|至|到|to)\s?" if signs & set("-~:/") else r"[\s,.]{1,3}"
     if signs == {" "}:
         return r"(?:\s{1,3}|-)" if left == right else r"[\s-]?"
     if signs <= {"'"}:

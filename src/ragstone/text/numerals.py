@@ -176,8 +176,8 @@ def _chinese(text: str, start: int, end: int) -> str | None:
         if (before and before in "周期拜统唯同") or run + after in {"一起", "一时", "一成"}:
             return None
         return str(value)
-    alone = not after or after in "。,;、!?)\"' "
-    named = not before or before in "是为共达:约第有"
+    alone = not after.isalnum() and after != "·"
+    named = not before.isalnum() or before in "是为共达约有"
     return str(value) if alone and named else None
 
 
