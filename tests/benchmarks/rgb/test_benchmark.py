@@ -14,8 +14,9 @@ from ragstone.benchmarks.rgb import RGB
 from ragstone.benchmarks.rgb.selection import Choice, official
 from ragstone.datasets.rgb import RGBRow, RGBSet, read_rgb_dir, rgb_set
 from ragstone.errors import UnknownName, UsageError
+from ragstone.metrics.rgb_official import RgbOfficial
 from ragstone.systems.template import PAPER, joined
-from ragstone.types import Benchmark, Case, Resources, from_json, to_json
+from ragstone.types import Benchmark, Case, Record, Resources, Response, from_json, to_json
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "rgb"
 official_data = pytest.mark.skipif(not SHARED.is_dir(), reason="the official RGB files are not beside the repository")
@@ -328,3 +329,30 @@ def test_rgb_is_a_benchmark_and_is_found_by_its_name() -> None:
     assert "2309.01431" in benchmark.citation
     assert RGB({}, data_name="official").license == "CC BY-NC-SA 4.0"
     assert RGB({}, data_name="/my/data").license == ""
+
+
+class Answered:
+    """A run in which everybody answers "Anna 0" to every case of a benchmark."""
+
+    def __init__(self, benchmark: RGB) -> None:
+        self.benchmark = benchmark
+        self.meta: Mapping[str, Any] = {"options": benchmark.options}
+        self.systems: Mapping[str, Mapping[str, Any]] = {"one": {}}
+
+    def records(self, *, system: str | None = None) -> Iterator[Record]:
+        official = RgbOfficial()
+        for case in self.benchmark.cases():
+            response = Response("It was Anna 0.")
+            yield Record("one", case, response, scores={official.name: official.score(case, response)})
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_tables_charts_and_findings_come_from_the_benchmark_alone(language: str) -> None:
+    run = Answered(RGB(everything(), scoring="official", limit=1))
+    read = RGB.from_meta(run.meta)
+    tables = read.tables(run, language=language)
+    assert {len(row.cells) - len(table.columns) for table in tables for row in table.rows} == {0}
+    assert len(tables) >= 4
+    assert read.charts(run, language=language)
+    findings = [read.explain(record, language=language) for record in run.records()]
+    assert {finding.right for finding in findings} == {True, False}
