@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.datasets.jsonlines import json_lines, strict_json
@@ -13,6 +13,7 @@ from ragstone.errors import DataError
 texts = st.text(st.characters(exclude_categories=()))  # lone surrogates, NUL, U+2028 and all
 
 
+@settings(deadline=None)
 @given(st.lists(st.dictionaries(texts, texts | st.lists(texts), max_size=3), max_size=5))
 def test_what_json_writes_comes_back_to_the_character(rows: list[dict[str, object]]) -> None:
     for line, row in zip(map(json.dumps, rows), rows, strict=True):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.datasets.rgb import (
@@ -196,6 +196,7 @@ slots = st.lists(st.lists(filled, min_size=1, max_size=3).map(tuple), min_size=1
 some_texts = st.lists(texts, max_size=3).map(tuple)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(("base", "integration", "counterfactual")), st.data())
 def test_writing_and_reading_a_row_gives_the_same_row(kind: Kind, data: st.DataObject) -> None:
     groups = data.draw(st.lists(some_texts, max_size=3).map(tuple) if kind == "integration" else st.tuples(some_texts))

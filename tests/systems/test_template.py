@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.errors import UnknownName
@@ -71,6 +71,7 @@ def test_joined_puts_system_and_user_text_into_one_message() -> None:
     assert joined(PAPER).spec != PAPER.spec
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(), min_size=1), st.text())
 def test_documents_and_questions_are_put_in_as_they_are(documents: list[str], question: str) -> None:
     documents = [*documents, "{QUERY} {DOCS} {0} %s \\1"]

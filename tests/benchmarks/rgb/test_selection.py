@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.benchmarks.rgb.selection import SELECTIONS, Choice, balanced, document, official, passages_of
@@ -114,6 +114,7 @@ counts = st.integers(0, 8)
 ratios = st.sampled_from(RATIOS[:11]) | st.floats(0, 1)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(KINDS), st.integers(0, 9), ratios, st.floats(0, 1), st.data())
 def test_the_official_choice_is_the_programs_whatever_is_lacking(
     kind: Kind, passages: int, ratio: float, correct: float, data: st.DataObject
@@ -126,6 +127,7 @@ def test_the_official_choice_is_the_programs_whatever_is_lacking(
     assert texts(row, kind, chosen) == by_the_protocol(row, kind, passages, ratio, correct)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(KINDS), st.sampled_from(sorted(SELECTIONS)), st.integers(1, 8), ratios, st.data())
 def test_no_choice_alters_its_data_or_shows_a_document_twice(
     kind: Kind, selection: str, passages: int, ratio: float, data: st.DataObject
@@ -141,6 +143,7 @@ def test_no_choice_alters_its_data_or_shows_a_document_twice(
         assert passage.relevant is passage.id.startswith("positive:")
 
 
+@settings(deadline=None)
 @given(st.sampled_from(KINDS), st.integers(1, 9), st.integers(0, 999), st.data())
 def test_balanced_noise_replaces_documents_where_they_stand(
     kind: Kind, passages: int, index: int, data: st.DataObject
@@ -193,6 +196,7 @@ def test_balanced_orders_differ_between_blocks_sets_and_seeds_and_not_between_ru
     assert balanced(row, "base", 7, Choice(5, 0.4), "en_refine") == pinned.split()
 
 
+@settings(deadline=None)
 @given(st.integers(1, 8), st.integers(0, 99), st.data())
 def test_balanced_integration_keeps_a_document_of_every_group(passages: int, index: int, data: st.DataObject) -> None:
     row = data.draw(questions("integration"))
@@ -202,6 +206,7 @@ def test_balanced_integration_keeps_a_document_of_every_group(passages: int, ind
         assert groups == {str(group) for group in range(len(row.positive))}
 
 
+@settings(deadline=None)
 @given(st.integers(0, 99), st.integers(0, 2))
 def test_balanced_corrections_replace_a_false_text_by_the_true_one_where_it_stands(index: int, noise: int) -> None:
     row = RGBRow(0, "?", (("a",),), (tuple("abcde"),), tuple("123"), tuple("ABCDE"))
@@ -212,6 +217,7 @@ def test_balanced_corrections_replace_a_false_text_by_the_true_one_where_it_stan
         assert sum(reference.startswith("positive:") for reference in mixed) == correct
 
 
+@settings(deadline=None)
 @given(st.sampled_from(KINDS), st.integers(1, 8), st.sampled_from(RATIOS[:11]), st.integers(0, 99), st.data())
 def test_balanced_gives_fewer_documents_and_never_one_of_the_other_kind(
     kind: Kind, passages: int, ratio: float, index: int, data: st.DataObject
