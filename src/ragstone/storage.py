@@ -120,7 +120,10 @@ def connect(
             factory=factory,
         )
         try:
-            if not _is_of(connection, path, layout):
+            connection.execute("BEGIN")  # one state of the file, though another process may be making it
+            known = _is_of(connection, path, layout)
+            connection.execute("COMMIT")
+            if not known:
                 if not write:
                     raise UsageError(f"{path} is empty: not a ragstone {layout.what}.")
                 _create(connection, path, layout)

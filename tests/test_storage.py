@@ -1,0 +1,262 @@
+"""Storage: nothing is acknowledged that is not on the disk, and every trouble with the place is one line."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone.errors import StorageError, UsageError
+from ragstone.storage import GroupWriter, Layout, connect, journal_mode, storage_errors
+
+LAYOUT = Layout("test file", 0x54455354, 2, ("CREATE TABLE notes (text TEXT PRIMARY KEY)",))
+
+
+def insert(text: str) -> Callable[[sqlite3.Connection], None]:
+    def work(connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO notes VALUES (?)", (text,))
+
+    return work
+
+
+def notes(path: Path) -> list[str]:
+    connection = connect(path, LAYOUT, write=False)
+    try:
+        return [row[0] for row in connection.execute("SELECT text FROM notes ORDER BY rowid")]
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("version", "mode"),
+    [
+        ((3, 40, 1), "delete"),
+        ((3, 44, 5), "delete"),
+        ((3, 44, 6), "wal"),
+        ((3, 45, 9), "delete"),
+        ((3, 50, 6), "delete"),
+        ((3, 50, 7), "wal"),
+        ((3, 51, 0), "delete"),
+        ((3, 51, 2), "delete"),
+        ((3, 51, 3), "wal"),
+        ((3, 52, 0), "wal"),
+        ((4, 0, 0), "wal"),
+    ],
+)
+def test_a_log_is_written_ahead_only_where_sqlite_cannot_lose_it(version: tuple[int, ...], mode: str) -> None:
+    assert journal_mode(version) == mode
+
+
+def test_every_connection_is_durable(tmp_path: Path) -> None:
+    connection = connect(tmp_path / "new" / "folder" / "a.db", LAYOUT)
+    assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == (journal_mode(),)
+    connection.close()
+
+
+async def test_what_was_awaited_is_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with GroupWriter(path, LAYOUT) as writer:
+        await asyncio.gather(*(writer.submit(insert(str(number))) for number in range(100)))
+        assert notes(path) == [str(number) for number in range(100)]
+        assert await writer.submit(lambda connection: connection.execute("SELECT 7").fetchone()[0]) == 7
+
+
+async def test_many_pieces_share_few_commits(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def together(connection: sqlite3.Connection, texts: Sequence[str]) -> list[str]:
+        calls.append(len(texts))
+        connection.executemany("INSERT INTO notes VALUES (?)", [(text,) for text in texts])
+        return [text.upper() for text in texts]
+
+    with GroupWriter(tmp_path / "a.db", LAYOUT, gather=0.05) as writer:
+        found = await asyncio.gather(*(writer.submit_item(together, f"n{number}") for number in range(200)))
+    assert found == [f"N{number}" for number in range(200)]
+    assert sum(calls) == 200
+    assert len(calls) < 20
+
+
+async def test_one_that_fails_does_not_take_its_group_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with GroupWriter(path, LAYOUT, gather=0.05) as writer:
+        jobs = [writer.submit(insert(text)) for text in ("one", "two", "one", "three")]
+        found = await asyncio.gather(*jobs, return_exceptions=True)
+    assert [type(result) for result in found] == [type(None), type(None), sqlite3.IntegrityError, type(None)]
+    assert notes(path) == ["one", "two", "three"]
+
+
+async def test_a_cancelled_wait_does_not_disturb_the_others(tmp_path: Path) -> None:
+    with GroupWriter(tmp_path / "a.db", LAYOUT) as writer:
+        first, second = writer.submit(insert("first")), writer.submit(insert("second"))
+        first.cancel()
+        await second
+    assert notes(tmp_path / "a.db") == ["first", "second"]
+
+
+def test_closing_writes_what_was_submitted_and_leaves_one_file(tmp_path: Path) -> None:
+    async def submit_and_leave() -> None:
+        for number in range(50):
+            writer.submit(insert(str(number)))
+
+    writer = GroupWriter(tmp_path / "a.db", LAYOUT, gather=1.0)
+    asyncio.run(submit_and_leave())
+    writer.close()
+    writer.close()
+    assert len(notes(tmp_path / "a.db")) == 50
+    assert [file.name for file in tmp_path.iterdir()] == ["a.db"]
+    with pytest.raises(StorageError, match="closed"):
+        writer.call(insert("late"))
+
+
+def test_writers_of_one_file_wait_for_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+
+    def write(name: str) -> None:
+        with GroupWriter(path, LAYOUT) as writer:
+            for number in range(20):
+                writer.call(insert(f"{name}{number}"))
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(notes(path)) == 80
+
+
+def test_a_lock_that_is_never_released_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with GroupWriter(path, LAYOUT, busy_seconds=0.05) as writer:
+        other = connect(path, LAYOUT)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageError, match="another process keeps it locked"):
+            writer.call(insert("one"))
+        other.close()
+        writer.call(insert("two"))
+    assert notes(path) == ["two"]
+
+
+class Faulty(sqlite3.Connection):
+    """Fails at the n-th statement, from when `armed` says so, with a code of SQLite's."""
+
+    left: int | None = None
+    code = sqlite3.SQLITE_FULL
+
+    def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
+        if Faulty.left is not None:
+            Faulty.left -= 1
+            if Faulty.left < 0 and sql != "ROLLBACK":
+                error = sqlite3.OperationalError("database or disk is full")
+                error.sqlite_errorcode = Faulty.code
+                raise error
+        return super().execute(sql, *args)
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR | 3 << 8, sqlite3.SQLITE_READONLY])
+async def test_trouble_at_any_write_loses_nothing_acknowledged(tmp_path: Path, code: int) -> None:
+    Faulty.code = code
+    acknowledged: list[str] = []
+    path = tmp_path / "a.db"
+    try:
+        for step in range(12):  # BEGIN, up to ten statements of a group, COMMIT
+            with GroupWriter(path, LAYOUT, factory=Faulty, gather=0.02) as writer:
+                await writer.submit(insert(f"before {step}"))
+                Faulty.left = step
+                texts = [f"{step} {number}" for number in range(10)]
+                found = await asyncio.gather(*(writer.submit(insert(text)) for text in texts), return_exceptions=True)
+                assert all(isinstance(result, StorageError) and "\n" not in str(result) for result in found)
+                Faulty.left = None
+                await writer.submit(insert(f"after {step}"))  # space was made: the same writer goes on
+                acknowledged += [f"before {step}", f"after {step}"]
+        assert notes(path) == acknowledged
+    finally:
+        Faulty.left = None
+
+
+async def test_a_database_that_may_not_grow_keeps_what_was_acknowledged(tmp_path: Path) -> None:
+    path, acknowledged = tmp_path / "a.db", list[str]()
+    with GroupWriter(path, LAYOUT) as writer:
+        await writer.submit(lambda connection: connection.execute("PRAGMA max_page_count=40"))
+
+        async def fill() -> None:
+            for number in range(10_000):
+                await writer.submit(insert(f"{number} {'x' * 900}"), soon=True)
+                acknowledged.append(f"{number} {'x' * 900}")
+
+        with pytest.raises(StorageError, match=r"the disk is full\. Make space") as caught:
+            await fill()
+        assert str(path) in str(caught.value)
+        assert len(acknowledged) > 20
+        assert notes(path) == acknowledged
+        await writer.submit(lambda connection: connection.execute("PRAGMA max_page_count=4000"))
+        await writer.submit(insert("space"))
+    assert notes(path) == [*acknowledged, "space"]
+
+
+def other_database(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE theirs (a)")
+    connection.close()
+
+
+def newer(path: Path) -> None:
+    connect(path, Layout("test file", LAYOUT.application_id, 3, LAYOUT.tables)).close()
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda path: path.write_bytes(b"not a database at all, " * 100), "not an SQLite database"),
+        (lambda path: path.write_bytes(b"short"), "not an SQLite database"),
+        (other_database, "another program's SQLite database, not a ragstone test file"),
+        (newer, "of a newer ragstone .format 3; this one uses 2.. Upgrade ragstone"),
+        (lambda path: path.mkdir(), "is a folder"),
+    ],
+)
+def test_other_files_are_refused_and_left_alone(tmp_path: Path, make: Callable[[Path], Any], said: str) -> None:
+    path = tmp_path / "a.db"
+    make(path)
+    before = path.read_bytes() if path.is_file() else b""
+    for write in (True, False):
+        with pytest.raises(UsageError, match=said) as caught:
+            connect(path, LAYOUT, write=write)
+        assert "\n" not in str(caught.value)
+    assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+def test_reading_makes_no_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such file"):
+        connect(tmp_path / "none.db", LAYOUT, write=False)
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(UsageError, match=r"is empty: not a ragstone test file"):
+        connect(tmp_path / "empty.db", LAYOUT, write=False)
+    assert (tmp_path / "empty.db").stat().st_size == 0
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="its folder cannot be made"):
+        connect(tmp_path / "file" / "a.db", LAYOUT)
+    with pytest.raises(UsageError, match="not a file name"):
+        connect("a\0b", LAYOUT)
+
+
+def test_a_damaged_file_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with GroupWriter(path, LAYOUT) as writer:
+        for number in range(200):
+            writer.call(insert(f"{number} {'x' * 500}"))
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    path.write_bytes(content)
+    with pytest.raises(StorageError, match="the file is damaged"), storage_errors(path):
+        notes(path)
+
+
+def test_errors_of_our_own_statements_are_not_hidden(tmp_path: Path) -> None:
+    with GroupWriter(tmp_path / "a.db", LAYOUT) as writer:
+        with pytest.raises(sqlite3.OperationalError, match="syntax error"):
+            writer.call(lambda connection: connection.execute("INSRT"))
+        with pytest.raises(StorageError, match=r"damaged .no such table: gone"):
+            writer.call(lambda connection: connection.execute("SELECT * FROM gone"))
