@@ -13,11 +13,15 @@ from typing import Generic, TypeVar
 from ragstone.types import Frozen
 
 __all__ = [
-    "Deck", "Document", "Fact", "Item", "add_days", "between", "chance", "join_to_length", "pick", "sample", "seeded",
+    "Deck", "Document", "Fact", "Item", "Unmet", "add_days", "between", "chance", "join_to_length", "pick", "sample", "seeded",
     "shuffled", "weighted",
 ]  # fmt: skip
 
 T = TypeVar("T")
+
+
+class Unmet(Exception):
+    """Nothing that may be said here is left to say: the row is made anew from another seed."""
 
 
 class Document(Frozen, frozen=True):
@@ -125,7 +129,12 @@ class Deck(Generic[T]):
 
 
 def join_to_length(
-    sentences: Sequence[str], more: Callable[[], str], target: float, *, measure: Callable[[str], float], space: str = " "
+    sentences: Sequence[str],
+    more: Callable[[], str],
+    target: float,
+    *,
+    measure: Callable[[str], float],
+    space: str = " ",
 ) -> str:
     """The sentences joined, with `more()` appended until the measured length reaches the target. `space` goes between
     sentences (Chinese: nothing). An empty `more()` ends it early."""

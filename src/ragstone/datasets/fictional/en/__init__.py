@@ -1,1 +1,25 @@
 """English: invented news in twelve domains, and real facts with false twins."""
+
+from random import Random
+
+from ragstone.datasets.fictional.en.business import DEAL, LAUNCH, RESULTS
+from ragstone.datasets.fictional.en.culture import AUCTION, AWARD, FILM
+from ragstone.datasets.fictional.en.public import BRIDGE, DISASTER, DISCOVERY, ELECTION, MISSION
+from ragstone.datasets.fictional.en.sports import FINAL
+from ragstone.datasets.fictional.en.tell import tell_base, tell_integration
+from ragstone.datasets.fictional.parts import Item, pick
+
+__all__ = ["DOMAINS", "base", "integration"]
+
+_ALL = (FINAL, AWARD, LAUNCH, ELECTION, FILM, MISSION, RESULTS, DISASTER, DEAL, AUCTION, BRIDGE, DISCOVERY)
+DOMAINS = tuple(domain.name for domain in _ALL)
+
+
+def base(rng: Random) -> Item:
+    """A question about an invented event, with one answer."""
+    return tell_base(rng, pick(rng, _ALL))
+
+
+def integration(rng: Random) -> Item:
+    """A question with two answers, from different passages."""
+    return tell_integration(rng, pick(rng, _ALL))

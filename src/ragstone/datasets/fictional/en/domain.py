@@ -10,10 +10,10 @@ from ragstone.datasets.fictional.en.grammar import Day, Person
 from ragstone.datasets.fictional.en.names import day, money
 from ragstone.datasets.fictional.en.setting import Values
 
-__all__ = ["Domain", "Kind", "Series", "aliases", "near_aliases", "other_date", "other_money"]
+__all__ = ["Domain", "Kind", "Series", "aliases", "apart", "near_aliases", "other_date", "other_money"]
 
 T = TypeVar("T")
-Kind = Literal["person", "name", "money", "date", "percent"]
+Kind = Literal["person", "name", "thing", "money", "price", "number", "date", "percent"]
 
 
 @dataclass
@@ -33,7 +33,8 @@ class Series:
 @dataclass(frozen=True)
 class Domain:
     """`asked` names the values that questions ask for, with their kind; `pairs` those asked for together; `serial` those
-    asked of two editions, or of two categories. `edition` makes the world of a year; `sibling` another category."""
+    asked of two editions, or of two categories. `edition` makes the world of a year; `sibling` another category.
+    `years` is when the editions that are asked about take place, `steps` how far from them the misleading ones lie."""
 
     name: str
     asked: Mapping[str, Kind]
@@ -42,6 +43,8 @@ class Domain:
     series: Callable[[Random], Series]
     edition: Callable[[Random, Series, int], Values]
     sibling: Callable[[Random, Series], Series]
+    years: tuple[int, int] = (1990, 2020)
+    steps: tuple[int, ...] = (-4, -3, -2, -1, 1, 2, 3, 4)
 
 
 def aliases(kind: Kind, value: "str | Person | Day") -> tuple[str, ...]:
@@ -56,8 +59,14 @@ def aliases(kind: Kind, value: "str | Person | Day") -> tuple[str, ...]:
         amount, unit = value.lstrip("$").split()
         return (value, f"{amount} {unit}", f"{amount}{'bn' if unit == 'billion' else 'm'}")
     if kind == "percent":
-        share = value.split()[0]
+        share = value.removesuffix("%").split()[0]
         return (f"{share} per cent", f"{share} percent", f"{share}%")
+    if kind == "price":
+        return (value, f"{value[1:]} dollars")
+    if kind == "number":
+        return (value, value.replace(",", ""))
+    if kind == "thing":
+        return (value.split(" ", 1)[1],)
     return (value,)
 
 
@@ -66,13 +75,18 @@ def near_aliases(kind: Kind, value: "str | Person | Day") -> tuple[str, ...]:
     if isinstance(value, Day):
         return (value.dm.lower(), value.md.lower())
     if kind in {"money", "percent"} and isinstance(value, str):
-        return (value.lstrip("$").split()[0],)
+        return (value.removesuffix("%").split()[0],)
     return ()
 
 
+def apart(rng: Random, value: float) -> float:
+    """An amount that is clearly another, by an eighth to two fifths: a guess from before the event."""
+    return value * (0.6 + 0.27 * rng.random() if rng.random() < 0.5 else 1.13 + 0.27 * rng.random())
+
+
 def other_money(rng: Random, millions: float) -> str:
-    """An amount that is clearly another: a guess from before the event."""
-    return money(millions * (0.72 + 0.16 * rng.random() if rng.random() < 0.5 else 1.13 + 0.3 * rng.random()))
+    """A guess at so many millions."""
+    return money(apart(rng, millions))
 
 
 def other_date(rng: Random, date: dt.date) -> Day:

@@ -17,13 +17,9 @@ from importlib.resources import files
 from random import Random
 from typing import NamedTuple, TypeAlias
 
-from ragstone.datasets.fictional.parts import Deck
+from ragstone.datasets.fictional.parts import Deck, Unmet
 
-__all__ = ["Day", "Grammar", "Person", "Story", "Unmet", "World", "load", "parse"]
-
-
-class Unmet(Exception):
-    """No template of a section fits this world; the row is made anew from another seed."""
+__all__ = ["Day", "Grammar", "Person", "Story", "World", "load", "parse"]
 
 
 class Person(NamedTuple):
@@ -251,6 +247,9 @@ class Story:
         while length < target and stars:
             at = int(self.rng.random() * len(stars))
             piece, name = stars[at]
+            if len(piece) + 2 > len(self.grammar[name]):  # the section is told; what is left may not be said
+                del stars[at]
+                continue
             try:
                 text = self.draw(name, taken)
             except Unmet:

@@ -7,7 +7,7 @@ from random import Random
 from ragstone.datasets.fictional.en.grammar import Day, Person
 from ragstone.datasets.fictional.parts import add_days, pick
 
-__all__ = ["coined", "country", "day", "money", "newspaper", "number", "ordinal", "person", "place", "random_date", "words"]
+__all__ = ["coined", "country", "day", "money", "newspaper", "number", "ordinal", "person", "place", "random_date", "title", "words"]
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -107,6 +107,21 @@ COINED_TAILS = words(
     "ara eon ix ora ium ant eva ido ello anta isto uno ova amo etra ilo ondo usca emia arro entis olde yra aven ique"
 )
 
+COINED_MIDDLES = words("ta ri lo ve no di sa mu ke ba mi to ra ne si")
+TITLE_ADJECTIVES = words(
+    "Salt Silent Crooked Borrowed Paper Winter Blind Hollow Northern Amber Drowned Second Iron Velvet Distant Bitter "
+    "Painted Narrow Patient Rusted Early Tin Copper Stubborn Pale Long Quiet Broken Sleeping Green"
+)
+TITLE_NOUNS = words(
+    "Orchard Lantern Clockmaker Heron Letter Bride Tide Ferryman Piano Compass Widow Beekeeper Thaw Candle Wolf Tailor "
+    "Cartographer Harvest Sparrow Bell Gardener Suitcase Envoy Comet Sister Lodger Pilot Anchor Witness Fiddler"
+)
+TITLE_PLACES = words(
+    "Harbour Attic Station Valley Lighthouse Cellar Garden Ballroom Quarry Mill Estuary Corridor Lagoon Terrace Cannery "
+    "Archive Meadow Sanatorium Viaduct Observatory"
+)
+TITLE_NUMBERS = words("Three Four Five Six Seven Nine Eleven Twelve Thirteen Forty")
+
 
 def _blocks(text: str) -> list[list[tuple[str, ...]]]:
     return [[tuple(line.split()) for line in block.split("\n")] for block in text.strip().split("\n\n")]
@@ -152,7 +167,20 @@ def newspaper(rng: Random, town: str) -> str:
 
 def coined(rng: Random) -> str:
     """A made-up word, as companies and products bear them."""
-    return pick(rng, COINED_HEADS) + pick(rng, COINED_TAILS)
+    middle = pick(rng, COINED_MIDDLES) if rng.random() < 0.6 else ""
+    return pick(rng, COINED_HEADS) + middle + pick(rng, COINED_TAILS)
+
+
+def title(rng: Random) -> str:
+    """The title of a book, film or picture."""
+    adjective, noun, place_noun = pick(rng, TITLE_ADJECTIVES), pick(rng, TITLE_NOUNS), pick(rng, TITLE_PLACES)
+    shapes = (
+        f"The {adjective} {noun}", f"The {noun} in the {place_noun}", f"{adjective} {noun}, {pick(rng, TITLE_ADJECTIVES)} "
+        f"{place_noun}", f"A {noun} for {place(rng)}", f"The {noun} of {place(rng)}", f"The Last {noun} of {place(rng)}",
+        f"{pick(rng, TITLE_NUMBERS)} Nights at the {adjective} {place_noun}", f"What the {noun} Kept",
+        f"No {noun} in {place(rng)}", f"The {place_noun} at {place(rng)}",
+    )  # fmt: skip
+    return pick(rng, shapes)
 
 
 def day(date: dt.date) -> Day:
@@ -182,8 +210,10 @@ def number(value: int) -> str:
 
 
 def money(millions: float) -> str:
-    """An amount in dollars as a report gives it: `$840 million`, `$18.7 billion`."""
-    return f"${millions / 1000:.1f} billion" if millions >= 1000 else f"${millions:.0f} million"
+    """An amount in dollars as a report gives it: `$8.4 million`, `$840 million`, `$18.7 billion`."""
+    if millions >= 1000:
+        return f"${millions / 1000:.1f} billion"
+    return f"${millions:.0f} million" if millions >= 100 else f"${millions:.1f} million"
 
 
 def ordinal(value: int) -> str:

@@ -7,7 +7,7 @@ from ragstone.datasets.fictional.en.grammar import Day, Person
 from ragstone.datasets.fictional.en.names import day, newspaper, number, person, place
 from ragstone.datasets.fictional.parts import add_days, between, pick
 
-__all__ = ["Values", "setting"]
+__all__ = ["Values", "count", "people", "setting"]
 
 Values = dict[str, "str | Person | Day"]
 
@@ -56,3 +56,13 @@ def setting(rng: Random, when: dt.date, city: str = "") -> Values:
         "pub": day(add_days(when, between(rng, 1, 3))),
         "early": day(add_days(when, -between(rng, 4, 40))),
     }
+
+
+def people(rng: Random, *roles: str) -> Values:
+    """A different invented person for each role."""
+    return {role: person(rng) for role in roles}
+
+
+def count(rng: Random, low: int, high: int, step: int = 1) -> str:
+    """A whole number as a report writes it, in steps of `step`."""
+    return number(between(rng, low // step, high // step) * step)

@@ -7,7 +7,7 @@ from random import Random
 from ragstone.datasets.fictional.en.domain import Domain, Series, aliases, near_aliases
 from ragstone.datasets.fictional.en.grammar import Grammar, Part, Story, load
 from ragstone.datasets.fictional.en.setting import Values
-from ragstone.datasets.fictional.parts import Deck, Document, Item, between, pick, sample, shuffled
+from ragstone.datasets.fictional.parts import Deck, Document, Item, Unmet, between, pick, sample, shuffled
 
 __all__ = ["tell_base", "tell_integration"]
 
@@ -59,7 +59,6 @@ FORMS: dict[str, tuple[str, ...]] = {
     ),
 }
 TARGETS = {"plain": (360, 1000), "far": (620, 1060), "brief": (270, 400), "rumour": (300, 900), "related": (290, 950)}
-YEARS = (1988, 2024)
 
 
 @dataclass
@@ -89,15 +88,22 @@ class Desk:
             deck = self.decks.get(f"form {kind}")
             if deck is None:
                 deck = self.decks[f"form {kind}"] = Deck(self.rng, FORMS[kind])  # type: ignore[arg-type]
-            form = str(deck.draw()).replace("@", asked)
-            low, high = TARGETS[kind]
-            out.append(Document(story.passage(form, between(self.rng, low, high)), label or kind))
+            target = between(self.rng, *TARGETS[kind])
+            text = ""
+            for attempt in range(len(deck.items)):
+                try:
+                    text = story.passage(str(deck.draw()).replace("@", asked), target)
+                    break
+                except Unmet:  # a form may need a section of which nothing may be said here
+                    if attempt == len(deck.items) - 1:
+                        raise
+            out.append(Document(text, label or kind))
         return out
 
 
 def _desk(rng: Random, domain: Domain) -> tuple[Desk, Series, int]:
     desk = Desk(rng, domain, load(domain.name), {})
-    return desk, domain.series(rng), between(rng, *YEARS)
+    return desk, domain.series(rng), between(rng, *domain.years)
 
 
 def _avoid(domain: Domain, asked: str, world: Values) -> list[str]:
@@ -105,14 +111,14 @@ def _avoid(domain: Domain, asked: str, world: Values) -> list[str]:
     return [alias.lower() for alias in aliases(kind, value)] + list(near_aliases(kind, value))
 
 
-def _other_years(rng: Random, year: int, count: int) -> list[int]:
-    return [year + step for step in sample(rng, (-4, -3, -2, -1, 1, 2, 3, 4), count)]
+def _other_years(rng: Random, domain: Domain, year: int, count: int) -> list[int]:
+    return [year + step for step in sample(rng, domain.steps, count)]
 
 
 def _misleading(desk: Desk, series: Series, year: int, asked: str, avoid: list[str]) -> list[Document]:
     """Concept confusion: the same question answered for other years and another category."""
     out = []
-    for other in _other_years(desk.rng, year, between(desk.rng, 2, 3)):
+    for other in _other_years(desk.rng, desk.domain, year, between(desk.rng, 2, 3)):
         story = desk.story(desk.domain.edition(desk.rng, series, other), asked, avoid)
         out += desk.documents(story, asked, [pick(desk.rng, ("plain", "plain", "brief", "far"))], "other_year")
     sibling = desk.domain.sibling(desk.rng, series)
@@ -157,7 +163,7 @@ def tell_integration(rng: Random, domain: Domain) -> Item:
     else:
         asked_a = asked_b = pick(rng, domain.serial)
         second_series = series if form == "years" else domain.sibling(rng, series)
-        other = _other_years(rng, year, 1)[0] if form == "years" else year
+        other = _other_years(rng, domain, year, 1)[0] if form == "years" else year
         second = domain.edition(rng, second_series, other)
         both = {**first, "event2": second["event"], "year2": second["year"]}
         query = desk.story(both, asked_a, ()).draw(f"q2.{form}.{asked_a}")
@@ -171,7 +177,7 @@ def tell_integration(rng: Random, domain: Domain) -> Item:
     for world, asked in ((first, asked_a), (second, asked_b)):
         more = between(rng, 0, 1)
         negative += desk.around(world, asked, avoid, 1 + more, 2 - more)
-    years = [y for y in _other_years(rng, year, 4) if str(y) != second["year"]][:2]
+    years = [y for y in _other_years(rng, domain, year, 4) if str(y) != second["year"]][:2]
     for other in years:
         story = desk.story(domain.edition(rng, series, other), asked_a, avoid)
         negative += desk.documents(story, asked_a, [pick(rng, ("plain", "brief"))], "other_year")

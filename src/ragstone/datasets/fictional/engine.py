@@ -1,0 +1,185 @@
+"""Rows in the official RGB formats from what the languages offer: seeded row by row, checked, streamed."""
+
+import importlib
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Any, Protocol, cast
+
+from ragstone.datasets.fictional.parts import Document, Fact, Item, Unmet, seeded, shuffled
+from ragstone.errors import UnknownName, UsageError
+from ragstone.text import find_answer
+
+__all__ = ["DEFAULT_SIZES", "Language", "fictional_rgb", "flaw", "language"]
+
+# As many as the official files have. `_fact` ends where the facts end: real ones cannot be invented.
+DEFAULT_SIZES = {"": 300, "refine": 300, "int": 100, "fact": 100}
+LANGUAGES = ("en", "zh")
+ATTEMPTS = 60
+
+
+class Language(Protocol):
+    """What the package of a language offers."""
+
+    FACTS: Sequence[Fact]
+    DOMAINS: tuple[str, ...]
+
+    def base(self, rng: random.Random, /) -> Item: ...
+    def integration(self, rng: random.Random, /) -> Item: ...
+
+
+@cache
+def language(code: str) -> Language:
+    """The package of "en" or "zh", imported when it is first asked for."""
+    return cast("Language", importlib.import_module(f"ragstone.datasets.fictional.{code}"))
+
+
+def fictional_rgb(name: str, *, seed: int = 0, size: int | None = None) -> Iterator[dict[str, Any]]:
+    """Rows of one of the eight sets (`en`, `zh_refine`, `en_int`, `zh_fact`…) in the official format, plus `kinds` (from
+    "positive:0", "positive:1:0" or "negative:3" to what the passage is) and `domain`.
+
+    A row depends on seed, name and its number alone (and on no other question being the same), so a larger `size` goes on
+    where the smaller ended. `en` and `en_refine` are equal. A `_fact` set has no more rows than there are facts.
+    Raises UnknownName for another name and UsageError for a negative size, before the first row.
+    """
+    code, _, testbed = name.partition("_")
+    if code not in LANGUAGES or testbed not in DEFAULT_SIZES or name.endswith("_"):
+        raise UnknownName("data set", name, [f"{c}{'_' * bool(t)}{t}" for c in LANGUAGES for t in DEFAULT_SIZES])
+    if size is not None and size < 0:
+        raise UsageError(f"A data set cannot have {size} questions.")
+    count = DEFAULT_SIZES[testbed] if size is None else size
+    if testbed == "fact":
+        return _facts(language(code), name, seed, count)
+    make = language(code).integration if testbed == "int" else language(code).base
+    return _invented(make, code, f"{code}{'_int' if testbed == 'int' else ''}", seed, count)
+
+
+def _invented(make: Callable[[random.Random], Item], code: str, name: str, seed: int, count: int) -> Iterator[dict[str, Any]]:
+    asked: dict[str, None] = {}
+    for index in range(count):
+        problem = ""
+        for attempt in range(ATTEMPTS):
+            try:
+                item = make(seeded("ragstone", seed, name, index, attempt))
+            except Unmet as error:
+                problem = f"nothing to say for {error}"
+                continue
+            problem = "asked before" if item.query in asked else flaw(item, code)
+            if not problem:
+                break
+        else:
+            raise RuntimeError(f"no sound row {index} of {name} in {ATTEMPTS} attempts; the last one: {problem}")
+        asked[item.query] = None
+        yield _row(index, item)
+
+
+RUNS = re.compile(r"\d+(?:[.,]\d+)+|[a-z]{3,}|\d+")
+
+
+@lru_cache(maxsize=4096)
+def _runs(alias: str) -> tuple[str, ...]:
+    """What of an English alias stands letter for letter wherever `find_answer` would find it in generated text."""
+    found = RUNS.findall(alias.lower())
+    numbers = [run for run in found if not run.isalpha() and not run.isdecimal()]
+    return tuple(numbers or found)
+
+
+def _stated(alias: str, text: str, lower: str, code: str) -> bool:
+    """Does `find_answer` find the alias? It compiles a pattern for each alias, which would take most of the time of
+    making a row; so it is asked only where a look at the letters does not settle it."""
+    if code == "en":
+        runs = _runs(alias)
+        if runs and not all(run in lower for run in runs):
+            return False
+        at = text.find(alias)
+        after = text[at + len(alias) : at + len(alias) + 2]
+        if at > 0 and not text[at - 1].isalnum() and (after in ENDS or (alias[-1].isalpha() and not after[:1].isalnum())):
+            return True
+    return bool(find_answer(alias, text, code))
+
+
+# What may follow an amount for certain. A comma before a blank ends a number, before a digit it does not.
+ENDS = frozenset({", ", ". ", ".", '",', '".', "; ", ": ", "'s"})
+
+
+def _holds(alias: str, text: str, lower: str, code: str) -> bool:
+    return alias.lower() in lower or _stated(alias, text, lower, code)
+
+
+def flaw(item: Item, code: str) -> str:
+    """What is wrong with an item, or "". A document must hold its slots both by the official substring rule and by
+    ragstone's own reading, so that either scoring finds it; it holds another's answer if either does."""
+    integration = len(item.positive) > 1
+    for number, group in enumerate(item.positive):
+        own = (item.slots[number],) if integration else item.slots
+        others = [slot for at, slot in enumerate(item.slots) if integration and at != number]
+        for document in group:
+            lower = document.text.lower()
+            for slot in own:
+                if not any(alias.lower() in lower and _stated(alias, document.text, lower, code) for alias in slot):
+                    return f"a positive without its answer {slot[0]!r}: {document.text!r}"
+            if _leaks(document.text, lower, others, code):
+                return f"a passage of one group holds the answer of another: {document.text!r}"
+    for document in item.negative:
+        if _leaks(document.text, document.text.lower(), item.slots, code):
+            return f"a negative that holds an answer: {document.text!r}"
+    if _leaks(item.query, item.query.lower(), item.slots, code):
+        return f"a question that holds its answer: {item.query!r}"
+    texts = [document.text for group in item.positive for document in group]
+    texts += [document.text for document in item.negative]
+    return "" if len(dict.fromkeys(texts)) == len(texts) else "a passage twice"
+
+
+def _leaks(text: str, lower: str, slots: Sequence[tuple[str, ...]], code: str) -> bool:
+    return any(_holds(alias, text, lower, code) for slot in slots for alias in slot)
+
+
+def _slot(aliases: tuple[str, ...]) -> str | list[str]:
+    return aliases[0] if len(aliases) == 1 else list(aliases)
+
+
+def _kinds(prefix: str, documents: Sequence[Document]) -> dict[str, str]:
+    return {f"{prefix}:{number}": document.kind for number, document in enumerate(documents)}
+
+
+def _row(index: int, item: Item) -> dict[str, Any]:
+    slots = [_slot(slot) for slot in item.slots]
+    row: dict[str, Any] = {"id": index, "query": item.query}
+    kinds: dict[str, str] = {}
+    if len(item.positive) > 1:
+        row["answer"] = slots
+        row |= {f"answer{number}": slot for number, slot in enumerate(slots, 1)}
+        row["positive"] = [[document.text for document in group] for group in item.positive]
+        for number, group in enumerate(item.positive):
+            kinds |= _kinds(f"positive:{number}", group)
+    else:
+        row["answer"] = slots[0] if len(slots) == 1 and isinstance(slots[0], str) else slots
+        row["positive"] = [document.text for document in item.positive[0]]
+        kinds |= _kinds("positive", item.positive[0])
+    row["negative"] = [document.text for document in item.negative]
+    return {**row, "kinds": kinds | _kinds("negative", item.negative), "domain": item.domain}
+
+
+def _facts(source: Language, name: str, seed: int, count: int) -> Iterator[dict[str, Any]]:
+    order = shuffled(seeded("ragstone", seed, name), source.FACTS)
+    for index, fact in enumerate(order[:count]):
+        rng = seeded("ragstone", seed, name, index)
+        positive, negative = shuffled(rng, fact.positive), shuffled(rng, fact.negative)
+        yield {
+            "id": index,
+            "query": fact.query,
+            "answer": fact.answer[0] if len(fact.answer) == 1 else [list(fact.answer)],
+            "fakeanswer": fact.fake,
+            "positive": positive,
+            "positive_wrong": [swap(text, fact) for text in positive],
+            "negative": negative,
+            "domain": fact.domain,
+        }
+
+
+def swap(text: str, fact: Fact) -> str:
+    """The text with every alias of the answer replaced by the false one, longer aliases first."""
+    for alias in sorted(fact.answer, key=len, reverse=True):
+        text = text.replace(alias, fact.fake)
+    return text
