@@ -15,6 +15,7 @@ FAR = Passage(
     "positive:1", "The prize has a long history. At the end, Ada Lind took it.", relevant=True, meta={"kind": "far"}
 )
 BARE = Passage("negative:2", "Some say that Bo Kern has it.", relevant=False)
+ALTERED = Passage("wrong:0", "Bo Kern won the prize in Oslo.", relevant=False)
 ADA = (("Ada Lind",),)
 
 
@@ -106,6 +107,7 @@ def test_an_answer_that_was_not_scored_says_why() -> None:
         ),
         (wrong("counterfactual", "I cannot say.", meta={"fake": ["Bo Kern"]}, rejected=True), "refused"),
         (wrong("counterfactual", "Eve Fox.", meta={"fake": ["Bo Kern"]}), "no_match"),
+        (wrong("counterfactual", "In Oslo.", meta={"fake": ["Bo Kern"]}, given=(ALTERED,)), "altered_detail"),
     ],
 )
 def test_each_wrong_answer_has_its_cause_and_is_told_in_both_languages(one: Record, expected: str) -> None:
@@ -122,7 +124,9 @@ def test_each_wrong_answer_has_its_cause_and_is_told_in_both_languages(one: Reco
 
 PARTS = (("Ada Lind",), ("3 May",))
 WON = Passage("positive:0:0", "Ada Lind won the prize.", relevant=True, meta={"kind": "plain"})
-WHEN = Passage("positive:1:0", "It was given on 3 May.", relevant=True, meta={"kind": "plain"})
+WHEN = Passage(
+    "positive:1:0", "The ceremony took place on 3 May in spring rain.", relevant=True, meta={"kind": "plain"}
+)
 OTHER_DAY = Passage("negative:0", "The gala opens on 9 June in Oslo.", relevant=False, meta={"kind": "other_category"})
 
 
@@ -157,6 +161,13 @@ def test_a_part_that_was_left_out_is_named_and_shown_where_it_stands() -> None:
     found = explain(one)
     assert found.reason == "“Ada Lind” is there; “3 May” is missing."
     assert marked(one, found) == {("answer", "match", "Ada Lind"), ("positive:1:0", "match", "3 May")}
+
+
+def test_only_the_parts_that_a_document_states_are_said_to_stand_in_it() -> None:
+    one = parts("In spring rain.", first=False)
+    assert explain(one).cause == "wrong_detail"
+    assert "“3 May”" in explain(one).reason
+    assert "“Ada Lind”" not in explain(one).reason
 
 
 def test_official_parts_come_from_the_official_label() -> None:

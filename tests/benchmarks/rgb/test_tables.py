@@ -126,6 +126,12 @@ def test_the_gap_counts_only_questions_that_both_scored() -> None:
     assert (gap.value, gap.scored, gap.total) == pytest.approx((3 / 9, 9, 10))  # 5 judged - 2 by phrase, of 9
 
 
+def test_a_gap_without_any_spread_claims_no_interval() -> None:
+    records = [record("rejection", number, rejected=False, judged_rejected=True) for number in range(3)]
+    gap = made(records, "rgb-table3").rows[0].cells[5]
+    assert (gap.value, gap.low, gap.high) == (1.0, None, None)
+
+
 def test_table_3_without_a_judge_says_so() -> None:
     found = made(rejections(judge=False), "rgb-table3")
     assert shares(found.rows[0]) == [30.0, "no judge", "no judge", 10.0]

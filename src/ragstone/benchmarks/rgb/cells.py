@@ -40,7 +40,8 @@ def proportion(tally: Tally | None, total: int, words: Mapping[str, str], *, emp
 
 
 def difference(tally: Tally | None, total: int, words: Mapping[str, str], *, empty: str) -> Cell:
-    """The mean of differences between -1 and 1 with its bootstrap interval over questions."""
+    """The mean of differences between -1 and 1 with its bootstrap interval over questions; without an interval where
+    all differences are equal, because then a bootstrap tells nothing of the spread."""
     if tally is None or not tally.scored:
         return Cell(words[empty])
     values: list[float] = []
@@ -48,8 +49,11 @@ def difference(tally: Tally | None, total: int, words: Mapping[str, str], *, emp
     for sample, (won, tried) in tally.samples.items():
         values += [won / tried] * tried
         groups += [sample] * tried
+    mean = tally.won / tally.scored
+    if len(set(values)) == 1:
+        return Cell(value=mean, scored=tally.scored, total=total, unit="%")
     low, high = bootstrap_mean(values, groups=groups)
-    return Cell(value=tally.won / tally.scored, low=low, high=high, scored=tally.scored, total=total, unit="%")
+    return Cell(value=mean, low=low, high=high, scored=tally.scored, total=total, unit="%")
 
 
 def ratio_text(ratio: float) -> str:

@@ -25,6 +25,7 @@ CAUSES: Mapping[str, float] = {
     "misled": 0.90,
     "unsupported": 0.85,
     "wrong_passage": 0.80,
+    "altered_detail": 0.75,
     "no_match": 0.70,
     "wrong_detail": 0.68,
     "far_missed": 0.65,
@@ -223,6 +224,11 @@ class _Reader:
         if detected:
             cause = "detected_not_corrected"
             return self._cause(cause, self._say(cause, aliases=self._aliases()), spans)
+        source = self._source
+        if source is not None and source.passage.id.startswith("wrong:"):
+            spans += word_spans(source.shared, "answer", self.answer, self.language)
+            reason = self._say("altered_detail", passage=source.passage.id, aliases=self._aliases())
+            return self._cause("altered_detail", reason, spans)
         return None
 
     def _integration(self) -> Finding | None:
@@ -262,7 +268,8 @@ class _Reader:
             reason = self._say("far_missed", aliases=self._aliases(), passages=shown)
             return self._cause("far_missed", reason, self._answers_in(far))
         if source is not None:
-            reason = self._say("wrong_detail", passage=source.passage.id, aliases=self._aliases())
+            there = [slot for slot in self.slots if stated(slot, "", source.passage.text, self.language)]
+            reason = self._say("wrong_detail", passage=source.passage.id, aliases=_quoted_slots(there or self.slots))
             taken = word_spans(source.shared, "answer", self.answer, self.language)
             taken += word_spans(source.shared, source.passage.id, source.passage.text, self.language)
             return self._cause("wrong_detail", reason, [*self._answers_in(holders), *taken])
