@@ -1,0 +1,258 @@
+"""What no process can be asked to promise in one process: kills, full disks, Ctrl-C, and many at one file."""
+
+import contextlib
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.runs.doubles import QUESTION, records, shown
+from tests.runs.worker import lines, open_with, work
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9, limits and mounts are POSIX's")
+
+ROOT = Path(__file__).resolve().parents[2]
+SPAWN = multiprocessing.get_context("forkserver")
+SPAWN.set_forkserver_preload(["tests.runs.worker"])
+IN_FLIGHT = 4
+
+
+class Worker:
+    """A real process at work on a run file."""
+
+    def __init__(self, path: Path, count: int, log: Path, **options: Any) -> None:
+        self.connection, theirs = SPAWN.Pipe(duplex=False)
+        options.setdefault("concurrency", IN_FLIGHT)
+        self.process = SPAWN.Process(target=work, args=(theirs, str(path), count, str(log), options), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.acknowledged: list[str] = []
+        self.said: str | None = None
+
+    def listen(self, most: int | None = None) -> bool:
+        """Takes up to `most` acknowledgements (all there ever are by default); False when the process has ended."""
+        taken = 0
+        with contextlib.suppress(EOFError, OSError):
+            while most is None or taken < most:
+                message: str = self.connection.recv()
+                taken += 1
+                if message.startswith("end "):
+                    self.said = message[4:]
+                    return False
+                self.acknowledged.append(message)
+            return True
+        return False
+
+    def kill(self) -> None:
+        """kill -9; what was acknowledged before it is still read."""
+        self.process.kill()
+        self.listen()
+        self.process.join()
+
+    def finish(self) -> str | None:
+        self.listen()
+        self.process.join()
+        return self.said
+
+
+def unbroken(tmp_path: Path, count: int, **options: Any) -> bytes:
+    path = tmp_path / "unbroken.run"
+    assert Worker(path, count, tmp_path / "unbroken.log", **options).finish() == ""
+    return shown(path)
+
+
+def check_battery(path: Path, log: Path, acknowledged: list[str], count: int, kills: int, **options: Any) -> None:
+    """What must hold at the end of a run that was killed so often."""
+    found = [record.case.id for record in records(path)]
+    assert len(found) == len(set(found)) == count, "a record is lost or there twice"
+    assert len(acknowledged) == len(set(acknowledged)), "a record was acknowledged twice"
+    requests = lines(log)
+    asked = [line for line in requests if line.startswith("Question")]
+    judged = [line for line in requests if line.startswith("judge")]
+    assert count <= len(asked) <= count + kills * IN_FLIGHT
+    assert len(judged) <= count + kills * IN_FLIGHT
+    assert shown(path) == unbroken(path.parent, count, **options)
+    assert not list(path.parent.glob("a.run-*")), "a finished run is one file"
+
+
+@pytest.mark.parametrize(
+    ("kills", "count"), [(12, 150), pytest.param(70, 900, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
+)
+@pytest.mark.parametrize("judged", [False, True])
+def test_kill_9_loses_no_acknowledged_record_and_asks_no_more_than_it_must(
+    tmp_path: Path, kills: int, count: int, judged: bool
+) -> None:
+    path, log, chance = tmp_path / "a.run", tmp_path / "a.log", random.Random(kills)
+    acknowledged: list[str] = []
+    done = 0
+    while done < kills:
+        worker = Worker(path, count, log, judged=judged)
+        if not worker.listen(chance.randrange(12)):
+            pytest.fail(f"the run ended before it was killed {kills} times: {worker.said}")
+        worker.kill()
+        done += 1
+        acknowledged += worker.acknowledged
+        if path.exists() and path.stat().st_size:
+            assert set(acknowledged) <= {record.case.id for record in records(path)}
+    last = Worker(path, count, log, judged=judged)
+    assert last.finish() == ""
+    check_battery(path, log, acknowledged + last.acknowledged, count, kills, judged=judged)
+
+
+@pytest.mark.parametrize(
+    ("kills", "count"), [(12, 1000), pytest.param(70, 6000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
+)
+def test_kill_9_of_any_of_four_processes_loses_nothing(tmp_path: Path, kills: int, count: int) -> None:
+    path, log, chance = tmp_path / "a.run", tmp_path / "a.log", random.Random(kills)
+    acknowledged: list[str] = []
+    workers = [Worker(path, count, log, seconds=0.02) for _ in range(4)]
+    for _ in range(kills):
+        place = chance.randrange(4)
+        if not workers[place].listen(chance.randrange(6)):
+            pytest.fail(f"the run ended before {kills} kills: {workers[place].said}")
+        workers[place].kill()
+        acknowledged += workers[place].acknowledged
+        workers[place] = Worker(path, count, log, seconds=0.02)
+    for worker in workers:
+        assert worker.finish() == ""
+        acknowledged += worker.acknowledged
+    check_battery(path, log, acknowledged, count, kills)
+
+
+def test_four_processes_share_a_run_and_ask_each_case_once(tmp_path: Path) -> None:
+    path, log = tmp_path / "a.run", tmp_path / "a.log"
+    workers = [Worker(path, 300, log) for _ in range(4)]
+    assert [worker.finish() for worker in workers] == ["", "", "", ""]
+    assert sorted(len(worker.acknowledged) for worker in workers)[-1] < 300
+    assert len(lines(log)) == len(set(lines(log))) == 300
+    check_battery(path, log, [name for worker in workers for name in worker.acknowledged], 300, 0)
+
+
+def test_resuming_after_a_kill_does_not_wait_for_a_lease(tmp_path: Path) -> None:
+    path, log = tmp_path / "a.run", tmp_path / "a.log"
+    worker = Worker(path, 40, log, seconds=30.0)  # it never answers, and holds its leases
+    while len(lines(log)) < IN_FLIGHT:
+        os.sched_yield()
+    worker.kill()
+    assert Worker(path, 40, log).finish() == ""  # within the test's own time, which is shorter than a lease
+    assert len(lines(log)) == 40 + IN_FLIGHT
+
+
+def test_two_processes_with_two_questions_get_one_file_between_them(tmp_path: Path) -> None:
+    for attempt in range(5):
+        path = tmp_path / f"{attempt}.run"
+        pairs: list[tuple[Connection, Any]] = []
+        for passages in (5, 7):
+            ours, theirs = SPAWN.Pipe(duplex=False)
+            process = SPAWN.Process(target=open_with, args=(theirs, str(path), {**QUESTION, "passages": passages}))
+            process.start()
+            pairs.append((ours, process))
+        said = sorted(ours.recv() for ours, _ in pairs)
+        for _, process in pairs:
+            process.join()
+        assert said[1] == "opened"
+        assert said[0].startswith("DifferentQuestion")
+        assert "passages: " in said[0]
+
+
+@pytest.mark.parametrize("size", [60_000, 100_000, 150_000])
+def test_a_file_that_may_not_grow_loses_nothing_acknowledged(tmp_path: Path, size: int) -> None:
+    path, log = tmp_path / "a.run", tmp_path / "a.log"
+    worker = Worker(path, 800, log, file_size=size, seconds=0.0)
+    said = worker.finish()
+    assert said is not None
+    assert "a.run: the disk " in said
+    assert "cases of this run are kept" in said
+    assert len(said.splitlines()) == 1
+    assert set(worker.acknowledged) <= {record.case.id for record in records(path)}
+    last = Worker(path, 800, log, seconds=0.0)
+    assert last.finish() == ""
+    assert shown(path) == unbroken(tmp_path, 800, seconds=0.0)
+
+
+MOUNT = """
+mount -t tmpfs -o size={size} ragstone-test "$1" || exit 77
+"$2" -m tests.runs.worker "$1/a.run" 900 "$3" 0 > "$4" 2> "$5"; echo "ended $?"
+df --output=avail "$1" >&2
+cp "$1"/a.run* "$6"
+mount -o remount,size=64m "$1" && "$2" -m tests.runs.worker "$1/a.run" 900 "$3" 0 >> "$4"; echo "ended $?"
+cp "$1"/a.run "$6/last.run"
+"""
+
+
+@pytest.mark.parametrize("size", ["200k", "500k"])
+def test_a_full_disk_loses_nothing_acknowledged_and_goes_on_when_there_is_space(tmp_path: Path, size: str) -> None:
+    unshare = shutil.which("unshare")
+    if unshare is None or subprocess.run([unshare, "-m", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this user may not mount a file system (unshare -m)")
+    disk, kept, out, err = (tmp_path / name for name in ("disk", "kept", "out", "err"))
+    disk.mkdir()
+    kept.mkdir()
+    script = MOUNT.format(size=size)
+    places = [str(place) for place in (disk, sys.executable, tmp_path / "a.log", out, err, kept)]
+    found = subprocess.run(
+        [unshare, "-m", "sh", "-c", script, "sh", *places], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if found.returncode == 77:
+        pytest.skip("this user may not mount a tmpfs")
+    assert found.stdout.split("\n")[:2] == ["ended 3", "ended 0"], found.stderr
+    said = err.read_text().splitlines()
+    assert len(said) == 1
+    assert "cases of this run are kept" in said[0]
+    acknowledged = out.read_text().splitlines()
+    assert len(acknowledged) == len(set(acknowledged)) > 20
+    assert set(acknowledged) <= {record.case.id for record in records(kept / "last.run")}
+    (kept / "unbroken.run").unlink(missing_ok=True)
+    assert shown(kept / "last.run") == unbroken(tmp_path, 900, seconds=0.0)
+
+
+@contextlib.contextmanager
+def terminal(tmp_path: Path, count: int, seconds: float) -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-m", "tests.runs.worker", str(tmp_path / "a.run"), str(count), str(tmp_path / "a.log")]
+    with subprocess.Popen(
+        [*command, str(seconds)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_ctrl_c_finishes_what_is_in_flight_and_says_how_to_go_on(tmp_path: Path) -> None:
+    with terminal(tmp_path, 2000, 0.02) as process:
+        assert process.stdout is not None
+        seen = [process.stdout.readline().strip() for _ in range(10)]
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+        assert process.returncode == 3
+    seen += out.split()
+    assert len(seen) < 2000
+    assert sorted(seen) == sorted(record.case.id for record in records(tmp_path / "a.run"))
+    assert len(seen) == len(lines(tmp_path / "a.log")), "what was asked was finished"
+    first, last = err.splitlines()
+    assert first.startswith("Stopping: finishing what is in flight.")
+    assert last == f"{2000 - len(seen):,} of 2,000 cases remain: the same command goes on with what is missing."
+
+
+def test_a_second_ctrl_c_leaves_at_once_and_loses_nothing(tmp_path: Path) -> None:
+    assert Worker(tmp_path / "a.run", 10, tmp_path / "a.log").finish() == ""
+    with terminal(tmp_path, 50, 600.0) as process:
+        while len(lines(tmp_path / "a.log")) < 10 + IN_FLIGHT:
+            os.sched_yield()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("Stopping")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+        assert (process.returncode, out, err) == (130, "", "")
+    assert len(records(tmp_path / "a.run")) == 10
