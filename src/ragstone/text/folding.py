@@ -28,10 +28,26 @@ class Folded:
         return offsets[start], offsets[end]
 
 
-@lru_cache(maxsize=512)
+# Passages come back with every question about them; a text longer than this is folded anew instead of being kept.
+_KEPT = 20_000
+
+
 def fold_characters(text: str) -> Folded:
     """Fold character by character: full width to half width, upper case to lower, é to e, traditional to simplified,
     one shape for each quote, dash and blank; invisible characters vanish."""
+    return _characters(text) if len(text) <= _KEPT else _characters.__wrapped__(text)
+
+
+def fold(text: str, language: str = "") -> Folded:
+    """Fold characters (`fold_characters`) and then numerals: 十二人 and 12 人, 1.2亿 and 120,000,000 become alike.
+
+    `language` "en" leaves Chinese numerals as they are, "zh" leaves English number words; "" reads both.
+    """
+    return _numerals(text, language) if len(text) <= _KEPT else _numerals.__wrapped__(text, language)
+
+
+@lru_cache(maxsize=512)
+def _characters(text: str) -> Folded:
     table = fold_table()
     folded = text.translate(table)
     if not table.odd or table.odd.isdisjoint(text):
@@ -48,11 +64,7 @@ def fold_characters(text: str) -> Folded:
 
 
 @lru_cache(maxsize=512)
-def fold(text: str, language: str = "") -> Folded:
-    """Fold characters (`fold_characters`) and then numerals: 十二人 and 12 人, 1.2亿 and 120,000,000 become alike.
-
-    `language` "en" leaves Chinese numerals as they are, "zh" leaves English number words; "" reads both.
-    """
+def _numerals(text: str, language: str) -> Folded:
     plain = fold_characters(text)
     pieces: list[str] = []
     offsets: array[int] = array("q")
