@@ -34,19 +34,17 @@ def test_the_noise_curve_has_a_line_with_intervals_for_each_system() -> None:
 
 def test_the_alternative_text_of_a_curve_tells_the_finding() -> None:
     found = chart(charts(HandRun(falling()), HandBenchmark(), "en"), "rgb-noise-en")
-    assert found.alt == (
-        "Noise robustness, English: m: 100.0% at noise ratio 0, 50.0% at 0.8, significantly lower from 0.8 on."
-    )
+    assert found.alt == ("m: 100.0% at noise ratio 0, 50.0% at 0.8, significantly lower from 0.8 on.")
     found = chart(charts(HandRun(falling(questions=4)), HandBenchmark(), "en"), "rgb-noise-en")
     assert found.alt.endswith("50.0% at 0.8, no significant drop.")
     chinese = chart(charts(HandRun(falling(language="zh")), HandBenchmark(), "zh"), "rgb-noise-zh")
-    assert chinese.alt == "噪声鲁棒性，中文：m：噪声比例 0 时为 100.0%，0.8 时为 50.0%，从 0.8 起显著下降。"
+    assert chinese.alt == "m：噪声比例 0 时为 100.0%，0.8 时为 50.0%，从 0.8 起显著下降。"
 
 
 def test_a_curve_of_one_ratio_claims_no_drop() -> None:
     records = [record("integration", number, ratio=0.4, right=True) for number in range(3)]
     found = chart(charts(HandRun(records), HandBenchmark(), "en"), "rgb-integration-en")
-    assert found.alt == "Information integration, English: m: 100.0% at noise ratio 0.4."
+    assert found.alt == "m: 100.0% at noise ratio 0.4."
 
 
 def test_the_published_models_are_thin_lines_on_the_same_data_only() -> None:

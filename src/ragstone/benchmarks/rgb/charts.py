@@ -66,7 +66,7 @@ class _Drawer:
             self.words["group"].format(ability=self.words[ability], language=language_name(language, self.words))
             for ability, language in bars
         )
-        alt = self._sentence(self.words["chart_summary"], told)
+        alt = self._sentence(told)
         return Chart(
             "rgb-abilities", self.words["chart_summary"], "bars", tuple(series), y_label=self.words["share_right"],
             categories=names, alt=alt,
@@ -92,7 +92,7 @@ class _Drawer:
                 told.append(self._told(name, finding, drops[line]))
         title = self.words[f"chart_{ability}"].format(language=language_name(language, self.words))
         published = self._published(_TABLE[ability], language, keys) if series else []
-        alt = self._sentence(title, told)
+        alt = self._sentence(told)
         if published:
             alt = f"{alt} {self.words['alt_published'].format(count=len(published))}"
         return Chart(
@@ -136,6 +136,5 @@ class _Drawer:
             if of == language
         ]
 
-    def _sentence(self, title: str, told: list[str]) -> str:
-        joined = self.words["alt_join"].join(told)
-        return f"{title}{self.words['colon']}{joined}{self.words['alt_end']}"
+    def _sentence(self, told: list[str]) -> str:
+        return self.words["alt_join"].join(told) + self.words["alt_end"]

@@ -247,10 +247,8 @@ class _Writer:
         if len(self.counts.scorings) > 1:
             headline, other = (self.words[scoring] for scoring in self.counts.scorings)
             notes.append(self.words["note_scoring"].format(headline=headline, other=other))
-        notes.append(self.words["note_default"])
         if not self.setting.passages:
             notes.append(self.words["note_no_documents"])
-        notes.append(self.words["note_interval_repeats" if self.counts.repeats > 1 else "note_interval"])
         if details.any_failed(self.counts):
             notes.append(self.words["note_failed"])
         return notes
