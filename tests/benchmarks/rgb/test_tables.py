@@ -1,6 +1,7 @@
 """The tables of RGB on runs small enough to work out every number by hand."""
 
 import re
+from pathlib import Path
 
 import pytest
 from tests.benchmarks.rgb.handmade import HandBenchmark, HandRun, official, passages, record
@@ -395,6 +396,8 @@ def test_the_summary_has_one_line_for_each_system_and_language() -> None:
         "Counterfactual robustness",
     )
     assert shares(found.rows[0], 2) == [75.0, 30.0, 20.0]
+    assert sum("Wilson" in note for note in found.notes) == 1
+    assert any("to the count" in note for note in found.notes)
     # Two questions: the answers to one are a cluster.
     assert (found.rows[0].cells[2].scored, found.rows[0].cells[2].total) == (4, 4)
 
@@ -546,3 +549,13 @@ def test_the_words_are_the_same_in_every_language() -> None:
     assert LANGUAGES == ("en", "zh")
     with pytest.raises(UnknownName, match="'fr'"):
         words("fr")
+
+
+def test_no_word_is_left_over() -> None:
+    folder = Path(__file__).parents[3] / "src" / "ragstone" / "benchmarks" / "rgb"
+    code = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))).replace("'", '"')
+    made = ("title_", "kind_", "what_", "cause_", "reason_", "relevant_", "apart_", "chart_")
+    left = [word for word in words("en") if f'"{word}"' not in code and not word.startswith(made)]
+    assert left == []
+    told = [word.partition("_")[2] for word in words("en") if word.startswith(("reason_", "cause_"))]
+    assert [name for name in told if f'"{name}"' not in code and f'"cause_{name}"' not in code] == []

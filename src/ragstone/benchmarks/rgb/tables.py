@@ -88,6 +88,8 @@ class _Writer:
         notes = (
             self.words["note_summary"],
             self.words["note_headline"].format(headline=self.words[self.counts.scoring]),
+            self.words["note_default"],
+            self.words["note_interval_repeats" if self.counts.repeats > 1 else "note_interval"],
         )
         return Table("rgb-summary", self.words["title_summary"], columns, tuple(rows), notes, 2)
 
