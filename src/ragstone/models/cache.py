@@ -48,7 +48,15 @@ def reply_key(identity: Mapping[str, Any], request: Request) -> bytes:
     """The hash of all that could change the reply. `identity` is what makes the model this one."""
     turns = [[turn.role, turn.content] for turn in request.messages]
     sampling = {name: getattr(request.sampling, name) for name in request.sampling.__struct_fields__}
-    asked = [_KEY_VERSION, dict(identity), turns, sampling, request.schema, request.schema_name, request.sample]
+    asked = [
+        _KEY_VERSION,
+        sorted(identity.items()),
+        turns,
+        sampling,
+        request.schema,
+        request.schema_name,
+        request.sample,
+    ]
     return hashlib.sha256(encode(asked)).digest()
 
 

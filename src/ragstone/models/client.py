@@ -6,6 +6,7 @@ environment. Built on aiohttp for its cost: 0.2 ms of CPU a request at 64 in fli
 (docs/benchmarks.md).
 """
 
+import io
 import logging
 import os
 import time
@@ -17,7 +18,7 @@ import msgspec
 
 from ragstone.errors import BadReply, MissingKey, ModelError, UsageError
 from ragstone.models.faults import RefusedParameter, status_error, transport_error
-from ragstone.models.network import certificates, endpoint_url, normal_base_url, proxy_for, shown_url
+from ragstone.models.network import certificates, endpoint_url, normal_base_url, proxy_and_headers, proxy_for, shown_url
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider
 from ragstone.models.wire import chat_payload, encode, read_chat, read_vectors
@@ -34,6 +35,8 @@ log = logging.getLogger(__name__)
 # Many servers drop an idle connection after 5 s; using one at that moment loses the request.
 KEEP_ALIVE_SECONDS = 4.0
 CONNECT_SECONDS = 15.0
+# Bytes from which aiohttp is given a stream: it writes that in pieces, and other calls go on meanwhile.
+_LARGE_BODY = 1 << 20
 # Parameters that a model may refuse and an answer is still an answer without.
 _DISPENSABLE = frozenset({"temperature", "top_p", "seed", "stop"})
 
@@ -85,12 +88,10 @@ class Client:
         secure = self.base_url.startswith("https:")
         options: dict[str, Any] = {"allow_redirects": False, "ssl": certificates() if secure else True}
         if proxy := proxy_for(self.base_url):
-            from yarl import URL  # noqa: PLC0415
-
-            url = URL(proxy)
-            if url.user:
-                options["proxy_auth"] = aiohttp.BasicAuth(url.user, url.password or "", encoding="utf-8")
-            options["proxy"] = url.with_user(None)
+            address, headers_for_proxy = proxy_and_headers(proxy)
+            options["proxy"] = address
+            # For a tunnel they go with the CONNECT; otherwise with the request, from which the proxy takes them.
+            options["proxy_headers" if secure else "headers"] = headers_for_proxy
         self._request_options = options
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ragstone"}
         if self._key:
@@ -147,8 +148,10 @@ class Client:
 
         if self._session is None:
             raise RuntimeError("A Client is used inside `async with`.")
+        data = encode(payload)
+        body_of_request = data if len(data) < _LARGE_BODY else io.BytesIO(data)
         try:
-            async with self._session.post(url, data=encode(payload), **self._request_options) as response:
+            async with self._session.post(url, data=body_of_request, **self._request_options) as response:
                 body = await response.read()
                 status, headers = response.status, response.headers
         except (aiohttp.ClientError, OSError, TimeoutError) as error:

@@ -1,6 +1,5 @@
 """What went wrong, as one of the typed errors: by status, by the endpoint's own code, by exception. Keys never show."""
 
-import asyncio
 import email.utils
 import re
 import ssl
@@ -144,7 +143,9 @@ def transport_error(where: str, error: BaseException, secret: str = "") -> Model
     import aiohttp  # noqa: PLC0415  (loaded already whenever there is such an error)
 
     told = one_line(str(error) or type(error).__name__, secret)
-    if isinstance(error, asyncio.TimeoutError):
+    if isinstance(error, aiohttp.InvalidURL):
+        return Rejected(f"{where}: this is not an address. Check --base-url.")
+    if isinstance(error, TimeoutError):
         return TimedOut(f"{where}: no complete reply in time.")
     if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
         return Unreachable(

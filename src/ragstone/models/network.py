@@ -1,17 +1,27 @@
 """Base URLs, proxies and certificates: what other tools honour, ragstone honours."""
 
+import base64
 import ipaddress
 import os
+import re
 import ssl
 import urllib.request
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from ragstone.errors import UsageError
 
-__all__ = ["certificates", "endpoint_url", "is_loopback", "normal_base_url", "proxy_for", "shown_url"]
+__all__ = [
+    "certificates",
+    "endpoint_url",
+    "is_loopback",
+    "normal_base_url",
+    "proxy_and_headers",
+    "proxy_for",
+    "shown_url",
+]
 
-_ENDPOINTS = ("/chat/completions", "/completions", "/embeddings")
+_OPERATION = re.compile(r"(?:/+|/(?:chat/)?completions|/embeddings)+\Z")
 _CERTIFICATES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
@@ -32,10 +42,10 @@ def normal_base_url(text: str) -> str:
     Raises `UsageError` for what is no HTTP URL, and for a name or password inside it.
     """
     given = text.strip()
-    if "://" not in given:
-        host = urlsplit(f"//{given}").hostname or ""
-        given = f"{'http' if is_loopback(host) else 'https'}://{given}"
     try:
+        if "://" not in given:
+            host = urlsplit(f"//{given}").hostname or ""
+            given = f"{'http' if is_loopback(host) else 'https'}://{given}"
         parts = urlsplit(given)
         host, _ = parts.hostname or "", parts.port
     except ValueError as error:
@@ -44,9 +54,7 @@ def normal_base_url(text: str) -> str:
         raise UsageError(f"{text!r} is not a base URL: it should look like https://host/v1.")
     if parts.username or parts.password:
         raise UsageError("A base URL holds no name or password: put the key into the provider's environment variable.")
-    path = parts.path.rstrip("/")
-    for operation in _ENDPOINTS:
-        path = path.removesuffix(operation)
+    path = _OPERATION.sub("", parts.path)
     return urlunsplit(SplitResult(parts.scheme.lower(), parts.netloc, path or "/v1", parts.query, ""))
 
 
@@ -81,6 +89,16 @@ def proxy_for(url: str) -> str | None:
             f"or {host} in NO_PROXY."
         )
     return proxy
+
+
+def proxy_and_headers(proxy: str) -> tuple[str, dict[str, str]]:
+    """The address of a proxy without the name and password in it, and the header that carries them (RFC 7617)."""
+    parts = urlsplit(proxy)
+    address = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    if parts.username is None:
+        return address, {}
+    words = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return address, {"Proxy-Authorization": f"Basic {base64.b64encode(words.encode()).decode('ascii')}"}
 
 
 def certificates() -> ssl.SSLContext:

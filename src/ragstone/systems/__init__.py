@@ -48,5 +48,6 @@ async def open_system(
     from ragstone.systems.reader import Reader  # noqa: PLC0415
 
     async with open_model(name, options) as model:
-        endpoint = shown_url(normal_base_url(options.base_url)) if options.base_url else ""
+        here = name.startswith(("local/", "scripted/"))  # a base URL is for the other models of the same command
+        endpoint = shown_url(normal_base_url(options.base_url)) if options.base_url and not here else ""
         yield Reader(model, template, sampling, endpoint=endpoint)

@@ -1,0 +1,232 @@
+"""The reply cache: what it keys on, what it keeps, and that it never costs a run."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.servers.fake_endpoint import FakeEndpoint
+
+from ragstone.errors import RateLimited, ServerFault
+from ragstone.models import ModelOptions, open_model
+from ragstone.models.cache import Cached, ReplyCache, default_cache, reply_key
+from ragstone.models.scripted import Scripted
+from ragstone.types import Completion, Request, Sampling, Turn, Usage
+
+IDENTITY = {"base_url": "https://h/v1", "model": "m"}
+
+
+def ask(text: str = "Who?", **more: Any) -> Request:
+    return Request(messages=(Turn("user", text),), **more)
+
+
+def cached(folder: Path, model: Scripted, identity: dict[str, Any] | None = None) -> Cached:
+    return Cached(model, ReplyCache(folder), identity=identity or IDENTITY)
+
+
+async def test_a_reply_is_asked_for_once_and_then_found_again_by_another_process(tmp_path: Path) -> None:
+    full = Completion(
+        text="Pa\ud800ris\0", reasoning="Hm.", finish_reason="length", model="m-2024", seconds=0.5,
+        usage=Usage(prompt_tokens=9, completion_tokens=2, cached_tokens=4, requests=1),
+    )  # fmt: skip
+    model = Scripted(lambda _: full)
+    async with cached(tmp_path, model) as first:
+        assert await first.generate(ask()) == full
+    async with cached(tmp_path, model) as second:
+        found = await second.generate(ask())
+    assert len(model.requests) == 1
+    assert found.cached
+    assert (found.text, found.reasoning, found.finish_reason, found.model) == (
+        full.text, full.reasoning, full.finish_reason, full.model,
+    )  # fmt: skip
+    assert found.usage == Usage(prompt_tokens=9, completion_tokens=2, cached_tokens=4, requests=0, cached=1)
+
+
+BASE = ask(sampling=Sampling(temperature=0.2))
+OTHERS = {
+    "text": ask("Whom?", sampling=Sampling(temperature=0.2)),
+    "role": Request(messages=(Turn("system", "Who?"),), sampling=Sampling(temperature=0.2)),
+    "turns": Request(messages=(Turn("user", "Who?"), Turn("user", "")), sampling=Sampling(temperature=0.2)),
+    "temperature": ask(sampling=Sampling(temperature=0.3)),
+    "no temperature": ask(),
+    "top_p": ask(sampling=Sampling(temperature=0.2, top_p=1.0)),
+    "max_tokens": ask(sampling=Sampling(temperature=0.2, max_tokens=9)),
+    "seed": ask(sampling=Sampling(temperature=0.2, seed=0)),
+    "stop": ask(sampling=Sampling(temperature=0.2, stop=("a",))),
+    "schema": ask(sampling=Sampling(temperature=0.2), schema={"type": "object"}),
+    "sample": ask(sampling=Sampling(temperature=0.2), sample=1),
+    "surrogate": ask("Who?\ud800", sampling=Sampling(temperature=0.2)),
+}
+
+
+def test_everything_that_could_change_a_reply_changes_the_key() -> None:
+    keys = [reply_key(IDENTITY, request) for request in (BASE, *OTHERS.values())]
+    keys += [
+        reply_key({**IDENTITY, "model": "m2"}, BASE),
+        reply_key({**IDENTITY, "base_url": "https://h2/v1"}, BASE),
+        reply_key({**IDENTITY, "extra": {"enable_thinking": False}}, BASE),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert reply_key(IDENTITY, BASE) == reply_key(dict(reversed(IDENTITY.items())), ask(sampling=Sampling(0.2)))
+
+
+def test_every_field_of_a_request_is_part_of_the_key() -> None:
+    # A new field of these words must be thought of here, too.
+    assert Request.__struct_fields__ == ("messages", "sampling", "schema", "schema_name", "sample")
+    assert Turn.__struct_fields__ == ("role", "content")
+
+
+async def test_a_model_never_answers_from_anothers_cache(tmp_path: Path) -> None:
+    async with FakeEndpoint() as endpoint:
+        options = ModelOptions(base_url=endpoint.base_url, cache=tmp_path)
+        for name in ("compat/a", "compat/b", "compat/a"):
+            async with open_model(name, options) as model:
+                await model.generate(ask())
+        assert [seen.body["model"] for seen in endpoint.seen] == ["a", "b"]
+
+
+async def test_identical_requests_under_way_are_sent_once(tmp_path: Path) -> None:
+    go = asyncio.Event()
+
+    async def script(_: Request) -> str:
+        await go.wait()
+        return "Paris"
+
+    model = Scripted(script)
+    async with cached(tmp_path, model) as front:
+        tasks = [asyncio.ensure_future(front.generate(ask())) for _ in range(5)]
+        await asyncio.sleep(0.01)
+        go.set()
+        replies = await asyncio.gather(*tasks)
+    assert len(model.requests) == 1
+    assert [reply.cached for reply in replies] == [False, True, True, True, True]
+    assert sum(reply.usage.requests for reply in replies) == 1
+
+
+async def test_one_who_stops_waiting_takes_nothing_from_the_others() -> None:
+    go = asyncio.Event()
+
+    async def script(_: Request) -> str:
+        await go.wait()
+        return "Paris"
+
+    model = Scripted(script)
+    front = Cached(model, None, identity=IDENTITY)
+    first, second = (asyncio.ensure_future(front.generate(ask())) for _ in range(2))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.sleep(0)
+    go.set()
+    assert (await second).text == "Paris"
+    assert first.cancelled()
+    assert len(model.requests) == 1
+
+
+async def test_a_request_that_nobody_waits_for_any_more_is_cancelled() -> None:
+    ended = asyncio.Event()
+
+    async def script(_: Request) -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return "never"
+
+    front = Cached(Scripted(script), None, identity=IDENTITY)
+    task = asyncio.ensure_future(front.generate(ask()))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
+
+
+async def test_an_error_is_not_kept(tmp_path: Path) -> None:
+    outcomes = iter([ServerFault("no"), RateLimited("no")])
+    async with cached(tmp_path, Scripted(lambda _: next(outcomes, "Paris"))) as front:
+        for kind in (ServerFault, RateLimited):
+            with pytest.raises(kind):
+                await front.generate(ask())
+        assert (await front.generate(ask())).text == "Paris"
+
+
+async def test_a_damaged_file_is_put_aside_and_the_run_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "replies.sqlite").write_bytes(b"SQLite format 3\0" + b"\x17" * 5000)
+    model = Scripted(lambda _: "Paris")
+    for expected in (1, 1):
+        async with cached(tmp_path, model) as front:
+            assert (await front.generate(ask())).text == "Paris"
+        assert len(model.requests) == expected
+    assert "put aside" in caplog.text
+    assert (tmp_path / "replies.damaged").exists()
+
+
+async def test_pages_damaged_in_the_middle_cost_requests_and_nothing_else(tmp_path: Path) -> None:
+    model = Scripted(lambda request: f"re {request.messages[0].content}")
+    async with cached(tmp_path, model) as front:
+        for number in range(300):
+            await front.generate(ask(f"{number} " + "x" * 200))
+    file = tmp_path / "replies.sqlite"
+    data = bytearray(file.read_bytes())
+    for page in range(2, len(data) // 4096, 2):
+        data[page * 4096 : page * 4096 + 4096] = b"\xa5" * 4096
+    file.write_bytes(data)
+    async with cached(tmp_path, model) as front:
+        for number in range(300):
+            text = f"{number} " + "x" * 200
+            assert (await front.generate(ask(text))).text == f"re {text}"
+
+
+async def test_a_damaged_row_is_asked_for_again_and_replaced(tmp_path: Path) -> None:
+    model = Scripted(lambda _: "Paris")
+    async with cached(tmp_path, model) as front:
+        await front.generate(ask())
+    with sqlite3.connect(tmp_path / "replies.sqlite") as connection:
+        connection.execute("UPDATE replies SET reply = '{\"text\": 7'")
+    connection.close()
+    for expected in (2, 2):
+        async with cached(tmp_path, model) as front:
+            assert (await front.generate(ask())).text == "Paris"
+        assert len(model.requests) == expected
+
+
+async def test_where_no_cache_can_be_made_there_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("in the way")
+    async with cached(tmp_path / "file" / "folder", Scripted(lambda _: "Paris")) as front:
+        assert (await front.generate(ask())).text == "Paris"
+    assert "no reply cache" in caplog.text
+
+
+async def test_a_write_that_fails_ends_the_cache_and_not_the_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with cached(tmp_path, Scripted(lambda _: "Paris")) as front:
+        with sqlite3.connect(tmp_path / "replies.sqlite") as connection:
+            connection.execute("DROP TABLE replies")
+        connection.close()
+        for number in range(3):
+            assert (await front.generate(ask(str(number)))).text == "Paris"
+            await asyncio.sleep(0.02)
+    assert caplog.text.count("not used any more") == 1
+
+
+async def test_the_key_of_the_account_is_not_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMPAT_API_KEY", "sk-very-secret-0123456789")
+    async with (
+        FakeEndpoint() as endpoint,
+        open_model("compat/a", ModelOptions(base_url=endpoint.base_url, cache=tmp_path)) as model,
+    ):
+        await model.generate(ask())
+    everything = (tmp_path / "replies.sqlite").read_bytes()
+    assert b"answer" in everything
+    assert b"very-secret" not in everything
+
+
+def test_the_default_folder_is_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_cache().parts[-2:] == ("ragstone", "replies")
