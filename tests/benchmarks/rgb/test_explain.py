@@ -105,7 +105,7 @@ def test_an_answer_that_was_not_scored_says_why() -> None:
             wrong("counterfactual", "The documents err.", meta={"fake": ["Bo Kern"]}, detected=True),
             "detected_not_corrected",
         ),
-        (wrong("counterfactual", "I cannot say.", meta={"fake": ["Bo Kern"]}, rejected=True), "refused"),
+        (wrong("counterfactual", "I cannot say.", meta={"fake": ["Bo Kern"]}, rejected=True), "refused_false"),
         (wrong("counterfactual", "Eve Fox.", meta={"fake": ["Bo Kern"]}), "no_match"),
         (wrong("counterfactual", "In Oslo.", meta={"fake": ["Bo Kern"]}, given=(ALTERED,)), "altered_detail"),
     ],

@@ -32,6 +32,7 @@ CAUSES: Mapping[str, float] = {
     "merged": 0.60,
     "ignored": 0.55,
     "refused": 0.50,
+    "refused_false": 0.48,
     "detected_not_corrected": 0.45,
     "not_known": 0.40,
     "declined": 0.35,
@@ -199,7 +200,7 @@ class _Reader:
         if self.closed_book:
             return self._cause("declined", self._say("declined"))
         if self.ability == "counterfactual":
-            return self._cause("refused", self._say("refused_false", aliases=self._aliases()))
+            return self._cause("refused_false", self._say("refused_false", aliases=self._aliases()))
         holders = self._holders()
         shown = self.words["separator"].join(passage.id for passage in holders[:3])
         return self._cause("refused", self._say("refused", passages=shown), self._answers_in(holders))
