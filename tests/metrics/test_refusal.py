@@ -40,6 +40,8 @@ def test_evidence_names_the_words_that_decline() -> None:
     assert Refusal().score(case, Response("Norway")).evidence == {"spans": []}
 
 
-@pytest.mark.parametrize("answer", ["", "   ", "。。。", "\ud800", "\x00", "提供的信息" * 5000, "the documents " * 5000, "没有" * 9000])
+@pytest.mark.parametrize(
+    "answer", ["", "   ", "。。。", "\ud800", "\x00", "提供的信息" * 5000, "the documents " * 5000, "没有" * 9000]
+)
 def test_strange_answers_are_scored_in_no_time(answer: str) -> None:
     assert Refusal().score(Case("a", Sample("s", "q"), {}, Query("q")), Response(answer)).value in (0.0, 1.0)

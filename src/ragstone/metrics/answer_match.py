@@ -1,0 +1,75 @@
+"""Whether an answer states what the references ask for.
+
+An alias is found as `find_answer` finds it. A mention that is denied does not count ("it was not X", "rather than X",
+并非X), and neither does anything in an answer that declines to answer.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ragstone.metrics._phrases import phrases
+from ragstone.metrics.refusal import refusal_spans
+from ragstone.text import find_answer
+from ragstone.text.folding import fold_characters
+from ragstone.types import Case, Need, Response, Score
+
+__all__ = ["PLUGINS", "AnswerMatch", "is_denied"]
+
+_NEAR = 120
+
+
+def is_denied(answer: str, start: int, end: int) -> bool:
+    """Whether the mention at answer[start:end] is denied where it stands. Only its own clause is looked at."""
+    before = fold_characters(answer[max(0, start - _NEAR) : start]).text
+    after = fold_characters(answer[end : end + _NEAR]).text
+    for language in ("en", "zh"):
+        said = before[_end_of_last(phrases(f"denied.cut.{language}"), before) :]
+        if phrases(f"denied.before.{language}").search(said) or phrases(f"denied.after.{language}").search(after):
+            return True
+    return False
+
+
+def _end_of_last(cut: re.Pattern[str], text: str) -> int:
+    return max((found.end() for found in cut.finditer(text)), default=0)
+
+
+@dataclass(frozen=True)
+class AnswerMatch:
+    """`answer_match`: 1.0 if the answer states an alias of every reference slot, else 0.0.
+
+    Needs the answer and the references; not applicable to a sample without references. A refusal states nothing, and
+    a denied mention does not count unless the alias is stated elsewhere too. Evidence: {"slots": [[{"alias", "start",
+    "end"}, …], …]}, for each slot the counted mentions, each stretch of the answer once; "denied" lists the others in
+    the same form, and "refusal" is true where the answer declines.
+    """
+
+    name: str = "answer_match"
+    version: int = 1
+    needs: frozenset[Need] = frozenset({Need.ANSWER, Need.REFERENCES})
+
+    def score(self, case: Case, response: Response, /) -> Score:
+        slots = case.sample.references
+        if not any(alias.strip() for slot in slots for alias in slot):
+            return Score.not_applicable("the sample has no reference answers")
+        answer = response.answer
+        evidence: dict[str, Any] = {"slots": [[] for _ in slots]}
+        if refusal_spans(answer):
+            evidence["refusal"] = True
+            return Score.of(0.0, evidence=evidence)
+        denied: list[dict[str, Any]] = []
+        for slot, counted in zip(slots, evidence["slots"], strict=True):
+            taken: set[tuple[int, int]] = set()
+            for alias in slot:
+                for start, end in find_answer(alias, answer):
+                    if (start, end) in taken:
+                        continue
+                    taken.add((start, end))
+                    mention = {"alias": alias, "start": start, "end": end}
+                    (denied if is_denied(answer, start, end) else counted).append(mention)
+        if denied:
+            evidence["denied"] = denied
+        return Score.of(all(evidence["slots"]), evidence=evidence)
+
+
+PLUGINS = {"answer_match": AnswerMatch()}

@@ -1,0 +1,50 @@
+"""Whether an answer says that the documents contain factual errors, by phrase, in English and Chinese.
+
+Negated ("there are no factual errors"), conditional ("if there are errors") and merely possible ("may contain errors")
+mentions do not count; one that is stated anywhere in the answer does.
+"""
+
+from dataclasses import dataclass
+
+from ragstone.metrics._clauses import clauses
+from ragstone.metrics._phrases import phrases
+from ragstone.types import Case, Need, Response, Score
+
+__all__ = ["PLUGINS", "ErrorDetection", "error_spans"]
+
+_LONGEST = 600
+
+
+def error_spans(answer: str) -> list[tuple[int, int]]:
+    """Where `answer` states that the documents contain factual errors, as (start, end); [] if it does not."""
+    spans = []
+    for clause in clauses(answer):
+        text = clause.text[:_LONGEST]
+        for language in ("en", "zh"):
+            negated = phrases(f"error.negated.{language}")
+            for found in phrases(f"error.{language}").finditer(text):
+                first = negated.search(text)
+                before = first is not None and first.start() < found.start()
+                if not before and not negated.search(phrases("error.inner").sub("", found.group())):
+                    spans.append(clause.span(*found.span()))
+    return spans
+
+
+@dataclass(frozen=True)
+class ErrorDetection:
+    """`error_detection`: 1.0 if the answer says that the documents contain factual errors, else 0.0.
+
+    Needs the answer. Evidence: {"spans": [[start, end], …]}, the words that say so. The default counterpart of ED in
+    Chen et al. 2024, whose program knows one wording a language and takes a negated one for a detection.
+    """
+
+    name: str = "error_detection"
+    version: int = 1
+    needs: frozenset[Need] = frozenset({Need.ANSWER})
+
+    def score(self, case: Case, response: Response, /) -> Score:
+        spans = error_spans(response.answer)
+        return Score.of(bool(spans), evidence={"spans": [list(span) for span in spans]})
+
+
+PLUGINS = {"error_detection": ErrorDetection()}

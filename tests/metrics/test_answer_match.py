@@ -1,0 +1,137 @@
+"""An answer counts where it is stated, and not where it is denied or declined."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragstone.metrics.answer_match import AnswerMatch
+from ragstone.types import Case, Query, Response, Sample, Score
+
+
+def score(answer: str, *slots: tuple[str, ...]) -> Score:
+    return AnswerMatch().score(Case("a", Sample("s", "q", slots), {}, Query("q")), Response(answer))
+
+
+STATED = [
+    ("Norway", "It was Norway."),
+    ("Norway", "It was not Germany but Norway."),
+    ("Norway", "Not Germany, but Norway won."),
+    ("Norway", "Not only Norway but also Sweden won medals."),
+    ("Norway", "It was not just Norway that won."),
+    ("Norway", "Norway, not Germany, won the most medals."),
+    ("Norway", "Norway rather than Germany won."),
+    ("Norway", "Instead of Germany, Norway won."),
+    ("Norway", "Norway was not the only country to win, yet it won most."),
+    ("Norway", "It was not Norway at first, but in the end Norway won."),
+    ("Norway", "It does not matter since Norway won."),
+    ("Norway", "Why not? Norway."),
+    ("Norway", "Germany did not win. Norway did."),
+    ("2021", "It was not held in 2020 but in 2021."),
+    ("2021", "It did not open until 2021."),
+    ("Facebook", "Facebook did not disclose the price."),
+    ("Facebook", "Apple didn't buy it; Facebook did."),
+    ("Joe Biden", "The documents incorrectly say Donald Trump. The answer is Joe Biden."),
+    ("Joe Biden", "There are factual errors in the provided documents. The correct answer is Joe Biden."),
+    ("Spain", "It is not the first time that Spain has won"),
+    ("北京", "举办地是北京。"),
+    ("北京", "不是上海，而是北京。"),
+    ("北京", "并非上海而是北京"),
+    ("北京", "不仅是北京，还有张家口。"),
+    ("北京", "不只是北京。"),
+    ("北京", "北京，不是上海。"),
+    ("北京", "北京不是第一次举办奥运会，2022年冬奥会在北京举行。"),
+    ("北京", "是北京而非上海"),
+    ("挪威", "文档错误地指出冠军是德国，正确答案是挪威。"),
+    ("12人", "死亡人数为12人，不是14人。"),
+    ("约翰内斯堡", "会议在南非约翰内斯堡举行。"),
+    ("2500万人次", "不到3000万，为２，５００万人次。"),
+]
+DENIED = [
+    ("Norway", "It was not Norway."),
+    ("Norway", "The winner wasn't Norway."),
+    ("Norway", "It was Germany, not Norway."),
+    ("Norway", "Germany rather than Norway won."),
+    ("Norway", "Germany won instead of Norway."),
+    ("Norway", "It was never won by Norway."),
+    ("Norway", "Norway was not the winner."),
+    ("Norway", "Norway is incorrect."),
+    ("Norway", "Neither Sweden nor Norway won."),
+    ("Norway", "It is not true that Norway won."),
+    ("Norway", "There is no evidence that Norway won."),
+    ("Norway", "The documents incorrectly state that Norway won; Germany did."),
+    ("Norway", "The documents mistakenly name Norway."),
+    ("2021", "The game was not released in 2021."),
+    ("July 21, 2017", "It was not released on July 21, 2017."),
+    ("Facebook", "It wasn't acquired by Facebook but by Apple."),
+    ("James Cameron", "It was not directed by James Cameron."),
+    ("北京", "不是北京。"),
+    ("北京", "并非北京。"),
+    ("北京", "举办地不在北京。"),
+    ("北京", "是上海，而不是北京。"),
+    ("北京", "是上海而非北京。"),
+    ("北京", "北京不是举办地。"),
+    ("北京", "北京是错误的。"),
+    ("北京", "“北京”有误。"),
+    ("北京", "文档错误地指出举办地是北京。"),
+    ("杨冬", "该片不是由杨冬执导。"),
+    ("长津湖", "冠军不是《长津湖》。"),
+]
+
+
+@pytest.mark.parametrize(("alias", "answer"), STATED)
+def test_a_stated_answer_counts(alias: str, answer: str) -> None:
+    assert score(answer, (alias,)).value == 1.0
+
+
+@pytest.mark.parametrize(("alias", "answer"), DENIED)
+def test_a_denied_answer_does_not_count(alias: str, answer: str) -> None:
+    result = score(answer, (alias,))
+    assert result.value == 0.0
+    assert [mention["alias"] for mention in result.evidence["denied"]] == [alias]
+
+
+def test_every_slot_is_needed_and_any_alias_of_it_will_do() -> None:
+    slots = (("6.4%",), ("18%", "18.0%"))
+    assert score("香港增长6.4%，澳门增长百分之十八", *slots).value == 1.0
+    assert score("香港增长6.4%", *slots).value == 0.0
+    assert score("香港增长6.4%，澳门增长18.0%", *slots).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "alias"),
+    [
+        (
+            "The documents discuss Norway, but I can not answer the question because of the insufficient information.",
+            "Norway",
+        ),
+        ("文档只介绍了挪威队，没有提到冠军，因此无法回答该问题。", "挪威"),
+    ],
+)
+def test_a_refusal_states_nothing(answer: str, alias: str) -> None:
+    result = score(answer, (alias,))
+    assert result.value == 0.0
+    assert result.evidence == {"slots": [[]], "refusal": True}
+
+
+def test_evidence_holds_the_stretches_of_the_answer_that_count() -> None:
+    answer = "１２人, that is 十二人, not 12人."
+    result = score(answer, ("12人", "12 人"), ("14",))
+    slots = result.evidence["slots"]
+    assert [answer[mention["start"] : mention["end"]] for mention in slots[0]] == ["１２人", "十二人"]
+    assert slots[1] == []
+    assert [answer[mention["start"] : mention["end"]] for mention in result.evidence["denied"]] == ["12人"]
+
+
+def test_without_references_it_does_not_apply() -> None:
+    assert score("Norway").status == "not_applicable"
+    assert score("Norway", ("",)).status == "not_applicable"
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60), st.lists(st.lists(st.text(max_size=8), max_size=3), max_size=3))
+def test_any_answer_gets_a_score_whose_evidence_lies_in_it(answer: str, slots: list[list[str]]) -> None:
+    result = score(answer, *(tuple(slot) for slot in slots))
+    assert result.value in (None, 0.0, 1.0)
+    for slot in (result.evidence or {"slots": []})["slots"]:
+        for mention in slot:
+            assert 0 <= mention["start"] < mention["end"] <= len(answer)
