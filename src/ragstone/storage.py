@@ -8,6 +8,7 @@ written before its commit has returned.
 import asyncio
 import concurrent.futures
 import contextlib
+import random
 import sqlite3
 import threading
 import time
@@ -227,7 +228,9 @@ class GroupWriter:
     ) -> None:
         self.path = Path(path)
         self._gather = gather
+        self._busy_seconds = busy_seconds
         self._connection = connect(path, layout, busy_seconds=busy_seconds, factory=factory)
+        self._connection.execute("PRAGMA busy_timeout=0")  # `_patiently` waits
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._closed = False
         # A daemon, so that a program that ends without `close` ends: what was acknowledged is on the disk already.
@@ -269,7 +272,6 @@ class GroupWriter:
         self._jobs.put(None)
         self._thread.join()
         with contextlib.suppress(sqlite3.Error):
-            self._connection.execute("PRAGMA busy_timeout=0")
             if self._connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
                 self._connection.execute("PRAGMA journal_mode=delete")  # fails where others still use it: well so
         with contextlib.suppress(sqlite3.Error):
@@ -330,14 +332,27 @@ class GroupWriter:
     def _transaction(self, group: list[_Job]) -> None:
         connection = self._connection
         with storage_errors(self.path):
-            connection.execute("BEGIN IMMEDIATE")
+            self._patiently("BEGIN IMMEDIATE")
             try:
                 for (work, together), jobs in groupby(group, key=lambda job: (job.work, job.together)):
                     _perform(connection, work, list(jobs), together=together)
-                connection.execute("COMMIT")
+                self._patiently("COMMIT")
             except BaseException:
                 _roll_back(connection)
                 raise
+
+    def _patiently(self, statement: str) -> None:
+        """Executes a statement that may find the file locked. SQLite's own way of waiting sleeps longer and longer,
+        so that of several busy processes one can wait for seconds; looking often gives each its turn."""
+        give_up = time.monotonic() + self._busy_seconds
+        while True:
+            try:
+                self._connection.execute(statement)
+                return
+            except sqlite3.OperationalError as error:
+                if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                    raise
+            time.sleep(random.uniform(0.0005, 0.003))
 
 
 def _perform(connection: sqlite3.Connection, work: Callable[..., Any], jobs: list[_Job], *, together: bool) -> None:

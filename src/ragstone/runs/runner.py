@@ -23,6 +23,7 @@ __all__ = ["run_cases"]
 LARGEST_TAKE = 256
 LARGEST_GLANCE = 512
 SETTLED = (State.DONE, State.FAILED)
+FREE = (State.ASK, State.SCORE)
 # A place in flight is free as soon as the answer is safe from the end of the process; so many answers for each place
 # may wait for their commit before the disk slows the run down.
 UNCOMMITTED_PLACES = 8
@@ -106,6 +107,7 @@ class _Engine:
         self.room = asyncio.Event()  # set whenever a job is taken, and at the stop
         self.waiting = self.waiting_bytes = 0  # claimed and not begun
         self.take = self.smallest_take = max(1, min(concurrency // 2, LARGEST_TAKE))
+        self.winning = False  # whether the last taking brought work
         self.glance = 0  # how many cases to look at in one go, where it seems that they are done
         self.asked = self.done = self.failed = self.already = 0
         self.usage = Usage()
@@ -185,8 +187,7 @@ class _Engine:
 
     async def _pass(self, system: System, *, new: bool = False, deferred: bool = False) -> None:
         """Once through the stream for one system. `new`: ids are checked; `deferred`: only what others had."""
-        system_key = key_of(system.id)
-        shut_lanes: set[str] = set()
+        key, shut_lanes = key_of(system.id), set[str]()
         for batch in batches(self.cases(), lambda: max(self.take, self.glance)):
             if self.stop.is_set():
                 return
@@ -194,52 +195,54 @@ class _Engine:
                 self.ledger.note([item.want.key for item in batch])
             items = batch
             if deferred:
-                mine = self.ledger.deferred(system_key, [item.want.key for item in batch])
+                mine = self.ledger.deferred(key, [item.want.key for item in batch])
                 items = [item for item in batch if item.want.key in mine]
             if len(items) > self.take:
-                items = await self._unfinished(system_key, items, deferred=deferred)
+                # Looks before it takes: who comes to an almost finished run must not take all the rest of it.
+                items = [item for item, _ in await self._claim(key, items, shut_lanes, take=False)]
+                self.glance = 0 if items else min(2 * self.glance, LARGEST_GLANCE)
             while items:
                 await self._wait_for_room()
                 if self.stop.is_set():
                     return
                 part, items = items[: self.take], items[self.take :]
-                await self._claim(system, part, shut_lanes, deferred=deferred)
+                starved = not self.ready.qsize()
+                won = await self._claim(key, part, shut_lanes, soon=starved)
+                self._enqueue([_Job(system, key, item, claim) for item, claim in won])
+                self._fit(starved, len(won))
 
-    async def _unfinished(self, system_key: str, items: list[Item], *, deferred: bool) -> list[Item]:
-        """Those that are not done; the others are counted. Looks and takes nothing, so that a process that comes to
-        an almost finished run does not take all the rest of it."""
-        claims = await self.file.claim(system_key, [item.want for item in items], self.versions, take=False)
-        settled = [item.want.key for item, claim in zip(items, claims, strict=True) if claim.state in SETTLED]
-        if deferred:
-            self.ledger.settle(system_key, settled)
-        self._count_settled(claims)
-        self.glance = min(2 * self.glance, LARGEST_GLANCE) if len(settled) == len(items) else 0
-        return [item for item, claim in zip(items, claims, strict=True) if claim.state not in SETTLED]
-
-    async def _claim(self, system: System, items: list[Item], shut_lanes: set[str], *, deferred: bool) -> None:
-        """Takes what can be had of these, and hands it to the workers."""
-        system_key, wants = key_of(system.id), [item.want for item in items]
-        starved = not self.ready.qsize()
-        claims = await self.file.claim(system_key, wants, self.versions, shut_lanes=shut_lanes, soon=starved)
+    async def _claim(
+        self, system_key: str, items: list[Item], shut_lanes: set[str], *, take: bool = True, soon: bool = True
+    ) -> list[tuple[Item, Claim]]:
+        """What of these can be had, and is had with `take`. The rest is counted, or deferred where others have it."""
+        wants = [item.want for item in items]
+        claims = await self.file.claim(system_key, wants, self.versions, shut_lanes=shut_lanes, take=take, soon=soon)
         elsewhere = [want for want, claim in zip(wants, claims, strict=True) if claim.state is State.ELSEWHERE]
         shut_lanes.update(want.lane for want in elsewhere if want.lane)
-        if deferred:
-            self.ledger.settle(system_key, [want.key for want in wants])
+        free = [(item, claim) for item, claim in zip(items, claims, strict=True) if claim.state in FREE]
+        kept = {item.want.key for item, _ in free} if not take else set()
+        self.ledger.settle(system_key, [want.key for want in wants if want.key not in kept])
         self.ledger.defer(system_key, elsewhere)
-        jobs = [_Job(system, system_key, item, claim) for item, claim in zip(items, claims, strict=True)]
-        self._enqueue([job for job in jobs if job.claim.state in (State.ASK, State.SCORE)])
-        if self._count_settled(claims) == len(claims):
-            self.glance = 2 * self.take
-        self.take = min(2 * self.take, LARGEST_TAKE) if starved else max(self.take // 2, self.smallest_take)
+        self._count_settled(claims)
+        return free
 
-    def _count_settled(self, claims: Sequence[Claim]) -> int:
+    def _fit(self, starved: bool, won: int) -> None:
+        """Fits how much is taken at one go to how fast the system answers."""
+        if not won:  # passing over what is done or others have: in larger steps
+            self.glance = max(2 * self.take, self.glance)
+        elif starved and self.winning:
+            self.take = min(2 * self.take, LARGEST_TAKE)
+        else:
+            self.take = max(self.take // 2, self.smallest_take)
+        self.winning = won > 0
+
+    def _count_settled(self, claims: Sequence[Claim]) -> None:
         """Counts the cases that need nothing of us."""
         done = sum(1 for claim in claims if claim.state is State.DONE)
         failed = sum(1 for claim in claims if claim.state is State.FAILED)
         self.done, self.failed, self.already = self.done + done, self.failed + failed, self.already + done + failed
         if done + failed:
             self.progress.already(done + failed)
-        return done + failed
 
     def _enqueue(self, jobs: Iterable[_Job]) -> None:
         for job in jobs:
@@ -275,7 +278,7 @@ class _Engine:
                 settled = [claim.state in SETTLED for claim in claims]
                 self.ledger.settle(key, [want.key for want, is_so in zip(wants, settled, strict=True) if is_so])
                 self._count_settled([claim for claim, is_so in zip(claims, settled, strict=True) if is_so])
-                if any(claim.state in (State.ASK, State.SCORE) for claim in claims):
+                if any(claim.state in FREE for claim in claims):
                     left = "free"
                 elif not all(settled):
                     left = left or "taken"
