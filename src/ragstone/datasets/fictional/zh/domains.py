@@ -4,8 +4,9 @@ import functools
 import random
 from collections.abc import Callable
 
-from ragstone.datasets.fictional.zh import worlds
-from ragstone.datasets.fictional.zh.writer import COMMON, EMPTY, Ask, Domain, Pool, World, patterns
+from ragstone.datasets.fictional.zh.reading import patterns
+from ragstone.datasets.fictional.zh.worlds import business, culture, public
+from ragstone.datasets.fictional.zh.writer import COMMON, EMPTY, Ask, Domain, Pool, World
 
 __all__ = ["NAMES", "domains"]
 
@@ -22,17 +23,17 @@ KINDS: tuple[
     ],
     ...,
 ] = (
-    ("体育", "sport", worlds.sport_series, worlds.sport),
-    ("奖项", "award", worlds.award_series, worlds.award),
-    ("产品", "product", worlds.product_series, worlds.product),
-    ("财报", "company", worlds.company_series, worlds.company),
-    ("灾害", "disaster", worlds.disaster_series, worlds.disaster),
-    ("考古", "dig", worlds.dig_series, worlds.dig),
-    ("交通", "transit", worlds.transit_series, worlds.transit),
-    ("展会", "fair", worlds.fair_series, worlds.fair),
-    ("电影", "film", worlds.film_series, worlds.film),
-    ("航天", "space", worlds.space_series, worlds.space),
-    ("选举", "election", worlds.election_series, worlds.election),
+    ("体育", "sport", culture.sport_series, culture.sport),
+    ("奖项", "award", culture.award_series, culture.award),
+    ("产品", "product", business.product_series, business.product),
+    ("财报", "company", business.company_series, business.company),
+    ("灾害", "disaster", public.disaster_series, public.disaster),
+    ("考古", "dig", public.dig_series, public.dig),
+    ("交通", "transit", business.transit_series, business.transit),
+    ("展会", "fair", culture.fair_series, culture.fair),
+    ("电影", "film", culture.film_series, culture.film),
+    ("航天", "space", public.space_series, public.space),
+    ("选举", "election", public.election_series, public.election),
 )
 
 NAMES = tuple(name for name, *_ in KINDS)
@@ -41,9 +42,7 @@ NAMES = tuple(name for name, *_ in KINDS)
 @functools.cache
 def domains() -> tuple[Domain, ...]:
     """All kinds of events, in a fixed order."""
-    return tuple(
-        read_domain(name, patterns(file), series, edition) for name, file, series, edition in KINDS
-    )
+    return tuple(read_domain(name, patterns(file), series, edition) for name, file, series, edition in KINDS)
 
 
 def read_domain(

@@ -1,16 +1,16 @@
 """Well-known real facts in Chinese, each with a plausible false answer, and passages about them.
 
-The sentences are in `patterns/facts_*.txt`: `== ` starts a kind of fact, `* ` is a sentence for any fact of the kind that
-states the answer, `~ ` one that does not, `? question | answer/other spelling | false answer | what it is called/subject`
-a fact, `+ ` a sentence of its own that states the answer and `- ` one that does not. Passages combine them; which with which
-depends on the place of the fact in its file alone.
+The sentences are in `patterns/facts_*.txt`: `== ` starts a kind of fact, `* ` is a sentence for any fact of the kind
+that states the answer, `~ ` one that does not, `? question | answer/other spelling | false answer | what is asked
+for/subject` a fact, `+ ` a sentence of its own that states the answer and `- ` one that does not. Passages combine
+them; which with which depends on the place of the fact in its file alone.
 """
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ragstone.datasets.fictional.parts import Fact
-from ragstone.datasets.fictional.zh.writer import patterns
+from ragstone.datasets.fictional.zh.reading import patterns
 
 __all__ = ["FILES", "facts"]
 
@@ -49,7 +49,7 @@ def read_facts(file: str) -> Iterator[Fact]:
     for line in [*patterns(file), "== "]:
         mark, _, rest = line.partition(" ")
         if mark in ("==", "?") and head:
-            yield make_fact(kind, count, head, own, stating, silent)
+            yield make_fact(kind, count, head, own, stating=stating, silent=silent)
             count += 1
             head = []
         if mark == "==":
@@ -67,7 +67,13 @@ def read_facts(file: str) -> Iterator[Fact]:
 
 
 def make_fact(
-    kind: str, number: int, head: list[str], own: dict[str, list[str]], stating: Sequence[str], silent: Sequence[str]
+    kind: str,
+    number: int,
+    head: Sequence[str],
+    own: Mapping[str, Sequence[str]],
+    *,
+    stating: Sequence[str],
+    silent: Sequence[str],
 ) -> Fact:
     """The passages of the fact with this number of its kind: six that state the answer, six that do not."""
     question, answers, fake, called = head

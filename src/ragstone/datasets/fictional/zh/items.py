@@ -30,9 +30,10 @@ def integration(rng: random.Random) -> Item:
 
 def again(rng: random.Random, make: Callable[[random.Random, Domain], Item]) -> Item:
     """Draw until a question comes out right (nearly always the first)."""
+    domain = pick(rng, domains())
     while True:
         try:
-            return make(rng, pick(rng, domains()))
+            return make(rng, domain)
         except Stuck:
             continue
 
@@ -63,7 +64,14 @@ def subject(rng: random.Random, domain: Domain, series: World, asks: Sequence[As
 
 
 def write(
-    writer: Writer, kind: str, ask: Ask, world: World, never: Sequence[str], must: Aliases = (), avoid: frozenset[str] = frozenset()
+    writer: Writer,
+    kind: str,
+    ask: Ask,
+    world: World,
+    never: Sequence[str],
+    *,
+    must: Aliases = (),
+    avoid: frozenset[str] = frozenset(),
 ) -> Document:
     """A document of the right length that holds one of `must` (where given) and none of `never`."""
     for _ in range(TRIES):
@@ -73,7 +81,9 @@ def write(
             continue
         if must and not any(alias in text for alias in must):
             continue
-        return document
+        if writer.fresh(text):
+            writer.keep(text)
+            return document
     raise Stuck
 
 
@@ -121,54 +131,74 @@ def one_answer(rng: random.Random, domain: Domain) -> Item:
     years = [event(rng, domain, series, n, False, answer) for n in years_apart(rng)]
     others = [event(rng, domain, series, n, True, answer) for n in (0, pick(rng, (0, -1)))]
     writer = Writer(rng, domain)
-    positive = [write(writer, kind, ask, world, (), answer) for kind in kinds_of_positives(rng, between(rng, 5, 7))]
+    kinds = kinds_of_positives(rng, between(rng, 5, 7))
+    positive = [write(writer, kind, ask, world, (), must=answer) for kind in kinds]
     negative = []
     for kind in kinds_of_negatives(rng, between(rng, 8, 11)):
-        about = pick(rng, years) if kind == "other_year" else pick(rng, others) if kind == "other_category" else world
+        about = pick(rng, {"other_year": years, "other_category": others}.get(kind, [world]))
         negative.append(write(writer, kind, ask, about, answer))
-    return Item(
-        question(rng, ask, world), (answer,), (tuple(shuffled(rng, positive)),), tuple(shuffled(rng, negative)), domain.name
-    )
+    query = question(rng, ask, world)
+    return Item(query, (answer,), (tuple(shuffled(rng, positive)),), tuple(shuffled(rng, negative)), domain.name)
 
 
 def two_answers(rng: random.Random, domain: Domain) -> Item:
     series = domain.series(rng)
-    asks: tuple[Ask, Ask]
-    if chance(rng, 0.6):  # two facts of one event
-        first, second = shuffled(rng, domain.asks)[:2]
-        world = subject(rng, domain, series, (first, second))
-        asks, worlds = (first, second), (world, world)
-        answers = (first.aliases(world), second.aliases(world))
-        query = question_of_two_facts(rng, first, second, world)
-    else:  # the same fact of two events
-        ask = pick(rng, domain.asks)
-        world = subject(rng, domain, series, (ask,))
-        other = event(rng, domain, series, *pick(rng, ((-1, False), (-2, False), (1, False), (0, True))), ask.aliases(world))
-        if not hidden(ask.aliases(other), world, frozenset()) or not hidden(ask.aliases(other), other, ask.blocked):
-            raise Stuck
-        asks, worlds = (ask, ask), (world, other)
-        answers = (ask.aliases(world), ask.aliases(other))
-        query = f"{topic(world)}和{topic(other)}的{ask.noun}分别是{ask.wh}？"
-    if worlds[0] is worlds[1] and any(a in b or b in a for a in answers[0] for b in answers[1]):
+    if chance(rng, 0.6):
+        asks, worlds, query = two_facts_of_one_event(rng, domain, series)
+        nearby, silent = series, asks[0].blocked | asks[1].blocked
+    else:
+        asks, worlds, query = one_fact_of_two_events(rng, domain, series)
+        nearby, silent = domain.series(rng), asks[0].blocked
+    answers = (asks[0].aliases(worlds[0]), asks[1].aliases(worlds[1]))
+    if any(a in b or b in a for a in answers[0] for b in answers[1]):
         raise Stuck
     writer = Writer(rng, domain)
     groups = []
     for i in (0, 1):
-        avoid = asks[1 - i].blocked if worlds[0] is worlds[1] else frozenset[str]()
+        avoid = asks[1 - i].blocked if asks[0] is not asks[1] else frozenset[str]()
+        never, must = answers[1 - i], answers[i]
         kinds = kinds_of_positives(rng, between(rng, 3, 4))
-        group = [write(writer, kind, asks[i], worlds[i], answers[1 - i], answers[i], avoid) for kind in kinds]
+        group = [write(writer, kind, asks[i], worlds[i], never, must=must, avoid=avoid) for kind in kinds]
         groups.append(tuple(shuffled(rng, group)))
     years = [event(rng, domain, series, n, False, *answers) for n in (-4, 3)]
-    elsewhere = [event(rng, domain, domain.series(rng), n, True, *answers) for n in (0, -1)]
-    never = answers[0] + answers[1]
-    both = asks[0].blocked | asks[1].blocked
+    others = [event(rng, domain, nearby, n, True, *answers) for n in (0, -3)]
     negative = []
     for kind in kinds_of_negatives(rng, between(rng, 8, 11)):
-        side = int(rng.random() * 2)
-        about = pick(rng, years) if kind == "other_year" else pick(rng, elsewhere) if kind == "other_category" else worlds[side]
-        avoid = frozenset[str]() if kind.startswith("other") else both
-        negative.append(write(writer, kind, asks[side], about, never, (), avoid))
+        side = between(rng, 0, 1)
+        about = pick(rng, {"other_year": years, "other_category": others}.get(kind, [worlds[side]]))
+        avoid = frozenset[str]() if kind.startswith("other") else silent
+        negative.append(write(writer, kind, asks[side], about, (*answers[0], *answers[1]), avoid=avoid))
     return Item(query, answers, tuple(groups), tuple(shuffled(rng, negative)), domain.name)
+
+
+Two = tuple[tuple[Ask, Ask], tuple[World, World], str]
+
+
+def two_facts_of_one_event(rng: random.Random, domain: Domain, series: World) -> Two:
+    """Two different asks of one world, and the question for both."""
+    first, second = shuffled(rng, domain.asks)[:2]
+    world = subject(rng, domain, series, (first, second))
+    return (first, second), (world, world), question_of_two_facts(rng, first, second, world)
+
+
+def one_fact_of_two_events(rng: random.Random, domain: Domain, series: World) -> Two:
+    """The same ask of two worlds (two editions, or two categories of one), none of which tells the other's answer."""
+    ask = pick(rng, domain.asks)
+    world = subject(rng, domain, series, (ask,))
+    years, category = pick(rng, ((-1, False), (-2, False), (1, False), (0, True)))
+    other = event(rng, domain, series, years, category, ask.aliases(world))
+    answer = ask.aliases(other)
+    if not hidden(answer, world, frozenset()) or not hidden(answer, other, ask.blocked):
+        raise Stuck
+    query = pick(
+        rng,
+        (
+            f"{topic(world)}和{topic(other)}的{ask.noun}分别是{ask.wh}？",
+            f"{topic(world)}的{ask.noun}是{ask.wh}，{topic(other)}的呢？",
+            f"{topic(other)}与{topic(world)}，两者的{ask.noun}各是{ask.wh}",
+        ),
+    )
+    return (ask, ask), (world, other), query
 
 
 def question_of_two_facts(rng: random.Random, first: Ask, second: Ask, world: World) -> str:

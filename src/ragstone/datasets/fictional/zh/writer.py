@@ -1,22 +1,23 @@
 """How a Chinese news passage is put together: sentence patterns, pools that do not repeat themselves, and styles.
 
-A pattern is a sentence with fields and choices: `{冠军}<昨晚|当晚>以{比分}击败{亚军}。` (an empty choice is allowed; choices do
-not nest). A *world* is one event as a dict from field to text. Every pattern knows which fields it tells, so a passage that
-must not give the answer away is written from the same pools without the patterns that tell it; a passage about another
-year or another category is written from the same pools with another world.
+A pattern is a sentence with fields and choices: `{冠军}<昨晚|当晚>以{比分}击败{亚军}。` (an empty choice is allowed;
+choices do not nest). A *world* is one event as a dict from field to text. Every pattern knows which fields it tells,
+so a passage that must not give the answer away is written from the same pools without the patterns that tell it; a
+passage about another year or another category is written from the same pools with another world.
 """
 
+import functools
 import itertools
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from importlib import resources
+from dataclasses import dataclass
 
 from ragstone.datasets.fictional.parts import Document, weighted
 from ragstone.datasets.fictional.zh import names
+from ragstone.datasets.fictional.zh.reading import patterns
 
-__all__ = ["COMMON", "EMPTY", "Ask", "Domain", "Line", "Pool", "World", "Writer", "patterns"]
+__all__ = ["COMMON", "EMPTY", "Ask", "Domain", "Line", "Pool", "World", "Writer"]
 
 World = dict[str, str]
 
@@ -27,12 +28,13 @@ CHOICE = re.compile(r"<([^<>]*)>")
 class Line:
     """A pattern, ready to be filled: for each part (most have one) all its spellings, and the fields that it tells."""
 
-    __slots__ = ("fields", "order", "parts")
+    __slots__ = ("fields", "length", "order", "parts")
 
     def __init__(self, pattern: str, order: int = 0) -> None:
         self.order = order  # where it stands in its pool: details are written in the order of their file
         self.fields = frozenset(FIELD.findall(pattern))
         self.parts = tuple(expand(part) for part in pattern.split("||"))
+        self.length = sum(len(spellings[0]) for spellings in self.parts)
 
 
 def expand(pattern: str) -> tuple[str, ...]:
@@ -58,13 +60,6 @@ class Pool:
         return self.lines_
 
 
-def patterns(file: str) -> list[str]:
-    """The lines of a file of patterns, without blank ones and remarks."""
-    folder = resources.files("ragstone.datasets.fictional.zh").joinpath("patterns")
-    lines = map(str.strip, folder.joinpath(f"{file}.txt").read_text("utf-8").splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
-
-
 EMPTY = Pool()
 # Life in any town, for the background of any report.
 COMMON = Pool(*patterns("common"))
@@ -75,10 +70,9 @@ class Ask:
     """One thing that can be asked about the events of a domain.
 
     `field` holds the answer in a world, `field + "#"` further spellings separated by "|"; `tells` are the other fields
-    that would give it away. `noun` and `wh` make questions: {事}的{noun}是{wh}？ `state` names the event and the answer,
+    that would give it away. `noun` and `wh` make questions: {事}的{noun}是{wh}？ `state` names event and answer,
     `say` only the answer (the event was named before), `far` is "opening without the answer||ending with it", `qa` is
-    "question||reply", `rumour` names a candidate, `head` is a headline with the answer. `count`: the answer is a number,
-    asked for with 是多少."""
+    "question||reply", `rumour` names a candidate, `head` is a headline with the answer."""
 
     field: str
     noun: str
@@ -91,10 +85,11 @@ class Ask:
     qa: Pool = EMPTY
     head: Pool = EMPTY
     tells: tuple[str, ...] = ()
-    blocked: frozenset[str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "blocked", frozenset((self.field, *self.tells)))
+    @functools.cached_property
+    def blocked(self) -> frozenset[str]:
+        """The fields that tell the answer."""
+        return frozenset((self.field, *self.tells))
 
     def aliases(self, world: World) -> tuple[str, ...]:
         """The answer in this world, in all the spellings that count."""
@@ -108,8 +103,9 @@ class Domain:
     event of it: `years` later than the one asked about, and in another category where `other`.
 
     `lead` names the event without being about one answer, `detail` goes on about it, `quote` lets people speak, `color`
-    tells of its surroundings and history and nothing of the event itself, `close` looks ahead; `common` is life in any town; `pre` leads a report from
-    before the event, `wait` goes on in it, `aside` leads a report about something near it, `title` is a headline."""
+    tells of its surroundings and history and nothing of the event itself, `common` is life in any town, `close` looks
+    ahead; `pre` leads a report from before the event, `wait` goes on in it, `aside` leads a report about something near
+    it, `title` is a headline."""
 
     name: str
     series: Callable[[random.Random], World]
@@ -144,12 +140,25 @@ PRE_DATELINES = Pool(
     "本报讯（记者{记者}）",
     "{前日}，{报}客户端消息，",
 )
-TAILS = Pool("（完）", "（责任编辑：{乙}）", "（{报}）", "（记者{记者}）", "（编辑：{乙}　校对：{甲}）", "（本版照片由{乙}摄）")
+TAILS = Pool(
+    "（完）",
+    "（责任编辑：{乙}）",
+    "（{报}）",
+    "（记者{记者}）",
+    "（编辑：{乙}　校对：{甲}）",
+    "（本版照片由{乙}摄）",
+)
 FLASHES = ("快讯：", "【快讯】", "{报}快讯　", "刚刚，", "本报快讯：", "", "", "", "")
 QA_FRAMES = (
-    ("问：", "　答："), ("记者：", "　{答者}："), ("《{报}》：", "　{答者}："), ("有读者问：", "{答者}答复说："), ("Q：", "　A："), ("网友提问：", "本报记者{记者}回复："),
-)  # fmt: skip
+    ("问：", "　答："),
+    ("记者：", "　{答者}："),
+    ("《{报}》：", "　{答者}："),
+    ("有读者问：", "{答者}答复说："),
+    ("Q：", "　A："),
+    ("网友提问：", "本报记者{记者}回复："),
+)
 PARAGRAPH = "　　"
+MOST_SHARED = 0.28  # of the shorter of two passages, in sentences of the same pattern; names come on top
 Menu = tuple[tuple[float, Pool], ...]
 
 
@@ -162,6 +171,7 @@ class Writer:
         self.left: dict[Pool, list[Line]] = {}
         self.world: World = {}
         self.used: list[Line] = []  # the patterns of the present passage
+        self.written: list[tuple[int, dict[Line, int]]] = []  # its length and its sentences', for each kept
 
     # Drawing and filling
 
@@ -218,8 +228,8 @@ class Writer:
         return self.one(datelines, blocked) if self.random() < 0.5 else ""
 
     def more(self, blocked: frozenset[str], target: float, have: float, menu: Menu) -> list[str]:
-        """Sentences drawn from the menu's pools until the target length is reached, in an order that reads well: details
-        as they happened, speech after some of them, background in a block of its own, the outlook last."""
+        """Sentences drawn from the menu's pools until the target length is reached, in an order that reads well: what
+        happened as it happened, speech after some of them, background in a block of its own, the outlook last."""
         domain = self.domain
         found: list[tuple[Pool, Line, str]] = []
         for _ in range(12):
@@ -246,7 +256,7 @@ class Writer:
         return [*details[:half], *around, *details[half:], *speech, *outlook]
 
     def join(self, blocks: list[str]) -> str:
-        """The blocks as one text; in a third of the passages the paragraphs are marked, as in text taken from a page."""
+        """The blocks as one text; in a third of the passages a paragraph is marked, as in text taken from a page."""
         blocks = [block for block in blocks if block]
         if self.random() < 0.35 and len(blocks) > 2:
             cut = 1 + int(self.random() * (len(blocks) - 1))
@@ -275,7 +285,13 @@ class Writer:
         """A report of middle length: the answer at the start, after the lead, in speech, or after some background."""
         domain, quiet = self.domain, avoid | ask.blocked
         target = 105 + self.random() * 215
-        menu = ((4.0, domain.detail), (1.4, domain.color), (0.6, domain.common), (1.6, domain.quote), (0.8, domain.close))
+        menu = (
+            (4.0, domain.detail),
+            (1.4, domain.color),
+            (0.6, domain.common),
+            (1.6, domain.quote),
+            (0.8, domain.close),
+        )
         style = self.random()
         dateline = self.opening(avoid)
         if style < 0.34:  # the answer in the first sentence
@@ -309,7 +325,7 @@ class Writer:
         return [lead, *rest[:half], PARAGRAPH + talk + PARAGRAPH, *rest[half:]]
 
     def far(self, ask: Ask, avoid: frozenset[str]) -> str:
-        """What is asked about comes first, the answer long after, where only a pronoun or a description ties it back."""
+        """What is asked about comes first, the answer long after; only a pronoun or a description ties it back."""
         domain, quiet = self.domain, avoid | ask.blocked
         line = self.draw(ask.far, avoid)
         if line is None:
@@ -341,11 +357,30 @@ class Writer:
         aside = self.random() < 0.45
         lead = self.one(domain.aside if aside else domain.lead, avoid)
         blocks = [self.opening(avoid) + lead]
-        menu = ((1.2 if aside else 3.0, domain.detail), (1.8, domain.color), (0.7, domain.common), (1.5, domain.quote), (0.6, domain.close))
+        menu = (
+            (1.2 if aside else 3.0, domain.detail),
+            (1.8, domain.color),
+            (0.7, domain.common),
+            (1.5, domain.quote),
+            (0.6, domain.close),
+        )
         blocks += self.more(avoid, 100 + self.random() * 220, len(blocks[0]), menu)
         return self.join([*blocks, self.tail()])
 
     # Documents
+
+    def fresh(self, text: str) -> bool:
+        """Does the passage just written share no more than a third with any that was kept?"""
+        used, own = self.used, len(text)
+        for length, lines in self.written:
+            shared = sum([lines[line] for line in used if line in lines])
+            if shared > MOST_SHARED * min(own, length):
+                return False
+        return True
+
+    def keep(self, text: str) -> None:
+        """Remember the passage just written; later ones are to differ from it."""
+        self.written.append((len(text), {line: line.length for line in self.used}))
 
     def document(self, kind: str, ask: Ask, world: World, avoid: frozenset[str] = frozenset()) -> Document:
         """A passage of this kind about the world's event, telling none of the fields to avoid."""
