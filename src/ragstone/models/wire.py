@@ -213,8 +213,9 @@ def read_vectors(body: bytes, count: int, where: str) -> "np.ndarray[Any, Any]":
     complete = [row for row in rows if row]
     if len(complete) != count or len({len(row) for row in complete}) != 1:
         raise BadReply(f"{where}: {count} texts were sent, and the reply does not hold one vector for each.")
-    matrix = np.asarray(complete, dtype=np.float32)
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    matrix = np.asarray(complete, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not (lengths > 0).all():
         raise BadReply(f"{where}: the reply holds a vector of length zero or of no number.")
     return np.asarray(matrix / lengths, dtype=np.float32)
