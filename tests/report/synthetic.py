@@ -1,3 +1,4 @@
+# ruff: noqa: E501, ISC004  the stories stand on one line each
 """A run and a benchmark in memory, small or large, tame or hostile, for the tests of the report."""
 
 import random

@@ -26,11 +26,12 @@ Writer: TypeAlias = Callable[[Run, Benchmark, Any, str], None]
 
 @dataclass(frozen=True)
 class Format:
-    """One format: the usual suffix of its files, whether it is binary, and what writes it to an open stream."""
+    """One format: the usual suffix of its files, whether it is binary, and what gives the function that writes it to
+    an open stream (`MissingExtra` where that needs what is not installed)."""
 
     suffix: str
     binary: bool
-    write: Writer
+    writer: Callable[[], Writer]
 
 
 def export(run: Run, benchmark: Benchmark, format: str, target: Target, *, language: str = "en") -> None:  # noqa: A002
@@ -44,8 +45,9 @@ def export(run: Run, benchmark: Benchmark, format: str, target: Target, *, langu
     if format not in FORMATS:
         raise UnknownName("export format", format, FORMATS)
     kind = FORMATS[format]
+    write = kind.writer()  # before a file is opened, so that a missing library leaves an old one as it is
     with _opened(target, binary=kind.binary) as stream:
-        kind.write(run, benchmark, stream, language)
+        write(run, benchmark, stream, language)
 
 
 @contextlib.contextmanager
@@ -90,23 +92,17 @@ def _jsonl(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> No
         stream.write(f'{{"record":{to_json(record)},"finding":{to_json(finding)}}}\n')
 
 
-def _by(module: str, function: str, purpose: str) -> Writer:
-    """A writer in a module of its own, imported when it is used."""
-
-    def write(run: Run, benchmark: Benchmark, stream: IO[Any], language: str) -> None:
-        getattr(load(f"ragstone.report.{module}", extra="files", purpose=purpose), function)(
-            run, benchmark, stream, language
-        )
-
-    return write
+def _in(module: str, function: str, purpose: str) -> Callable[[], Writer]:
+    """A writer in a module of its own, imported when it is asked for."""
+    return lambda: cast("Writer", getattr(load(f"ragstone.report.{module}", extra="files", purpose=purpose), function))
 
 
 FORMATS: Mapping[str, Format] = {
-    "csv": Format(".csv", binary=False, write=_csv),
-    "xlsx": Format(".xlsx", binary=True, write=_by("xlsx", "write_xlsx", "Excel export")),
-    "jsonl": Format(".jsonl", binary=False, write=_jsonl),
-    "parquet": Format(".parquet", binary=True, write=_by("parquet", "write_parquet", "Parquet export")),
-    "junit": Format(".xml", binary=False, write=_by("junit", "write_junit", "JUnit export")),
-    "markdown": Format(".md", binary=False, write=_by("markup", "write_markdown", "Markdown export")),
-    "latex": Format(".tex", binary=False, write=_by("markup", "write_latex", "LaTeX export")),
+    "csv": Format(".csv", binary=False, writer=lambda: _csv),
+    "xlsx": Format(".xlsx", binary=True, writer=_in("xlsx", "write_xlsx", "Excel export")),
+    "jsonl": Format(".jsonl", binary=False, writer=lambda: _jsonl),
+    "parquet": Format(".parquet", binary=True, writer=_in("parquet", "write_parquet", "Parquet export")),
+    "junit": Format(".xml", binary=False, writer=_in("junit", "write_junit", "JUnit export")),
+    "markdown": Format(".md", binary=False, writer=_in("markup", "write_markdown", "Markdown export")),
+    "latex": Format(".tex", binary=False, writer=_in("markup", "write_latex", "LaTeX export")),
 }

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ragstone.report.flat import Flat, columns_of, rows_of
+from ragstone.report.safe import readable
 from ragstone.types import Benchmark, Run, Scalar
 
 __all__ = ["write_parquet"]
@@ -19,11 +20,11 @@ def write_parquet(run: Run, benchmark: Benchmark, stream: IO[bytes], language: s
     """Write one row a record: scores and numeric conditions as numbers, `right` as a truth value, the rest as text."""
     flat = columns_of(run)
     casts = _casts(flat)
-    schema = pa.schema([(name, _ARROW[casts[name]]()) for name in flat.names])
+    schema = pa.schema([(readable(name), _ARROW[casts[name]]()) for name in flat.names])
     with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
         batch: list[Mapping[str, Scalar | None]] = []
         for row in rows_of(run, benchmark, flat, language):
-            batch.append({name: None if value is None else casts[name](value) for name, value in row.items()})
+            batch.append({readable(name): None if value is None else casts[name](value) for name, value in row.items()})
             if len(batch) == _BATCH:
                 writer.write_table(pa.Table.from_pylist(batch, schema=schema))
                 batch = []

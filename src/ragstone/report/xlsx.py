@@ -1,8 +1,7 @@
 """An Excel workbook of a run: a sheet a table, and one of all records. Needs openpyxl (extra `files`)."""
 
 import re
-from collections.abc import Iterable
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from openpyxl import Workbook
 from openpyxl.cell import WriteOnlyCell
@@ -11,6 +10,9 @@ from openpyxl.styles import Font
 from ragstone.report.flat import columns_of, guarded, rows_of
 from ragstone.report.safe import readable
 from ragstone.types import Benchmark, Cell, Run, Scalar, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["write_xlsx"]
 
@@ -62,12 +64,12 @@ def _headings(table: Table) -> list[str]:
     return names
 
 
-def _parts(cell: Cell, *, wide: bool) -> list[Scalar | None]:
+def _parts(cell: Cell, *, wide: bool) -> "list[Scalar | None]":
     head: Scalar | None = readable(cell.text) if cell.value is None else cell.value
     return [None if head == "" else head, *((cell.low, cell.high, cell.scored, cell.total) if wide else ())]
 
 
-def _cells(sheet: Any, values: Iterable[Scalar | None], *, bold: bool = False) -> list[Any]:
+def _cells(sheet: Any, values: "Iterable[Scalar | None]", *, bold: bool = False) -> list[Any]:
     made = []
     for value in values:
         safe = guarded(value)

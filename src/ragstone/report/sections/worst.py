@@ -19,7 +19,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "none": "No answer was wrong.",
         "shown_all": "All {wrong} wrong answers, the worst first.",
         "shown_some": "{shown} of {wrong} wrong answers are shown: the worst of every system and group in turn, "
-        "equally bad ones drawn evenly, different questions before the same question again. “ragstone export” writes all of them.",
+        "equally bad ones drawn evenly, different questions before the same question again. "
+        "“ragstone export” writes all of them.",
         "one_each": "Open an entry to see what was given and why it was scored so.",
         "marks": "Highlighted:",
         "expected": "Expected",
