@@ -58,6 +58,8 @@ def key_of(text: str) -> str:
     which are escaped as in JSON. Different ids have different keys; NUL and surrogates are not TEXT to SQLite."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return text
+    if _SURROGATE.search(text):  # two halves of a character are the character, as they are to JSON
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False)[1:-1])
 
 

@@ -1,0 +1,170 @@
+"""What ragstone adds to a run: wall time over the floor, CPU a request, and memory.
+
+    python bench/overhead.py [--cases 3000] [--large 30000] [--in-flight 64] [--delay 0.05]
+
+A local server, in a process of its own, answers every chat request after `--delay` seconds. ragstone asks it `--cases`
+cases through its whole path: cases, template, client, scores, run file with a commit before each case counts as
+done. The floor is requests / in flight x delay: what a client that costs nothing would take. Memory is the peak of
+a process that runs `--cases` and of another that runs `--large`.
+
+Goals: at most 1.15 times the floor, at most 0.6 ms of CPU a request, and memory that does not grow with the cases.
+"""
+
+import argparse
+import asyncio
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+
+from ragstone.models import ModelOptions, open_model
+from ragstone.runs import RunFile, run_cases
+from ragstone.systems.reader import Reader
+from ragstone.systems.template import PAPER
+from ragstone.types import Case, Need, Passage, Query, Response, Sample, Score
+
+__all__ = ["main"]
+
+PASSAGE = (
+    "The harvest festival of the valley drew visitors from every village, and the mayor spoke of the weather. " * 8
+)
+GOALS = {"wall": 1.15, "cpu_ms": 0.6, "memory": 1.1}
+
+
+REPLY = json.dumps({
+    "id": "1", "object": "chat.completion", "model": "slow-1",
+    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "It is 7."}}],
+    "usage": {"prompt_tokens": 900, "completion_tokens": 5, "total_tokens": 905},
+}).encode()  # fmt: skip
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+
+
+class Endpoint(asyncio.Protocol):
+    """As little of HTTP as it takes, so that the server's own time does not count as ragstone's."""
+
+    def __init__(self, delay: float) -> None:
+        self.delay, self.received, self.missing = delay, b"", 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        if self.missing:
+            self.missing -= len(data)
+        else:
+            self.received += data
+            head, end, body = self.received.partition(b"\r\n\r\n")
+            if not end:
+                return
+            length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n", 1)[0])
+            self.received, self.missing = b"", length - len(body)
+        if self.missing == 0:
+            asyncio.get_running_loop().call_later(self.delay, self.transport.write, HEAD % len(REPLY) + REPLY)
+
+
+async def serve(delay: float) -> None:
+    """The endpoint: prints its port, and answers every request after `delay` until its standard input ends."""
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Endpoint(delay), "127.0.0.1", 0, backlog=1024)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+    server.close()
+
+
+@dataclass(frozen=True)
+class Contains:
+    """A metric as light as metrics come."""
+
+    name: str = "contains"
+    version: int = 1
+    needs: frozenset[Need] = frozenset({Need.ANSWER, Need.REFERENCES})
+
+    def score(self, case: Case, response: Response, /) -> Score:
+        found = response.answer.find(case.sample.references[0][0])
+        return Score.of(float(found >= 0), evidence={"spans": [[found, found + 1]]})
+
+
+def cases(count: int) -> Iterator[Case]:
+    for number in range(count):
+        passages = tuple(Passage(f"negative:{place}", f"{number} {PASSAGE}", relevant=False) for place in range(5))
+        sample = Sample(f"en:{number}", f"Question {number}?", references=(("7",),), language="en")
+        condition: dict[str, str | int | float | bool] = {"ability": "noise", "noise_ratio": 0.2, "language": "en"}
+        yield Case(f"noise/en/0.2/{number:06d}", sample, condition, Query(sample.question, passages, language="en"))
+
+
+async def measure(url: str, count: int, in_flight: int, path: Path) -> dict[str, Any]:
+    """One run against the endpoint at `url`: seconds, CPU seconds and peak memory of this process."""
+    async with open_model("compat/slow-1", ModelOptions(base_url=url, in_flight=in_flight)) as model:
+        system = Reader(model, PAPER)
+        with RunFile.create_or_open(path, question={"bench": count}, info={}, systems={system.id: system.spec}) as file:
+            wall, cpu = time.perf_counter(), time.process_time()
+            outcome = await run_cases(
+                file, lambda: cases(count), systems=[system], metrics=[Contains()], concurrency=in_flight, total=count
+            )
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    assert outcome.done == count, outcome
+    return {"wall": wall, "cpu": cpu, "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--cases", type=int, default=3000)
+    parser.add_argument("--large", type=int, default=30000, help="cases of the second run, for memory (0: none)")
+    parser.add_argument("--in-flight", type=int, default=64)
+    parser.add_argument("--delay", type=float, default=0.05, help="seconds until the endpoint answers")
+    parser.add_argument("--directory", default=None, help="where the run file goes; a temporary folder by default")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--url", default=None, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.serve:
+        asyncio.run(serve(args.delay))
+        return 0
+    if args.url:
+        found = asyncio.run(measure(args.url, args.cases, args.in_flight, Path(args.directory) / f"{args.cases}.run"))
+        print(json.dumps(found))
+        return 0
+    return report(args)
+
+
+def report(args: argparse.Namespace) -> int:
+    """Runs the server and the measured processes; prints the ratios; 1 where a goal is missed."""
+    command = [sys.executable, __file__, "--delay", str(args.delay), "--in-flight", str(args.in_flight)]
+    with subprocess.Popen([*command, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
+        with tempfile.TemporaryDirectory(dir=args.directory) as folder:
+            runs = {}
+            for count in filter(None, (args.cases, args.large)):
+                inner = [*command, "--url", url, "--cases", str(count), "--directory", folder]
+                runs[count] = json.loads(subprocess.run(inner, check=True, capture_output=True, text=True).stdout)
+        server.communicate("")
+    first = runs[args.cases]
+    floor = args.cases / args.in_flight * args.delay
+    found = {"wall": first["wall"] / floor, "cpu_ms": first["cpu"] / args.cases * 1000}
+    if args.large:
+        found["memory"] = runs[args.large]["peak_mib"] / first["peak_mib"]
+    if args.json:
+        print(json.dumps({"ratios": found, "runs": runs, "goals": GOALS}))
+    else:
+        print(f"{args.cases} cases, {args.in_flight} in flight, answers after {args.delay * 1000:.0f} ms")
+        print(
+            f"wall    {first['wall']:.2f} s = {found['wall']:.3f} x the floor of {floor:.2f} s   (goal {GOALS['wall']})"
+        )
+        print(f"CPU     {found['cpu_ms']:.3f} ms a request   (goal {GOALS['cpu_ms']})")
+        for count, run in runs.items():
+            print(f"memory  {run['peak_mib']:.0f} MiB at the peak of {count} cases ({run['wall']:.1f} s)")
+    return int(any(value > GOALS[name] for name, value in found.items()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""How a run shows itself: a bar on a terminal, lines elsewhere, nothing when quiet."""
+
+import io
+import subprocess
+import sys
+
+from tests.runs.doubles import case
+
+from ragstone.cli.progress import BarProgress, LineProgress, make_progress
+from ragstone.runs import Outcome, Silent
+from ragstone.types import Record, Response, Usage
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def record(number: int, *, failed: bool = False) -> Record:
+    if failed:
+        return Record("s", case(number), None, "timed_out: no reply")
+    return Record("s", case(number), Response("It is.", usage=Usage(1000, 234)))
+
+
+def test_the_stream_decides() -> None:
+    assert isinstance(make_progress(stream=Terminal()), BarProgress)
+    assert isinstance(make_progress(stream=io.StringIO()), LineProgress)
+    assert isinstance(make_progress(quiet=True, stream=Terminal()), Silent)
+
+
+def test_without_a_terminal_there_is_a_line_for_each_tenth() -> None:
+    stream = io.StringIO()
+    progress = make_progress(stream=stream)
+    progress.start(200)
+    progress.already(100)
+    for number in range(100):
+        progress.case_done(record(number, failed=number < 2))
+    progress.finish(Outcome(asked=100, done=198, failed=2, already=100))
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 5
+    assert lines[0].startswith("120/200 cases, ")
+    assert "/s, " in lines[0]
+    assert " left, 2 failed, 22.2k tokens" in lines[0]
+    assert lines[-1].startswith("200/200 cases")
+    assert "left" not in lines[-1]
+
+
+def test_a_bar_shows_rate_time_left_failures_and_tokens() -> None:
+    stream = Terminal()
+    progress = make_progress(stream=stream)
+    progress.start(10)
+    for number in range(4):
+        progress.case_done(record(number, failed=number == 1))
+    progress.finish(None)
+    shown = stream.getvalue()
+    assert "4/10" in shown
+    assert "/s · " in shown
+    assert " left · 1 failed · 3.7k tokens" in shown
+
+
+def test_a_total_that_is_not_known_is_not_shown() -> None:
+    for stream in (io.StringIO(), Terminal()):
+        progress = make_progress(stream=stream)
+        progress.start(None)
+        progress.case_done(record(1))
+        progress.finish(None)
+        assert " left" not in stream.getvalue()
+
+
+def test_the_library_of_the_bar_waits_until_a_bar_is_shown() -> None:
+    code = "import sys, ragstone.cli.progress; sys.exit('rich' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
