@@ -24,8 +24,6 @@ PLACE_SECOND = tuple("屿埠岬陂墩塬堰溆畹坞桁垸埭垭峁渚皋圩坂�
 # The pairs of those that a town or a village does bear (checked against the official list of divisions).
 REAL_PLACES = ("蓼皋", "渌渚", "砚洼", "苎陂", "蓼坞", "栾塬")
 
-PLACE_KINDS = ("市", "市", "市", "县", "新区")
-
 GIVEN_FOREIGN = words("given_foreign")
 FAMILY_FOREIGN = words("family_foreign")
 COUNTRY_FIRST = words("country_first")
@@ -50,10 +48,10 @@ def place(rng: random.Random) -> str:
 
 
 def person(rng: random.Random) -> str:
-    """Surname and one or mostly two characters, never a character twice."""
+    """A surname and two characters, none of the three twice."""
     while True:
         name = pick(rng, SURNAMES) + pick(rng, FIRST) + pick(rng, SECOND)
-        if len(set(name)) == 3:
+        if len(dict.fromkeys(name)) == 3:
             return name
 
 
@@ -115,7 +113,13 @@ def han(number: int) -> str:
     """A whole number below 100,000,000 in Chinese numerals: 12 is 十二, 205 is 二百零五."""
     if number >= 10_000:
         high, low = divmod(number, 10_000)
-        return han(high) + "万" + (("零" if low < 1000 else "") + han(low) if low else "")
+        return han(high) + "万" + (("零" if low < 1000 else "") + below_ten_thousand(low) if low else "")
+    text = below_ten_thousand(number)
+    return text[1:] if text.startswith("一十") else text
+
+
+def below_ten_thousand(number: int) -> str:
+    """As within a larger number, where 11 is 一十一."""
     text, gap = "", False
     for unit, name in ((1000, "千"), (100, "百"), (10, "十"), (1, "")):
         digit, number = divmod(number, unit)
@@ -124,8 +128,7 @@ def han(number: int) -> str:
             gap = False
         elif text and number:
             gap = True
-    text = text or DIGITS[0]
-    return text[1:] if text.startswith("一十") else text
+    return text or DIGITS[0]
 
 
 def day(date: dt.date) -> str:

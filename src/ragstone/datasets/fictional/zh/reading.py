@@ -1,4 +1,4 @@
-"""Reads the Chinese texts of the fictional data, a folder of plain files: sentence patterns and inventories of words."""
+"""Reads the Chinese texts of the fictional data from plain files: sentence patterns and inventories of words."""
 
 import functools
 from importlib import resources

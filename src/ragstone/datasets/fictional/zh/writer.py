@@ -148,7 +148,7 @@ TAILS = Pool(
     "（编辑：{乙}　校对：{甲}）",
     "（本版照片由{乙}摄）",
 )
-FLASHES = ("快讯：", "【快讯】", "{报}快讯　", "刚刚，", "本报快讯：", "", "", "", "")
+FLASHES = ("快讯：", "【快讯】", "{报}快讯　", "本报快讯：", "", "", "", "")
 QA_FRAMES = (
     ("问：", "　答："),
     ("记者：", "　{答者}："),
@@ -205,11 +205,12 @@ class Writer:
         line = self.draw(pool, blocked)
         return self.fill(line) if line else ""
 
-    def enter(self, world: World) -> None:
-        """Write from now on about this world, as another paper with other people in the street."""
+    def enter(self, world: World, secret: frozenset[str]) -> None:
+        """Write from now on about this world, as another paper with other people around; its name tells no secret."""
         rng = self.rng
         self.used = []
-        home = world["地"].removesuffix("市") if "外" not in world and self.random() < 0.5 else names.place(rng)
+        local = "外" not in world and "地" not in secret and self.random() < 0.5
+        home = world["地"].removesuffix("市") if local else names.place(rng)
         self.world = {
             **world,
             "报": names.newspaper(rng, home),
@@ -384,7 +385,7 @@ class Writer:
 
     def document(self, kind: str, ask: Ask, world: World, avoid: frozenset[str] = frozenset()) -> Document:
         """A passage of this kind about the world's event, telling none of the fields to avoid."""
-        self.enter(world)
+        self.enter(world, avoid | ask.blocked)
         if kind == "plain":
             text = self.plain(ask, avoid)
         elif kind == "brief":

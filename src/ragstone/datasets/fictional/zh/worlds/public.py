@@ -102,13 +102,13 @@ def disaster(rng: random.Random, series: World, years: int, other: bool) -> Worl
         "转": f"{moved}人",
         "转汉": f"{names.han(moved)}人",
         "转#": f"{names.han(moved)}人",
-        "转传": pick(rng, ("八千人", "一万人", "两万人", "1.2万人", "近三万人")),
+        "转传": pick(rng, ("八千人", "一万人", "两万人", "1.2万人", "三万人")),
         "因": causes[first],
         "因传": causes[(first + 1) % 3],
         "救": f"{names.han(between(rng, 11, 46))}名被困者",
         "灾": what,
         "事": f"{year}年{dates['月日'].split('月')[0]}月{series['县']}县{what}",
-        "部门": pick(rng, ("省消防救援总队", "省应急救援中心", "矿山救护大队")),
+        "部门": pick(rng, ("省消防救援总队", "省应急救援中心", "邻市消防救援支队")),
         "时": pick(rng, ("清晨六时许", "下午三时许", "夜里十一时许", "凌晨两点多")),
         "时段": pick(rng, ("清晨", "午后", "夜晚")),
         "过": pick(rng, ("九", "十二", "二十")),
@@ -116,7 +116,7 @@ def disaster(rng: random.Random, series: World, years: int, other: bool) -> Worl
     }
 
 
-TARGETS = ("月球背面", "火星", "近地小行星", "木卫四", "火卫二", "谷神星", "灶神星", "土卫八")
+TARGETS = words("targets")
 GROUNDS = ("平原", "盆地", "撞击坑", "谷地", "台地", "高原", "山脊", "裂谷")
 
 
@@ -138,7 +138,7 @@ def space(rng: random.Random, series: World, years: int, other: bool) -> World:
     folk = people(rng, "总师", "总师传", "总指挥")
     sample = between(rng, 103, 1985)
     guess = pick(rng, ("500克", "800克", "1200克", "1.5千克", "2千克"))
-    days = between(rng, 11, 290)
+    days = between(rng, 160, 290)
     return {
         **series,
         **dated(rng, year),
@@ -178,7 +178,7 @@ def dig_series(rng: random.Random) -> World:
 
 def dig(rng: random.Random, series: World, years: int, other: bool) -> World:
     year = int(series["起"]) + years
-    age = between(rng, 21, 79)
+    age = between(rng, 41, 79)
     found = between(rng, 215, 6900)
     site = series["别"] if other else series["址"]
     guess = age + pick(rng, (-7, -4, 5, 8, 12))
@@ -195,7 +195,7 @@ def dig(rng: random.Random, series: World, years: int, other: bool) -> World:
         "距今传": f"距今{guess}00年",
         "件": f"{found}件",
         "件#": f"{names.han(found)}件",
-        "件传": pick(rng, ("上万件", "八千件", "近一万件", "三万件")),
+        "件传": pick(rng, ("上万件", "八千件", "九千件", "三万件")),
         "器物": pick(rng, RELICS),
         "坑": str(between(rng, 2, 9)),
         "面": str(between(rng, 60, 380) * 10),

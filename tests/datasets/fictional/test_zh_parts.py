@@ -1,0 +1,141 @@
+"""The tools of the Chinese half: names, numerals, patterns, inventories."""
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.datasets.fictional.zh import names
+from ragstone.datasets.fictional.zh.domains import domains, read_domain
+from ragstone.datasets.fictional.zh.reading import words
+from ragstone.datasets.fictional.zh.worlds import culture
+from ragstone.datasets.fictional.zh.worlds.common import spoken
+from ragstone.datasets.fictional.zh.writer import Domain, Line, Pool, World, Writer
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "零"), (7, "七"), (10, "十"), (12, "十二"), (20, "二十"), (101, "一百零一"), (110, "一百一十"),
+        (1005, "一千零五"), (1050, "一千零五十"), (10_000, "一万"), (18_342, "一万八千三百四十二"),
+        (20_011, "二万零一十一"), (110_000, "十一万"), (300_405, "三十万零四百零五"),
+    ],
+)  # fmt: skip
+def test_whole_numbers_are_spelled_as_they_are_read(number: int, text: str) -> None:
+    assert names.han(number) == text
+
+
+def test_decimals_are_spelled_with_a_point() -> None:
+    assert spoken(52.3) == "五十二点三"
+    assert spoken(60.0) == "六十"
+
+
+@given(st.integers())
+def test_names_of_people_and_places_are_well_formed(seed: int) -> None:
+    rng = random.Random(seed)
+    assert len(set(names.person(rng))) == 3
+    assert len(names.place(rng)) == 2
+    full, family = names.foreigner(rng)
+    assert full.endswith("·" + family)
+    assert names.title(rng)
+
+
+def test_no_place_is_one_that_exists() -> None:
+    rng = random.Random(1)
+    assert not {names.place(rng) for _ in range(5000)} & set(names.REAL_PLACES)
+
+
+def test_inventories_hold_no_word_twice() -> None:
+    for name in ("surnames", "first", "second", "place_first", "given_foreign", "family_foreign", "team_words"):
+        counts = Counter(words(name))
+        assert max(counts.values()) == 1, (name, counts.most_common(1))
+
+
+def test_a_pattern_spells_out_its_choices_and_knows_its_fields() -> None:
+    line = Line("{甲}<今天|昨天>到{乙}<|了>。||他走了。")
+    assert line.fields == {"甲", "乙"}
+    assert line.parts[0] == ("{甲}今天到{乙}。", "{甲}今天到{乙}了。", "{甲}昨天到{乙}。", "{甲}昨天到{乙}了。")
+    assert line.parts[1] == ("他走了。",)
+
+
+def test_a_pool_is_used_up_before_a_pattern_comes_again() -> None:
+    pool = Pool("一。", "二。", "三。")
+    writer = Writer(random.Random(3), domains()[0])
+    drawn = []
+    for _ in range(3):
+        writer.used = []  # another passage
+        line = writer.draw(pool, frozenset())
+        assert line is not None
+        drawn.append(line.parts[0][0])
+    assert sorted(drawn) == ["一。", "三。", "二。"]
+
+
+def test_a_pattern_that_tells_a_blocked_field_is_not_drawn() -> None:
+    writer = Writer(random.Random(3), domains()[0])
+    assert writer.draw(Pool("{甲}来了。"), frozenset({"甲"})) is None
+
+
+def test_a_line_without_a_pool_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="no pool for '迷路的句子。'"):
+        read_domain("试", ["迷路的句子。"], culture.sport_series, culture.sport)
+
+
+def worlds(domain: Domain) -> list[World]:
+    rng = random.Random(domain.name)
+    out = []
+    for _ in range(30):
+        series = domain.series(rng)
+        out += [domain.edition(rng, series, years, other) for years in (-4, -1, 0, 1, 3) for other in (False, True)]
+    return out
+
+
+@pytest.mark.parametrize("domain", domains(), ids=lambda domain: domain.name)
+def test_every_pattern_can_be_filled_from_every_world_of_its_domain(domain: Domain) -> None:
+    made = worlds(domain)
+    pools = [
+        getattr(domain, name)
+        for name in ("title", "lead", "detail", "quote", "color", "close", "pre", "wait", "aside", "common")
+    ]
+    asked = [
+        getattr(ask, name) for ask in domain.asks for name in ("query", "head", "state", "say", "far", "qa", "rumour")
+    ]
+    known = set.intersection(*(set(world) for world in made)) | {"报", "记者", "甲", "乙", "答者"}
+    for pool in pools + asked:
+        for line in pool.lines:
+            assert line.fields <= known, (line.parts, line.fields - known)
+
+
+@pytest.mark.parametrize("domain", domains(), ids=lambda domain: domain.name)
+def test_pools_state_the_answer_exactly_where_they_should(domain: Domain) -> None:
+    for ask in domain.asks:
+        for pool in (ask.state, ask.say):
+            assert all(line.fields & ask.blocked for line in pool.lines), [line.parts for line in pool.lines]
+        for line in ask.rumour.lines + ask.query.lines:
+            assert not line.fields & ask.blocked, line.parts
+        for line in ask.far.lines + ask.qa.lines:
+            assert len(line.parts) == 2, line.parts
+            assert ask.field not in Line(line.parts[0][0]).fields, line.parts
+            assert Line(line.parts[1][0]).fields & ask.blocked, line.parts
+
+
+@pytest.mark.parametrize("domain", domains(), ids=lambda domain: domain.name)
+def test_what_states_or_asks_names_the_event(domain: Domain) -> None:
+    naming = {"事", "题"} | ({"公司"} if domain.name == "财报" else set())
+    for ask in domain.asks:
+        for line in ask.state.lines + ask.query.lines:
+            assert line.fields & naming, line.parts
+        for line in ask.far.lines:
+            assert Line(line.parts[0][0]).fields & naming, line.parts
+    for line in domain.lead.lines + domain.pre.lines:
+        assert line.fields & {"事", "公司", "奖", "国"}, line.parts
+
+
+@pytest.mark.parametrize("domain", domains(), ids=lambda domain: domain.name)
+def test_another_year_and_another_category_are_other_events(domain: Domain) -> None:
+    rng = random.Random(5)
+    for _ in range(30):
+        series = domain.series(rng)
+        events = [domain.edition(rng, series, years, other)["事"] for years in (-1, 0, 1) for other in (False, True)]
+        assert len(set(events)) == len(events), events
