@@ -110,19 +110,19 @@ def test_kill_9_loses_no_acknowledged_record_and_asks_no_more_than_it_must(
 
 
 @pytest.mark.parametrize(
-    ("kills", "count"), [(12, 1000), pytest.param(70, 6000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
+    ("kills", "count"), [(8, 600), pytest.param(70, 6000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
 )
 def test_kill_9_of_any_of_four_processes_loses_nothing(tmp_path: Path, kills: int, count: int) -> None:
     path, log, chance = tmp_path / "a.run", tmp_path / "a.log", random.Random(kills)
     acknowledged: list[str] = []
-    workers = [Worker(path, count, log, seconds=0.02) for _ in range(4)]
+    workers = [Worker(path, count, log, seconds=0.04) for _ in range(4)]
     for _ in range(kills):
         place = chance.randrange(4)
         if not workers[place].listen(chance.randrange(6)):
             pytest.fail(f"the run ended before {kills} kills: {workers[place].said}")
         workers[place].kill()
         acknowledged += workers[place].acknowledged
-        workers[place] = Worker(path, count, log, seconds=0.02)
+        workers[place] = Worker(path, count, log, seconds=0.04)
     for worker in workers:
         assert worker.finish() == ""
         acknowledged += worker.acknowledged
@@ -168,16 +168,16 @@ def test_two_processes_with_two_questions_get_one_file_between_them(tmp_path: Pa
 @pytest.mark.parametrize("size", [60_000, 100_000, 150_000])
 def test_a_file_that_may_not_grow_loses_nothing_acknowledged(tmp_path: Path, size: int) -> None:
     path, log = tmp_path / "a.run", tmp_path / "a.log"
-    worker = Worker(path, 800, log, file_size=size, seconds=0.0)
+    worker = Worker(path, 400, log, file_size=size, seconds=0.0)
     said = worker.finish()
     assert said is not None
     assert "a.run: the disk " in said
     assert "cases of this run are kept" in said
     assert len(said.splitlines()) == 1
     assert set(worker.acknowledged) <= {record.case.id for record in records(path)}
-    last = Worker(path, 800, log, seconds=0.0)
+    last = Worker(path, 400, log, seconds=0.0)
     assert last.finish() == ""
-    assert shown(path) == unbroken(tmp_path, 800, seconds=0.0)
+    assert shown(path) == unbroken(tmp_path, 400, seconds=0.0)
 
 
 MOUNT = """

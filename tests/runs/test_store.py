@@ -76,8 +76,9 @@ def test_what_is_noted_beside_the_question_is_the_last_writers(tmp_path: Path) -
         assert run.meta == {"question": QUESTION, "version": "2", "licence": "CC"}
     with pytest.raises(UsageError, match="cannot be written as JSON"):
         new_file(path, version=float("nan")).close()
-    with pytest.raises(UsageError, match="cannot have the key 'question'"):
-        RunFile.create_or_open(path, question=QUESTION, info={"question": 1}, systems={})
+    for key in ("question", "file_id"):
+        with pytest.raises(UsageError, match=f"cannot have the key '{key}'"):
+            RunFile.create_or_open(path, question=QUESTION, info={key: 1}, systems={})
 
 
 async def test_going_on_with_a_finished_run_changes_no_byte(tmp_path: Path) -> None:

@@ -45,8 +45,8 @@ def _name(path: Path, owner: str) -> str:
 class Outbox:
     """The files of one owner. Used by one thread."""
 
-    def __init__(self, path: Path, owner: str) -> None:
-        self._path, self._owner = path, owner
+    def __init__(self, path: Path, owner: str, file_id: str) -> None:
+        self._path, self._owner, self._file_id = path, owner, file_id
         self._parts: list[Part] = []
         self._made = 0
 
@@ -87,7 +87,7 @@ class Outbox:
         )
         part = Part(path, descriptor)
         self._parts.append(part)
-        part.size = os.write(descriptor, (json.dumps(self._owner) + "\n").encode("ascii"))
+        part.size = os.write(descriptor, (json.dumps([self._owner, self._file_id]) + "\n").encode("ascii"))
         return part
 
     def _drop(self, part: Part) -> None:
@@ -102,8 +102,8 @@ def leftovers(path: Path) -> list[Path]:
     for file in sorted(path.parent.glob(f"{_escape(path.name)}-outbox-*")):
         try:
             with file.open("rb") as stream:
-                owner = stream.readline().decode("ascii", "replace")
-            if is_dead(owner.strip().strip('"')) or time.time() - file.stat().st_mtime > SILENT_SECONDS:
+                owner, _ = _head(stream.readline())
+            if is_dead(owner) or time.time() - file.stat().st_mtime > SILENT_SECONDS:
                 found.append(file)
         except OSError:
             continue
@@ -120,9 +120,21 @@ def absorb(connection: sqlite3.Connection, path: Path, owner: str) -> list[Path]
 
 
 def absorb_file(connection: sqlite3.Connection, file: Path) -> None:
-    """Writes the answers of one file. Its last line may be cut off: that answer never counted."""
-    for entry in _read(file):
-        write_entries(connection, [entry])
+    """Writes the answers of one file, where they are answers of this run file and not of one that lay here before.
+    The last line may be cut off: that answer never counted."""
+    (file_id,) = connection.execute("SELECT value FROM meta WHERE key = 'file_id'").fetchone()
+    for entry in _read(file, file_id):
+        if connection.execute("SELECT 1 FROM cases WHERE case_id = ?", (entry.key,)).fetchone():
+            write_entries(connection, [entry])
+
+
+def _head(line: bytes) -> tuple[str, str]:
+    """Owner and run file of an outbox file; empty where it has no whole first line."""
+    try:
+        owner, file_id = json.loads(line)
+    except (ValueError, TypeError):
+        return "", ""
+    return str(owner), str(file_id)
 
 
 def _escape(name: str) -> str:
@@ -134,13 +146,15 @@ def _encode(entry: Entry) -> str:
     return json.dumps([entry.system_key, entry.key, entry.response, entry.error, scores])
 
 
-def _read(file: Path) -> Iterator[Entry]:
+def _read(file: Path, file_id: str) -> Iterator[Entry]:
     try:
-        lines = file.read_bytes().split(b"\n")[1:-1]
+        head, *lines = file.read_bytes().split(b"\n")[:-1] or [b""]
     except FileNotFoundError:  # another process was faster
         return
     except OSError as error:
         raise StorageError(f"{file}: it cannot be read ({error.strerror}).") from error
+    if _head(head)[1] != file_id:
+        return
     for line in lines:
         with contextlib.suppress(ValueError, TypeError):  # what is no answer never counted as one
             system, key, response, stated, scores = json.loads(line)

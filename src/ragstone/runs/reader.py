@@ -65,7 +65,7 @@ class RunReader:
     @property
     def meta(self) -> Mapping[str, Any]:
         """`question`, and what else was noted about the run (options, versions, licence, citation…)."""
-        rows = self._all("SELECT key, value FROM meta ORDER BY key")
+        rows = self._all("SELECT key, value FROM meta WHERE key <> 'file_id' ORDER BY key")
         return {text_of(key): decode(value, object, self.path, f"its {key}") for key, value in rows}
 
     @property

@@ -5,6 +5,7 @@ Everything goes through one `GroupWriter`. What a method has returned for is on 
 
 import contextlib
 import json
+import secrets
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence, Set
@@ -31,13 +32,13 @@ __all__ = ["RunFile"]
 class RunFile:
     """An open run file. `create_or_open` makes it; `close` (or `with`) writes what is under way and lets go."""
 
-    def __init__(self, writer: GroupWriter) -> None:
+    def __init__(self, writer: GroupWriter, file_id: str) -> None:
         self.path: Path = writer.path
         self._writer = writer
         self._owner = new_owner()
         # A lease on a case that has a record stands in nobody's way, so leases are deleted many at a time.
         self._finished: list[tuple[str, str]] = []
-        self._outbox = Outbox(self.path, self._owner)
+        self._outbox = Outbox(self.path, self._owner, file_id)
 
     @classmethod
     def create_or_open(
@@ -56,8 +57,8 @@ class RunFile:
         (`question.data.sha256`, `systems.local/smollm2.template.name`). Systems that the file does not know extend
         it. `info` is kept beside the question, the last writer's. A file of any other kind is left alone: `UsageError`.
         """
-        if "question" in info:
-            raise UsageError("`info` of a run cannot have the key 'question': it is the question's own.")
+        if taken := {"question", "file_id"} & info.keys():
+            raise UsageError(f"`info` of a run cannot have the key {min(taken)!r}: the run file uses it itself.")
         try:
             asked, about = plain(question), {key_of(name): to_json(value) for name, value in info.items()}
             specs = {name: plain(spec) for name, spec in systems.items()}
@@ -65,12 +66,12 @@ class RunFile:
             raise UsageError(f"{path}: the description of this run cannot be written as JSON ({error}).") from error
         writer = GroupWriter(path, LAYOUT, gather=gather, factory=factory)
         try:
-            writer.call(lambda connection: _admit(connection, writer.path, asked, about, specs))
+            file_id = writer.call(lambda connection: _admit(connection, writer.path, asked, about, specs))
             _take_in_leftovers(writer)
         except BaseException:
             writer.close()
             raise
-        return cls(writer)
+        return cls(writer, file_id)
 
     def close(self) -> None:
         """Gives back what this process had taken and not finished, and closes the file."""
@@ -181,12 +182,13 @@ def _admit(
     question: dict[str, Any],
     info: dict[str, str],
     systems: dict[str, dict[str, Any]],
-) -> None:
-    """Lets this question into the file, or raises `DifferentQuestion`."""
+) -> str:
+    """Lets this question into the file, or raises `DifferentQuestion`. Returns what tells this file from any other."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'question'").fetchone()
     found: dict[str, tuple[Any, Any]] = {}
     if row is None:
         connection.execute("INSERT INTO meta VALUES ('question', ?)", (to_json(question),))
+        connection.execute("INSERT INTO meta VALUES ('file_id', ?)", (to_json(secrets.token_hex(8)),))
     else:
         found = differences(decode(row[0], dict[str, Any], path, "its question"), question)
     for name, spec in systems.items():
@@ -203,6 +205,7 @@ def _admit(
             " WHERE value <> excluded.value",
             (key, value),
         )
+    return str(connection.execute("SELECT value FROM meta WHERE key = 'file_id'").fetchone()[0])
 
 
 def _take_in_leftovers(writer: GroupWriter) -> None:

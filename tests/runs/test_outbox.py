@@ -1,0 +1,117 @@
+"""What a killed process had received is not asked for again, and who is dead is known at once."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.runs.doubles import Echo, Length, cases, new_file, records
+
+from ragstone.errors import StorageError
+from ragstone.runs import run_cases
+from ragstone.runs.entries import Entry, ScoreRow, Want
+from ragstone.runs.outbox import PART_BYTES, Outbox, leftovers
+from ragstone.runs.owners import forget, is_dead, new_owner
+from ragstone.runs.schema import key_of
+from ragstone.types import Response, Score, to_json
+
+
+def answered(number: int, text: str = "kept") -> Entry:
+    row = ScoreRow("length", 1, "scored", to_json(Score.of(4.0)), ['"a verdict"'])
+    return Entry("scripted/echo", f"noise/en/{number:05d}", to_json(Response(text)), None, [row])
+
+
+async def left_behind(path: Path) -> Path:
+    """A run file of five cases of which one is answered, and the outbox of a process that was killed."""
+    echo, owner = Echo(), new_owner()
+    with new_file(path, echo) as file:
+        await run_cases(file, cases(1), systems=[echo], metrics=[Length()])
+        outbox = Outbox(path, owner, file._outbox._file_id)
+        for number in (0, 1, 2):
+            part = outbox.put(answered(number))
+        wants = [Want(key_of(case.id), to_json(case)) for case in cases(5)()]
+        await file.claim("scripted/echo", wants, frozenset())
+    with part.path.open("ab") as stream:
+        stream.write(b'not an answer\n["scripted/echo","noise/en/00003","{\\"answer\\":')  # cut off by the kill
+    assert leftovers(path) == []
+    forget(owner)
+    assert leftovers(path) == [part.path]
+    return part.path
+
+
+async def test_the_next_process_takes_in_what_a_killed_one_left(tmp_path: Path) -> None:
+    path, echo = tmp_path / "a.run", Echo()
+    left = await left_behind(path)
+    with new_file(path, echo) as file:
+        outcome = await run_cases(file, cases(5), systems=[echo], metrics=[Length()])
+    assert outcome.already == 3
+    assert echo.asked == ["Question 3?", "Question 4?"]
+    found = records(path)
+    answers = [record.response.answer for record in found if record.response]
+    assert answers == ["It is 0.", "kept", "kept", "It is 3.", "It is 4."]
+    assert found[1].scores["length"].evidence == {"verdicts": ["a verdict"]}
+    assert not left.exists()
+
+
+async def test_answers_of_a_run_file_that_was_deleted_are_not_taken_for_those_of_the_next(tmp_path: Path) -> None:
+    path, echo = tmp_path / "a.run", Echo()
+    left = await left_behind(path)
+    path.unlink()
+    with new_file(path, echo, question={"another": 1}) as file:
+        await run_cases(file, cases(5), systems=[echo], metrics=[])
+    assert len(echo.asked) == 5
+    assert not left.exists()
+
+
+def test_a_part_goes_when_all_of_it_is_committed(tmp_path: Path) -> None:
+    outbox = Outbox(tmp_path / "a.run", new_owner(), "id")
+    big = "x" * (PART_BYTES // 2)
+    parts = [outbox.put(answered(number, big)) for number in range(5)]
+    assert [part.path.name[-2:] for part in parts] == ["-1", "-1", "-2", "-2", "-3"]
+    for part in parts[:3]:
+        outbox.done(part)
+    assert not parts[0].path.exists()
+    assert parts[2].path.exists()
+    for part in parts[3:]:
+        outbox.done(part)
+    outbox.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_answer_that_cannot_be_kept_is_one_line(tmp_path: Path) -> None:
+    outbox = Outbox(tmp_path / "gone" / "a.run", new_owner(), "id")
+    with pytest.raises(StorageError, match="an answer could not be kept beside it"):
+        outbox.put(answered(1))
+
+
+def test_an_owner_is_dead_when_its_process_is() -> None:
+    owner = new_owner()
+    place, pid, start, nonce = owner.split("|")
+    assert not is_dead(owner)
+    assert is_dead("|".join((place, pid, start, "another nonce of this process, given up")))
+    assert not is_dead("|".join(("elsewhere", "1", start, nonce))), "nobody here knows"
+    assert not is_dead("no owner at all")
+    forget(owner)
+    assert is_dead(owner)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_a_zombie_and_a_number_used_again_are_dead() -> None:
+    code = "from ragstone.runs.owners import new_owner; print(new_owner(), flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as child:
+        assert child.stdout is not None
+        owner = child.stdout.readline().strip()
+        place, pid, start, nonce = owner.split("|")
+        assert not is_dead(owner)
+        assert is_dead("|".join((place, pid, str(int(start) - 1), nonce)))
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # dead, and nobody has asked how it ended
+        assert is_dead(owner)
+    assert is_dead(owner)
