@@ -5,7 +5,7 @@ import random
 from ragstone.datasets.fictional.parts import between, pick
 from ragstone.datasets.fictional.zh import names
 from ragstone.datasets.fictional.zh.reading import words
-from ragstone.datasets.fictional.zh.worlds.common import dated, millions, people
+from ragstone.datasets.fictional.zh.worlds.common import dated, people, yuan
 from ragstone.datasets.fictional.zh.writer import World
 
 __all__ = ["company", "company_series", "product", "product_series", "transit", "transit_series"]
@@ -97,9 +97,11 @@ def company(rng: random.Random, series: World, years: int, other: bool) -> World
     tail = series["公司"][len(series["简"]) :]
     short, rival = (series["别"], series["简"]) if other else (series["简"], series["别"])
     out: World = {}
-    for name, low, high in (("营收", 800, 8800), ("净利", 42, 760), ("研发", 21, 390)):
-        out[name], out[name + "#"] = millions(rng, low, high)
-        out[name + "传"], _ = millions(rng, low, high)
+    sales = between(rng, 80_000, 880_000)  # in 万元
+    for name, share in (("营收", 1000), ("净利", between(rng, 35, 152)), ("研发", between(rng, 18, 71))):
+        amount = sales * share // 1000 + between(rng, 1, 99)
+        out[name], out[name + "#"] = yuan(amount)
+        out[name + "传"], _ = yuan(amount * pick(rng, (83, 88, 92, 107, 113, 119)) // 100)
     term = series["期"]
     return {
         **series,

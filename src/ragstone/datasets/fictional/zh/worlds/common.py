@@ -14,7 +14,7 @@ from ragstone.datasets.fictional.parts import between
 from ragstone.datasets.fictional.zh import names
 from ragstone.datasets.fictional.zh.writer import World
 
-__all__ = ["counted", "dated", "millions", "people", "spoken"]
+__all__ = ["counted", "dated", "millions", "people", "spoken", "yuan"]
 
 
 def dated(rng: random.Random, year: int, first: int = 40, last: int = 355) -> World:
@@ -51,8 +51,12 @@ def counted(field: str, number: int, *units: str) -> World:
 
 
 def millions(rng: random.Random, low: int, high: int) -> tuple[str, str]:
-    """An amount between so many million yuan, as 亿元 or 万元 the way papers write it, and in the other unit."""
-    amount = between(rng, low, high) * 100 + between(rng, 1, 99)  # in 万元
+    """An amount of so many million yuan or a little more, as `yuan` writes it."""
+    return yuan(between(rng, low, high) * 100 + between(rng, 1, 99))
+
+
+def yuan(amount: int) -> tuple[str, str]:
+    """An amount in 万元 as papers write it, in 亿元 or 万元, and in the other unit."""
     if amount > 10_000:
         return f"{amount / 10_000:.2f}亿元", f"{round(amount, -2)}万元"
     return f"{amount}万元", f"{amount / 10_000:.4f}亿元"
