@@ -49,8 +49,9 @@ def test_csv_opens_in_excel_with_chinese_and_has_a_row_a_record(tmp_path: Path) 
     ("cell", "safe"),
     [
         ("=1+1", "'=1+1"), ("+1+1", "'+1+1"), ("-1+1", "'-1+1"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"),
-        ("\r=1", "'\r=1"),        ("  =1", "'  =1"), ("＝1", "'＝1"), ("-", "'-"), ("-3.5", "-3.5"), ("+12", "+12"),
-        ("plain", "plain"), ("", ""), (-3.5, -3.5),        (True, True), (None, None), ("a=1", "a=1"), ("-1e5|cmd", "'-1e5|cmd"),
+        ("\r=1", "'\r=1"), ("  =1", "'  =1"), ("＝1", "'＝1"), ("-", "'-"), ("-3.5", "-3.5"), ("+12", "+12"),
+        ("plain", "plain"), ("", ""), (-3.5, -3.5), (True, True), (None, None), ("a=1", "a=1"),
+        ("-1e5|cmd", "'-1e5|cmd"),
     ],
 )  # fmt: skip
 def test_a_formula_gets_an_apostrophe_and_a_number_stays_one(cell: Any, safe: Any) -> None:

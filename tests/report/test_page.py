@@ -49,7 +49,7 @@ def test_a_worst_answer_shows_question_answer_reason_expected_and_labelled_passa
     case = html.split('<details class="case">')[1]
     text = text_of(case)
     for told in ("Who won the Lantern Prize in 2031?", "Expected", "The documents state the answer; the model refused.",
-                 "positive:0 holds the answer plain", "negative:1 noise rumour", "answer_match 0",
+                 "positive:0 holds the answer plain", "negative:1 does not hold the answer rumour", "answer_match 0",
                  "noise_ratio 0.0"):  # fmt: skip
         assert told in text
     assert re.search(r'<mark class="refusal" title="refusal">I cannot answer', case)

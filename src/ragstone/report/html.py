@@ -32,7 +32,7 @@ _TABLE = """
 {%- if first and row.published %} <span class="tag">{{ words.published }}</span>{% endif %}
 {%- if cell.note %}<small><bdi>{{ cell.note }}</bdi></small>{% endif %}</th>
 {% else %}
-<td class="{{ 'num' if cell.value is not none else 'txt' }}">
+<td class="{{ 'num' if loop.index0 in numeric else 'txt' }}">
 {%- if cell.value is not none %}<b>{{ value(cell) }}</b>{% endif %}
 {%- if cell.text %}<span><bdi>{{ cell.text }}</bdi></span>{% endif %}
 {%- if interval(cell) %}<small>{{ interval(cell) }}</small>{% endif %}

@@ -5,7 +5,7 @@ from io import StringIO
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -17,7 +17,8 @@ from ragstone.types import Cell, Row, Table
 __all__ = ["table_text"]
 
 _GAP = 3  # what rich leaves between two columns
-_LONGEST_WORD = 24  # a key longer than this is broken over lines before the table is split
+_LONGEST_KEY = 28  # a key longer than this is broken over lines before the table is split
+_LONGEST_WORD = 24  # and so is another text
 _MARK = "†"
 
 
@@ -35,28 +36,42 @@ def table_text(table: Table, *, width: int = 100, color: bool = False, language:
         highlight=False, emoji=False, markup=False, legacy_windows=False,
     )  # fmt: skip
     console.print(Text(one_line(table.title), style="bold"))
-    columns, rows = _laid_out(table)
+    columns, rows = _laid_out(table, width)
     for number, block in enumerate(_blocks(columns, rows, table.keys, width)):
         if number:
             console.print()
-        console.print(_grid(columns, rows, block, table))
+        console.print(_grid(columns, rows, block, table, width))
     for note in (*_footnotes(table, SHARED[checked(language)]), *table.notes):
         console.print(Text(one_line(note), style="dim"))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def _laid_out(table: Table) -> tuple[list[str], list[list[str]]]:
-    """Headings and the text of every cell; counts that a row shares get a column of their own."""
+def _laid_out(table: Table, width: int) -> tuple[list[str], list[list[str]]]:
+    """Headings and the text of every cell. Counts that whole rows share get a column of their own, where there is
+    room for it."""
     shared = [_shared_counts(row) for row in table.rows]
-    own_column = any(shared) and all(text is not None for text in shared)
-    columns = [one_line(column) for column in table.columns] + (["n"] if own_column else [])
+    plain = _filled(table, None)
+    if not any(shared) or None in shared:
+        return plain
+    own = _filled(table, [text or "" for text in shared])
+    return own if len(_blocks(*own, table.keys, width)) <= len(_blocks(*plain, table.keys, width)) else plain
+
+
+def _has_values(table: Table, index: int) -> bool:
+    return index >= len(table.columns) or any(
+        row.cells[index].value is not None for row in table.rows if index < len(row.cells)
+    )
+
+
+def _filled(table: Table, shared: list[str] | None) -> tuple[list[str], list[list[str]]]:
+    columns = [one_line(column) for column in table.columns] + (["n"] if shared else [])
     rows = []
-    for row, common in zip(table.rows, shared, strict=True):
-        cells = [_cell_text(cell, with_counts=not own_column) for cell in row.cells]
+    for number, row in enumerate(table.rows):
+        cells = [_cell_text(cell, with_counts=shared is None) for cell in row.cells]
         if row.published and cells:
             cells[0] = f"{cells[0]} {_MARK}"
         cells += [""] * (len(table.columns) - len(cells))
-        rows.append([*cells, common or ""] if own_column else cells)
+        rows.append([*cells, shared[number]] if shared else cells)
     return columns, rows
 
 
@@ -103,20 +118,33 @@ def _blocks(columns: list[str], rows: list[list[str]], keys: int, width: int) ->
 
 
 def _needed(index: int, columns: list[str], rows: list[list[str]], *, key: bool) -> int:
-    lines = [line for row in rows for line in row[index].split("\n")]
-    longest = max(map(cell_len, lines), default=0)
+    """How wide a column has to be: its longest line and the longest word of its heading, both within reason."""
     words = max((cell_len(word) for word in columns[index].split()), default=1)
-    if key:
-        return min(max(longest, words), _LONGEST_WORD)
-    return max(min(longest, _LONGEST_WORD), min(words, _LONGEST_WORD))
+    return min(max(_longest(index, rows), words, 1), _LONGEST_KEY if key else _LONGEST_WORD)
 
 
-def _grid(columns: list[str], rows: list[list[str]], block: list[int], table: Table) -> Grid:
+def _longest(index: int, rows: list[list[str]]) -> int:
+    return max((cell_len(line) for row in rows for line in row[index].split("\n")), default=0)
+
+
+def _widths(columns: list[str], rows: list[list[str]], block: list[int], keys: int, width: int) -> list[int]:
+    """What each column of a block needs, and what room is left shared out to those that would use it."""
+    widths = [_needed(index, columns, rows, key=index < keys) for index in block]
+    spare = width - sum(widths) - _GAP * (len(block) - 1)
+    for place, index in enumerate(block):
+        more = max(0, min(spare, _longest(index, rows) - widths[place]))
+        widths[place] += more
+        spare -= more
+    return widths
+
+
+def _grid(columns: list[str], rows: list[list[str]], block: list[int], table: Table, width: int) -> Grid:
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
+    widths = _widths(columns, rows, block, table.keys, width)
     several_lines = any("\n" in row[index] for row in rows for index in block)
-    for index in block:
-        key = index < table.keys
-        grid.add_column(Text(columns[index]), justify="left" if key else "right", overflow="fold", vertical="top")
+    for index, wide in zip(block, widths, strict=True):
+        side: JustifyMethod = "left" if index < table.keys or not _has_values(table, index) else "right"
+        grid.add_column(Text(columns[index]), justify=side, overflow="fold", vertical="top", width=wide)
     for number, (row, source) in enumerate(zip(rows, table.rows, strict=True)):
         last = number == len(rows) - 1
         style = "dim" if source.published else ""

@@ -76,7 +76,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "name": "系统",
         "answered_as": "模型（服务商返回的名称）",
         "cut": "被截断",
-        "tokens": "平均每次回答的词元数",
+        "tokens": "每次词元数",
         "in_out": "输入 {sent}，输出 {got}",
         "unnamed": "未告知",
         "smollm2": "{name} 是只有 1.35 亿参数的语言模型。它只说明整个流程可以跑通；"
@@ -109,8 +109,8 @@ _TEMPLATE = """
 <div class="scroll" role="region" aria-label="{{ w.whom }}" tabindex="0"><table>
 <thead><tr><th scope="col">{{ w.name }}</th><th scope="col">{{ w.answered_as }}</th>{% if own_sampling %}<th scope="col">{{ w.sampling }}</th>{% endif %}
 <th scope="col" class="num">{{ w.cases }}</th><th scope="col" class="num">{{ w.right }}</th><th scope="col" class="num">{{ w.wrong }}</th>
-<th scope="col" class="num">{{ w.unscored }}</th><th scope="col" class="num">{{ w.failed }}</th>
-<th scope="col" class="num">{{ w.cut }}</th><th scope="col">{{ w.tokens }}</th></tr></thead>
+{% for name in rare %}<th scope="col" class="num">{{ w[name] }}</th>{% endfor %}
+<th scope="col">{{ w.tokens }}</th></tr></thead>
 <tbody>
 {% for s in systems %}
 <tr><th scope="row"><bdi>{{ s.id }}</bdi></th>
@@ -119,7 +119,7 @@ _TEMPLATE = """
 <td class="num"><b>{{ "{:,}".format(s.tally.total) }}</b></td>
 <td class="num"><b>{{ "{:,}".format(s.tally.right) }}</b><small>{{ share(s.tally.right, s.scored) }}</small></td>
 <td class="num"><b>{{ "{:,}".format(s.tally.wrong) }}</b><small>{{ share(s.tally.wrong, s.scored) }}</small></td>
-{% for count in (s.tally.unscored, s.tally.failed, s.tally.cut) %}<td class="num">{{ "{:,}".format(count) }}</td>{% endfor %}
+{% for name in rare %}<td class="num">{{ "{:,}".format(s.tally[name]) }}</td>{% endfor %}
 <td>{{ s.tokens }}</td></tr>
 {% endfor %}
 </tbody></table></div>
@@ -139,7 +139,7 @@ def _body(view: View) -> Markup:
     published = _settings(_told(view.benchmark.template.sampling))
     return view.html(
         _TEMPLATE, w=w, notices=list(_notices(view, w)), tiles=tiles, facts=_facts(view, w), systems=systems,
-        share=share,
+        share=share, rare=[name for name in ("unscored", "failed", "cut") if any(getattr(t, name) for t in tallies)],
         own_sampling=any(system["sampling"] not in ("", published) for system in systems),
     )  # fmt: skip
 

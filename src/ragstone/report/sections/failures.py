@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ragstone.report.digest import OTHER, SystemDigest
+from ragstone.report.digest import OTHER, SystemDigest, Tally
 from ragstone.report.figures import share
 from ragstone.report.section import Section, View, chosen
 
@@ -14,11 +14,11 @@ __all__ = ["PLUGINS"]
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "intro": "Every wrong answer has one cause. The small figure is its share of all answers of the column that "
-        "could be scored.",
+        "intro": "Every wrong answer has one cause. Beside each count is its share of the answers of that system and "
+        "group that could be scored.",
         "cause": "Cause",
-        "all": "All",
-        "scored": "Answers scored",
+        "all": "all wrong",
+        "of": "of {scored} scored",
         "none": "No answer was wrong.",
         "errors": "Requests without an answer",
         "kind": "Error",
@@ -28,10 +28,10 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "unnamed": "no cause named",
     },
     "zh": {
-        "intro": "每个错误答案归入一种原因。小字为占该列可评分回答的比例。",
+        "intro": "每个错误答案归入一种原因。数字旁为占该系统该组可评分回答的比例。",
         "cause": "原因",
-        "all": "合计",
-        "scored": "可评分的回答",
+        "all": "全部错误",
+        "of": "共 {scored} 个可评分",
         "none": "没有错误答案。",
         "errors": "没有得到回答的请求",
         "kind": "错误",
@@ -43,20 +43,29 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 }
 
 _TEMPLATE = """
-{% if systems %}<p>{{ w.intro }}</p>{% else %}<p>{{ w.none }}</p>{% endif %}
-{% for s in systems %}
-<h3><bdi>{{ s.id }}</bdi></h3>
-<div class="scroll" role="region" aria-label="{{ w.cause }}: {{ s.id }}" tabindex="0"><table class="dense">
-<thead><tr><th scope="col">{{ w.cause }}</th><th scope="col" class="num">{{ w.all }}</th>
-{% for group in s.groups %}<th scope="col" class="num"><bdi>{{ group }}</bdi></th>{% endfor %}</tr></thead>
+{% if groups %}
+<p>{{ w.intro }}</p>
+<div class="scroll" role="region" aria-label="{{ w.cause }}" tabindex="0"><table class="causes">
+<thead><tr><th scope="col">{{ w.cause }}</th>
+{% for system in systems %}<th scope="col" class="num"><bdi>{{ system }}</bdi></th>{% endfor %}</tr></thead>
+{% for group in groups %}
 <tbody>
-{% for name, cells in s.rows %}
+<tr class="group"><th scope="rowgroup"><bdi>{{ group.name or w.all }}</bdi></th>
+{% for count, scored, part in group.all %}
+<td class="num">{% if scored %}<b>{{ "{:,}".format(count) }}</b><span>{{ part }}</span>
+<small>{{ w.of.format(scored="{:,}".format(scored)) }}</small>{% else %}–{% endif %}</td>
+{% endfor %}</tr>
+{% for name, cells in group.rows %}
 <tr><th scope="row"><bdi>{{ name }}</bdi></th>
-{% for count, part, heat in cells %}<td class="num{% if heat %} h{{ heat }}{% endif %}">{% if count %}<b>{{ "{:,}".format(count) }}</b><small>{{ part }}</small>{% else %}–{% endif %}</td>{% endfor %}</tr>
+{% for count, part, heat in cells %}
+<td class="num{% if heat %} h{{ heat }}{% endif %}">
+{%- if count %}<b>{{ "{:,}".format(count) }}</b><span>{{ part }}</span>{% else %}–{% endif %}</td>
+{% endfor %}</tr>
 {% endfor %}
-<tr><th scope="row">{{ w.scored }}</th>{% for count in s.scored %}<td class="num">{{ "{:,}".format(count) }}</td>{% endfor %}</tr>
-</tbody></table></div>
+</tbody>
 {% endfor %}
+</table></div>
+{% else %}<p>{{ w.none }}</p>{% endif %}
 {% if errors %}
 <h3>{{ w.errors }}</h3>
 {% for id, kinds in errors %}
@@ -77,32 +86,28 @@ _MESSAGE = 400  # characters shown of an error
 
 def _body(view: View) -> Markup:
     w = chosen(WORDS, view.language)
-    systems = [
-        {"id": name, **_table(system, view.digest.labels, w)}
-        for name, system in view.digest.systems.items()
-        if system.tally.wrong
-    ]
-    errors = [(name, _errors(system)) for name, system in view.digest.systems.items() if system.errors]
-    return view.html(_TEMPLATE, w=w, systems=systems, errors=errors)
+    systems = view.digest.systems
+    groups = [_group(group, systems, view.digest.labels, w) for group in view.digest.groups]
+    errors = [(name, _errors(system)) for name, system in systems.items() if system.errors]
+    return view.html(
+        _TEMPLATE, w=w, systems=list(systems), groups=[group for group in groups if group["rows"]], errors=errors
+    )
 
 
-def _table(system: SystemDigest, labels: Mapping[str, str], w: Mapping[str, str]) -> dict[str, Any]:
-    """Causes down, groups across, the most frequent cause first."""
-    groups = [group for group, tally in system.groups.items() if tally.right + tally.wrong]
-    over_all: Counter[str] = Counter()
-    for counter in system.causes.values():
-        over_all.update(counter)
-    scored = [system.groups[group].right + system.groups[group].wrong for group in groups]
-    columns = [over_all, *(system.causes.get(group, Counter()) for group in groups)]
-    totals = [sum(scored), *scored]
+def _group(
+    name: str, systems: Mapping[str, SystemDigest], labels: Mapping[str, str], w: Mapping[str, str]
+) -> dict[str, Any]:
+    """The causes of one group, the most frequent over all systems first, with a cell for each system."""
+    causes = [system.causes.get(name, Counter()) for system in systems.values()]
+    tallies = [system.groups.get(name, Tally()) for system in systems.values()]
+    scored = [tally.right + tally.wrong for tally in tallies]
+    over_all: Counter[str] = sum(causes, Counter())
     rows = []
     for cause, _ in sorted(over_all.items(), key=lambda item: (-item[1], item[0])):
-        cells = [
-            (column[cause], share(column[cause], total), _heat(column[cause], total) if index else 0)
-            for index, (column, total) in enumerate(zip(columns, totals, strict=True))
-        ]
+        cells = [(c[cause], share(c[cause], n), _heat(c[cause], n)) for c, n in zip(causes, scored, strict=True)]
         rows.append((w["other"] if cause == OTHER else labels.get(cause) or w["unnamed"], cells))
-    return {"groups": groups, "rows": rows, "scored": totals}
+    wrong = [(tally.wrong, n, share(tally.wrong, n)) for tally, n in zip(tallies, scored, strict=True)]
+    return {"name": name, "all": wrong, "rows": rows}
 
 
 def _heat(count: int, total: int) -> int:
