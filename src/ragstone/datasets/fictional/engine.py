@@ -11,7 +11,7 @@ from ragstone.datasets.fictional.parts import Document, Fact, Item, Unmet, seede
 from ragstone.errors import UnknownName, UsageError
 from ragstone.text import find_answer
 
-__all__ = ["DEFAULT_SIZES", "Language", "fictional_rgb", "flaw", "language"]
+__all__ = ["DEFAULT_SIZES", "Language", "fictional_rgb", "flaw", "language", "swap"]
 
 # As many as the official files have. `_fact` ends where the facts end: real ones cannot be invented.
 DEFAULT_SIZES = {"": 300, "refine": 300, "int": 100, "fact": 100}
@@ -36,11 +36,11 @@ def language(code: str) -> Language:
 
 
 def fictional_rgb(name: str, *, seed: int = 0, size: int | None = None) -> Iterator[dict[str, Any]]:
-    """Rows of one of the eight sets (`en`, `zh_refine`, `en_int`, `zh_fact`…) in the official format, plus `kinds` (from
-    "positive:0", "positive:1:0" or "negative:3" to what the passage is) and `domain`.
+    """Rows of one of the eight sets (`en`, `zh_refine`, `en_int`, `zh_fact`…) in the official format, plus `kinds`
+    (from "positive:0", "positive:1:0" or "negative:3" to what the passage is) and `domain`.
 
-    A row depends on seed, name and its number alone (and on no other question being the same), so a larger `size` goes on
-    where the smaller ended. `en` and `en_refine` are equal. A `_fact` set has no more rows than there are facts.
+    A row depends on seed, name and its number alone (and on no earlier question being the same), so a larger `size`
+    goes on where the smaller ended. `en` and `en_refine` are equal; a `_fact` set ends where the facts end.
     Raises UnknownName for another name and UsageError for a negative size, before the first row.
     """
     code, _, testbed = name.partition("_")
@@ -55,7 +55,9 @@ def fictional_rgb(name: str, *, seed: int = 0, size: int | None = None) -> Itera
     return _invented(make, code, f"{code}{'_int' if testbed == 'int' else ''}", seed, count)
 
 
-def _invented(make: Callable[[random.Random], Item], code: str, name: str, seed: int, count: int) -> Iterator[dict[str, Any]]:
+def _invented(
+    make: Callable[[random.Random], Item], code: str, name: str, seed: int, count: int
+) -> Iterator[dict[str, Any]]:
     asked: dict[str, None] = {}
     for index in range(count):
         problem = ""
@@ -74,6 +76,9 @@ def _invented(make: Callable[[random.Random], Item], code: str, name: str, seed:
         yield _row(index, item)
 
 
+# What may follow a name, or a number that is not a part of a larger one.
+AFTER_NAME = re.compile(r"(?!\w)")
+AFTER_NUMBER = re.compile(r"(?![\w%])(?!\s?-?(?:hundred|thousand|[mbt]r?illion|[mb]n?\b))(?![.,]\d)")
 RUNS = re.compile(r"\d+(?:[.,]\d+)+|[a-z]{3,}|\d+")
 
 
@@ -93,14 +98,11 @@ def _stated(alias: str, text: str, lower: str, code: str) -> bool:
         if runs and not all(run in lower for run in runs):
             return False
         at = text.find(alias)
-        after = text[at + len(alias) : at + len(alias) + 2]
-        if at > 0 and not text[at - 1].isalnum() and (after in ENDS or (alias[-1].isalpha() and not after[:1].isalnum())):
-            return True
+        if at == 0 or (at > 0 and not text[at - 1].isalnum() and text[at - 1] not in ".,$"):
+            end = AFTER_NAME if alias[-1].isalpha() else AFTER_NUMBER
+            if end.match(text, at + len(alias)):
+                return True
     return bool(find_answer(alias, text, code))
-
-
-# What may follow an amount for certain. A comma before a blank ends a number, before a digit it does not.
-ENDS = frozenset({", ", ". ", ".", '",', '".', "; ", ": ", "'s"})
 
 
 def _holds(alias: str, text: str, lower: str, code: str) -> bool:
@@ -179,7 +181,9 @@ def _facts(source: Language, name: str, seed: int, count: int) -> Iterator[dict[
 
 
 def swap(text: str, fact: Fact) -> str:
-    """The text with every alias of the answer replaced by the false one, longer aliases first."""
+    """The text with every alias of the answer replaced by the false one, longer aliases first; the false one is
+    capitalised where the alias was."""
     for alias in sorted(fact.answer, key=len, reverse=True):
-        text = text.replace(alias, fact.fake)
+        capital = alias[0].isupper() and fact.fake[0].islower()
+        text = text.replace(alias, fact.fake[0].upper() + fact.fake[1:] if capital else fact.fake)
     return text

@@ -4,15 +4,17 @@ from random import Random
 
 from ragstone.datasets.fictional.en.business import DEAL, LAUNCH, RESULTS
 from ragstone.datasets.fictional.en.culture import AUCTION, AWARD, FILM
+from ragstone.datasets.fictional.en.facts import facts
 from ragstone.datasets.fictional.en.public import BRIDGE, DISASTER, DISCOVERY, ELECTION, MISSION
 from ragstone.datasets.fictional.en.sports import FINAL
 from ragstone.datasets.fictional.en.tell import tell_base, tell_integration
 from ragstone.datasets.fictional.parts import Item, pick
 
-__all__ = ["DOMAINS", "base", "integration"]
+__all__ = ["DOMAINS", "FACTS", "base", "integration"]
 
 _ALL = (FINAL, AWARD, LAUNCH, ELECTION, FILM, MISSION, RESULTS, DISASTER, DEAL, AUCTION, BRIDGE, DISCOVERY)
 DOMAINS = tuple(domain.name for domain in _ALL)
+FACTS = facts()
 
 
 def base(rng: Random) -> Item:

@@ -13,16 +13,19 @@ GADGETS = (
     "camera", "music player", "electric bicycle", "coffee machine", "reading tablet", "wristwatch", "vacuum robot",
     "hearing aid", "radio", "sewing machine", "electric kettle", "drone", "keyboard", "alarm clock", "mobile phone",
 )  # fmt: skip
-LINES = ("Arc", "Loop", "Delta", "Vista", "Echo", "Pico", "Line", "Nova", "Tempo", "Orbit", "Mono", "Fold", "Ray", "Wave")
+LINES = (
+    "Arc", "Loop", "Delta", "Vista", "Echo", "Pico", "Line", "Nova", "Tempo", "Orbit", "Mono", "Fold", "Ray", "Wave",
+)  # fmt: skip
 DESIGNER_BIOS = (
-    "a trained violin maker", "who used to build stage sets", "formerly of a toy factory", "a shipbuilder's child",
-    "who studied under nobody", "known for a chair with three legs", "a former watchmaker",
+    "a trained violin maker", "who used to build stage sets", "formerly of a toy factory",
+    "a shipbuilder's child", "who studied under nobody", "known for a chair with three legs", "a former watchmaker",
 )  # fmt: skip
 INDUSTRIES = (
     ("packaging", "paper boxes"), ("rail technology", "signals and switches"), ("food", "biscuits and jams"),
-    ("chemicals", "dyes"), ("textiles", "work clothes"), ("medical technology", "hospital beds"), ("toys", "wooden toys"),
-    ("shipping", "container lashings"), ("furniture", "kitchen chairs"), ("brewing", "beer and lemonade"),
-    ("optics", "lenses"), ("cosmetics", "soaps"), ("energy", "heat pumps"), ("seed", "grass seed"),
+    ("chemicals", "dyes"), ("textiles", "work clothes"), ("medical technology", "hospital beds"),
+    ("toys", "wooden toys"), ("shipping", "container lashings"), ("furniture", "kitchen chairs"),
+    ("brewing", "beer and lemonade"), ("optics", "lenses"), ("cosmetics", "soaps"), ("energy", "heat pumps"),
+    ("seed", "grass seed"),
 )  # fmt: skip
 CHIEF_BIOS = (
     "an engineer by training", "who began there as a lathe operator", "formerly a naval officer", "a chemist",
@@ -35,8 +38,11 @@ ARMS = ("Logistics", "Services", "Asia", "Finance", "Home", "Components", "Capit
 def _launch_series(rng: Random) -> Series:
     company, line = coined(rng), pick(rng, LINES)
     values: Values = {
-        "company": company, "gadget": pick(rng, GADGETS), "rival": coined(rng), "founded": str(between(rng, 1921, 1979)),
-    }  # fmt: skip
+        "company": company,
+        "gadget": pick(rng, GADGETS),
+        "rival": coined(rng),
+        "founded": str(between(rng, 1921, 1979)),
+    }
     return Series(values, {"model": f"{company} {line}", "plain": f"{company} {line}"})
 
 
@@ -141,16 +147,20 @@ RESULTS = Domain(
 )
 
 BUYER_BIOS = (
-    "a group that few had reckoned with", "a former customer", "which had tried once before", "until then a small rival",
-    "an investor with a taste for old names", "a cooperative of farmers", "which makes much the same things, but cheaper",
+    "a group that few had reckoned with", "a former customer", "which had tried once before",
+    "until then a small rival", "an investor with a taste for old names", "a cooperative of farmers",
+    "which makes much the same things, but cheaper",
 )  # fmt: skip
 TALKER_BIOS = (
-    "a retired judge", "a lawyer who plays chess by post", "formerly a labour leader", "a tax expert", "once a diplomat",
+    "a retired judge", "a lawyer who plays chess by post", "formerly a labour leader", "a tax expert",
+    "once a diplomat",
 )  # fmt: skip
 
 
 def _deal_series(rng: Random) -> Series:
-    return Series({**_firm(rng), "event": f"{coined(rng)} {pick(rng, FORMS)}", "founded": str(between(rng, 1870, 1955))})
+    return Series(
+        {**_firm(rng), "event": f"{coined(rng)} {pick(rng, FORMS)}", "founded": str(between(rng, 1870, 1955))}
+    )
 
 
 def _deal_sibling(rng: Random, series: Series) -> Series:

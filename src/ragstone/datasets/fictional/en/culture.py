@@ -13,18 +13,20 @@ GENRES = ("Fiction", "Poetry", "First Novels", "Translation", "Memoir", "Short S
 PRIZES = ("Prize", "Award", "Medal", "Laurel")
 HALLS = ("Hall", "Theatre", "House", "Rooms", "Palace", "Pavilion", "Conservatory", "Playhouse")
 PRAISE = (
-    "a book one wants to read with the window open", "sentences like good carpentry", "a small book with a long shadow",
-    "the funniest sad story in years", "a novel that trusts its readers", "exact, tender and without a wasted comma",
-    "a map of a country that is not on any map",
+    "a book one wants to read with the window open", "sentences like good carpentry",
+    "a small book with a long shadow", "the funniest sad story in years", "a novel that trusts its readers",
+    "exact, tender and without a wasted comma", "a map of a country that is not on any map",
 )  # fmt: skip
 WRITER_BIOS = (
     "a former lock-keeper", "a schoolteacher who writes before breakfast", "until now known for crime stories",
     "a translator by trade", "who lives on a houseboat", "whose first book sold ninety copies", "a country doctor",
 )  # fmt: skip
-FILM_KINDS = ("drama", "comedy", "thriller", "western", "ghost story", "melodrama", "road movie", "costume drama", "whodunit")
+FILM_KINDS = (
+    "drama", "comedy", "thriller", "western", "ghost story", "melodrama", "road movie", "costume drama", "whodunit",
+)  # fmt: skip
 ROLES = (
-    "a retired lighthouse keeper", "a clockmaker", "a ferry pilot", "a widowed schoolteacher", "a disgraced judge",
-    "a travelling dentist", "a night porter", "a bankrupt brewer", "a piano tuner",
+    "a retired lighthouse keeper", "a clockmaker", "a ferry pilot", "a widowed schoolteacher",
+    "a disgraced judge", "a travelling dentist", "a night porter", "a bankrupt brewer", "a piano tuner",
 )  # fmt: skip
 ARTIST_BIOS = (
     "a sign painter by training", "who died forgotten", "who painted at night", "a pupil of nobody in particular",
@@ -99,7 +101,13 @@ def _film_series(rng: Random) -> Series:
 def _film_sibling(rng: Random, series: Series) -> Series:
     """Another film, whose title shares a word with the first where it can."""
     word = str(series.values["event"]).split()[1].strip(",")
-    shapes = (f"The Other {word}", f"{word} at Dawn", f"A Story of {word}", f"{word} and Daughters", f"After the {word}")
+    shapes = (
+        f"The Other {word}",
+        f"{word} at Dawn",
+        f"A Story of {word}",
+        f"{word} and Daughters",
+        f"After the {word}",
+    )
     return Series({**_film_series(rng).values, "event": pick(rng, shapes)})
 
 

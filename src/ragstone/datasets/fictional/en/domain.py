@@ -32,8 +32,8 @@ class Series:
 
 @dataclass(frozen=True)
 class Domain:
-    """`asked` names the values that questions ask for, with their kind; `pairs` those asked for together; `serial` those
-    asked of two editions, or of two categories. `edition` makes the world of a year; `sibling` another category.
+    """`asked` names the values that questions ask for, with their kind; `pairs` those asked for together; `serial`
+    those asked of two editions, or of two categories. `edition` makes the world of a year; `sibling` another category.
     `years` is when the editions that are asked about take place, `steps` how far from them the misleading ones lie."""
 
     name: str

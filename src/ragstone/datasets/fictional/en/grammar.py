@@ -45,6 +45,13 @@ class Day(NamedTuple):
     y: str
 
 
+# Sections that lead away from the subject: a few sentences of them will do.
+ASIDES = ("bg", "react")
+# Domains whose events draw people to the town.
+FESTIVE = ("final", "bridge", "launch")
+# An apposition right after a name: who was introduced in this passage is not introduced again.
+INTRODUCTION = re.compile(r"^, (?:an?|the) [a-z' -]+(?:,(?= )|(?=\.))")
+
 World: TypeAlias = Mapping[str, "str | Person | Day"]
 
 
@@ -123,13 +130,18 @@ def _sequence(tokens: Sequence[str], at: int) -> tuple[tuple[Part, ...], int]:
 
 @cache
 def load(name: str) -> Grammar:
-    """The grammar of a domain with the common one under it: sections of both are joined, the domain's first."""
+    """The grammar of a domain with the common one under it: sections of both are joined, unless the domain's name ends
+    in `!`, which puts it in the place of the common one."""
     folder = files("ragstone.datasets.fictional.en") / "grammar"
     own = parse((folder / f"{name}.txt").read_text(encoding="utf-8"))
     if name == "common":
         return own
     common = load("common")
-    return {key: own.get(key, ()) + common.get(key, ()) for key in dict.fromkeys([*own, *common])}
+    joined = {key: own.get(key, ()) + common.get(key, ()) for key in dict.fromkeys([*own, *common]) if key[-1] != "!"}
+    joined |= {key[:-1]: lines for key, lines in own.items() if key[-1] == "!"}
+    if name in FESTIVE:
+        joined["react"] += common["crowd"]
+    return joined
 
 
 def _a(text: str) -> str:
@@ -160,10 +172,13 @@ class Story:
         world: World,
         rng: Random,
         decks: dict[str, Deck[tuple[Part, ...]]],
-        avoid: Iterable[str],
+        *,
+        asked: str = "",
+        avoid: Iterable[str] = (),
     ) -> None:
         self.grammar, self.world, self.rng, self.decks = grammar, world, rng, decks
-        self.avoid = tuple(avoid)
+        self.asked, self.avoid = asked, tuple(avoid)
+        self.random = rng.random
         self.american = rng.random() < 0.5
         self.named: dict[str, None] = {}
 
@@ -172,14 +187,17 @@ class Story:
         deck = self.decks.get(section)
         if deck is None:
             deck = self.decks[section] = Deck(self.rng, self.grammar.get(section, ()))
+        pieces: list[str] = []
         for _ in range(3 * len(deck.items)):
             template = deck.draw()
             if taken is not None and id(template) in taken:
                 continue
             try:
-                text = _capital("".join(self._expand(template)))
+                pieces.clear()
+                self._expand(template, pieces)
             except KeyError:
                 continue
+            text = _capital("".join(pieces))
             if self.avoid:
                 lower = text.lower()
                 if any(part in lower for part in self.avoid):
@@ -189,33 +207,36 @@ class Story:
             return text
         raise Unmet(section)
 
-    def _expand(self, parts: tuple[Part, ...]) -> list[str]:
-        out: list[str] = []
+    def _expand(self, parts: tuple[Part, ...], out: list[str]) -> None:
+        known = False
         for part in parts:
             if isinstance(part, str):
-                out.append(part)
-            elif isinstance(part, Choice):
-                out.extend(self._expand(part.options[int(self.rng.random() * len(part.options))]))
+                out.append(INTRODUCTION.sub("", part, count=1) if known else part)
+                known = False
             elif isinstance(part, Var):
-                text = self._value(part)
-                out.append(FORMS[part.form](text) if part.form else text)
+                key, attr, form = part
+                value = self.world[key]
+                if not isinstance(value, str):
+                    known = not attr and key != self.asked and value[0] in self.named
+                    value = self._spelt(value, attr)
+                out.append(FORMS[form](value) if form else value)
+            elif isinstance(part, Choice):
+                options = part[0]
+                self._expand(options[int(self.random() * len(options))], out)
             else:
-                options = self.grammar[part.name]
-                out.extend(self._expand(options[int(self.rng.random() * len(options))]))
-        return out
+                options = self.grammar[part[0]]
+                self._expand(options[int(self.random() * len(options))], out)
 
-    def _value(self, var: Var) -> str:
-        value = self.world[var.key]
-        if isinstance(value, str):
-            return value
+    def _spelt(self, value: "Person | Day", attr: str) -> str:
+        """A date in the passage's style; a person in full the first time, then by the surname."""
         if isinstance(value, Day):
-            if var.attr in {"", "long"}:
+            if not attr or attr == "long":
                 return value.mdy if self.american else value.dmy
-            if var.attr == "day":
+            if attr == "day":
                 return value.md if self.american else value.dm
-            return str(getattr(value, var.attr))
-        if var.attr:
-            return str(getattr(value, var.attr))
+            return str(getattr(value, attr))
+        if attr and attr != "s":
+            return str(getattr(value, attr))
         if value.name in self.named:
             return value.s
         self.named[value.name] = None
@@ -240,14 +261,17 @@ class Story:
             if symbol.endswith("?") and self.rng.random() < 0.5:
                 continue
             text = self.draw(name, taken)
-            if name.startswith("head"):
+            if name.startswith(("head", "prehead")):
                 text += "." if self.rng.random() < 0.7 else " –"
             piece.append(text)
             length += len(text)
         while length < target and stars:
             at = int(self.rng.random() * len(stars))
             piece, name = stars[at]
-            if len(piece) + 2 > len(self.grammar[name]):  # the section is told; what is left may not be said
+            if name in ASIDES and len(stars) > 1 and self.rng.random() < 0.6:
+                continue
+            # Enough asides, or the section is told and what is left may not be said here.
+            if len(piece) + 2 > (4 if name in ASIDES else len(self.grammar[name])):
                 del stars[at]
                 continue
             try:

@@ -7,7 +7,20 @@ from random import Random
 from ragstone.datasets.fictional.en.grammar import Day, Person
 from ragstone.datasets.fictional.parts import add_days, pick
 
-__all__ = ["coined", "country", "day", "money", "newspaper", "number", "ordinal", "person", "place", "random_date", "title", "words"]
+__all__ = [
+    "coined",
+    "country",
+    "day",
+    "money",
+    "newspaper",
+    "number",
+    "ordinal",
+    "person",
+    "place",
+    "random_date",
+    "title",
+    "words",
+]
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -117,8 +130,8 @@ TITLE_NOUNS = words(
     "Cartographer Harvest Sparrow Bell Gardener Suitcase Envoy Comet Sister Lodger Pilot Anchor Witness Fiddler"
 )
 TITLE_PLACES = words(
-    "Harbour Attic Station Valley Lighthouse Cellar Garden Ballroom Quarry Mill Estuary Corridor Lagoon Terrace Cannery "
-    "Archive Meadow Sanatorium Viaduct Observatory"
+    "Harbour Attic Station Valley Lighthouse Cellar Garden Ballroom Quarry Mill Estuary Corridor Lagoon Terrace "
+    "Cannery Archive Meadow Sanatorium Viaduct Observatory"
 )
 TITLE_NUMBERS = words("Three Four Five Six Seven Nine Eleven Twelve Thirteen Forty")
 
@@ -173,13 +186,19 @@ def coined(rng: Random) -> str:
 
 def title(rng: Random) -> str:
     """The title of a book, film or picture."""
-    adjective, noun, place_noun = pick(rng, TITLE_ADJECTIVES), pick(rng, TITLE_NOUNS), pick(rng, TITLE_PLACES)
+    adjective, noun, where = pick(rng, TITLE_ADJECTIVES), pick(rng, TITLE_NOUNS), pick(rng, TITLE_PLACES)
     shapes = (
-        f"The {adjective} {noun}", f"The {noun} in the {place_noun}", f"{adjective} {noun}, {pick(rng, TITLE_ADJECTIVES)} "
-        f"{place_noun}", f"A {noun} for {place(rng)}", f"The {noun} of {place(rng)}", f"The Last {noun} of {place(rng)}",
-        f"{pick(rng, TITLE_NUMBERS)} Nights at the {adjective} {place_noun}", f"What the {noun} Kept",
-        f"No {noun} in {place(rng)}", f"The {place_noun} at {place(rng)}",
-    )  # fmt: skip
+        f"The {adjective} {noun}",
+        f"The {noun} in the {where}",
+        f"{adjective} {noun}, {pick(rng, TITLE_ADJECTIVES)} {where}",
+        f"A {noun} for {place(rng)}",
+        f"The {noun} of {place(rng)}",
+        f"The Last {noun} of {place(rng)}",
+        f"{pick(rng, TITLE_NUMBERS)} Nights at the {adjective} {where}",
+        f"What the {adjective} {noun} Kept",
+        f"No {noun} in {place(rng)}",
+        f"The {where} at {place(rng)}",
+    )
     return pick(rng, shapes)
 
 
@@ -194,9 +213,7 @@ def day(date: dt.date) -> Day:
 
 # Not strftime's: those are in the machine's language.
 MONTHS = words("January February March April May June July August September October November December")
-WEEKDAYS = words(
-    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
-)
+WEEKDAYS = words("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
 
 
 def random_date(rng: Random, year: int, first: int = 15, last: int = 340) -> dt.date:

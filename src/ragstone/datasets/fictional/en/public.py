@@ -9,15 +9,19 @@ from ragstone.datasets.fictional.parts import between, pick, sample
 
 __all__ = ["BRIDGE", "DISASTER", "DISCOVERY", "ELECTION", "MISSION"]
 
-OFFICES = ("mayoral election", "gubernatorial election", "presidential election", "election for prefect", "leadership election")
+OFFICES = (
+    "mayoral election", "gubernatorial election", "presidential election", "election for prefect",
+    "leadership election",
+)  # fmt: skip
 OTHER_VOTES = ("council chair election", "harbour board election", "regional premier election", "sheriff's election")
 PARTIES = (
-    "Civic Union", "Harbour List", "Farmers' League", "Reform Alliance", "People's Platform", "Green Front", "Labour Bloc",
+    "Civic Union",
+    "Harbour List", "Farmers' League", "Reform Alliance", "People's Platform", "Green Front", "Labour Bloc",
     "Liberty Party", "Citizens' Choice", "Social Compact", "National Forum", "Workers' Voice",
 )  # fmt: skip
 WINNER_BIOS = (
-    "a former tram driver", "a vet who had never held office", "until then the head of a school", "a lawyer from the hills",
-    "a trade unionist", "the owner of a small brewery", "a retired handball player",
+    "a former tram driver", "a vet who had never held office", "until then the head of a school",
+    "a lawyer from the hills", "a trade unionist", "the owner of a small brewery", "a retired handball player",
 )  # fmt: skip
 
 
@@ -81,16 +85,20 @@ ELECTION = Domain(
 BODIES = ("Mars", "the Moon", "Mercury", "Ceres", "Titan", "Phobos", "Ganymede", "Vesta")
 PLAINS = ("Planitia", "Crater", "Vallis", "Ridge", "Basin", "Plateau", "Terra", "Rift")
 LEADER_BIOS = (
-    "a geologist", "a physicist who came to the field late", "who grew up without a telephone", "a former mountain guide",
-    "a chemist", "who had wanted to be a pianist", "a specialist in dust",
+    "a geologist", "a physicist who came to the field late", "who grew up without a telephone",
+    "a former mountain guide", "a chemist", "who had wanted to be a pianist", "a specialist in dust",
 )  # fmt: skip
 
 
 def _mission_series(rng: Random) -> Series:
     agency, program = f"{place(rng)} Space Agency", coined(rng)
     values: Values = {
-        "agency_s": f"the {agency}", "agency_n": agency, "body": pick(rng, BODIES), "port": place(rng), "founded": str(between(rng, 1958, 1979)),
-    }  # fmt: skip
+        "agency_s": f"the {agency}",
+        "agency_n": agency,
+        "body": pick(rng, BODIES),
+        "port": place(rng),
+        "founded": str(between(rng, 1958, 1979)),
+    }
     return Series(values, {"program": program})
 
 
@@ -201,8 +209,8 @@ DISASTER = Domain(
 )
 
 ARCHITECT_BIOS = (
-    "known until then for bus shelters", "a pupil of a shipbuilder", "who builds little and slowly", "an engineer as well",
-    "who won with a model made of matches", "the youngest entrant",
+    "known until then for bus shelters", "a pupil of a shipbuilder", "who builds little and slowly",
+    "an engineer as well", "who won with a model made of matches", "the youngest entrant",
 )  # fmt: skip
 BUILDER_BIOS = ("a family firm", "a company from the coast", "better known for dams", "a firm with four cranes")
 
@@ -258,13 +266,18 @@ BRIDGE = Domain(
     (-58, -47, -39, -31, -26, 14, 17, 20),
 )
 
-STUFFS = ("bronze", "gold", "silver", "clay", "ivory", "stone", "iron", "amber", "glass", "copper", "wooden", "jade", "lead")
+STUFFS = (
+    "bronze", "gold", "silver", "clay", "ivory", "stone", "iron", "amber", "glass", "copper", "wooden", "jade",
+    "lead",
+)  # fmt: skip
 THINGS = (
-    "mirror", "tablet", "helmet", "comb", "flute", "bowl", "mask", "seal", "bracelet", "statue of a dog", "oil lamp", "sword",
-    "key", "bell", "brooch", "coffer", "chariot wheel", "cup", "necklace", "throne", "figurine", "anchor", "drinking horn",
+    "mirror", "tablet", "helmet", "comb", "flute", "bowl", "mask", "seal", "bracelet",
+    "statue of a dog", "oil lamp", "sword", "key", "bell", "brooch", "coffer", "chariot wheel", "cup", "necklace",
+    "throne", "figurine", "anchor", "drinking horn",
 )  # fmt: skip
 DIGGER_BIOS = (
-    "a specialist in drains", "who came to the field as a student", "a former stonemason", "known for patience", "an expert on pollen",
+    "a specialist in drains", "who came to the field as a student", "a former stonemason", "known for patience",
+    "an expert on pollen",
 )  # fmt: skip
 
 
@@ -274,7 +287,8 @@ def _thing(rng: Random) -> str:
 
 
 def _museum(rng: Random) -> str:
-    return f"{place(rng)} {pick(rng, ('Museum', 'Museum of Antiquities', 'City Museum', 'Collection', 'University Museum'))}"
+    kinds = ("Museum", "Museum of Antiquities", "City Museum", "Collection", "University Museum")
+    return f"{place(rng)} {pick(rng, kinds)}"
 
 
 def _foundation(rng: Random) -> str:
@@ -288,7 +302,9 @@ def _discovery_series(rng: Random) -> Series:
 
 def _discovery_sibling(rng: Random, series: Series) -> Series:
     town, kind = str(series.values["event"]).rsplit(" ", 1)
-    return Series({**series.values, "event": f"{town} {pick(rng, ('harbour', 'cemetery', 'hill fort', 'cave', 'abbey'))} {kind}"})
+    return Series(
+        {**series.values, "event": f"{town} {pick(rng, ('harbour', 'cemetery', 'hill fort', 'cave', 'abbey'))} {kind}"}
+    )
 
 
 def _discovery(rng: Random, series: Series, year: int) -> Values:

@@ -2,18 +2,21 @@
 
 import datetime as dt
 from random import Random
+from typing import TYPE_CHECKING
 
-from ragstone.datasets.fictional.en.grammar import Day, Person
 from ragstone.datasets.fictional.en.names import day, newspaper, number, person, place
 from ragstone.datasets.fictional.parts import add_days, between, pick
+
+if TYPE_CHECKING:
+    from ragstone.datasets.fictional.en.grammar import Day, Person
 
 __all__ = ["Values", "count", "people", "setting"]
 
 Values = dict[str, "str | Person | Day"]
 
 TRADES = (
-    "glass", "salt", "timber", "cotton", "fishing", "wool", "copper", "tannery", "clock-making", "brick", "tea", "paper",
-    "shipbuilding", "cider", "pottery", "silk", "grain", "slate", "tobacco", "cannery",
+    "glass", "salt", "timber", "cotton", "fishing", "wool", "copper", "tannery", "clock-making", "brick", "tea",
+    "paper", "shipbuilding", "cider", "pottery", "silk", "grain", "slate", "tobacco", "cannery",
 )  # fmt: skip
 JOBS = (
     "a retired teacher", "a baker", "a bus driver", "a florist", "a nurse", "a locksmith", "a market trader",
@@ -28,9 +31,33 @@ AGENCIES = (
     "Meridian Wire", "Continental Press", "Northlight News", "Unity Press Service", "Harbour Wire", "Telex Seven",
     "Crossland News", "Bulletin Service",
 )  # fmt: skip
-CAFES = ("Blue Anchor", "Café Minerva", "Golden Plough", "Lantern", "Station Buffet", "Three Herons", "Old Ferry", "Mill Room")
-RIVERS = ("Asker", "Tove", "Merrin", "Vash", "Olter", "Sarn", "Ilva", "Dorrow", "Keld", "Yance", "Brisa", "Ruen", "Temba", "Lo")
-REGIONS = ("valley", "coast", "district", "highlands", "lowlands", "peninsula", "uplands", "province")
+CAFES = (
+    "Blue Anchor",
+    "Café Minerva",
+    "Golden Plough",
+    "Lantern",
+    "Station Buffet",
+    "Three Herons",
+    "Old Ferry",
+    "Mill Room",
+)
+RIVERS = (
+    "Asker",
+    "Tove",
+    "Merrin",
+    "Vash",
+    "Olter",
+    "Sarn",
+    "Ilva",
+    "Dorrow",
+    "Keld",
+    "Yance",
+    "Brisa",
+    "Ruen",
+    "Temba",
+    "Lo",
+)
+REGIONS = ("valley", "coast", "district", "delta", "plateau", "peninsula", "basin", "province")
 
 
 def setting(rng: Random, when: dt.date, city: str = "") -> Values:

@@ -10,8 +10,8 @@ from ragstone.datasets.fictional.parts import between, pick
 __all__ = ["FINAL"]
 
 CLUBS = (
-    "Rovers", "United", "Athletic", "Dynamo", "Wanderers", "Falcons", "Lions", "Mariners", "Rangers", "Albion", "Comets",
-    "Harriers", "Olympic", "Swifts", "Foxes", "Thistle", "Sparta", "Corinthians", "Blues", "Ramblers",
+    "Rovers", "United", "Athletic", "Dynamo", "Wanderers", "Falcons", "Lions", "Mariners", "Rangers", "Albion",
+    "Comets", "Harriers", "Olympic", "Swifts", "Foxes", "Thistle", "Sparta", "Corinthians", "Blues", "Ramblers",
 )  # fmt: skip
 CUPS = ("Cup", "Shield", "Trophy", "Challenge Cup", "Bowl", "Championship", "Plate", "Grand Cup")
 CATEGORIES = ("Women's", "Youth", "Veterans'", "Winter", "Amateur", "University")
@@ -54,7 +54,11 @@ def _final_series(rng: Random) -> Series:
 
 def _final_sibling(rng: Random, series: Series) -> Series:
     home, cup = series.once("name", lambda: ("", ""))
-    values = {**series.values, "event": f"{home} {pick(rng, CATEGORIES)} {cup}", "founded": str(between(rng, 1962, 1980))}
+    values = {
+        **series.values,
+        "event": f"{home} {pick(rng, CATEGORIES)} {cup}",
+        "founded": str(between(rng, 1962, 1980)),
+    }
     return Series(values, {"scores": series.memory["scores"]})
 
 
@@ -86,7 +90,7 @@ def _final(rng: Random, series: Series, year: int) -> Values:
         "mvp_part": pick(rng, (
             "who covered more ground than anyone else", f"who was playing with {mvp.his} arm in a bandage",
             f"a substitute until {mvp.his} third match of the season", "who had a hand in everything that mattered",
-            f"who had come back from a year out with an injured knee", f"whom {loser} never managed to contain",
+            "who had come back from a year out with an injured knee", f"whom {loser} never managed to contain",
         )),
         "coach": person(rng),
         "coach_guess": person(rng),

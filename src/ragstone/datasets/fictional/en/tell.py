@@ -73,7 +73,7 @@ class Desk:
     def story(self, world: Values, asked: str, avoid: Iterable[str], *, before: bool = False) -> Story:
         """A teller of this world; `before` moves the day of the report to before the event."""
         more = {"guess": world[f"{asked}_guess"], "pub": world["early"] if before else world["pub"]}
-        return Story(self.grammar, {**world, **more}, self.rng, self.decks, avoid)
+        return Story(self.grammar, {**world, **more}, self.rng, self.decks, asked=asked, avoid=avoid)
 
     def around(self, world: Values, asked: str, avoid: Iterable[str], rumours: int, related: int) -> list[Document]:
         """Negatives about this very event: rumours from before it, and reports without the answer."""
