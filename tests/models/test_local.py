@@ -13,7 +13,7 @@ import pytest
 
 from ragstone.errors import Rejected, Unreachable, UsageError
 from ragstone.models import ModelOptions, open_model
-from ragstone.models.local import file_identity, smollm2_path
+from ragstone.models.local import LocalServer, _Settings, file_identity, smollm2_path
 from ragstone.types import Request, Sampling, Turn
 
 pytest.importorskip("xllamacpp", reason="ragstone setup local")
@@ -69,6 +69,11 @@ def children(pid: int) -> list[int]:
     for task in Path(f"/proc/{pid}/task").iterdir():
         found += [int(child) for child in (task / "children").read_text().split()]
     return found
+
+
+def visible_to_others(pid: int) -> str:
+    """The command line and the environment of a process."""
+    return "".join(Path(f"/proc/{pid}/{name}").read_text() for name in ("cmdline", "environ"))
 
 
 def test_the_weights_are_found_without_importing_their_package() -> None:
@@ -151,6 +156,23 @@ async def test_a_server_that_dies_is_told_and_not_waited_for() -> None:
         assert ends(server)
         with pytest.raises(Unreachable, match="the local server ended"):
             await model.generate(ask("Hello"))
+
+
+@pytest.mark.slow
+async def test_the_server_answers_nobody_but_ragstone_and_only_on_this_machine() -> None:
+    import aiohttp
+
+    settings = _Settings(str(smollm2_path()), "smollm2", 1, 512, "the-key")
+    async with LocalServer.started(settings) as server, aiohttp.ClientSession() as session:
+        assert server.address.startswith("http://127.0.0.1:")
+        url, body = f"{server.address}/v1/chat/completions", {"messages": [{"role": "user", "content": "Hi"}]}
+        async with session.post(url, json=body) as reply:
+            assert reply.status == 401
+        stranger = {"Authorization": "Bearer the-key", "Origin": "https://evil.example"}
+        async with session.post(url, json={**body, "max_tokens": 1}, headers=stranger) as reply:
+            assert reply.status == 200
+            assert reply.headers.get("Access-Control-Allow-Origin", "") not in ("*", "https://evil.example")
+        assert "the-key" not in visible_to_others(server.pid)
 
 
 async def test_a_file_that_cannot_be_loaded_is_told_in_one_line(tmp_path: Path) -> None:
