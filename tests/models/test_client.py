@@ -25,7 +25,7 @@ from ragstone.models.options import ModelOptions
 from ragstone.models.providers import PLUGINS, Provider
 from ragstone.types import Completion, Request, Sampling, Turn
 
-KEY = "sk-test-4f9aabbccddeeff00"
+KEY = "a.key/of+no-known=form.4f9a"
 SCHEMA = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
 
 

