@@ -171,6 +171,13 @@ def test_it_works_without_javascript_and_prints(opened: Open) -> None:
     assert seen.quiet()
 
 
+def test_tables_fit_the_width_of_a4_paper(opened: Open) -> None:
+    page = opened(render(small_run(80), SmallBenchmark()), width=688, scheme="dark").page  # 182 mm
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 688
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
 def test_light_and_dark_follow_the_reader(opened: Open) -> None:
     html = render(small_run(), SmallBenchmark())
     colours = {

@@ -98,7 +98,8 @@ def _plain(value: float) -> str:
 
 def _lines(chart: Chart) -> Figure:
     labelled = [series for series in chart.series if series.published and series.points][:_MOST_LABELS]
-    figure, axes = _figure(300, left=46, right=112 if labelled else 18, top=14, bottom=52 if chart.x_label else 32)
+    left, right, bottom = 62 if chart.y_label else 46, 112 if labelled else 18, 52 if chart.x_label else 32
+    figure, axes = _figure(300, left=left, right=right, top=14, bottom=bottom)
     xs = sorted({point.x for series in chart.series for point in series.points})
     _scale_y(axes, chart, horizontal=False)
     for series in chart.series:

@@ -34,7 +34,8 @@ _TABLE = """
 {% else %}
 <td class="{{ 'num' if loop.index0 in numeric else 'txt' }}">
 {%- if cell.value is not none %}<b>{{ value(cell) }}</b>{% endif %}
-{%- if cell.text %}<span><bdi>{{ cell.text }}</bdi></span>{% endif %}
+{%- if cell.text and cell.value is none %}<span><bdi>{{ cell.text }}</bdi></span>
+{%- elif cell.text %}<small><bdi>{{ cell.text }}</bdi></small>{% endif %}
 {%- if interval(cell) %}<small>{{ interval(cell) }}</small>{% endif %}
 {%- if counts(cell) %}<small class="n">{{ counts(cell) }}</small>{% endif %}
 {%- if cell.note %}<small><bdi>{{ cell.note }}</bdi></small>{% endif %}</td>

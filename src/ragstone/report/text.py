@@ -82,8 +82,7 @@ def _shared_counts(row: Row) -> str | None:
 
 
 def _cell_text(cell: Cell, *, with_counts: bool) -> str:
-    head = " ".join(part for part in (value(cell), one_line(cell.text)) if part)
-    lines = [head, interval(cell), counts(cell) if with_counts else "", one_line(cell.note)]
+    lines = [value(cell), one_line(cell.text), interval(cell), counts(cell) if with_counts else "", one_line(cell.note)]
     return "\n".join(line for line in lines if line)
 
 
