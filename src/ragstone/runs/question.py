@@ -1,12 +1,12 @@
 """Whether two questions are one, and in what they differ."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragstone.types import to_json
 
-__all__ = ["differences", "few", "plain"]
+__all__ = ["differences", "few", "grown", "plain"]
 
 SHOWN = 60  # characters of a value in a message
 SHOWN_DIFFERENCES = 5
@@ -24,6 +24,17 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
     found: dict[str, tuple[Any, Any]] = {}
     _compare(dict(old), dict(new), prefix.rstrip("."), found)
     return found
+
+
+def grown(old: Mapping[str, Any], new: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """`new`, with the names that only `old` has in the mappings under these dotted keys."""
+    result = dict(new)
+    for key in keys:
+        name, _, rest = key.partition(".")
+        before, now = old.get(name), result.get(name)
+        if isinstance(before, dict) and isinstance(now, dict):
+            result[name] = grown(before, now, [rest]) if rest else dict(sorted((before | now).items()))
+    return result
 
 
 def _compare(old: Any, new: Any, key: str, found: dict[str, tuple[Any, Any]]) -> None:

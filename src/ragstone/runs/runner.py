@@ -24,9 +24,9 @@ LARGEST_TAKE = 256
 LARGEST_GLANCE = 512
 SETTLED = (State.DONE, State.FAILED)
 FREE = (State.ASK, State.SCORE)
-# A place in flight is free as soon as the answer is safe from the end of the process; so many answers for each place
-# may wait for their commit before the disk slows the run down.
-UNCOMMITTED_PLACES = 8
+# A place in flight is free as soon as the answer is safe from the end of the process; so many answers may wait for
+# their commit before the disk slows the run down.
+UNCOMMITTED = 1024
 # How far the stream is read ahead where cases wait for others of their lane.
 AHEAD_CASES = 1024
 AHEAD_BYTES = 64 * 2**20
@@ -103,7 +103,7 @@ class _Engine:
         self.ready: asyncio.Queue[_Job | None] = asyncio.Queue()
         self.lanes: dict[tuple[str, str], deque[_Job]] = {}
         self.written: asyncio.Queue[tuple[asyncio.Future[bool], Record] | None]
-        self.written = asyncio.Queue(UNCOMMITTED_PLACES * concurrency)
+        self.written = asyncio.Queue(UNCOMMITTED)
         self.room = asyncio.Event()  # set whenever a job is taken, and at the stop
         self.waiting = self.waiting_bytes = 0  # claimed and not begun
         self.take = self.smallest_take = max(1, min(concurrency // 2, LARGEST_TAKE))
@@ -206,10 +206,9 @@ class _Engine:
                 if self.stop.is_set():
                     return
                 part, items = items[: self.take], items[self.take :]
-                starved = not self.ready.qsize()
-                won = await self._claim(key, part, shut_lanes, soon=starved)
+                won = await self._claim(key, part, shut_lanes, soon=not self.ready.qsize())
+                self._fit(len(won))
                 self._enqueue([_Job(system, key, item, claim) for item, claim in won])
-                self._fit(starved, len(won))
 
     async def _claim(
         self, system_key: str, items: list[Item], shut_lanes: set[str], *, take: bool = True, soon: bool = True
@@ -226,13 +225,13 @@ class _Engine:
         self._count_settled(claims)
         return free
 
-    def _fit(self, starved: bool, won: int) -> None:
+    def _fit(self, won: int) -> None:
         """Fits how much is taken at one go to how fast the system answers."""
         if not won:  # passing over what is done or others have: in larger steps
             self.glance = max(2 * self.take, self.glance)
-        elif starved and self.winning:
+        elif self.winning and not self.ready.qsize():  # while this was taken, the workers ran out of work
             self.take = min(2 * self.take, LARGEST_TAKE)
-        else:
+        elif self.ready.qsize() >= self.take // 2:
             self.take = max(self.take // 2, self.smallest_take)
         self.winning = won > 0
 

@@ -18,7 +18,7 @@ from ragstone.runs.claims import LEASE_SECONDS, Claim, Desk
 from ragstone.runs.entries import Entry, Want, write_entries
 from ragstone.runs.outbox import Outbox, absorb_file, leftovers
 from ragstone.runs.owners import forget, new_owner
-from ragstone.runs.question import differences, few, plain
+from ragstone.runs.question import differences, few, grown, plain
 from ragstone.runs.schema import LAYOUT, decode, key_of
 from ragstone.storage import GATHER_SECONDS, GroupWriter
 from ragstone.types import JSON, to_json
@@ -48,6 +48,7 @@ class RunFile:
         question: Mapping[str, JSON],
         info: Mapping[str, JSON],
         systems: Mapping[str, Mapping[str, Any]],
+        growing: Sequence[str] = (),
         gather: float = GATHER_SECONDS,
         factory: type[sqlite3.Connection] = sqlite3.Connection,
     ) -> "RunFile":
@@ -55,7 +56,8 @@ class RunFile:
 
         `question` is all that must be equal; `DifferentQuestion` names what is not, as dotted keys
         (`question.data.sha256`, `systems.local/smollm2.template.name`). Systems that the file does not know extend
-        it. `info` is kept beside the question, the last writer's. A file of any other kind is left alone: `UsageError`.
+        it, and so do new names in the mappings of the question that `growing` lists (dotted keys): what both have there
+        must be equal, and the file keeps all of them. `info` is kept beside the question, the last writer's. A file of any other kind is left alone: `UsageError`.
         """
         if taken := {"question", "file_id"} & info.keys():
             raise UsageError(f"`info` of a run cannot have the key {min(taken)!r}: the run file uses it itself.")
@@ -66,7 +68,7 @@ class RunFile:
             raise UsageError(f"{path}: the description of this run cannot be written as JSON ({error}).") from error
         writer = GroupWriter(path, LAYOUT, gather=gather, factory=factory)
         try:
-            file_id = writer.call(lambda connection: _admit(connection, writer.path, asked, about, specs))
+            file_id = writer.call(lambda connection: _admit(connection, writer.path, asked, about, specs, growing))
             _take_in_leftovers(writer)
         except BaseException:
             writer.close()
@@ -182,6 +184,7 @@ def _admit(
     question: dict[str, Any],
     info: dict[str, str],
     systems: dict[str, dict[str, Any]],
+    growing: Sequence[str],
 ) -> str:
     """Lets this question into the file, or raises `DifferentQuestion`. Returns what tells this file from any other."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'question'").fetchone()
@@ -190,7 +193,12 @@ def _admit(
         connection.execute("INSERT INTO meta VALUES ('question', ?)", (to_json(question),))
         connection.execute("INSERT INTO meta VALUES ('file_id', ?)", (to_json(secrets.token_hex(8)),))
     else:
-        found = differences(decode(row[0], dict[str, Any], path, "its question"), question)
+        before = decode(row[0], dict[str, Any], path, "its question")
+        question = grown(before, question, growing)
+        before = grown(question, before, growing)
+        found = differences(before, question)
+        if not found:
+            connection.execute("UPDATE meta SET value = ?1 WHERE key = 'question' AND value <> ?1", (to_json(question),))
     for name, spec in systems.items():
         row = connection.execute("SELECT spec FROM systems WHERE system_id = ?", (key_of(name),)).fetchone()
         if row is None:
