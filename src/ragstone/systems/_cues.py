@@ -12,26 +12,27 @@ __all__ = ["Cues", "cues", "rumour"]
 
 @dataclass(frozen=True)
 class Cues:
-    """`stop`: words that say nothing of the topic. `asking`: (what the question says, what its answer looks like), the
-    special before the general. `joined`: how a question with two parts joins them."""
+    """`stop`: words that say nothing of the topic. `asking`: (what the question says, what its answer looks like,
+    "number" or "name")."""
 
     stop: frozenset[str]
     drop: re.Pattern[str]
-    asking: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
-    joined: re.Pattern[str]
+    asking: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...]
 
 
 _NUMBER = r"(?<![a-z])\d[\d.,]*"
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
 _DATE = rf"(?:{_MONTH} \d|\d{{1,2}} (?:of )?{_MONTH}|\d{{4}}-\d\d?-\d\d?|(?<!\d)(?:19|20)\d\d(?!\d))"
 _MONEY = rf"(?:[$€£¥]\s?\d|{_NUMBER} ?(?:dollars|euros?|pounds|yuan|crowns|million|billion))"
-_ASKING_EN: Sequence[tuple[str, str]] = (
+_NUMBERS_EN: Sequence[tuple[str, str]] = (
     (r"\b(?:percentage|share|proportion|per ?cent|rate)\b", rf"{_NUMBER} ?(?:%|per ?cent|percentage)"),
     (r"\bhow (?:many|large|big)\b|\bnumber of\b|\bdeath toll\b|\bcasualties\b", _NUMBER),
     (r"\bhow much\b|\b(?:price|cost|revenue|profit|earn|loss|sales|sum|prize money|gross|turnover)", rf"{_MONEY}|{_NUMBER}"),
     (r"\b(?:what|which) year\b", r"(?<!\d)(?:19|20)\d\d(?!\d)"),
     (r"\bwhen\b|\bdate\b|\bwhat day\b", _DATE),
     (r"\bhow (?:long|far|high|tall|fast|old|heavy|deep)\b|\b(?:magnitude|score|length|height|weight|mass)\b", _NUMBER),
+)  # fmt: skip
+_NAMES_EN: Sequence[tuple[str, str]] = (
     (r"\bwho (?:won|win|was the winner|is the winner)|\bwinners?\b|\bwhich (?:team|club|country|movie|film|player|candidate)\b.*\bw[io]n",
      r"\b(?:won|wins?|winners?|winning|champions?|victory|victorious|beat|beats|defeat\w*|triumph\w*|titles?|trophy|crowned|awarded|claimed|elected|took)\b"),
     (r"\bdirect(?:ed|or|s)\b", r"\bdirect|\bfilm by\b|\bhelmed\b|\bfilmmaker\b"),
@@ -43,7 +44,7 @@ _ASKING_EN: Sequence[tuple[str, str]] = (
     (r"\bwhere\b|\blocation\b|\bwhich (?:city|town|country|place|venue)\b|\bhosted?\b", r"\b(?:in|at|host\w*|held|venue|city|stadium|took place)\b"),
 )  # fmt: skip
 _ZH_DATE = r"\d{1,2}月\d{1,2}日|\d{1,2}月|\d{4}年|\d{1,2}日|星期|周[一二三四五六日]|\d{1,2}[时点:]"
-_ASKING_ZH: Sequence[tuple[str, str]] = (
+_NUMBERS_ZH: Sequence[tuple[str, str]] = (
     (r"死亡人数|死亡多少|遇难|丧生|死了", r"\d+多?余?[人名][^。]{0,12}(?:死亡|遇难|丧生|身亡|罹难)|(?:死亡|遇难|丧生|身亡|罹难|死者)[^。]{0,12}\d+多?余?[人名]?"),
     (r"(?:率|比例|占比|百分之|涨幅|增幅|增速)(?:是|为|达|有|$|\?|多少)|增长了?多少|上涨了?多少|同比|得票率|支持率", r"\d[%‰]|个百分点"),
     (r"票房", r"\d+(?:\.\d+)?(?:元|美元)?|亿|万"),
@@ -53,6 +54,8 @@ _ASKING_ZH: Sequence[tuple[str, str]] = (
     (r"什么时候|何时|时间|日期|哪一?天|几月|几号|几日|什么日子|多会儿", _ZH_DATE),
     (r"多久|多长|几天|多少天|几年|多少年|判", r"\d[\d.]*(?:年|天|个月|小时|分钟|日|秒|米|公里)"),
     (r"多少(?P<unit>\w)|几(?P<unit2>[人名位个只条场次枚块届级层辆架座艘家支金银铜])|人数|规模|数量|席位|震级|保有量|人次|几强|成绩", r"\d"),
+)  # fmt: skip
+_NAMES_ZH: Sequence[tuple[str, str]] = (
     (r"冠军|谁赢|夺冠|获胜|胜者|优胜|赢得|哪支?队|胜出|金牌得主|得主|当选", r"冠军|夺冠|夺得|捧杯|捧起|摘得|摘金|战胜|击败|获胜|胜出|折桂|登顶|问鼎|金牌|赢得|当选|获得|得主|拿下|封王"),
     (r"导演|执导", r"导演|执导"),
     (r"编剧", r"编剧|剧本|撰写"),
@@ -86,12 +89,12 @@ _DROP_ZH = (
 @lru_cache(maxsize=2)
 def cues(language: str) -> Cues:
     """The cues of "en" or "zh", compiled."""
-    asking = _ASKING_EN if language == "en" else _ASKING_ZH
+    numbers, names = (_NUMBERS_EN, _NAMES_EN) if language == "en" else (_NUMBERS_ZH, _NAMES_ZH)
+    asking = (("number", numbers), ("name", names))
     return Cues(
         vocabulary(_STOP_EN) if language == "en" else frozenset(),
         re.compile(r"$^") if language == "en" else re.compile(_DROP_ZH),
-        tuple((re.compile(question), re.compile(answer)) for question, answer in asking),
-        re.compile(r"\b(?:and|both|respectively)\b") if language == "en" else re.compile("和|与|分别|以及|及|[,，?？].*(?:谁|什么|多少|哪|几)|、"),
+        tuple((re.compile(question), re.compile(answer), kind) for kind, rows in asking for question, answer in rows),
     )
 
 
