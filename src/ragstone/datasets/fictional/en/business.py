@@ -4,7 +4,7 @@ from random import Random
 
 from ragstone.datasets.fictional.en.domain import Domain, Series, other_date, other_money
 from ragstone.datasets.fictional.en.names import coined, country, day, money, person, place, random_date
-from ragstone.datasets.fictional.en.setting import Values, count, people, setting
+from ragstone.datasets.fictional.en.setting import Values, count, people, setting, town
 from ragstone.datasets.fictional.parts import between, pick
 
 __all__ = ["DEAL", "LAUNCH", "RESULTS"]
@@ -55,7 +55,7 @@ def _launch(rng: Random, series: Series, year: int) -> Values:
     first = series.once("first", lambda: year - between(rng, 5, 11))
     model, price, date = series.once("model", str), between(rng, 4, 98) * 10 + 9, random_date(rng, year)
     return {
-        **setting(rng, date),
+        **setting(rng, date, series.once("town", lambda: town(rng))),
         **people(rng, "designer", "designer_guess", "boss", "analyst", "tester"),
         **series.values,
         "event": f"{model} {year - first + 1}",
@@ -113,7 +113,7 @@ def _results(rng: Random, series: Series, year: int) -> Values:
     staff = between(rng, 900, 48000)
     # The report on a year appears early in the next one.
     return {
-        **setting(rng, random_date(rng, year + 1, 35, 110)),
+        **setting(rng, random_date(rng, year + 1, 35, 110), series.once("town", lambda: town(rng))),
         **people(rng, "chief", "chief_guess", "analyst", "council", "finance"),
         **series.values,
         "year": str(year),
@@ -171,7 +171,7 @@ def _deal_sibling(rng: Random, series: Series) -> Series:
 def _deal(rng: Random, series: Series, year: int) -> Values:
     price = between(rng, 60, 990) if rng.random() < 0.6 else between(rng, 11, 190) * 100
     return {
-        **setting(rng, random_date(rng, year)),
+        **setting(rng, random_date(rng, year), series.once("town", lambda: town(rng))),
         **people(rng, "negotiator", "negotiator_guess", "heir", "council", "analyst", "notary"),
         **series.values,
         "buyer": f"{coined(rng)} {pick(rng, FORMS)}",
@@ -185,6 +185,7 @@ def _deal(rng: Random, series: Series, year: int) -> Values:
         "bidders": pick(rng, ("three", "four", "five", "seven")),
         "nights": pick(rng, ("Three", "Four", "Five", "Six")),
         "staff": count(rng, 180, 9000, 10),
+        "pizza": str(between(rng, 31, 140)),
         "cartel": pick(rng, ("two", "three", "four")),
         "name_years": pick(rng, ("five", "seven", "ten")),
         "rise": str(between(rng, 2, 9)),

@@ -3,8 +3,8 @@
 from random import Random
 
 from ragstone.datasets.fictional.en.domain import Domain, Series, apart
-from ragstone.datasets.fictional.en.names import coined, country, person, place, random_date, title
-from ragstone.datasets.fictional.en.setting import Values, count, people, setting
+from ragstone.datasets.fictional.en.names import TITLE_NOUNS, coined, country, person, place, random_date, title
+from ragstone.datasets.fictional.en.setting import Values, count, people, setting, town
 from ragstone.datasets.fictional.parts import between, pick, sample
 
 __all__ = ["AUCTION", "AWARD", "FILM"]
@@ -53,7 +53,7 @@ def _award_sibling(rng: Random, series: Series) -> Series:
 
 def _award(rng: Random, series: Series, year: int) -> Values:
     return {
-        **setting(rng, random_date(rng, year)),
+        **setting(rng, random_date(rng, year), series.once("town", lambda: town(rng))),
         **people(rng, "winner_guess", "loser", "loser2", "critic", "juror"),
         **series.values,
         "winner": series.once(f"winner {year}", lambda: person(rng)),
@@ -100,13 +100,14 @@ def _film_series(rng: Random) -> Series:
 
 def _film_sibling(rng: Random, series: Series) -> Series:
     """Another film, whose title shares a word with the first where it can."""
-    word = str(series.values["event"]).split()[1].strip(",")
+    words = str(series.values["event"]).replace(",", "").split()
+    word = next((word for word in words if word in TITLE_NOUNS), "Lantern")
     shapes = (
         f"The Other {word}",
-        f"{word} at Dawn",
-        f"A Story of {word}",
-        f"{word} and Daughters",
+        f"The {word} at Dawn",
+        f"{word} and Daughter",
         f"After the {word}",
+        f"My {word}, My Town",
     )
     return Series({**_film_series(rng).values, "event": pick(rng, shapes)})
 
@@ -127,6 +128,7 @@ def _film(rng: Random, series: Series, year: int) -> Values:
         "minutes": str(between(rng, 82, 171)),
         "weeks": pick(rng, ("nine", "eleven", "fourteen", "seventeen")),
         "screens": count(rng, 40, 900),
+        "screens_tv": str(between(rng, 11, 60)),
         "drawer": pick(rng, ("six", "nine", "twelve", "fifteen")),
         "animals": pick(rng, ("forty", "sixty", "ninety")),
         "founded": str(year - between(rng, 9, 60)),
@@ -164,7 +166,7 @@ def _auction(rng: Random, series: Series, year: int) -> Values:
     price = between(rng, 11, 640) / 10 + 0.1
     lots = between(rng, 90, 480)
     return {
-        **setting(rng, random_date(rng, year)),
+        **setting(rng, random_date(rng, year), series.once("town", lambda: town(rng))),
         **people(rng, "buyer", "buyer_guess", "artist", "artist_guess", "auctioneer", "expert", "underbidder"),
         **series.values,
         "price": f"${price:.1f} million",

@@ -17,9 +17,9 @@ from importlib.resources import files
 from random import Random
 from typing import NamedTuple, TypeAlias
 
-from ragstone.datasets.fictional.parts import Deck, Unmet
+from ragstone.datasets.fictional.parts import Deck, Unmet, shuffled
 
-__all__ = ["Day", "Grammar", "Person", "Story", "World", "load", "parse"]
+__all__ = ["Day", "Grammar", "Person", "Story", "World", "load", "parse", "spelt"]
 
 
 class Person(NamedTuple):
@@ -50,7 +50,12 @@ ASIDES = ("bg", "react")
 # Domains whose events draw people to the town.
 FESTIVE = ("final", "bridge", "launch")
 # An apposition right after a name: who was introduced in this passage is not introduced again.
-INTRODUCTION = re.compile(r"^, (?:an?|the) [a-z' -]+(?:,(?= )|(?=\.))")
+# A person in an unfinished passage: full name, surname, a mark that tells whether an introduction may be left out,
+# and that introduction, an apposition right after the name.
+MENTION = re.compile("\x02([^\x03]*)\x03([^\x04\x05]*)([\x04\x05])(, (?:an?|the) [a-z' -]+(?:,(?= )|(?=\\.)))?")
+# Sections whose sentences tell of one edition only: those of other years have others.
+PARTED = ("detail", "scene", "quote")
+MAIN_SHARE = 0.6
 
 World: TypeAlias = Mapping[str, "str | Person | Day"]
 
@@ -150,7 +155,7 @@ def _a(text: str) -> str:
 
 
 def _possessive(text: str) -> str:
-    return text + ("'" if text.endswith("s") else "'s")
+    return text + ("'" if text.rstrip("\x04\x05").endswith("s") else "'s")
 
 
 def _capital(text: str) -> str:
@@ -159,6 +164,21 @@ def _capital(text: str) -> str:
 
 
 FORMS = {"a": _a, "s": _possessive, "cap": _capital, "up": str.upper}
+
+
+def spelt(text: str) -> str:
+    """The text with its mentions of persons as news has them: in full the first time, then by the surname and without
+    the introduction, but for the one who is asked about, whose introduction may be the answer."""
+    named: dict[str, None] = {}
+
+    def spell(found: re.Match[str]) -> str:
+        name, surname, mark, introduction = found.groups(default="")
+        if name not in named:
+            named[name] = None
+            return name + introduction
+        return surname + (introduction if mark == "\x05" else "")
+
+    return MENTION.sub(spell, text)
 
 
 class Story:
@@ -174,19 +194,19 @@ class Story:
         decks: dict[str, Deck[tuple[Part, ...]]],
         *,
         asked: str = "",
+        side: str = "main",
         avoid: Iterable[str] = (),
     ) -> None:
         self.grammar, self.world, self.rng, self.decks = grammar, world, rng, decks
-        self.asked, self.avoid = asked, tuple(avoid)
+        self.asked, self.side, self.avoid = asked, side, tuple(avoid)
         self.random = rng.random
         self.american = rng.random() < 0.5
-        self.named: dict[str, None] = {}
 
     def draw(self, section: str, taken: dict[int, None] | None = None) -> str:
         """A sentence of the section. `taken` holds the identities of templates that this passage has used."""
-        deck = self.decks.get(section)
+        deck = self.decks.get(section if section not in PARTED else f"{section} {self.side}")
         if deck is None:
-            deck = self.decks[section] = Deck(self.rng, self.grammar.get(section, ()))
+            deck = self._deck(section)
         pieces: list[str] = []
         for _ in range(3 * len(deck.items)):
             template = deck.draw()
@@ -207,18 +227,30 @@ class Story:
             return text
         raise Unmet(section)
 
+    def _deck(self, section: str) -> Deck[tuple[Part, ...]]:
+        lines = self.grammar.get(section, ())
+        if section not in PARTED:
+            self.decks[section] = Deck(self.rng, lines)
+            return self.decks[section]
+        mixed = shuffled(self.rng, lines)
+        cut = round(MAIN_SHARE * len(mixed))
+        self.decks[f"{section} main"] = Deck(self.rng, mixed[:cut])
+        self.decks[f"{section} other"] = Deck(self.rng, mixed[cut:])
+        return self.decks[f"{section} {self.side}"]
+
+    def _size(self, section: str) -> int:
+        deck = self.decks.get(f"{section} {self.side}" if section in PARTED else section)
+        return len(deck.items) if deck else len(self.grammar[section])
+
     def _expand(self, parts: tuple[Part, ...], out: list[str]) -> None:
-        known = False
         for part in parts:
             if isinstance(part, str):
-                out.append(INTRODUCTION.sub("", part, count=1) if known else part)
-                known = False
+                out.append(part)
             elif isinstance(part, Var):
                 key, attr, form = part
                 value = self.world[key]
                 if not isinstance(value, str):
-                    known = not attr and key != self.asked and value[0] in self.named
-                    value = self._spelt(value, attr)
+                    value = self._spelt(value, attr, "\x05" if key == self.asked else "\x04")
                 out.append(FORMS[form](value) if form else value)
             elif isinstance(part, Choice):
                 options = part[0]
@@ -227,8 +259,8 @@ class Story:
                 options = self.grammar[part[0]]
                 self._expand(options[int(self.random() * len(options))], out)
 
-    def _spelt(self, value: "Person | Day", attr: str) -> str:
-        """A date in the passage's style; a person in full the first time, then by the surname."""
+    def _spelt(self, value: "Person | Day", attr: str, mark: str) -> str:
+        """A date in the passage's style; a person as a mention, to be spelt out when the passage stands."""
         if isinstance(value, Day):
             if not attr or attr == "long":
                 return value.mdy if self.american else value.dmy
@@ -237,16 +269,12 @@ class Story:
             return str(getattr(value, attr))
         if attr and attr != "s":
             return str(getattr(value, attr))
-        if value.name in self.named:
-            return value.s
-        self.named[value.name] = None
-        return value.name
+        return f"\x02{value.name}\x03{value.s}{mark}"
 
     def passage(self, form: str, target: int) -> str:
         """A passage of this form: sections in order; `?` after one means half of the time, `*` as often as it takes to
         reach `target` characters. A headline ends in a stop or a dash."""
         self.american = self.rng.random() < 0.5
-        self.named = {}
         taken: dict[int, None] = {}
         pieces: list[list[str]] = []
         stars: list[tuple[list[str], str]] = []
@@ -271,7 +299,7 @@ class Story:
             if name in ASIDES and len(stars) > 1 and self.rng.random() < 0.6:
                 continue
             # Enough asides, or the section is told and what is left may not be said here.
-            if len(piece) + 2 > (4 if name in ASIDES else len(self.grammar[name])):
+            if len(piece) + 2 > (4 if name in ASIDES else self._size(name)):
                 del stars[at]
                 continue
             try:
@@ -281,4 +309,4 @@ class Story:
                 continue
             piece.append(text)
             length += len(text) + 1
-        return " ".join(text for piece in pieces for text in piece)
+        return spelt(" ".join(text for piece in pieces for text in piece))

@@ -4,7 +4,7 @@ from random import Random
 
 from ragstone.datasets.fictional.en.domain import Domain, Series, apart, other_date, other_money
 from ragstone.datasets.fictional.en.names import coined, day, money, person, place, random_date
-from ragstone.datasets.fictional.en.setting import REGIONS, Values, count, people, setting
+from ragstone.datasets.fictional.en.setting import REGIONS, Values, count, people, setting, town
 from ragstone.datasets.fictional.parts import between, pick, sample
 
 __all__ = ["BRIDGE", "DISASTER", "DISCOVERY", "ELECTION", "MISSION"]
@@ -30,8 +30,8 @@ def _percent(rng: Random, value: float) -> str:
 
 
 def _election_series(rng: Random) -> Series:
-    town = place(rng)
-    return Series({"place": town, "event": f"{town} {pick(rng, OFFICES)}", "reform": str(between(rng, 1919, 1979))})
+    home = place(rng)
+    return Series({"place": home, "event": f"{home} {pick(rng, OFFICES)}", "reform": str(between(rng, 1919, 1979))})
 
 
 def _election_sibling(rng: Random, series: Series) -> Series:
@@ -42,7 +42,8 @@ def _election(rng: Random, series: Series, year: int) -> Values:
     share, turnout = between(rng, 361, 689) / 10, between(rng, 381, 848) / 10
     new, old = sample(rng, PARTIES, 2)
     votes, rule = between(rng, 9000, 480000), between(rng, 7, 29)
-    values = setting(rng, random_date(rng, year), str(series.values["place"]))
+    home = series.once("town", lambda: town(rng, str(series.values["place"])))
+    values = setting(rng, random_date(rng, year), home)
     return {
         **values,
         **people(rng, "loser", "loser_guess", "third", "chair", "pollster"),
@@ -111,7 +112,7 @@ def _mission(rng: Random, series: Series, year: int) -> Values:
     first = series.once("first", lambda: year - between(rng, 5, 11))
     date, cost = random_date(rng, year), between(rng, 90, 990) if rng.random() < 0.6 else between(rng, 11, 48) * 100
     return {
-        **setting(rng, date),
+        **setting(rng, date, series.once("town", lambda: town(rng))),
         **people(rng, "leader", "leader_guess", "engineer", "skeptic"),
         **series.values,
         "event": f"{series.once('program', str)} {year - first + 1}",
@@ -134,6 +135,7 @@ def _mission(rng: Random, series: Series, year: int) -> Values:
         "minutes": pick(rng, ("six", "nine", "fourteen", "twenty-one")),
         "picture": pick(rng, ("three", "four", "six")),
         "letters": count(rng, 2000, 40000, 100),
+        "rocket": pick(rng, ("four", "nine", "eleven", "sixteen")),
         "consoles": str(between(rng, 11, 36)),
     }
 
@@ -155,21 +157,21 @@ RESCUERS = (
 
 
 def _disaster_series(rng: Random) -> Series:
-    town, kind = place(rng), pick(rng, REGIONS)
-    region = f"the {town} {kind}"
-    return Series({"event": f"{town} earthquake", "region": region, "region_cap": region[0].upper() + region[1:]})
+    home, kind = place(rng), pick(rng, REGIONS)
+    region = f"the {home} {kind}"
+    return Series({"event": f"{home} earthquake", "region": region, "region_cap": region[0].upper() + region[1:]})
 
 
 def _disaster_sibling(rng: Random, series: Series) -> Series:
-    town = str(series.values["event"]).removesuffix(" earthquake")
-    return Series({**series.values, "event": f"{town} {pick(rng, ('Sea', 'Lake', 'Ridge', 'Strait'))} earthquake"})
+    home = str(series.values["event"]).removesuffix(" earthquake")
+    return Series({**series.values, "event": f"{home} {pick(rng, ('Sea', 'Lake', 'Ridge', 'Strait'))} earthquake"})
 
 
 def _disaster(rng: Random, series: Series, year: int) -> Values:
     date = random_date(rng, year)
     homeless = between(rng, 1200, 96000)
     return {
-        **setting(rng, date),
+        **setting(rng, date, series.once("town", lambda: town(rng))),
         **people(rng, "leader", "leader_guess", "expert", "nurse", "minister"),
         **series.values,
         "date": day(date),
@@ -190,6 +192,7 @@ def _disaster(rng: Random, series: Series, year: int) -> Values:
         "minutes": str(between(rng, 16, 55)),
         "dog": pick(rng, ("four", "five", "six")),
         "rail": str(between(rng, 9, 60)),
+        "weddings": str(between(rng, 7, 60)),
         "donors": str(between(rng, 20, 400)),
         "quiet": str(between(rng, 80, 310)),
         "code": str(year - between(rng, 6, 25)),
@@ -216,22 +219,23 @@ BUILDER_BIOS = ("a family firm", "a company from the coast", "better known for d
 
 
 def _bridge_series(rng: Random) -> Series:
-    town = place(rng)
-    return Series({"event": f"{town} Bridge"}, {"town": town})
+    home = place(rng)
+    return Series({"event": f"{home} Bridge"}, {"name": home})
 
 
 def _bridge_sibling(rng: Random, series: Series) -> Series:
     kind = pick(rng, ("Footbridge", "Railway Bridge", "Viaduct", "Swing Bridge", "Harbour Bridge"))
-    return Series({"event": f"{series.once('town', str)} {kind}"})
+    return Series({"event": f"{series.once('name', str)} {kind}"})
 
 
 def _bridge(rng: Random, series: Series, year: int) -> Values:
     opened = random_date(rng, year)
     cost = between(rng, 21, 940)
     return {
-        **setting(rng, opened),
-        **people(rng, "architect", "architect_guess", "ferryman", "engineer", "musician", "critic"),
+        **setting(rng, opened, series.once("town", lambda: town(rng))),
+        **people(rng, "architect", "architect_guess", "engineer", "musician", "critic"),
         **series.values,
+        "ferryman": person(rng, "m"),
         "cost": money(cost),
         "cost_guess": other_money(rng, cost),
         "date_guess": other_date(rng, opened),
@@ -247,6 +251,8 @@ def _bridge(rng: Random, series: Series, year: int) -> Values:
         "piers": pick(rng, ("four", "five", "seven", "eleven")),
         "ferry": str(between(rng, 14, 41)),
         "bus": pick(rng, ("four", "six", "nine")),
+        "wind": pick(rng, ("four", "six", "nine")),
+        "crossings": count(rng, 9000, 80000, 100),
         "lorries": str(between(rng, 20, 90)),
         "signatures": count(rng, 3000, 40000, 100),
         "shade": pick(rng, ("heron grey", "oxblood", "bottle green", "storm blue", "rust")),
@@ -296,20 +302,20 @@ def _foundation(rng: Random) -> str:
 
 
 def _discovery_series(rng: Random) -> Series:
-    town = place(rng)
-    return Series({"event": f"{town} {pick(rng, ('excavation', 'dig'))}", "first_year": str(between(rng, 1870, 1950))})
+    home = place(rng)
+    return Series({"event": f"{home} {pick(rng, ('excavation', 'dig'))}", "first_year": str(between(rng, 1870, 1950))})
 
 
 def _discovery_sibling(rng: Random, series: Series) -> Series:
-    town, kind = str(series.values["event"]).rsplit(" ", 1)
+    home, kind = str(series.values["event"]).rsplit(" ", 1)
     return Series(
-        {**series.values, "event": f"{town} {pick(rng, ('harbour', 'cemetery', 'hill fort', 'cave', 'abbey'))} {kind}"}
+        {**series.values, "event": f"{home} {pick(rng, ('harbour', 'cemetery', 'hill fort', 'cave', 'abbey'))} {kind}"}
     )
 
 
 def _discovery(rng: Random, series: Series, year: int) -> Values:
     return {
-        **setting(rng, random_date(rng, year)),
+        **setting(rng, random_date(rng, year), series.once("town", lambda: town(rng))),
         **people(rng, "leader", "leader_guess", "farmer", "surveyor", "rival"),
         **series.values,
         "find": _thing(rng),

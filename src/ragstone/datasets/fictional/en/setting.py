@@ -10,18 +10,18 @@ from ragstone.datasets.fictional.parts import add_days, between, pick
 if TYPE_CHECKING:
     from ragstone.datasets.fictional.en.grammar import Day, Person
 
-__all__ = ["Values", "count", "people", "setting"]
+__all__ = ["Values", "count", "people", "setting", "town"]
 
 Values = dict[str, "str | Person | Day"]
 
 TRADES = (
-    "glass", "salt", "timber", "cotton", "fishing", "wool", "copper", "tannery", "clock-making", "brick", "tea",
-    "paper", "shipbuilding", "cider", "pottery", "silk", "grain", "slate", "tobacco", "cannery",
+    "glass", "salt", "timber", "cotton", "wool", "copper", "brick", "tea", "paper", "cider", "pottery", "silk", "grain",
+    "slate", "tobacco", "linen", "herring", "leather", "sugar", "marble", "tin",
 )  # fmt: skip
 JOBS = (
     "a retired teacher", "a baker", "a bus driver", "a florist", "a nurse", "a locksmith", "a market trader",
     "a postal worker", "a librarian", "a carpenter", "a taxi driver", "a dentist", "a shopkeeper", "a beekeeper",
-    "a music teacher", "an electrician", "a ferryman's daughter", "a student", "an accountant", "a gardener",
+    "a music teacher", "an electrician", "a student", "an accountant", "a gardener", "a piano tuner", "a barber",
 )  # fmt: skip
 WEATHER = (
     "cold and bright", "wet and windy", "unusually warm", "grey and still", "clear and frosty", "hot and dusty",
@@ -60,8 +60,8 @@ RIVERS = (
 REGIONS = ("valley", "coast", "district", "delta", "plateau", "peninsula", "basin", "province")
 
 
-def setting(rng: Random, when: dt.date, city: str = "") -> Values:
-    """Values that the common sections speak of. `when` is the day of the event; the report follows within days."""
+def town(rng: Random, city: str = "") -> Values:
+    """A town with its surroundings, of this name or an invented one."""
     city = city or place(rng)
     return {
         "city": city,
@@ -71,13 +71,21 @@ def setting(rng: Random, when: dt.date, city: str = "") -> Values:
         "trade": pick(rng, TRADES),
         "pop": number(between(rng, 14, 640) * 1000),
         "paper": newspaper(rng, city),
+        "cafe": pick(rng, CAFES),
+    }
+
+
+def setting(rng: Random, when: dt.date, home: Values | None = None) -> Values:
+    """Values that the common sections speak of, in this town or another. `when` is the day of the event; the report
+    follows within days."""
+    return {
+        **(home or town(rng)),
         "agency": pick(rng, AGENCIES),
         "reporter": person(rng),
         "mayor": person(rng),
         "local": person(rng),
         "local_job": pick(rng, JOBS),
         "weather": pick(rng, WEATHER),
-        "cafe": pick(rng, CAFES),
         "date": day(when),
         "year": str(when.year),
         "pub": day(add_days(when, between(rng, 1, 3))),

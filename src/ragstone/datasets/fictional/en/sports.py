@@ -103,7 +103,7 @@ def _final(rng: Random, series: Series, year: int) -> Values:
         "hurt": person(rng),
         "absent": person(rng),
         "keeper": person(rng),
-        "singer": person(rng),
+        "singer": person(rng, "m"),
         "crowd": number(crowd),
         "far_crowd": number(crowd // between(rng, 3, 6) // 100 * 100),
         "entries": str(pick(rng, (32, 48, 64, 96, 128, 212))),

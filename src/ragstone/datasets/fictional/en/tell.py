@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 
 from ragstone.datasets.fictional.en.domain import Domain, Series, aliases, near_aliases
-from ragstone.datasets.fictional.en.grammar import Grammar, Part, Story, load
+from ragstone.datasets.fictional.en.grammar import Grammar, Part, Story, load, spelt
 from ragstone.datasets.fictional.en.setting import Values
 from ragstone.datasets.fictional.parts import Deck, Document, Item, Unmet, between, pick, sample, shuffled
 
@@ -70,14 +70,18 @@ class Desk:
     grammar: Grammar
     decks: dict[str, Deck[tuple[Part, ...]]]
 
-    def story(self, world: Values, asked: str, avoid: Iterable[str], *, before: bool = False) -> Story:
-        """A teller of this world; `before` moves the day of the report to before the event."""
+    def story(
+        self, world: Values, asked: str, avoid: Iterable[str], *, side: str = "main", before: bool = False
+    ) -> Story:
+        """A teller of this world, the main one or another; `before` puts the report before the event."""
         more = {"guess": world[f"{asked}_guess"], "pub": world["early"] if before else world["pub"]}
-        return Story(self.grammar, {**world, **more}, self.rng, self.decks, asked=asked, avoid=avoid)
+        return Story(self.grammar, {**world, **more}, self.rng, self.decks, asked=asked, side=side, avoid=avoid)
 
-    def around(self, world: Values, asked: str, avoid: Iterable[str], rumours: int, related: int) -> list[Document]:
+    def around(
+        self, world: Values, asked: str, avoid: Iterable[str], *, rumours: int, related: int, side: str = "main"
+    ) -> list[Document]:
         """Negatives about this very event: rumours from before it, and reports without the answer."""
-        early, late = (self.story(world, asked, avoid, before=before) for before in (True, False))
+        early, late = (self.story(world, asked, avoid, side=side, before=before) for before in (True, False))
         out = self.documents(early, asked, ["rumour"] * rumours)
         return out + self.documents(late, asked, ["related"] * related)
 
@@ -115,15 +119,23 @@ def _other_years(rng: Random, domain: Domain, year: int, count: int) -> list[int
     return [year + step for step in sample(rng, domain.steps, count)]
 
 
+def _sibling(desk: Desk, series: Series) -> Series:
+    """Another category, in the same town where the series has one of its own."""
+    sibling = desk.domain.sibling(desk.rng, series)
+    if "town" in series.memory:
+        sibling.memory["town"] = series.memory["town"]
+    return sibling
+
+
 def _misleading(desk: Desk, series: Series, year: int, asked: str, avoid: list[str]) -> list[Document]:
     """Concept confusion: the same question answered for other years and another category."""
     out = []
     for other in _other_years(desk.rng, desk.domain, year, between(desk.rng, 2, 3)):
-        story = desk.story(desk.domain.edition(desk.rng, series, other), asked, avoid)
+        story = desk.story(desk.domain.edition(desk.rng, series, other), asked, avoid, side="other")
         out += desk.documents(story, asked, [pick(desk.rng, ("plain", "plain", "brief", "far"))], "other_year")
-    sibling = desk.domain.sibling(desk.rng, series)
+    sibling = _sibling(desk, series)
     for step in sample(desk.rng, (0, 0, 1, -1), between(desk.rng, 1, 2)):
-        story = desk.story(desk.domain.edition(desk.rng, sibling, year + step), asked, avoid)
+        story = desk.story(desk.domain.edition(desk.rng, sibling, year + step), asked, avoid, side="other")
         out += desk.documents(story, asked, [pick(desk.rng, ("plain", "brief"))], "other_category")
     return out
 
@@ -135,11 +147,11 @@ def tell_base(rng: Random, domain: Domain) -> Item:
     world = domain.edition(rng, series, year)
     avoid = _avoid(domain, asked, world)
     story = desk.story(world, asked, ())
-    query = story.draw(f"q.{asked}")
+    query = spelt(story.draw(f"q.{asked}"))
     kinds = ["plain", "plain", "far", "far", "brief", *sample(rng, ("plain", "brief", "far"), between(rng, 0, 2))]
     positive = desk.documents(story, asked, shuffled(rng, kinds))
     negative = _misleading(desk, series, year, asked, avoid)
-    negative += desk.around(world, asked, avoid, between(rng, 2, 3), between(rng, 3, 4))
+    negative += desk.around(world, asked, avoid, rumours=between(rng, 2, 3), related=between(rng, 3, 4))
     return Item(
         query,
         (aliases(domain.asked[asked], world[asked]),),
@@ -159,27 +171,29 @@ def tell_integration(rng: Random, domain: Domain) -> Item:
     if form == "pair":
         asked_a, asked_b = pick(rng, domain.pairs)
         second, second_series = first, series
-        query = desk.story(first, asked_a, ()).draw(f"q2.{asked_a}+{asked_b}")
+        query = spelt(desk.story(first, asked_a, ()).draw(f"q2.{asked_a}+{asked_b}"))
     else:
         asked_a = asked_b = pick(rng, domain.serial)
-        second_series = series if form == "years" else domain.sibling(rng, series)
+        second_series = series if form == "years" else _sibling(desk, series)
         other = _other_years(rng, domain, year, 1)[0] if form == "years" else year
         second = domain.edition(rng, second_series, other)
         both = {**first, "event2": second["event"], "year2": second["year"]}
-        query = desk.story(both, asked_a, ()).draw(f"q2.{form}.{asked_a}")
+        query = spelt(desk.story(both, asked_a, ()).draw(f"q2.{form}.{asked_a}"))
     avoid_a, avoid_b = _avoid(domain, asked_a, first), _avoid(domain, asked_b, second)
     groups = []
     for world, asked, avoid in ((first, asked_a, avoid_b), (second, asked_b, avoid_a)):
         kinds = shuffled(rng, ["plain", "far", "brief", *sample(rng, ("plain", "brief"), between(rng, 0, 2))])
-        groups.append(tuple(desk.documents(desk.story(world, asked, avoid), asked, kinds)))
+        side = "main" if world is first else "other"
+        groups.append(tuple(desk.documents(desk.story(world, asked, avoid, side=side), asked, kinds)))
     avoid = avoid_a + avoid_b
     negative: list[Document] = []
     for world, asked in ((first, asked_a), (second, asked_b)):
         more = between(rng, 0, 1)
-        negative += desk.around(world, asked, avoid, 1 + more, 2 - more)
+        side = "main" if world is first else "other"
+        negative += desk.around(world, asked, avoid, rumours=1 + more, related=2 - more, side=side)
     years = [y for y in _other_years(rng, domain, year, 4) if str(y) != second["year"]][:2]
     for other in years:
-        story = desk.story(domain.edition(rng, series, other), asked_a, avoid)
+        story = desk.story(domain.edition(rng, series, other), asked_a, avoid, side="other")
         negative += desk.documents(story, asked_a, [pick(rng, ("plain", "brief"))], "other_year")
     slots = (aliases(domain.asked[asked_a], first[asked_a]), aliases(domain.asked[asked_b], second[asked_b]))
     return Item(query, slots, tuple(groups), tuple(shuffled(rng, negative)), domain.name)

@@ -52,25 +52,36 @@ def parse(text: str) -> list[Fact]:
         one = dict(reversed(lines))
         positive = [rest for mark, rest in lines if mark == "+"]
         negative = [rest for mark, rest in lines if mark == "-"]
-        at = 5 * len(out)
+        at = 7 * len(out)
         out.append(
             Fact(
                 query=one["Q"],
                 answer=tuple(alias.strip() for alias in one["A"].split("|")),
                 fake=one["F"],
-                positive=tuple(_lengthen(passage, remarks, at + n) for n, passage in enumerate(positive)),
-                negative=tuple(_lengthen(passage, CLOSINGS, at + n) for n, passage in enumerate(negative)),
+                positive=tuple(
+                    _lengthen(passage, _sequel(negative, remarks, at + n, n)) for n, passage in enumerate(positive)
+                ),
+                negative=tuple(_lengthen(passage, _from(CLOSINGS, at + n)) for n, passage in enumerate(negative)),
                 domain=domain,
             )
         )
     return out
 
 
-def _lengthen(passage: str, remarks: Sequence[str], at: int) -> str:
-    """The passage with up to three general remarks after it, as long as it is short."""
-    step = 1 + at % (len(remarks) - 1)
-    for turn in range(3):
+def _from(remarks: Sequence[str], at: int) -> list[str]:
+    """Three of the remarks, from this one on."""
+    return [remarks[(at + turn) % len(remarks)] for turn in range(3)]
+
+
+def _sequel(negative: Sequence[str], remarks: Sequence[str], at: int, number: int) -> list[str]:
+    """What a short positive goes on with: every other one with a sentence of the same subject first."""
+    return [negative[number], *_from(remarks, at)[:2]] if number % 2 == 0 else _from(remarks, at)
+
+
+def _lengthen(passage: str, sequel: Sequence[str]) -> str:
+    """The passage with sentences of the sequel after it, as long as it is short."""
+    for sentence in sequel:
         if len(passage) >= SHORT:
             break
-        passage = f"{passage} {remarks[(at + turn * step) % len(remarks)]}"
+        passage = f"{passage} {sentence}"
     return passage
