@@ -51,7 +51,7 @@ class _Weights:
 
 _WEIGHTS = {
     "en": _Weights(-0.2, 3.7, 0.7, -1.4, 2.0, 1.8, 1.5, 1.5, -1.3, -0.7, -2.1, -1.2, 0.0, 5.0),
-    "zh": _Weights(2.0, 3.7, 0.2, -0.3, 3.8, 1.2, 0.4, 1.4, -0.6, -0.4, -1.3, -0.4, 2.6, 6.8),
+    "zh": _Weights(2.0, 3.7, 0.2, -0.3, 3.8, 1.2, 0.4, 1.4, -1.5, -0.5, -1.3, -0.4, 2.6, 6.6),
 }
 
 
@@ -95,17 +95,17 @@ def _fits(
 ) -> tuple[float, float]:
     """How well a sentence looks like an answer, and the share of the other passages that name the same new thing."""
     text = part.folded
-    for year in question.years:
+    for year in question.years & part.years:
         text = text.replace(year, "")
     score = 0.0
     for looks, weight in ((question.numbers, by.number), (question.names, by.name)):
         if looks:
-            score += weight * sum(1 for look in looks if look.search(text)) / len(looks)
+            score += weight * sum([look.search(text) is not None for look in looks]) / len(looks)
     new = (part.numbers if question.numbers else part.names) - question.terms.keys() - question.years
     if not new:
         return score, 0.0
     others = [passage.terms for place, passage in enumerate(passages) if place != number]
-    agreed = max(sum(1 for terms in others if term in terms) for term in new) / len(others) if others else 0.0
+    agreed = max([sum([term in terms for terms in others]) for term in new]) / len(others) if others else 0.0
     return score + by.new + by.agreed * agreed, agreed
 
 

@@ -33,13 +33,14 @@ _MEASURES = (
     "年月日号时秒周天季岁届级人名位个只条项次场轮局集部家座艘架辆台所支枚块颗件强连冠胜元角倍成层楼吨斤克米厘毫平余"
     "种类组款尊篇册幅首席队站期批代晚夜亿万%份起排金银铜"
 )
+_LONG_MEASURES = {"小时", "公里", "公斤", "公顷", "分钟", "美元", "欧元"}
 _ONE_TO_NINE = "[一二两三四五六七八九]"
 _SECTION = f"(?:{_ONE_TO_NINE}千零?)?(?:{_ONE_TO_NINE}百零?)?(?:{_ONE_TO_NINE}?十)?{_ONE_TO_NINE}?"
 _NUMBER = re.compile(f"(?:({_SECTION})亿零?)?(?:({_SECTION})万零?)?({_SECTION})")
 
 _TOKEN = re.compile(
     rf"""
-    (?=[\d{CHINESE_NUMERALS}efnost])(?:  # what a numeral can begin with, tried first: it is most of the speed
+    (?=[\d{CHINESE_NUMERALS}]|\b[efnost])(?:  # what a numeral can begin with, tried first: it is most of the speed
     (?P<per>[百千]分之)(?P<part>\d+(?:\.\d+)?|[{CHINESE_NUMERALS}]+(?:点[零〇一二三四五六七八九]+)?)
     | (?P<arabic>(?<![a-z0-9])(?<!\d[.,])
         (?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?(?![.,]?\d)
@@ -162,23 +163,21 @@ def _chinese(text: str, start: int, end: int) -> str | None:
         return _decimal(run, after)
     if len(run) == 4 and all(char in _DIGIT and char != "两" for char in run) and (after == "年" or "〇" in run):
         return "".join(str(_DIGIT[char]) for char in run)
-    value = _value(run)
-    if value is None:
-        return None
     if len(run) > 1 or before == "第":
-        return str(value)
-    if run == "十":
-        counted = after in _MEASURES or text[end : end + 2] == "分钟"
-    else:
-        counted = after in _MEASURES or text[end : end + 2] in {"小时", "公里", "公斤", "公顷", "分钟", "美元", "欧元"}
-    if counted and after:
+        value = _value(run)
+        return None if value is None else str(value)
+    if run in "零〇百千万亿":
+        return None
+    written = "10" if run == "十" else str(_DIGIT[run])
+    if after and after in _MEASURES:
         # 周三 and 统一 are words of their own, and 一起 and 一时 mean no number.
-        if (before and before in "周期拜统唯同") or run + after in {"一起", "一时", "一成"}:
-            return None
-        return str(value)
+        other_word = (before and before in "周期拜统唯同") or run + after in {"一起", "一时", "一成"}
+        return None if other_word else written
+    if text[end : end + 2] in _LONG_MEASURES:
+        return written
     alone = not after.isalnum() and after != "·"
     named = not before.isalnum() or before in "是为共达约有"
-    return str(value) if alone and named else None
+    return written if alone and named else None
 
 
 def _decimal(run: str, after: str) -> str | None:

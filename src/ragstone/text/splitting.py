@@ -9,11 +9,12 @@ __all__ = ["sentences"]
 _CLOSERS = "”’』」）)\\]】》〉\"'»"
 _BOUNDARY = re.compile(
     rf"""
-    (?P<line>[^\S\n\r]*[\n\r]\s*)
+    (?=[\n\r。！？；｡…⋯.!?])(?:  # tried first: it is most of the speed
+    (?P<line>[\n\r]\s*)
     | (?P<chinese>[。！？；｡]+[。！？；｡!?…]*[{_CLOSERS}]*\s*)
     | (?P<ellipsis>[…⋯]+|\.{{2,}}|(?:\.\s){{2,}}\.)(?P<after_ellipsis>[{_CLOSERS}]*\s*)
     | (?P<mark>[!?]+|\.)(?P<after_mark>[{_CLOSERS}]*\s*)
-    """,
+    )""",
     re.VERBOSE,
 )
 # Before a name, always.
@@ -105,6 +106,9 @@ def _ends_with_mark(text: str, start: int, boundary: re.Match[str]) -> bool:
 
 def _is_abbreviation(text: str, start: int, dot: int, next_word: str, follows: str) -> bool:
     """Whether the full stop at `dot` belongs to what stands before it, and no sentence ends there."""
+    ending = text[max(start, dot - 7) : dot]
+    if len(ending) == 7 and ending.isalpha() and ending.islower():
+        return False  # a long word, and the usual case
     if _MARKER.fullmatch(text, start, dot):
         return True
     before = _WORD_BEFORE.search(text, max(start, dot - 24), dot)

@@ -1,0 +1,35 @@
+"""Regular expressions kept as text beside the code that uses them, where a wording is a line.
+
+`[section]` begins a section, whose lines are what it holds; `NAME = …` gives a part that `{NAME}` stands for in the
+lines after it; `#` begins a comment line.
+"""
+
+import re
+from functools import lru_cache
+from importlib.resources import files
+
+__all__ = ["pattern_lines"]
+
+_SECTION = re.compile(r"\[([a-z]+(?:\.[a-z]+)+)\]")
+_PART = re.compile(r"([A-Z_]+) = (.+)")
+_USE = re.compile(r"\{([A-Z_]+)\}")
+
+
+@lru_cache(maxsize=8)
+def pattern_lines(package: str, name: str) -> dict[str, tuple[str, ...]]:
+    """The lines of each section of the file `name` of this package, parts put in. KeyError where a part is missing."""
+    parts: dict[str, str] = {}
+    sections: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in files(package).joinpath(name).read_text("utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        if heading := _SECTION.fullmatch(line):
+            lines = sections[heading[1]] = []
+            continue
+        whole = _USE.sub(lambda use: parts[use[1]], line)
+        if part := _PART.fullmatch(whole):
+            parts[part[1]] = part[2]
+        else:
+            lines.append(whole)
+    return {section: tuple(lines) for section, lines in sections.items()}
