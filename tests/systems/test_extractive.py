@@ -29,9 +29,11 @@ async def answer(question: str, *texts: str) -> str:
     return (await Extractive().answer(query(question, *texts))).answer
 
 
-BRIDGE = "The Ostrava Vale bridge is 812 metres long. The Ostrava Vale bridge was opened on 4 May 2011. Critics liked its lamps."
+BRIDGE = (
+    "The Ostrava Vale bridge is 812 metres long. The Ostrava Vale bridge was opened on 4 May 2011. Critics like it."
+)
 OTHER = "Many towns in the valley have a market. The mayor of Tolm is a keen cyclist."
-EXPO = "2019年岚川书展在榆港举行。本届岚川书展的参展商共有348家。闭幕式上下了一场小雨。"
+EXPO = "2019年岚川书展在榆港举行。2019年岚川书展的参展商共有348家。闭幕式上下了一场小雨。"
 RUMOUR = "据传2019年岚川书展的参展商可能达到500家，尚未得到证实。"
 
 
@@ -44,7 +46,7 @@ RUMOUR = "据传2019年岚川书展的参展商可能达到500家，尚未得到
             "The Ostrava Vale bridge was opened on 4 May 2011.",
         ),
         ("How long is the Ostrava Vale bridge?", (BRIDGE, OTHER), "The Ostrava Vale bridge is 812 metres long."),
-        ("2019年岚川书展的参展商有多少家？", (RUMOUR, EXPO), "本届岚川书展的参展商共有348家。"),
+        ("2019年岚川书展的参展商有多少家？", (RUMOUR, EXPO), "2019年岚川书展的参展商共有348家。"),
         ("2019年岚川书展在哪里举行？", (EXPO,), "2019年岚川书展在榆港举行。"),
     ],
 )
