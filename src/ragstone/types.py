@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "JSON", "Aggregate", "Benchmark", "Case", "Cell", "Chart", "Completion", "Embedder", "Finding", "Frozen", "Metric", "Model",
-    "Need", "Passage", "Point", "Query", "Record", "Request", "Resources", "Response", "Retriever", "Row", "Run",
-    "Sample", "Sampling", "Scalar", "Score", "Series", "Span", "Step", "System", "Table", "Template", "Tokenizer", "Turn",
-    "Usage", "from_json", "to_json",
+    "JSON", "Aggregate", "Benchmark", "Case", "Cell", "Chart", "Completion", "Embedder", "Finding", "Frozen",
+    "Metric", "Model", "Need", "Passage", "Point", "Query", "Record", "Request", "Resources", "Response",
+    "Retriever", "Row", "Run", "Sample", "Sampling", "Scalar", "Score", "Series", "Span", "Step", "System",
+    "Table", "Template", "Tokenizer", "Turn", "Usage", "from_json", "to_json",
 ]  # fmt: skip
 
 JSON: TypeAlias = "dict[str, Any] | list[Any] | str | int | float | bool | None"
@@ -358,7 +358,7 @@ class Chart(Frozen, frozen=True):
 
 
 class Span(Frozen, frozen=True):
-    """A stretch of text to highlight. `field` is "answer" or the id of a passage; `start` and `end` count characters."""
+    """A stretch of text to highlight. `field` is "answer" or a passage's id; `start` and `end` count characters."""
 
     field: str
     start: int

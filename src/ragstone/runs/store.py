@@ -57,7 +57,8 @@ class RunFile:
         `question` is all that must be equal; `DifferentQuestion` names what is not, as dotted keys
         (`question.data.sha256`, `systems.local/smollm2.template.name`). Systems that the file does not know extend
         it, and so do new names in the mappings of the question that `growing` lists (dotted keys): what both have there
-        must be equal, and the file keeps all of them. `info` is kept beside the question, the last writer's. A file of any other kind is left alone: `UsageError`.
+        must be equal, and the file keeps all of them. `info` is kept beside the question, the last writer's. A file of
+        any other kind is left alone: `UsageError`.
         """
         if taken := {"question", "file_id"} & info.keys():
             raise UsageError(f"`info` of a run cannot have the key {min(taken)!r}: the run file uses it itself.")
@@ -198,7 +199,9 @@ def _admit(
         before = grown(question, before, growing)
         found = differences(before, question)
         if not found:
-            connection.execute("UPDATE meta SET value = ?1 WHERE key = 'question' AND value <> ?1", (to_json(question),))
+            connection.execute(
+                "UPDATE meta SET value = ?1 WHERE key = 'question' AND value <> ?1", (to_json(question),)
+            )
     for name, spec in systems.items():
         row = connection.execute("SELECT spec FROM systems WHERE system_id = ?", (key_of(name),)).fetchone()
         if row is None:

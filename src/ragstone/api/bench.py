@@ -1,0 +1,218 @@
+"""`bench`: run a benchmark on one or more systems, into one run file."""
+
+import asyncio
+import contextlib
+import hashlib
+import importlib.metadata
+import platform
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from ragstone.api.blocking import blocking
+from ragstone.api.data import load_rgb
+from ragstone.api.reading import OpenRun, read_run
+from ragstone.benchmarks import BENCHMARKS
+from ragstone.benchmarks.rgb import RGB
+from ragstone.errors import DifferentQuestion, UsageError
+from ragstone.models import ModelOptions, open_model
+from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
+from ragstone.systems import open_system
+from ragstone.types import Metric, Resources, Sampling, System, Table, Template, to_json
+
+__all__ = ["BenchResult", "bench", "bench_async", "cache_folder", "judges", "make_rgb", "sampling_of"]
+
+# Names in these mappings of the question may be added by a later command on the same file.
+GROWING = ("data.sha256",)
+# `local/…` models share this machine's cores; more at once would only wait.
+LOCAL_CONCURRENCY = 4
+
+
+@dataclass(frozen=True)
+class BenchResult:
+    """How a benchmark ended and where it is kept. `warnings`: what to know about the data, a line each."""
+
+    run: Path
+    outcome: Outcome
+    warnings: tuple[str, ...] = ()
+
+    def open(self) -> OpenRun:
+        """The run, to look at."""
+        return read_run(self.run)
+
+    def tables(self, *, language: str = "en") -> list[Table]:
+        """The benchmark's tables."""
+        with self.open() as run:
+            return run.tables(language=language)
+
+    def write_report(self, target: str | Path, *, language: str = "en") -> Path:
+        """Write the report, one self-contained HTML file."""
+        with self.open() as run:
+            return run.write_report(target, language=language)
+
+
+def cache_folder() -> Path:
+    """Where replies of models are kept, unless `--no-cache`."""
+    return Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "replies"
+
+
+def make_rgb(
+    *, data: str | Path = "fictional", fictional_seed: int = 0, fictional_size: int | None = None, **options: Any
+) -> RGB:
+    """RGB over the data that are named; `options` are those of `benchmarks.rgb.RGB`."""
+    data_name, sets = load_rgb(
+        data,
+        languages=options.get("languages") or ("en", "zh"),
+        dataset=options.get("dataset"),
+        seed=fictional_seed,
+        size=fictional_size,
+    )
+    return RGB(sets, data_name=data_name, **{key: value for key, value in options.items() if value is not None})
+
+
+def sampling_of(template: Template, changes: Mapping[str, Any]) -> Sampling:
+    """The template's sampling with what the user asked for instead."""
+    return Sampling(
+        **{
+            name: changes[name] if changes.get(name) is not None else getattr(template.sampling, name)
+            for name in Sampling.__struct_fields__
+        }
+    )
+
+
+@contextlib.asynccontextmanager
+async def judges(name: str | None, options: ModelOptions) -> AsyncIterator[tuple[tuple[Metric, ...], dict[str, Any]]]:
+    """The judged metrics of RGB by this judge, and what the run file should say of them."""
+    if name is None:
+        yield (), {}
+        return
+    from ragstone.metrics.rgb_judge import RgbErrorJudge, RgbRejectionJudge  # noqa: PLC0415  (only with a judge)
+
+    async with open_model(name, options) as judge:
+        metrics = (RgbRejectionJudge(judge), RgbErrorJudge(judge))
+        yield metrics, {"judge": {"model": name, "prompts": {metric.name: metric.prompt_hash for metric in metrics}}}
+
+
+async def bench_async(
+    benchmark: str = "rgb",
+    *,
+    model: str | System | Sequence[str | System],
+    judge: str | None = None,
+    run: str | Path | None = None,
+    sampling: Mapping[str, Any] | None = None,
+    model_options: ModelOptions | None = None,
+    concurrency: int | None = None,
+    progress: Progress | None = None,
+    stop: asyncio.Event | None = None,
+    command: str = "",
+    prepared: RGB | None = None,
+    **options: Any,
+) -> BenchResult:
+    """Ask a benchmark of one or more systems and keep everything in one run file; what the file has is not asked again.
+
+    `model`: names as on the command line (`openai/gpt-4o-mini`, `local/extractive`…) or your own `System`s. `judge`:
+    a model for the judged metrics. `run`: the file; by default one whose name follows from the question.
+    `sampling`: `temperature`, `top_p`, `max_tokens`, `seed` instead of the template's. `options`: those of the
+    benchmark (`data`, `languages`, `abilities`, `noise_ratios`, `limit`, `selection`, `scoring`, `template`…);
+    `prepared` is a benchmark made already. Raises `RagstoneError`s, one line each.
+    """
+    if benchmark != "rgb":
+        BENCHMARKS.get(benchmark)
+        raise UsageError(f"The benchmark {benchmark!r} cannot be run by name yet; 'rgb' can.")
+    made = prepared or make_rgb(**options)
+    names = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
+    if not names:
+        raise UsageError("No model to ask. Name one, for example local/extractive.")
+    if len(set(map(_id_of, names))) < len(names):
+        raise UsageError(f"The same model is named twice: {', '.join(map(_id_of, names))}.")
+    calling = model_options or ModelOptions(cache=cache_folder())
+    chosen = sampling_of(made.template, sampling or {})
+    async with contextlib.AsyncExitStack() as stack:
+        metrics, judged = await stack.enter_async_context(judges(judge, replace(calling, base_url=None)))
+        systems = [
+            one
+            if not isinstance(one, str)
+            else await stack.enter_async_context(
+                open_system(one, template=made.template, sampling=chosen, options=calling)
+            )
+            for one in names
+        ]
+        data_hash = await made.prepare(Resources(cache=str(cache_folder().parent)))
+        specs = {system.id: dict(system.spec) for system in systems}
+        path = Path(run) if run is not None else Path(f"rgb-{_short(made.question)}.run")
+        info = _info(path, made, judged, command) | {"data_hash": data_hash}
+        with RunFile.create_or_open(
+            path, question=made.question, info=info, systems=specs, growing=GROWING
+        ) as run_file:
+            outcome = await run_cases(
+                run_file,
+                made.cases,
+                systems=systems,
+                metrics=(*made.metrics, *metrics),
+                concurrency=concurrency or _concurrency(names, calling),
+                total=len(made),
+                progress=progress,
+                stop=stop,
+            )
+    return BenchResult(path, outcome, tuple(made.warnings))
+
+
+bench: Callable[..., BenchResult] = blocking(bench_async, name="bench")
+
+
+def _id_of(model: str | System) -> str:
+    return model if isinstance(model, str) else model.id
+
+
+def _short(question: Mapping[str, Any]) -> str:
+    fixed = {key: value for key, value in question.items() if key != "data"}
+    names = sorted(question.get("data", {}).get("sha256", {}).items())
+    return hashlib.sha256(to_json([fixed, names]).encode()).hexdigest()[:8]
+
+
+def _concurrency(names: Sequence[str | System], calling: ModelOptions) -> int:
+    if all(isinstance(name, str) and name.startswith("local/") for name in names):
+        return LOCAL_CONCURRENCY
+    return min(calling.in_flight, 16)
+
+
+def _info(path: Path, made: RGB, judged: Mapping[str, Any], command: str) -> dict[str, Any]:
+    """What a reader of the file should know beside the question: the options of all commands on it together."""
+    old: Mapping[str, Any] = {}
+    if path.exists() and path.stat().st_size:
+        with open_run(path) as run:
+            old = dict(run.meta)
+    if (before := old.get("judge")) and judged and before != judged["judge"]:
+        raise DifferentQuestion(path, {"judge": (before, judged["judge"])})
+    commands = [line for line in str(old.get("command", "")).splitlines() if line]
+    return {
+        "options": _joined(old.get("options", {}), made.options),
+        "versions": {"ragstone": importlib.metadata.version("ragstone"), "python": platform.python_version()},
+        "license": made.license,
+        "citation": made.citation,
+        "metrics": {metric.name: metric.version for metric in made.metrics},
+        "command": "\n".join(commands if not command or command in commands else [*commands, command]),
+        "warnings": list(dict.fromkeys([*old.get("warnings", ()), *made.warnings])),
+        **({"judge": before} if before else {}),
+        **judged,
+    }
+
+
+def _joined(old: Mapping[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The options of two commands on one file: the wider grid, the larger limit, the later choice of the rest."""
+    joined = dict(new)
+    for key in ("languages", "abilities"):
+        joined[key] = list(dict.fromkeys([*old.get(key, ()), *new[key]]))
+    if old and (old.get("noise_ratios") is None or new["noise_ratios"] is None):
+        joined["noise_ratios"] = None
+    elif old:
+        joined["noise_ratios"] = sorted({*old["noise_ratios"], *new["noise_ratios"]})
+    if old and (old.get("limit") is None or new["limit"] is None):
+        joined["limit"] = None
+    elif old:
+        joined["limit"] = max(old["limit"], new["limit"])
+    joined["repeat"] = max(old.get("repeat", 1), new["repeat"])
+    return joined

@@ -1,0 +1,71 @@
+"""A run file with the benchmark that reads it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from ragstone.benchmarks import BENCHMARKS
+from ragstone.errors import UsageError
+from ragstone.report import export, render
+from ragstone.runs import RunReader, open_run
+from ragstone.types import Benchmark, Table
+
+__all__ = ["OpenRun", "benchmark_of", "read_run"]
+
+
+def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
+    """The benchmark that made a run, able to tabulate and explain it. UsageError where the file does not say."""
+    question = meta.get("question")
+    name = question.get("benchmark") if isinstance(question, dict) else None
+    if not isinstance(name, str):
+        raise UsageError(f"{path} does not say which benchmark it is a run of.")
+    kind: Any = BENCHMARKS.get(name)
+    benchmark: Benchmark = kind.from_meta(meta)
+    return benchmark
+
+
+class OpenRun:
+    """A run to look at: `tables`, `write_report`, `export`. A context manager; the file is only read."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.run: RunReader = open_run(self.path)
+        try:
+            self.benchmark = benchmark_of(self.run.meta, self.path)
+        except BaseException:
+            self.run.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.run.close()
+
+    def tables(self, *, language: str = "en") -> list[Table]:
+        """The benchmark's tables of this run."""
+        return self.benchmark.tables(self.run, language=language)
+
+    def write_report(self, target: str | Path, *, language: str = "en", cases_shown: int = 200) -> Path:
+        """Write the report, one self-contained HTML file, and return its path. Needs the extra `report`."""
+        page = render(self.run, self.benchmark, language=language, cases_shown=cases_shown)
+        path = Path(target)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(page, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{path}: the report cannot be written ({error.strerror or error}).") from None
+        return path
+
+    def export(self, target: Any, kind: str, *, language: str = "en") -> None:
+        """Write records or tables in a format of `ragstone.report.FORMATS` to a path or an open stream."""
+        export(self.run, self.benchmark, kind, target, language=language)
+
+
+def read_run(path: str | Path) -> OpenRun:
+    """Open a run file to look at. UsageError where it is none."""
+    return OpenRun(path)

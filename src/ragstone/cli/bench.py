@@ -1,0 +1,188 @@
+"""`ragstone bench rgb`."""
+
+import asyncio
+import json
+import shlex
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ragstone.cli.options import both, json_option, rgb_arguments, rgb_options
+from ragstone.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragstone.api.bench import BenchResult
+    from ragstone.benchmarks.rgb import RGB
+    from ragstone.models import ModelOptions
+
+__all__ = ["command"]
+
+model_options = both(
+    click.option("--model", "models", multiple=True, metavar="PROVIDER/MODEL", help="Whom to ask; may repeat."),
+    click.option("--judge", metavar="PROVIDER/MODEL", help="For the judged metrics (Rej*, ED*)."),
+    click.option("--base-url", metavar="URL", help="Another endpoint than the provider's own; compat/… needs it."),
+    click.option("--temperature", type=click.FloatRange(0), help="Instead of the template's."),
+    click.option("--top-p", type=click.FloatRange(0, 1)),
+    click.option("--max-tokens", type=click.IntRange(1), help="Longest answer."),
+    click.option("--seed", "sampling_seed", type=int, help="Seed of the model's sampling, where it takes one."),
+    click.option("--concurrency", type=click.IntRange(1), help="Cases under way at once.  [default: 16; 4 if local]"),
+    click.option("--rpm", type=click.FloatRange(0, min_open=True), help="Requests a minute."),
+    click.option("--tpm", type=click.FloatRange(0, min_open=True), help="Tokens a minute."),
+    click.option(
+        "--deadline", type=click.FloatRange(0, min_open=True), default=120.0, show_default=True,
+        help="Seconds for one call with all its retries.",
+    ),
+    click.option("--no-cache", is_flag=True, help="Do not use replies of earlier runs, nor keep any."),
+)  # fmt: skip
+
+
+@click.group()
+def command() -> None:
+    """Run a benchmark. The run file keeps everything; the same command goes on where it stopped."""
+
+
+@command.command(name="rgb")
+@model_options
+@rgb_options
+@click.option("--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: by the question]")
+@click.option("--dry-run", is_flag=True, help="Print cases, requests, tokens and cost; ask nothing.")
+@click.option("--price", metavar="IN/OUT", help="Price of a million tokens of prompts and answers, for --dry-run.")
+@click.option("--report", "report_file", type=click.Path(path_type=Path), help="Write the report here, too.")
+@click.option("--tables", "tables_language", type=click.Choice(["en", "zh"]), default="en", help="Words of the tables.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@json_option
+def rgb(**values: Any) -> int:
+    """RGB: noise robustness, negative rejection, information integration, counterfactual robustness.
+
+    Chen et al. 2024, in English and Chinese, on data that no model has seen unless --data says otherwise.
+    """
+    from ragstone.api.bench import bench_async, cache_folder, make_rgb  # noqa: PLC0415
+    from ragstone.models import ModelOptions  # noqa: PLC0415
+
+    models = values.pop("models")
+    if not models:
+        raise UsageError("No model. Say whom to ask: --model local/extractive, --model openai/gpt-4o-mini…")
+    sampling = {
+        "temperature": values.pop("temperature"), "top_p": values.pop("top_p"),
+        "max_tokens": values.pop("max_tokens"), "seed": values.pop("sampling_seed"),
+    }  # fmt: skip
+    calling = ModelOptions(
+        base_url=values.pop("base_url"),
+        cache=None if values.pop("no_cache") else cache_folder(),
+        deadline=values.pop("deadline"),
+        requests_per_minute=values.pop("rpm"),
+        tokens_per_minute=values.pop("tpm"),
+    )
+    if values["concurrency"]:
+        calling = replace(calling, in_flight=max(values["concurrency"], calling.in_flight))
+    made = make_rgb(**rgb_arguments(values))
+    if values["dry_run"]:
+        return _dry_run(made, models, sampling, values)
+    return asyncio.run(_bench(bench_async, made, models, sampling, calling, values))
+
+
+async def _bench(
+    bench_async: Any, made: "RGB", models: tuple[str, ...], sampling: dict[str, Any], calling: "ModelOptions",
+    values: dict[str, Any],
+) -> int:  # fmt: skip
+    from ragstone.cli.progress import make_progress  # noqa: PLC0415
+    from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
+
+    quiet = values["quiet"]
+    async with finish_on_interrupt(lambda line: click.echo(line, err=True)) as stop:
+        result: BenchResult = await bench_async(
+            "rgb",
+            prepared=made,
+            model=list(models),
+            judge=values["judge"],
+            run=values["run_file"],
+            sampling=sampling,
+            model_options=calling,
+            concurrency=values["concurrency"],
+            progress=make_progress(quiet=quiet),
+            stop=stop,
+            command="ragstone " + shlex.join(argument for argument in sys.argv[1:] if argument != "--debug"),
+        )
+    return _tell(result, values)
+
+
+def _tell(result: "BenchResult", values: dict[str, Any]) -> int:
+    from ragstone.report.text import table_text  # noqa: PLC0415
+    from ragstone.types import from_json, to_json  # noqa: PLC0415
+
+    outcome, language = result.outcome, values["tables_language"]
+    with result.open() as run:
+        tables = run.tables(language=language)
+        told = run.write_report(values["report_file"], language=language) if values["report_file"] else None
+        counts = {name: {"answered": one.answered, "failed": one.failed} for name, one in run.run.counts().items()}
+    if values["as_json"]:
+        document = {
+            "run": str(result.run), "report": None if told is None else str(told), "complete": outcome.complete,
+            "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "remaining": outcome.remaining,
+            "systems": counts, "warnings": list(result.warnings), "tables": tables,
+        }  # fmt: skip
+        click.echo(json.dumps(from_json(to_json(document), dict), ensure_ascii=True, indent=2))
+    else:
+        width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+        for table in tables:
+            click.echo(table_text(table, width=width, color=sys.stdout.isatty(), language=language))
+        for warning in result.warnings:
+            click.echo(f"note: {warning}", err=True)
+        click.echo(f"Run file: {result.run}")
+        click.echo(f"Report:   {told}" if told else f"Report:   ragstone report {result.run} -o report.html")
+    if not outcome.complete:
+        click.echo(f"ragstone: {outcome.advice}", err=True)
+        return 3
+    return 0
+
+
+def _dry_run(made: "RGB", models: tuple[str, ...], sampling: dict[str, Any], values: dict[str, Any]) -> int:
+    """What the run would take, by counting every prompt. Answers are assumed to have 60 tokens, or --max-tokens."""
+    from ragstone.text import estimate_tokens  # noqa: PLC0415
+
+    answer = min(60, sampling["max_tokens"] or 60)
+    cases = prompt = judged = 0
+    for case in made.cases():
+        cases += 1
+        condition = case.condition
+        prompt += sum(estimate_tokens(turn.content) for turn in made.template.messages(case.query))
+        judged += condition["ability"] == "rejection" or (
+            condition["ability"] == "counterfactual" and not condition["closed_book"]
+        )
+    asked = [name for name in models if name != "local/extractive"]
+    requests = cases * len(asked) + (judged * len(models) if values["judge"] else 0)
+    document: dict[str, Any] = {
+        "cases": cases * len(models), "requests": requests, "prompt_tokens": prompt * len(asked),
+        "completion_tokens": answer * cases * len(asked),
+        "judge_requests": judged * len(models) if values["judge"] else 0,
+        "cost": None,
+    }  # fmt: skip
+    if values["price"]:
+        price_in, price_out = _price(values["price"])
+        cost = document["prompt_tokens"] * price_in + document["completion_tokens"] * price_out
+        document["cost"] = round(cost / 1e6, 4)
+    if values["as_json"]:
+        click.echo(json.dumps(document))
+        return 0
+    click.echo(f"{document['cases']:,} cases, {requests:,} requests at most (fewer where replies are cached)")
+    click.echo(
+        f"about {document['prompt_tokens']:,} tokens of prompts and {document['completion_tokens']:,} of answers "
+        f"({answer} an answer assumed); judge requests: {document['judge_requests']:,}, not in the tokens"
+    )
+    if document["cost"] is None:
+        click.echo("cost: unknown; --price IN/OUT (per million tokens) computes it; local models cost nothing")
+    else:
+        click.echo(f"cost: about {document['cost']:.2f} at {values['price']} a million tokens")
+    return 0
+
+
+def _price(text: str) -> tuple[float, float]:
+    try:
+        price_in, price_out = map(float, text.split("/"))
+    except ValueError:
+        raise UsageError(f"--price {text}: expected two numbers, such as 0.15/0.60.") from None
+    return price_in, price_out

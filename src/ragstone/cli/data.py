@@ -1,0 +1,89 @@
+"""`ragstone data`."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+
+@click.group()
+def command() -> None:
+    """List, pull and check data sets."""
+
+
+@command.command(name="list")
+def list_() -> None:
+    """The data sets that can be pulled, and what of them is here."""
+    from ragstone.api.data import data_folder  # noqa: PLC0415
+    from ragstone.datasets.sources import list_data  # noqa: PLC0415
+
+    click.echo("fictional  Invented news, made from a seed; nothing to pull")
+    for listed in list_data(data_folder("x").parent):
+        click.echo(f"{listed.name:<10} {listed.title}; {listed.license}")
+        click.echo(f"           {listed.repository} at {listed.revision[:12]}")
+        click.echo(f"           {len(listed.present)} of {len(listed.files)} files in {listed.folder}")
+
+
+@command.command()
+@click.argument("name")
+@click.option("--to", type=click.Path(path_type=Path, file_okay=False), help="Folder.  [default: ragstone's own]")
+@click.option("--from", "mirror", metavar="URL|PATH", help="A mirror: an address, a folder or a zip archive.")
+@click.option("--only", multiple=True, metavar="FILE", help="This file only; may repeat.")
+def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) -> None:
+    """Fetch the official files of NAME (rgb) from where they are published, at a pinned revision."""
+    from ragstone.api.data import data_folder  # noqa: PLC0415
+    from ragstone.datasets.pull import pull as fetch  # noqa: PLC0415
+    from ragstone.datasets.sources import SOURCES  # noqa: PLC0415
+    from ragstone.errors import UnknownName  # noqa: PLC0415
+
+    if name not in SOURCES:
+        raise UnknownName("data set", name, SOURCES)
+    source, folder = SOURCES[name], to or data_folder(name)
+    click.echo(source.terms, err=True)
+    with _Bars() as bars:
+        pulled = asyncio.run(fetch(source, folder, mirror=mirror, progress=bars, names=only or None))
+    for file in pulled:
+        how = {"pinned": "hash as pinned", "noted": "hash as first noted", "first use": "hash noted now"}[file.verified]
+        click.echo(f"{file.path}  {file.size:,} bytes, {how}{'' if file.fetched else ', was here'}")
+    where = "official" if to is None else str(to)
+    click.echo(f"Use it: ragstone bench {name} --data {where} --model …")
+
+
+@command.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+def check(paths: tuple[Path, ...]) -> int:
+    """Validate data files (or folders of them), naming line and field of everything that is wrong."""
+    from ragstone.datasets.rgb_check import check_rgb  # noqa: PLC0415
+
+    problems = check_rgb(paths)
+    for problem in problems:
+        click.echo(str(problem))
+    errors = sum(problem.severity == "error" for problem in problems)
+    click.echo(f"{errors} errors, {len(problems) - errors} warnings.", err=True)
+    return 2 if errors else 0
+
+
+class _Bars:
+    """A progress bar for each file, on standard error; nothing where that is no terminal."""
+
+    def __enter__(self) -> "_Bars":
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn  # noqa: PLC0415
+
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        self._progress = Progress(*columns, console=Console(file=sys.stderr), disable=not sys.stderr.isatty())
+        self._progress.start()
+        self._tasks: dict[str, Any] = {}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def __call__(self, name: str, done: int, total: int | None) -> None:
+        if name not in self._tasks:
+            self._tasks[name] = self._progress.add_task(name, total=total)
+        self._progress.update(self._tasks[name], completed=done, total=total)

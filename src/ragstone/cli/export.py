@@ -1,0 +1,30 @@
+"""`ragstone export`."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from ragstone.cli.options import language_option
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("--format", "kind", required=True, metavar="csv|jsonl|xlsx|parquet|junit|markdown|latex")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file.  [default: standard output]")
+@language_option
+def command(run_file: Path, kind: str, output: Path | None, language: str) -> None:
+    """Write RUN for other programs: records (csv, jsonl, xlsx, parquet, junit) or tables (markdown, latex)."""
+    from ragstone.api.reading import read_run  # noqa: PLC0415
+    from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415
+    from ragstone.report import FORMATS  # noqa: PLC0415
+
+    if kind not in FORMATS:
+        raise UnknownName("export format", kind, FORMATS)
+    if output is None and FORMATS[kind].binary and sys.stdout.isatty():
+        raise UsageError(f"{kind} is no text: name a file with -o FILE.")
+    with read_run(run_file) as run:
+        target = output or (sys.stdout.buffer if FORMATS[kind].binary else sys.stdout)
+        run.export(target, kind, language=language)

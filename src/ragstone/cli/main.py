@@ -1,0 +1,110 @@
+"""`ragstone`: the group of commands, and how errors become one line and an exit code."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from ragstone import __version__
+from ragstone.errors import RagstoneError, StorageError, Unfinished, UnknownName
+
+__all__ = ["app", "run"]
+
+INTERRUPTED = 130
+
+# Name → (module, first line of its help). The modules are not imported to list them.
+COMMANDS = {
+    "bench": ("ragstone.cli.bench", "Run a benchmark: rgb."),
+    "cases": ("ragstone.cli.cases", "Print the cases of a benchmark, without asking any model."),
+    "score": ("ragstone.cli.score", "Re-score saved predictions in the official formats."),
+    "report": ("ragstone.cli.report", "Write a run as one self-contained HTML file."),
+    "export": ("ragstone.cli.export", "Write a run for other programs (csv, jsonl, xlsx…)."),
+    "build": ("ragstone.cli.build", "Construct data sets: fictional."),
+    "data": ("ragstone.cli.data", "List, pull and check data sets."),
+    "setup": ("ragstone.cli.setup", "Fetch the embedded models: local."),
+    "metrics": ("ragstone.cli.metrics", "List the metrics."),
+    "doctor": ("ragstone.cli.doctor", "Say what this installation can do."),
+}
+
+
+class _Lazy(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            raise UnknownName("command", args[0], COMMANDS, hint="`ragstone --help` lists them.")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, told) for name, (_, told) in COMMANDS.items()])
+
+
+@click.command(
+    cls=_Lazy,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Exit codes: 0 done; 1 a gate failed; 2 the input or usage is wrong; 3 unfinished work remains. "
+    "--debug anywhere shows tracebacks.",
+)
+@click.version_option(__version__, prog_name="ragstone")
+def app() -> None:
+    """How well a RAG system answers, why it fails, and what fixing each cause would buy."""
+
+
+def _tell(message: str) -> None:
+    line = " ".join(message.split())
+    click.echo(f"ragstone: {line}".encode("utf-8", "backslashreplace").decode(), err=True)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line with these arguments; returns the exit code and never raises (`--debug` lets it)."""
+    debug = "--debug" in arguments
+    try:
+        result = app.main(
+            args=[argument for argument in arguments if argument != "--debug"],
+            prog_name="ragstone",
+            standalone_mode=False,
+        )
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.UsageError as error:
+        where = f" `{error.ctx.command_path} --help` tells more." if error.ctx else ""
+        _tell(f"{error.format_message()}{where}")
+        return 2
+    except click.ClickException as error:
+        _tell(error.format_message())
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        _tell("stopped. What was done is kept; the same command goes on with it.")
+        return INTERRUPTED
+    except RagstoneError as error:
+        if debug:
+            raise
+        _tell(str(error))
+        return error.exit_code
+    except BrokenPipeError:  # `ragstone cases rgb | head`
+        sys.stdout = None  # nothing is left to be flushed at exit
+        return 0
+    except Exception as error:  # the last net: a person gets one line
+        if debug:
+            raise
+        code, advice = _unexpected(error)
+        _tell(f"{type(error).__name__}: {error}. {advice}")
+        return code
+    return result if isinstance(result, int) else 0
+
+
+def _unexpected(error: Exception) -> tuple[int, str]:
+    if isinstance(error, OSError):
+        return StorageError.exit_code, "Check the path and the free space, then run the same command again."
+    return Unfinished.exit_code, "This is a bug in ragstone: --debug shows where; please report it."

