@@ -13,8 +13,8 @@ from typing import Generic, TypeVar
 from ragstone.types import Frozen
 
 __all__ = [
-    "Deck", "Document", "Fact", "Item", "Unmet", "add_days", "between", "chance", "join_to_length", "pick", "sample", "seeded",
-    "shuffled", "weighted",
+    "Deck", "Document", "Fact", "Item", "Unmet", "add_days", "between", "chance", "join_to_length", "pick", "sample",
+    "seeded", "shuffled", "weighted",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -112,10 +112,10 @@ def sample(rng: random.Random, items: Sequence[T], count: int) -> list[T]:
 class Deck(Generic[T]):
     """Draws without putting back, and shuffles anew when nothing is left: repeats are as far apart as can be."""
 
-    __slots__ = ("items", "left", "rng")
+    __slots__ = ("items", "left", "random")
 
     def __init__(self, rng: random.Random, items: Sequence[T]) -> None:
-        self.rng, self.items = rng, items
+        self.random, self.items = rng.random, items
         self.left: list[T] = []
 
     def draw(self) -> T:
@@ -123,7 +123,7 @@ class Deck(Generic[T]):
         left = self.left
         if not left:
             left.extend(self.items)
-        i = int(self.rng.random() * len(left))
+        i = int(self.random() * len(left))
         left[i], left[-1] = left[-1], left[i]
         return left.pop()
 

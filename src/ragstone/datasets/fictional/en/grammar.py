@@ -55,7 +55,7 @@ FESTIVE = ("final", "bridge", "launch")
 MENTION = re.compile("\x02([^\x03]*)\x03([^\x04\x05]*)([\x04\x05])(, (?:an?|the) [a-z' -]+(?:,(?= )|(?=\\.)))?")
 # Sections whose sentences tell of one edition only: those of other years have others.
 PARTED = ("detail", "scene", "quote")
-MAIN_SHARE = 0.6
+MAIN_SHARE = 0.55
 
 World: TypeAlias = Mapping[str, "str | Person | Day"]
 
@@ -163,7 +163,15 @@ def _capital(text: str) -> str:
     return text[:start] + text[start : start + 1].upper() + text[start + 1 :]
 
 
+# What may need a capital: a small letter, or a mark before one.
+CAPITALISED = frozenset("abcdefghijklmnopqrstuvwxyz\"'(")
 FORMS = {"a": _a, "s": _possessive, "cap": _capital, "up": str.upper}
+
+
+@cache
+def _symbols(form: str) -> tuple[tuple[str, bool, bool], ...]:
+    """The sections of a form, with whether each comes as often as it takes, and whether it may be left out."""
+    return tuple((symbol.rstrip("?*"), symbol.endswith("*"), symbol.endswith("?")) for symbol in form.split())
 
 
 def spelt(text: str) -> str:
@@ -198,32 +206,40 @@ class Story:
         avoid: Iterable[str] = (),
     ) -> None:
         self.grammar, self.world, self.rng, self.decks = grammar, world, rng, decks
-        self.asked, self.side, self.avoid = asked, side, tuple(avoid)
+        self.asked, self.avoid = asked, tuple(avoid)
+        self.keys = {section: f"{section} {side}" for section in PARTED}
         self.random = rng.random
         self.american = rng.random() < 0.5
+        # What the last passage was made of: template to characters.
+        self.taken: dict[int, int] = {}
 
-    def draw(self, section: str, taken: dict[int, None] | None = None) -> str:
-        """A sentence of the section. `taken` holds the identities of templates that this passage has used."""
-        deck = self.decks.get(section if section not in PARTED else f"{section} {self.side}")
-        if deck is None:
-            deck = self._deck(section)
-        pieces: list[str] = []
+    def draw(self, section: str, taken: dict[int, int] | None = None) -> str:
+        """A sentence of the section. `taken` is filled with the templates that this passage has used, and how many
+        characters each has given; none is used twice."""
+        deck = self.decks.get(self.keys.get(section, section)) or self._deck(section)
+        draw, used, avoid = deck.draw, {} if taken is None else taken, self.avoid
         for _ in range(3 * len(deck.items)):
-            template = deck.draw()
-            if taken is not None and id(template) in taken:
+            template = draw()
+            if id(template) in used:
                 continue
+            pieces: list[str] = []
             try:
-                pieces.clear()
                 self._expand(template, pieces)
             except KeyError:
                 continue
-            text = _capital("".join(pieces))
-            if self.avoid:
+            text = "".join(pieces)
+            if text[0] in CAPITALISED:
+                text = _capital(text)
+            if avoid:
                 lower = text.lower()
-                if any(part in lower for part in self.avoid):
-                    continue
-            if taken is not None:
-                taken[id(template)] = None
+                for part in avoid:
+                    if part in lower:
+                        break
+                else:
+                    used[id(template)] = len(text)
+                    return text
+                continue
+            used[id(template)] = len(text)
             return text
         raise Unmet(section)
 
@@ -236,10 +252,10 @@ class Story:
         cut = round(MAIN_SHARE * len(mixed))
         self.decks[f"{section} main"] = Deck(self.rng, mixed[:cut])
         self.decks[f"{section} other"] = Deck(self.rng, mixed[cut:])
-        return self.decks[f"{section} {self.side}"]
+        return self.decks[self.keys[section]]
 
     def _size(self, section: str) -> int:
-        deck = self.decks.get(f"{section} {self.side}" if section in PARTED else section)
+        deck = self.decks.get(self.keys.get(section, section))
         return len(deck.items) if deck else len(self.grammar[section])
 
     def _expand(self, parts: tuple[Part, ...], out: list[str]) -> None:
@@ -274,39 +290,36 @@ class Story:
     def passage(self, form: str, target: int) -> str:
         """A passage of this form: sections in order; `?` after one means half of the time, `*` as often as it takes to
         reach `target` characters. A headline ends in a stop or a dash."""
-        self.american = self.rng.random() < 0.5
-        taken: dict[int, None] = {}
+        self.american = self.random() < 0.5
+        taken: dict[int, int] = {}
+        self.taken = taken
         pieces: list[list[str]] = []
         stars: list[tuple[list[str], str]] = []
         length = 0
-        for symbol in form.split():
+        for name, often, maybe in _symbols(form):
             piece: list[str] = []
             pieces.append(piece)
-            name = symbol.rstrip("?*")
-            if symbol.endswith("*"):
-                stars.append((piece, name))
+            if often:
+                stars += [(piece, name)] * (1 if name in ASIDES else 3)
                 continue
-            if symbol.endswith("?") and self.rng.random() < 0.5:
+            if maybe and self.random() < 0.5:
                 continue
             text = self.draw(name, taken)
             if name.startswith(("head", "prehead")):
-                text += "." if self.rng.random() < 0.7 else " –"
+                text += "." if self.random() < 0.7 else " –"
             piece.append(text)
             length += len(text)
         while length < target and stars:
-            at = int(self.rng.random() * len(stars))
-            piece, name = stars[at]
-            if name in ASIDES and len(stars) > 1 and self.rng.random() < 0.6:
-                continue
+            piece, name = stars[int(self.random() * len(stars))]
             # Enough asides, or the section is told and what is left may not be said here.
-            if len(piece) + 2 > (4 if name in ASIDES else self._size(name)):
-                del stars[at]
-                continue
+            full = len(piece) + 2 > (4 if name in ASIDES else self._size(name))
             try:
-                text = self.draw(name, taken)
+                text = "" if full else self.draw(name, taken)
             except Unmet:
-                del stars[at]
-                continue
-            piece.append(text)
-            length += len(text) + 1
+                text = ""
+            if text:
+                piece.append(text)
+                length += len(text) + 1
+            else:
+                stars = [other for other in stars if other[0] is not piece]
         return spelt(" ".join(text for piece in pieces for text in piece))

@@ -1,8 +1,9 @@
 """Makes an item of a domain: the world, the question, and the passages of every kind about it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from ragstone.datasets.fictional.en.domain import Domain, Series, aliases, near_aliases
 from ragstone.datasets.fictional.en.grammar import Grammar, Part, Story, load, spelt
@@ -58,7 +59,9 @@ FORMS: dict[str, tuple[str, ...]] = {
         "bg react open detail* quote?",
     ),
 }
-TARGETS = {"plain": (360, 1000), "far": (620, 1060), "brief": (270, 400), "rumour": (300, 900), "related": (290, 950)}
+# Two passages of a row should not have more than this share of the shorter one in common; so many attempts are made.
+COMMON, TRIES = 0.42, 4
+TARGETS = {"plain": (360, 1100), "far": (620, 1120), "brief": (270, 400), "rumour": (300, 900), "related": (290, 950)}
 
 
 @dataclass
@@ -69,6 +72,7 @@ class Desk:
     domain: Domain
     grammar: Grammar
     decks: dict[str, Deck[tuple[Part, ...]]]
+    told: list[dict[int, int]] = field(default_factory=list)
 
     def story(
         self, world: Values, asked: str, avoid: Iterable[str], *, side: str = "main", before: bool = False
@@ -92,17 +96,33 @@ class Desk:
             deck = self.decks.get(f"form {kind}")
             if deck is None:
                 deck = self.decks[f"form {kind}"] = Deck(self.rng, FORMS[kind])  # type: ignore[arg-type]
-            target = between(self.rng, *TARGETS[kind])
-            text = ""
-            for attempt in range(len(deck.items)):
-                try:
-                    text = story.passage(str(deck.draw()).replace("@", asked), target)
-                    break
-                except Unmet:  # a form may need a section of which nothing may be said here
-                    if attempt == len(deck.items) - 1:
-                        raise
+            text, used = self._passage(story, deck, asked, between(self.rng, *TARGETS[kind]))
+            self.told.append(used)
             out.append(Document(text, label or kind))
         return out
+
+    def _passage(self, story: Story, deck: Deck[Any], asked: str, target: int) -> tuple[str, dict[int, int]]:
+        """The passage of a few attempts that has least in common with those of the row so far."""
+        best, least, used = "", 2.0, {}
+        for attempt in range(TRIES):
+            try:
+                text = story.passage(str(deck.draw()).replace("@", asked), target)
+            except Unmet:  # a form may need a section of which nothing may be said here
+                if attempt == TRIES - 1 and not best:
+                    raise
+                continue
+            common = max((_common(story.taken, other) for other in self.told), default=0.0)
+            if common < least:
+                best, least, used = text, common, story.taken
+            if least <= COMMON:
+                break
+        return best, used
+
+
+def _common(one: dict[int, int], other: dict[int, int]) -> float:
+    """The share of the shorter passage, by characters, that is made of the same templates as the other."""
+    shared = one.keys() & other.keys()
+    return sum(map(one.__getitem__, shared)) / min(sum(one.values()), sum(other.values())) if shared else 0.0
 
 
 def _desk(rng: Random, domain: Domain) -> tuple[Desk, Series, int]:
@@ -151,7 +171,7 @@ def tell_base(rng: Random, domain: Domain) -> Item:
     kinds = ["plain", "plain", "far", "far", "brief", *sample(rng, ("plain", "brief", "far"), between(rng, 0, 2))]
     positive = desk.documents(story, asked, shuffled(rng, kinds))
     negative = _misleading(desk, series, year, asked, avoid)
-    negative += desk.around(world, asked, avoid, rumours=between(rng, 2, 3), related=between(rng, 3, 4))
+    negative += desk.around(world, asked, avoid, rumours=between(rng, 2, 3), related=3)
     return Item(
         query,
         (aliases(domain.asked[asked], world[asked]),),

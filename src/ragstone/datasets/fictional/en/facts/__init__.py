@@ -26,6 +26,11 @@ CLOSINGS = (
     "A short film on the subject was shown in schools for years.",
     "Teachers use it as a starting point for a lesson on the whole period.",
     "The lecture, one of a series of nine, was well attended.",
+    "A reader from the coast has written to us about it twice.",
+    "Whoever wants to know more will find a shelf of books in the public library.",
+    "The drawing beside this paragraph was made by a pupil.",
+    "Such details are collected by an association with a journal of its own.",
+    "The radio programme about it can still be heard in the archive.",
 )  # fmt: skip
 # A passage that is shorter (in characters) is followed by remarks of its domain.
 SHORT = 210
@@ -59,23 +64,26 @@ def parse(text: str) -> list[Fact]:
                 answer=tuple(alias.strip() for alias in one["A"].split("|")),
                 fake=one["F"],
                 positive=tuple(
-                    _lengthen(passage, _sequel(negative, remarks, at + n, n)) for n, passage in enumerate(positive)
+                    _lengthen(passage, _sequel(negative, remarks, at, n)) for n, passage in enumerate(positive)
                 ),
-                negative=tuple(_lengthen(passage, _from(CLOSINGS, at + n)) for n, passage in enumerate(negative)),
+                negative=tuple(_lengthen(passage, _from(CLOSINGS, at + 3 * n)) for n, passage in enumerate(negative)),
                 domain=domain,
             )
         )
     return out
 
 
-def _from(remarks: Sequence[str], at: int) -> list[str]:
-    """Three of the remarks, from this one on."""
-    return [remarks[(at + turn) % len(remarks)] for turn in range(3)]
+def _from(remarks: Sequence[str], at: int, count: int = 3) -> list[str]:
+    """So many of the remarks, from this one on."""
+    return [remarks[(at + turn) % len(remarks)] for turn in range(count)]
 
 
 def _sequel(negative: Sequence[str], remarks: Sequence[str], at: int, number: int) -> list[str]:
-    """What a short positive goes on with: every other one with a sentence of the same subject first."""
-    return [negative[number], *_from(remarks, at)[:2]] if number % 2 == 0 else _from(remarks, at)
+    """What a short positive goes on with: every other one with a sentence of the same subject first. Positives of one
+    fact go on differently, as long as there are twelve remarks for five of them."""
+    if number % 2 == 0:
+        return [negative[number % len(negative)], *_from(remarks, at + number // 2 * 2, 2)]
+    return _from(remarks, at + 6 + number // 2 * 3)
 
 
 def _lengthen(passage: str, sequel: Sequence[str]) -> str:
