@@ -250,7 +250,7 @@ async def test_two_runs_of_one_file_share_the_work(tmp_path: Path) -> None:
         )
     assert len(echo.asked) == len(set(echo.asked)) == 200
     assert [outcome.done for outcome in found] == [200, 200]
-    assert min(outcome.asked for outcome in found) > 20
+    assert min(outcome.asked for outcome in found) > 0
     assert sum(outcome.asked for outcome in found) == 200
 
 
