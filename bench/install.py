@@ -33,14 +33,14 @@ def install(folder: Path, extras: str) -> Path:
     venv.create(folder, with_pip=True)
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     wanted = f"{ROOT}[{extras}]" if extras else str(ROOT)
-    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wanted]
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wanted]
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
     return python
 
 
 def distributions(python: Path) -> list[str]:
     """Names of the installed distributions, without those that the environment came with."""
-    command = [python, "-m", "pip", "list", "--format", "json", "--disable-pip-version-check"]
+    command = [str(python), "-m", "pip", "list", "--format", "json", "--disable-pip-version-check"]
     listed: list[dict[str, Any]] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     return sorted(one["name"] for one in listed if one["name"] not in BROUGHT)
 

@@ -14,14 +14,18 @@ import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 __all__ = ["main"]
 
 BASE = "python -c pass"
+# The installed script where there is one beside this Python, as a user calls it.
+SCRIPT = Path(sys.executable).with_name("ragstone")
+HELP = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-m", "ragstone"]
 COMMANDS = {
     BASE: [sys.executable, "-c", "pass"],
     "import ragstone": [sys.executable, "-c", "import ragstone"],
-    "ragstone --help": [sys.executable, "-m", "ragstone", "--help"],
+    "ragstone --help": [*HELP, "--help"],
 }
 GOALS = {"import ragstone": 10.0, "ragstone --help": 25.0}
 FEWEST = 15

