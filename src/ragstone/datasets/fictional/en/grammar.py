@@ -80,7 +80,7 @@ Grammar: TypeAlias = Mapping[str, tuple[tuple[Part, ...], ...]]
 TOKEN = re.compile(r"[\[\]|]|\{[^{}]*\}|<[^<>]*>|[^\[\]|{}<>]+")
 # Words written with a vowel and spoken without one, and the other way round.
 CONSONANT_SOUND = re.compile(r"(?i)(?:uni(?!n|m)|us[aeiu]|eu|one\b|once\b|u\b)")
-VOWEL_SOUND = re.compile(r"(?i)(?:[aeiou]|hour|heir|honest|honou?r|8|11\b|18\b|11[.,]|18[.,]|[FHLMNRSX](?=[A-Z]))")
+VOWEL_SOUND = re.compile(r"[AEIOUaeiou]|[Hh](?:our|eir|onest|onou?r)|8|1[18](?![0-9])|[FHLMNRSX](?=[A-Z])")
 
 
 def parse(text: str) -> Grammar:

@@ -1,0 +1,63 @@
+"""The tools both languages share: the same on every machine, and fair."""
+
+import datetime as dt
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.datasets.fictional.parts import (
+    Deck,
+    add_days,
+    between,
+    join_to_length,
+    pick,
+    sample,
+    seeded,
+    shuffled,
+    weighted,
+)
+
+
+def test_a_key_gives_the_same_numbers_everywhere() -> None:
+    assert [between(seeded("ragstone", 0, "en", 7), 0, 999) for _ in range(2)] == [160, 160]
+    assert seeded("a", 1).random() != seeded("a", 2).random()
+
+
+@given(st.integers(), st.lists(st.integers(), min_size=1, max_size=40))
+def test_shuffling_keeps_every_item(seed: int, items: list[int]) -> None:
+    assert sorted(shuffled(seeded(seed), items)) == sorted(items)
+
+
+@given(st.integers(), st.integers(1, 60), st.integers(0, 70))
+def test_a_sample_has_different_positions(seed: int, size: int, count: int) -> None:
+    found = sample(seeded(seed), range(size), count)
+    assert len(found) == len(set(found)) == min(size, count)
+
+
+@given(st.integers(), st.integers(1, 30))
+def test_a_deck_repeats_nothing_before_all_were_drawn(seed: int, size: int) -> None:
+    deck = Deck(seeded(seed), range(size))
+    assert sorted(deck.draw() for _ in range(size)) == list(range(size))
+    assert sorted(deck.draw() for _ in range(size)) == list(range(size))
+
+
+@given(st.integers(), st.integers(-50, 50), st.integers(0, 50))
+def test_numbers_lie_between_their_limits(seed: int, low: int, span: int) -> None:
+    assert low <= between(seeded(seed), low, low + span) <= low + span
+
+
+def test_weights_are_shares() -> None:
+    rng = seeded("weights")
+    drawn = [weighted(rng, [(3, "often"), (1, "seldom")]) for _ in range(4000)]
+    assert 0.7 < drawn.count("often") / len(drawn) < 0.8
+    assert {pick(rng, "abc") for _ in range(100)} == set("abc")
+
+
+def test_sentences_are_joined_until_the_length_is_reached() -> None:
+    more = iter(["bb", "cc", "dd"])
+    assert join_to_length(["aa"], lambda: next(more), 5, measure=len) == "aa bb cc"
+    assert join_to_length(["aa"], lambda: "", 5, measure=len, space="") == "aa"
+
+
+def test_days_are_added_over_the_end_of_a_year() -> None:
+    assert add_days(dt.date(1999, 12, 31), 1) == dt.date(2000, 1, 1)
