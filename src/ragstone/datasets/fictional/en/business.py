@@ -10,8 +10,9 @@ from ragstone.datasets.fictional.parts import between, pick
 __all__ = ["DEAL", "LAUNCH", "RESULTS"]
 
 GADGETS = (
-    "camera", "music player", "electric bicycle", "coffee machine", "reading tablet", "wristwatch", "vacuum robot",
-    "hearing aid", "radio", "sewing machine", "electric kettle", "drone", "keyboard", "alarm clock", "mobile phone",
+    "camera", "music player", "reading tablet", "wristwatch", "hearing aid", "radio", "drone", "keyboard",
+    "alarm clock", "mobile phone", "pocket calculator", "voice recorder", "torch", "translation device",
+    "game console", "baby monitor", "heart-rate monitor", "electric shaver",
 )  # fmt: skip
 LINES = (
     "Arc", "Loop", "Delta", "Vista", "Echo", "Pico", "Line", "Nova", "Tempo", "Orbit", "Mono", "Fold", "Ray", "Wave",
