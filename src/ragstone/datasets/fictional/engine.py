@@ -79,6 +79,8 @@ def _invented(
 # What may follow a name, or a number that is not a part of a larger one.
 AFTER_NAME = re.compile(r"(?!\w)")
 AFTER_NUMBER = re.compile(r"(?![\w%])(?!\s?-?(?:hundred|thousand|[mbt]r?illion|[mb]n?\b))(?![.,]\d)")
+# A Chinese name without a numeral: generated text writes it in one way only.
+HAN_NAME = re.compile("(?:(?![〇零一二两三四五六七八九十百千万亿])[\u4e00-\u9fff])+")
 RUNS = re.compile(r"\d+(?:[.,]\d+)+|[a-z]{3,}|\d+")
 
 
@@ -93,6 +95,8 @@ def _runs(alias: str) -> tuple[str, ...]:
 def _stated(alias: str, text: str, lower: str, code: str) -> bool:
     """Does `find_answer` find the alias? It compiles a pattern for each alias, which would take most of the time of
     making a row; so it is asked only where a look at the letters does not settle it."""
+    if HAN_NAME.fullmatch(alias):
+        return alias in text
     if code == "en":
         runs = _runs(alias)
         if runs and not all(run in lower for run in runs):
