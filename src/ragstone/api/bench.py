@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import importlib.metadata
+import inspect
 import platform
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,18 +18,21 @@ from ragstone.api.data import load_rgb
 from ragstone.api.reading import OpenRun, read_run
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.rgb import RGB
-from ragstone.errors import DifferentQuestion, UsageError
-from ragstone.models import ModelOptions, open_model
+from ragstone.errors import DifferentQuestion, UnknownName, UsageError
+from ragstone.models import PROVIDERS, ModelOptions, open_model
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.systems import open_system
 from ragstone.types import Metric, Resources, Sampling, System, Table, Template, to_json
 
-__all__ = ["BenchResult", "bench", "bench_async", "cache_folder", "judges", "make_rgb", "sampling_of"]
+__all__ = [
+    "BenchResult", "bench", "bench_async", "cache_folder", "check_names", "judges", "make_rgb", "sampling_of",
+]  # fmt: skip
 
 # Names in these mappings of the question may be added by a later command on the same file.
 GROWING = ("data.sha256",)
 # `local/…` models share this machine's cores; more at once would only wait.
 LOCAL_CONCURRENCY = 4
+_LOCAL = ("extractive", "smollm2")
 
 
 @dataclass(frozen=True)
@@ -59,10 +63,36 @@ def cache_folder() -> Path:
     return Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "replies"
 
 
+def check_names(models: Sequence[str | System], judge: str | None = None) -> None:
+    """Raises UsageError where a name cannot be that of a model, or is there twice. Opens nothing and needs no key."""
+    ids = [_id_of(model) for model in models]
+    if not ids:
+        raise UsageError("No model to ask. Name one, for example local/extractive.")
+    if twice := [name for name in ids if ids.count(name) > 1]:
+        raise UsageError(f"The model {twice[0]} is named twice.")
+    registered = {entry.name for entry in importlib.metadata.entry_points(group="ragstone.systems")}
+    names = [name for name in models if isinstance(name, str) and name not in registered]
+    for name in [*names, *([] if judge is None else [judge])]:
+        provider, _, model = name.partition("/")
+        if not model:  # `open_model` says the rest of what is wrong with a name
+            known = ", ".join(PROVIDERS.names())
+            raise UsageError(
+                f"{name!r} names no model: write PROVIDER/MODEL, for example local/extractive. Providers: {known}."
+            )
+        PROVIDERS.get(provider)
+        if provider == "local" and not model.endswith(".gguf") and model not in _LOCAL:
+            raise UnknownName("local model", model, _LOCAL, hint="Or name a file: local/PATH.gguf.")
+    if judge == "local/extractive":
+        raise UsageError("local/extractive copies sentences and cannot judge. --judge takes a chat model.")
+
+
 def make_rgb(
     *, data: str | Path = "fictional", fictional_seed: int = 0, fictional_size: int | None = None, **options: Any
 ) -> RGB:
-    """RGB over the data that are named; `options` are those of `benchmarks.rgb.RGB`."""
+    """RGB over the data that are named; `options` are those of `benchmarks.rgb.RGB`. Raises UsageError."""
+    for name in ("languages", "abilities"):
+        if isinstance(one := options.get(name), str):
+            options[name] = (one,)
     data_name, sets = load_rgb(
         data,
         languages=options.get("languages") or ("en", "zh"),
@@ -70,6 +100,9 @@ def make_rgb(
         seed=fictional_seed,
         size=fictional_size,
     )
+    known = set(inspect.signature(RGB).parameters) - {"sets", "data_name"}
+    if unknown := sorted(options.keys() - known):
+        raise UnknownName("option of rgb", unknown[0], known)
     return RGB(sets, data_name=data_name, **{key: value for key, value in options.items() if value is not None})
 
 
@@ -101,6 +134,7 @@ async def bench_async(
     *,
     model: str | System | Sequence[str | System],
     judge: str | None = None,
+    judge_base_url: str | None = None,
     run: str | Path | None = None,
     sampling: Mapping[str, Any] | None = None,
     model_options: ModelOptions | None = None,
@@ -114,24 +148,22 @@ async def bench_async(
     """Ask a benchmark of one or more systems and keep everything in one run file; what the file has is not asked again.
 
     `model`: names as on the command line (`openai/gpt-4o-mini`, `local/extractive`…) or your own `System`s. `judge`:
-    a model for the judged metrics. `run`: the file; by default one whose name follows from the question.
-    `sampling`: `temperature`, `top_p`, `max_tokens`, `seed` instead of the template's. `options`: those of the
-    benchmark (`data`, `languages`, `abilities`, `noise_ratios`, `limit`, `selection`, `scoring`, `template`…);
+    a model for the judged metrics, at `judge_base_url` where that is not its provider's own. `run`: the file; by
+    default one whose name follows from the question. `sampling`: `temperature`, `top_p`, `max_tokens`, `seed` instead
+    of the template's. `options`: those of the benchmark (`data`, `languages`, `abilities`, `noise_ratios`, `limit`,
+    `selection`, `scoring`, `template`…);
     `prepared` is a benchmark made already. Raises `RagstoneError`s, one line each.
     """
     if benchmark != "rgb":
         BENCHMARKS.get(benchmark)
         raise UsageError(f"The benchmark {benchmark!r} cannot be run by name yet; 'rgb' can.")
-    made = prepared or make_rgb(**options)
     names = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
-    if not names:
-        raise UsageError("No model to ask. Name one, for example local/extractive.")
-    if len(set(map(_id_of, names))) < len(names):
-        raise UsageError(f"The same model is named twice: {', '.join(map(_id_of, names))}.")
+    check_names(names, judge)
+    made = prepared or make_rgb(**options)
     calling = model_options or ModelOptions(cache=cache_folder())
     chosen = sampling_of(made.template, sampling or {})
     async with contextlib.AsyncExitStack() as stack:
-        metrics, judged = await stack.enter_async_context(judges(judge, replace(calling, base_url=None)))
+        metrics, judged = await stack.enter_async_context(judges(judge, replace(calling, base_url=judge_base_url)))
         systems = [
             one
             if not isinstance(one, str)

@@ -1,15 +1,20 @@
 """Where a benchmark's data come from: generated, pulled, or a folder of the user's."""
 
-from collections.abc import Mapping, Sequence
+import difflib
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import platformdirs
 
 from ragstone.datasets.fictional import fictional_rgb
-from ragstone.datasets.rgb import NAMES, RGBSet, read_rgb, read_rgb_dir, rgb_set
-from ragstone.errors import UnknownName, UsageError
+from ragstone.datasets.rgb import NAMES, RGBSet, read_rgb, rgb_files, rgb_set
+from ragstone.datasets.sources import SOURCES
+from ragstone.errors import DataError, UnknownName, UsageError
 
-__all__ = ["data_folder", "load_rgb"]
+__all__ = ["LANGUAGES", "data_folder", "load_rgb"]
+
+LANGUAGES = ("en", "zh")
 
 
 def data_folder(name: str) -> Path:
@@ -20,7 +25,7 @@ def data_folder(name: str) -> Path:
 def load_rgb(
     data: str | Path = "fictional",
     *,
-    languages: Sequence[str] = ("en", "zh"),
+    languages: Sequence[str] = LANGUAGES,
     dataset: str | None = None,
     seed: int = 0,
     size: int | None = None,
@@ -28,8 +33,13 @@ def load_rgb(
     """The RGB sets that `data` names, and what to call them in the run file ("fictional", "official" or the folder).
 
     `data` is "fictional" (generated from `seed`, `size` questions a set), "official" (what `ragstone data pull rgb`
-    fetched), or a folder or file in the official format. Raises UsageError or DataError, one line each.
+    fetched), or a folder or file in the official format. Only sets in `languages` are given, or `dataset` alone, in
+    whatever language. Files with the pinned bytes of the official ones are called "official" wherever they lie, so
+    that the published figures can stand beside theirs. Raises UsageError or DataError, one line each.
     """
+    for language in languages:
+        if language not in LANGUAGES:
+            raise UnknownName("language", language, LANGUAGES)
     if data == "fictional":
         names = (
             [dataset] if dataset else [f"{lang}{part}" for lang in languages for part in ("_refine", "_int", "_fact")]
@@ -41,25 +51,56 @@ def load_rgb(
         return (f"fictional:{seed}" if seed else "fictional"), sets
     if data == "official":
         folder = data_folder("rgb")
-        if not any(folder.glob("*.json")):
+        if not folder.is_dir() or not any(folder.glob("*.json")):
             raise UsageError(
                 "The official RGB files are not here yet: run `ragstone data pull rgb`, or name a folder: --data DIR."
             )
-        return "official", _only(read_rgb_dir(folder), dataset, folder)
+        return "official", _read(rgb_files(folder), languages, dataset, folder)[0]
     path = Path(data)
-    if path.is_dir():
-        return str(data), _only(read_rgb_dir(path), dataset, path)
-    if path.is_file():
-        one = read_rgb(path)
-        return str(data), _only({one.name: one}, dataset, path)
-    raise UsageError(f"--data {data}: no such folder or file. It takes fictional, official, a folder or a file.")
+    if not str(data) or not path.exists():
+        raise UsageError(f"--data {str(data)!r}: no such folder or file.{_nearest(str(data))}")
+    files = rgb_files(path) if path.is_dir() else {read_rgb(path).name: path}
+    sets, used = _read(files, languages, dataset, path)
+    return ("official" if _all_pinned(used) else path.name or path.resolve().name), sets
 
 
-def _only(sets: Mapping[str, RGBSet], dataset: str | None, where: Path) -> Mapping[str, RGBSet]:
-    if not sets:
+def _nearest(name: str) -> str:
+    near = difflib.get_close_matches(name.lower(), ("fictional", "official"), n=1, cutoff=0.6)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"{hint} It takes fictional, official, a folder or a file."
+
+
+def _read(
+    files: Mapping[str, Path], languages: Sequence[str], dataset: str | None, where: Path
+) -> tuple[dict[str, RGBSet], list[Path]]:
+    """The sets that are asked for, and the files of those that will be used."""
+    if not files:
         raise UsageError(f"{where} holds no RGB file (*.json, JSON lines). `ragstone data check {where}` says more.")
-    if dataset is None:
-        return sets
-    if dataset not in sets:
-        raise UnknownName("data set", dataset, sets, hint=f"{where} has: {', '.join(sorted(sets))}.")
-    return {dataset: sets[dataset]}
+    if dataset is not None:
+        if dataset not in files:
+            raise UnknownName("data set", dataset, files, hint=f"{where} has: {', '.join(sorted(files))}.")
+        return {dataset: read_rgb(files[dataset])}, [files[dataset]]
+    every = {name: read_rgb(path) for name, path in files.items()}
+    sets = {name: one for name, one in every.items() if one.language in languages}
+    if not sets:
+        raise UsageError(
+            f"{where} holds no set in {' or '.join(languages)} (there are: {', '.join(sorted(every))}). "
+            "--language says which to take."
+        )
+    # The plain base set is not asked where the corrected one is there.
+    used = [files[name] for name in sets if not (name in LANGUAGES and f"{name}_refine" in sets)]
+    return sets, used
+
+
+def _all_pinned(paths: Iterable[Path]) -> bool:
+    """Whether each of these files has, to the byte, what one of the official files of its name is known to have."""
+    pinned = {file.name: file.sha256 for file in SOURCES["rgb"].files}
+    return all(pinned.get(path.name) is not None and pinned[path.name] == _sha256(path) for path in paths)
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None

@@ -7,10 +7,11 @@ from typing import Any, Self
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.errors import UsageError
 from ragstone.report import export, render
+from ragstone.report.extras import load
 from ragstone.runs import RunReader, open_run
 from ragstone.types import Benchmark, Table
 
-__all__ = ["OpenRun", "benchmark_of", "read_run"]
+__all__ = ["OpenRun", "benchmark_of", "check_target", "read_run"]
 
 
 def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
@@ -22,6 +23,24 @@ def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
     kind: Any = BENCHMARKS.get(name)
     benchmark: Benchmark = kind.from_meta(meta)
     return benchmark
+
+
+def check_target(target: str | Path) -> None:
+    """Raises now what `write_report` would raise after a long run: UsageError where no file can be written there,
+    MissingExtra where the report's libraries are not installed."""
+    load("ragstone.report.page", extra="report", purpose="The HTML report")
+    path = Path(target)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder: name a file for the report.")
+        there = path.exists()
+        with path.open("ab"):
+            pass
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise UsageError(f"{path}: the report cannot be written ({error.strerror or error}).") from None
 
 
 class OpenRun:
@@ -52,8 +71,12 @@ class OpenRun:
 
     def write_report(self, target: str | Path, *, language: str = "en", cases_shown: int = 200) -> Path:
         """Write the report, one self-contained HTML file, and return its path. Needs the extra `report`."""
-        page = render(self.run, self.benchmark, language=language, cases_shown=cases_shown)
         path = Path(target)
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder: name a file for the report.")
+        if path.exists() and path.samefile(self.path):
+            raise UsageError(f"{path} is the run file itself: name another file for the report.")
+        page = render(self.run, self.benchmark, language=language, cases_shown=cases_shown)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(page, encoding="utf-8")
@@ -63,6 +86,10 @@ class OpenRun:
 
     def export(self, target: Any, kind: str, *, language: str = "en") -> None:
         """Write records or tables in a format of `ragstone.report.FORMATS` to a path or an open stream."""
+        if isinstance(target, str | Path) and Path(target).is_dir():
+            raise UsageError(f"{target} is a folder: name a file.")
+        if isinstance(target, str | Path) and Path(target).exists() and Path(target).samefile(self.path):
+            raise UsageError(f"{target} is the run file itself: name another file.")
         export(self.run, self.benchmark, kind, target, language=language)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import shlex
 import shutil
 import sys
@@ -10,30 +11,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
-from ragstone.cli.options import both, json_option, rgb_arguments, rgb_options
+from ragstone.cli.options import Number, both, json_option, rgb_arguments, rgb_options
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
     from ragstone.api.bench import BenchResult
     from ragstone.benchmarks.rgb import RGB
     from ragstone.models import ModelOptions
+    from ragstone.types import Table
 
 __all__ = ["command"]
+
+_SHOWN = ("rgb-summary", "rgb-table1", "rgb-table3", "rgb-table5", "rgb-table7")
 
 model_options = both(
     click.option("--model", "models", multiple=True, metavar="PROVIDER/MODEL", help="Whom to ask; may repeat."),
     click.option("--judge", metavar="PROVIDER/MODEL", help="For the judged metrics (Rej*, ED*)."),
     click.option("--base-url", metavar="URL", help="Another endpoint than the provider's own; compat/… needs it."),
-    click.option("--temperature", type=click.FloatRange(0), help="Instead of the template's."),
-    click.option("--top-p", type=click.FloatRange(0, 1)),
+    click.option("--judge-base-url", metavar="URL", help="The same for the judge."),
+    click.option("--temperature", type=Number(0), help="Instead of the template's."),
+    click.option("--top-p", type=Number(0, 1)),
     click.option("--max-tokens", type=click.IntRange(1), help="Longest answer."),
     click.option("--seed", "sampling_seed", type=int, help="Seed of the model's sampling, where it takes one."),
-    click.option("--concurrency", type=click.IntRange(1), help="Cases under way at once.  [default: 16; 4 if local]"),
-    click.option("--rpm", type=click.FloatRange(0, min_open=True), help="Requests a minute."),
-    click.option("--tpm", type=click.FloatRange(0, min_open=True), help="Tokens a minute."),
     click.option(
-        "--deadline", type=click.FloatRange(0, min_open=True), default=120.0, show_default=True,
+        "--concurrency", type=click.IntRange(1, 4096), help="Cases under way at once.  [default: 16; 4 if local]"
+    ),
+    click.option("--rpm", type=Number(0, min_open=True), help="Requests a minute."),
+    click.option("--tpm", type=Number(0, min_open=True), help="Tokens a minute."),
+    click.option(
+        "--deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
         help="Seconds for one call with all its retries.",
     ),
     click.option("--no-cache", is_flag=True, help="Do not use replies of earlier runs, nor keep any."),
@@ -60,12 +68,19 @@ def rgb(**values: Any) -> int:
 
     Chen et al. 2024, in English and Chinese, on data that no model has seen unless --data says otherwise.
     """
-    from ragstone.api.bench import bench_async, cache_folder, make_rgb  # noqa: PLC0415
+    from ragstone.api.bench import bench_async, cache_folder, check_names, make_rgb  # noqa: PLC0415
+    from ragstone.api.reading import check_target  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 
     models = values.pop("models")
     if not models:
         raise UsageError("No model. Say whom to ask: --model local/extractive, --model openai/gpt-4o-mini…")
+    check_names(models, values["judge"])
+    price = None if values["price"] is None else _price(values["price"])
+    if price and not values["dry_run"]:
+        raise UsageError("--price belongs to --dry-run: it computes what a run would cost, and limits nothing.")
+    if values["report_file"] and not values["dry_run"]:
+        check_target(values["report_file"])  # before anything is spent
     sampling = {
         "temperature": values.pop("temperature"), "top_p": values.pop("top_p"),
         "max_tokens": values.pop("max_tokens"), "seed": values.pop("sampling_seed"),
@@ -81,7 +96,7 @@ def rgb(**values: Any) -> int:
         calling = replace(calling, in_flight=max(values["concurrency"], calling.in_flight))
     made = make_rgb(**rgb_arguments(values))
     if values["dry_run"]:
-        return _dry_run(made, models, sampling, values)
+        return _dry_run(made, models, sampling, values, price)
     return asyncio.run(_bench(bench_async, made, models, sampling, calling, values))
 
 
@@ -99,6 +114,7 @@ async def _bench(
             prepared=made,
             model=list(models),
             judge=values["judge"],
+            judge_base_url=values["judge_base_url"],
             run=values["run_file"],
             sampling=sampling,
             model_options=calling,
@@ -118,6 +134,7 @@ def _tell(result: "BenchResult", values: dict[str, Any]) -> int:
     with result.open() as run:
         tables = run.tables(language=language)
         told = run.write_report(values["report_file"], language=language) if values["report_file"] else None
+        failures = [str(one.message) for one in run.run.failures()][:3]
         counts = {name: {"answered": one.answered, "failed": one.failed} for name, one in run.run.counts().items()}
     if values["as_json"]:
         document = {
@@ -128,19 +145,42 @@ def _tell(result: "BenchResult", values: dict[str, Any]) -> int:
         click.echo(json.dumps(from_json(to_json(document), dict), ensure_ascii=True, indent=2))
     else:
         width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-        for table in tables:
+        for table in _short(tables):
             click.echo(table_text(table, width=width, color=sys.stdout.isatty(), language=language))
         for warning in result.warnings:
             click.echo(f"note: {warning}", err=True)
         click.echo(f"Run file: {result.run}")
-        click.echo(f"Report:   {told}" if told else f"Report:   ragstone report {result.run} -o report.html")
+        more = len(tables) - len(_short(tables))
+        if told:
+            click.echo(f"Report:   {told} ({more} more tables, charts, answers)")
+        else:
+            write = shlex.join(["ragstone", "report", str(result.run), "-o", "report.html"])
+            click.echo(f"Report:   {write}   ({more} more tables, charts, answers)")
     if not outcome.complete:
         click.echo(f"ragstone: {outcome.advice}", err=True)
+        for message in failures:
+            click.echo(f"failed: {' '.join(message.split())[:300]}", err=True)
         return 3
     return 0
 
 
-def _dry_run(made: "RGB", models: tuple[str, ...], sampling: dict[str, Any], values: dict[str, Any]) -> int:
+def _short(tables: "list[Table]") -> "list[Table]":
+    """What a person wants to see at once: the summary and the paper's tables as far as something was measured. A note
+    that several tables have is printed under the first."""
+    shown, told = [], set[str]()
+    for table in tables:
+        if table.id not in _SHOWN or all(row.published for row in table.rows):
+            continue
+        notes = tuple(note for note in table.notes if note not in told)
+        told.update(notes)
+        shown.append(msgspec.structs.replace(table, notes=notes))
+    return shown
+
+
+def _dry_run(
+    made: "RGB", models: tuple[str, ...], sampling: dict[str, Any], values: dict[str, Any],
+    price: tuple[float, float] | None,
+) -> int:  # fmt: skip
     """What the run would take, by counting every prompt. Answers are assumed to have 60 tokens, or --max-tokens."""
     from ragstone.text import estimate_tokens  # noqa: PLC0415
 
@@ -161,9 +201,8 @@ def _dry_run(made: "RGB", models: tuple[str, ...], sampling: dict[str, Any], val
         "judge_requests": judged * len(models) if values["judge"] else 0,
         "cost": None,
     }  # fmt: skip
-    if values["price"]:
-        price_in, price_out = _price(values["price"])
-        cost = document["prompt_tokens"] * price_in + document["completion_tokens"] * price_out
+    if price:
+        cost = document["prompt_tokens"] * price[0] + document["completion_tokens"] * price[1]
         document["cost"] = round(cost / 1e6, 4)
     if values["as_json"]:
         click.echo(json.dumps(document))
@@ -183,6 +222,8 @@ def _dry_run(made: "RGB", models: tuple[str, ...], sampling: dict[str, Any], val
 def _price(text: str) -> tuple[float, float]:
     try:
         price_in, price_out = map(float, text.split("/"))
+        if not (0 <= price_in < math.inf and 0 <= price_out < math.inf):
+            raise ValueError
     except ValueError:
         raise UsageError(f"--price {text}: expected two numbers, such as 0.15/0.60.") from None
     return price_in, price_out

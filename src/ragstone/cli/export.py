@@ -26,5 +26,5 @@ def command(run_file: Path, kind: str, output: Path | None, language: str) -> No
     if output is None and FORMATS[kind].binary and sys.stdout.isatty():
         raise UsageError(f"{kind} is no text: name a file with -o FILE.")
     with read_run(run_file) as run:
-        target = output or (sys.stdout.buffer if FORMATS[kind].binary else sys.stdout)
+        target = output or sys.stdout.buffer  # the exporter writes text as UTF-8, whatever the terminal's
         run.export(target, kind, language=language)

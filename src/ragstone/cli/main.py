@@ -1,6 +1,10 @@
 """`ragstone`: the group of commands, and how errors become one line and an exit code."""
 
+import codecs
+import contextlib
 import importlib
+import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -61,13 +65,52 @@ def app() -> None:
     """How well a RAG system answers, why it fails, and what fixing each cause would buy."""
 
 
+# What the tables and messages use, for terminals that know no more than ASCII.
+_PLAIN = str.maketrans({"─": "-", "│": "|", "–": "-", "−": "-", "…": "...", "†": "+", "’": "'", "‘": "'", "×": "x"})
+
+
+def _for_terminal(error: UnicodeError) -> tuple[str, int]:
+    """A codec error handler: the nearest plain sign, or the escape of what has none (lone surrogates too)."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(_PLAIN)
+    return text.encode("ascii", "backslashreplace").decode("ascii"), error.end
+
+
+def _guard_streams() -> None:
+    """Makes it certain that whatever data hold can be printed, on terminals of any encoding."""
+    codecs.register_error("ragstone.terminal", _for_terminal)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="ragstone.terminal")
+
+
 def _tell(message: str) -> None:
-    line = " ".join(message.split())
-    click.echo(f"ragstone: {line}".encode("utf-8", "backslashreplace").decode(), err=True)
+    click.echo(f"ragstone: {' '.join(message.split())}", err=True)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line with these arguments; returns the exit code and never raises (`--debug` lets it)."""
+    _guard_streams()
+    try:
+        code = _run(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a pipe that was closed is told here, not when Python ends
+        return code
+    except BrokenPipeError:  # `ragstone cases rgb | head`
+        _forget_stdout()
+        return 0
+
+
+def _forget_stdout() -> None:
+    """What is still to be flushed goes nowhere: its reader is gone."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _run(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
     try:
         result = app.main(
@@ -77,6 +120,13 @@ def run(arguments: Sequence[str]) -> int:
         )
     except click.exceptions.Exit as error:
         return error.exit_code
+    except SystemExit as error:  # click's own way with a pipe that was closed
+        if error.code == 1:
+            raise BrokenPipeError from None
+        return error.code if isinstance(error.code, int) else 2
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return 2
     except click.UsageError as error:
         where = f" `{error.ctx.command_path} --help` tells more." if error.ctx else ""
         _tell(f"{error.format_message()}{where}")
@@ -92,9 +142,8 @@ def run(arguments: Sequence[str]) -> int:
             raise
         _tell(str(error))
         return error.exit_code
-    except BrokenPipeError:  # `ragstone cases rgb | head`
-        sys.stdout = None  # nothing is left to be flushed at exit
-        return 0
+    except BrokenPipeError:
+        raise
     except Exception as error:  # the last net: a person gets one line
         if debug:
             raise

@@ -1,13 +1,18 @@
 """Options that several commands share."""
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
-__all__ = ["Names", "Ratios", "both", "json_option", "language_option", "rgb_arguments", "rgb_options"]
+__all__ = ["Names", "Number", "Ratios", "both", "json_option", "language_option", "rgb_arguments", "rgb_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+# Beyond these a typing error is likelier than a wish, and memory would be the first to tell.
+MOST_PASSAGES = 10_000
+MOST_QUESTIONS = 1_000_000
 
 
 class Names(click.ParamType[tuple[str, ...]]):
@@ -41,6 +46,16 @@ class Ratios(click.ParamType[tuple[float, ...]]):
         return ratios
 
 
+class Number(click.FloatRange):
+    """A finite number in a range: `nan` and `inf`, which compare oddly and are no JSON, are refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no finite number.", param, ctx)
+        return number
+
+
 def both(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     """Several decorators as one, the first outermost."""
 
@@ -69,9 +84,11 @@ rgb_options = both(
         show_default=True, help="Which testbeds.",
     ),
     click.option("--noise", "noise_ratios", type=Ratios(), help="Noise ratios, instead of the paper's."),
-    click.option("--passages", type=click.IntRange(0), default=5, show_default=True, help="Passages a question."),
     click.option(
-        "--correct-rate", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+        "--passages", type=click.IntRange(0, MOST_PASSAGES), default=5, show_default=True, help="Passages a question."
+    ),
+    click.option(
+        "--correct-rate", type=Number(0, 1), default=0.0, show_default=True,
         help="Counterfactual sets: share of passages that state the true answer.",
     ),
     click.option("--selection", metavar="balanced|official", help="How passages are chosen.  [default: balanced]"),
@@ -87,7 +104,7 @@ rgb_options = both(
     click.option("--no-closed-book", is_flag=True, help="Do not ask counterfactual questions without passages."),
     click.option("--selection-seed", "seed", type=int, default=2333, show_default=True, help="Seed of the choice."),
     click.option("--fictional-seed", type=int, default=0, show_default=True, help="Seed of the fictional data."),
-    click.option("--fictional-size", type=click.IntRange(1), help="Questions in each fictional set."),
+    click.option("--fictional-size", type=click.IntRange(1, MOST_QUESTIONS), help="Questions in each fictional set."),
 )  # fmt: skip
 
 
