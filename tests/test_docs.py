@@ -1,0 +1,216 @@
+"""What the documents say is true: commands exist, examples run, lists agree with the code, links lead somewhere."""
+
+import contextlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from tests.servers.fake_endpoint import FakeEndpoint
+
+from ragstone.cli.main import COMMANDS, app
+from ragstone.metrics import METRICS
+from ragstone.models import PROVIDERS, ModelOptions, Provider
+from ragstone.registry import Registry
+from ragstone.types import Case, Query, Request, Response, Sample, Turn
+
+ROOT = Path(__file__).resolve().parent.parent
+READMES = ("README.md", "README.zh-CN.md")
+DOCUMENTS = sorted(
+    str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")] if path.is_file()
+)
+# Words of the providers' table: no key, optional key, the user's own address, local, scripted.
+WORDS = {
+    "README.md": (
+        "none", "optional: {}", "`--base-url URL`",
+        "this machine: `local/smollm2`, `local/PATH.gguf`, `local/extractive`",
+        "answers recorded in a file, for tests: `scripted/FILE.jsonl`",
+    ),
+    "README.zh-CN.md": (
+        "不需要", "可选：{}", "`--base-url URL`", "本机：`local/smollm2`、`local/PATH.gguf`、`local/extractive`",
+        "文件中录好的回答，用于测试：`scripted/FILE.jsonl`",
+    ),
+}  # fmt: skip
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(name: str, language: str) -> list[str]:
+    """The code blocks of a document in this language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text_of(name), re.MULTILINE | re.DOTALL)
+
+
+def example(name: str) -> str:
+    """The code of CONTRIBUTING.md that is marked with this name."""
+    found = re.search(rf"<!-- example: {name} -->\n```python\n(.*?)^```$", text_of("CONTRIBUTING.md"), re.M | re.S)
+    assert found, f"CONTRIBUTING.md has no example {name!r}"
+    return found[1]
+
+
+def commands(name: str) -> list[list[str]]:
+    """The `ragstone …` lines of a document's shell blocks, split into words, without their comments."""
+    lines = [line for block in blocks(name, "sh") for line in block.splitlines()]
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("ragstone ")]
+
+
+def mentioned(name: str) -> list[list[str]]:
+    """The commands within the running text that exist today: `ragstone x …`."""
+    found = re.findall(r"`ragstone ((?:[a-z]+)[^`]*)`", text_of(name))
+    return [shlex.split(command) for command in found if command.split()[0] in COMMANDS]
+
+
+def parse(arguments: list[str]) -> None:
+    """Parses as the command line does, values too, without calling anything; raises `click.UsageError` as it would."""
+    command: Any = app
+    context = click.Context(app, info_name="ragstone")
+    name: str | None = None
+    while isinstance(command, click.Group):
+        name, command, arguments = command.resolve_command(context, list(arguments))
+        assert command is not None
+        if isinstance(command, click.Group):
+            context = click.Context(command, info_name=name, parent=context)
+    command.make_context(name, list(arguments), parent=context)
+
+
+def python(code: str, folder: Path) -> str:
+    """Runs a program in a folder, with a cache of its own; returns what it printed."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_command_of_a_document_exists_with_its_options(name: str) -> None:
+    for arguments in commands(name):
+        parse(arguments)
+    for arguments in mentioned(name):
+        if len(arguments) > 1 and not any(word.isupper() for word in arguments):
+            # A command in the running text may leave out what it needs, but must name what exists.
+            with contextlib.suppress(click.MissingParameter):
+                parse([argument for argument in arguments if argument != "…"])
+
+
+def test_a_command_that_does_not_exist_would_be_found() -> None:
+    with pytest.raises(click.UsageError):
+        parse(["bench", "rgb", "--modle", "local/extractive"])
+    with pytest.raises(click.UsageError):
+        parse(["bench", "rbg"])
+
+
+def test_both_readmes_show_the_same_commands() -> None:
+    english, chinese = map(commands, READMES)
+    assert len(english) > 10
+    assert english == chinese
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_a_readme_names_the_two_commands_of_make(name: str) -> None:
+    shown = "\n".join(blocks(name, "sh"))
+    for target in ("demo", "test"):
+        assert f"make {target}" in shown
+        assert re.search(rf"^{target}:", text_of("Makefile"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_the_table_of_providers_is_the_registry(name: str) -> None:
+    none, optional, own, local, scripted = WORDS[name]
+    rows = []
+    for provider, source in PROVIDERS:
+        if isinstance(source, Provider):
+            key = f"`{source.key}`"
+            shown = optional.format(key) if source.key_optional else key
+            rows.append(f"| `{provider}/{source.example}` | {shown} | {source.base_url or own} |")
+        else:
+            rows.append(f"| `{provider}/…` | {none} | {local if provider == 'local' else scripted} |")
+    table = re.search(r"<!-- providers -->\n[^\n]*\n[^\n]*\n(.*?)\n<!-- /providers -->", text_of(name), re.S)
+    assert table
+    assert table[1].splitlines() == rows
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_link_to_a_file_leads_to_one(name: str) -> None:
+    folder = (ROOT / name).parent
+    for target in re.findall(r"\]\(([^)#\s]+)", text_of(name)):
+        if not target.startswith(("http://", "https://", "mailto:")):
+            assert (folder / target).exists(), target
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_path_of_the_repository_that_is_named_exists(name: str) -> None:
+    pattern = r"`((?:src|tests|bench|docs|scripts)/[\w./-]+)`"
+    shown = {"src/ragstone/metrics/brevity.py", "tests/metrics/test_brevity.py", "src/ragstone/benchmarks/capitals.py"}
+    for path in set(re.findall(pattern, text_of(name))) - shown:
+        assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_the_pictures_are_small(name: str) -> None:
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text_of(name))
+    assert pictures
+    for picture in pictures:
+        assert (ROOT / picture).stat().st_size < 200_000
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_the_library_example_of_a_readme_runs(name: str, tmp_path: Path) -> None:
+    first, own = blocks(name, "python")
+    printed = python(first, tmp_path)
+    assert "100" in printed
+    assert "local/extractive" in printed
+    assert (tmp_path / "noise.html").stat().st_size > 10_000
+    assert len([line for line in first.splitlines() if line]) <= 10
+    python(own.replace("limit=5", "limit=1"), tmp_path)
+    assert (tmp_path / "mine.run").exists()
+
+
+def plugin(name: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registry: Registry[Any]) -> Any:
+    """What a registry finds when the code is a file of its package: the promise is that one file is enough."""
+    package = f"example_{name}"
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("")
+    (tmp_path / package / f"{name}.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    return Registry[Any](registry.kind, package, "ragstone.none").get(name)
+
+
+def test_the_example_of_a_metric_is_one_file_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = plugin("brevity", example("metric"), tmp_path, monkeypatch, METRICS)
+    case = Case("c", Sample("en:0", "Who won?"), {}, Query("Who won?"))
+    assert metric.score(case, Response("Norway won.")).value == 1.0
+    assert metric.score(case, Response("word " * 31)).value == 0.0
+    assert metric.score(case, Response("")).status == "not_applicable"
+    assert metric.name == "brevity"
+    assert "brevity" not in METRICS
+
+
+async def test_the_example_of_a_provider_is_one_row_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    space: dict[str, Any] = {}
+    exec(compile(example("provider"), "CONTRIBUTING.md", "exec"), space)
+    provider: Provider = space["ACME"]
+    monkeypatch.setenv(provider.key, "sk-example")
+    async with FakeEndpoint() as endpoint:
+        options = ModelOptions(base_url=endpoint.base_url)
+        async with provider.model(provider.example, options) as model:
+            completion = await model.generate(Request((Turn("user", "Hello"),)))
+    assert completion.text
+
+
+def test_the_example_of_a_benchmark_is_one_file_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ragstone.benchmarks import BENCHMARKS
+
+    benchmark = plugin("capitals", example("benchmark"), tmp_path, monkeypatch, BENCHMARKS)
+    assert [case.id for case in benchmark().cases()] == [case.id for case in benchmark().cases()]
+    printed = python(example("benchmark") + example("run"), tmp_path)
+    assert "local/extractive" in printed
+    assert "scored=3" in printed
