@@ -145,7 +145,7 @@ def _tell(result: "BenchResult", values: dict[str, Any]) -> int:
         click.echo(json.dumps(from_json(to_json(document), dict), ensure_ascii=True, indent=2))
     else:
         width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-        for table in _short(tables):
+        for table in _short(tables) if any(one["answered"] for one in counts.values()) else ():
             click.echo(table_text(table, width=width, color=sys.stdout.isatty(), language=language))
         for warning in result.warnings:
             click.echo(f"note: {warning}", err=True)

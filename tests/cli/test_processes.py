@@ -1,0 +1,157 @@
+"""The command line as real processes: interrupted, killed, piped into others, on odd terminals, with a key."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.cli.tools import SMALL, command, environment, one_line, process
+from tests.servers.fake_endpoint import Act, FakeEndpoint
+
+from ragstone.runs import open_run
+
+SECRET = "sk-secret-0123456789abcdefghijkl"
+
+
+def start(folder: Path, *arguments: object) -> "subprocess.Popen[str]":
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command(*arguments), cwd=folder, env=environment(folder), text=True, **pipes)  # type: ignore[call-overload,no-any-return]
+
+
+def test_a_pipe_that_is_closed_is_no_error(tmp_path: Path, run_file: Path) -> None:
+    for arguments in (
+        ("cases", "rgb", "--fictional-size", "50"),
+        ("export", run_file, "--format", "jsonl"),
+        ("export", run_file, "--format", "csv"),
+        ("export", run_file, "--format", "xlsx"),
+        ("metrics",),
+    ):
+        with start(tmp_path, *arguments) as one:
+            assert one.stdout is not None
+            assert one.stderr is not None
+            if arguments[0] == "cases":
+                assert json.loads(one.stdout.readline())["case_id"] == "noise/en_refine/0/0000"
+            one.stdout.close()
+            assert one.stderr.read() == ""
+            assert one.wait() == 0
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "gbk"])
+def test_any_terminal_can_show_the_tables(tmp_path: Path, script: Path, encoding: str) -> None:
+    (tmp_path / "m.jsonl").write_bytes(script.read_bytes())
+    done = subprocess.run(
+        command("bench", "rgb", "--model", "scripted/m.jsonl", *SMALL, "--run", "a.run", "--tables", "zh", "--quiet"),
+        cwd=tmp_path, env=environment(tmp_path, PYTHONIOENCODING=encoding), capture_output=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"scripted/m.jsonl" in done.stdout
+    checked = process("data", "check", "no-\udcff.json", folder=tmp_path, PYTHONIOENCODING=encoding)
+    assert checked.code == 2
+    assert "Traceback" not in checked.err
+
+
+def test_without_a_key_one_line_names_the_variable(tmp_path: Path) -> None:
+    told = process("bench", "rgb", "--model", "deepseek/deepseek-chat", *SMALL, folder=tmp_path)
+    one_line(told, "set the environment variable DEEPSEEK_API_KEY")
+    assert not list(tmp_path.glob("*.run"))
+
+
+async def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    async with FakeEndpoint(delay=0.05) as endpoint:
+        arguments = (
+            "bench", "rgb", "--model", "compat/m", "--base-url", endpoint.base_url, "--language", "en", "--limit", "12",
+            "--concurrency", "4", "--run", "a.run",
+        )  # fmt: skip
+        one = await asyncio.create_subprocess_exec(
+            *command(*arguments), cwd=tmp_path, env=environment(tmp_path),
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        while len(endpoint.seen) < 5:
+            await asyncio.sleep(0)
+        one.send_signal(signal.SIGINT)
+        out, err = await one.communicate()
+        assert one.returncode == 3, err
+        assert b"the same command goes on" in err
+        assert b"Run file: a.run" in out
+        asked = len(endpoint.seen)
+        with open_run(tmp_path / "a.run") as run:
+            assert sum(counts.records for counts in run.counts().values()) == asked
+        two = await asyncio.create_subprocess_exec(
+            *command(*arguments, "--quiet", "--json"), cwd=tmp_path, env=environment(tmp_path),
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        out, err = await two.communicate()
+        assert (two.returncode, err) == (0, b"")
+        document = json.loads(out)
+        assert document["asked"] + asked == document["done"] == len(endpoint.seen)
+
+
+async def test_keys_are_in_nothing_that_ragstone_writes(tmp_path: Path) -> None:
+    """Not where the endpoint repeats the key in its errors, either."""
+    plan = [
+        Act("status", status=401, body={"error": {"message": f"Incorrect API key provided: {SECRET}"}}),
+        Act("status", status=400, body={"error": {"message": f"no such thing, {SECRET}"}}),
+        Act("body", status=403, body=f"<p>Bearer {SECRET}</p>"),
+    ]
+    async with FakeEndpoint(lambda number, _: plan[number] if number < len(plan) else Act()) as endpoint:
+        told = []
+        arguments = ("bench", "rgb", "--model", "openai/m", "--base-url", endpoint.base_url, *SMALL, "--run", "a.run")
+        judge = ("--judge", "openai/j", "--judge-base-url", endpoint.base_url)
+        for more in ((), judge, ("--debug", "--passages", "3"), ("--report", "b.html", "--json")):
+            one = await asyncio.create_subprocess_exec(
+                *command(*arguments, *more), cwd=tmp_path, env=environment(tmp_path, OPENAI_API_KEY=SECRET),
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+            told.append((await one.communicate(), one.returncode))
+        assert [code for _, code in told] == [3, 0, 1, 0]
+        assert all(seen.headers["Authorization"] == f"Bearer {SECRET}" for seen in endpoint.seen)
+    assert process("report", "a.run", "-o", "a.html", folder=tmp_path).code == 0
+    assert process("export", "a.run", "--format", "csv", "-o", "a.csv", folder=tmp_path).code == 0
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"a.run", "a.html", "a.csv", "b.html"} <= {path.name for path in files}
+    hidden = SECRET.encode()[3:]
+    assert [path.name for path in files if hidden in path.read_bytes()] == []
+    assert not any(hidden in stream for (streams, _) in told for stream in streams)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [4])
+async def test_the_report_of_a_killed_and_resumed_run_is_that_of_an_unbroken_one(tmp_path: Path, kills: int) -> None:
+    (tmp_path / "m.jsonl").write_text('{"contains": "文档", "text": "信息不足"}\n{"default": "It is 7."}\n')
+    arguments = ("bench", "rgb", "--model", "scripted/m.jsonl", "--limit", "40", "--quiet", "--run", "a.run")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "whole").mkdir()
+    for name in ("broken", "whole"):
+        (tmp_path / name / "m.jsonl").write_bytes((tmp_path / "m.jsonl").read_bytes())
+    path = tmp_path / "broken" / "a.run"
+    killed = 0
+    while killed < kills:
+        with start(tmp_path / "broken", *arguments) as one:
+            before, goal = _records(path), 60 * (killed + 1)
+            while one.poll() is None and _records(path) < max(goal, before + 1):
+                os.sched_yield()
+            assert one.poll() is None, "it ended before it could be killed"
+            one.kill()
+            killed += 1
+    pages = {}
+    for name in ("broken", "whole"):
+        assert process(*arguments, folder=tmp_path / name).code == 0
+        for language in ("en", "zh"):
+            target = f"{language}.html"
+            assert process("report", "a.run", "-o", target, "--language", language, folder=tmp_path / name).code == 0
+            pages[name, language] = (tmp_path / name / target).read_bytes()
+    for language in ("en", "zh"):
+        assert pages["broken", language] == pages["whole", language]
+
+
+def _records(path: Path) -> int:
+    if not path.exists() or not path.stat().st_size:
+        return 0
+    try:
+        with open_run(path) as run:
+            return sum(counts.records for counts in run.counts().values())
+    except Exception:  # it is being made
+        return 0

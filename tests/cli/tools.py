@@ -1,0 +1,59 @@
+"""What the tests of commands use: how a command ended, and real processes."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+RGB_DATA = ROOT.parent / "shared" / "data" / "rgb"
+SMALL = ("--language", "en", "--limit", "2", "--noise", "0,0.4")
+KEYS = ("OPENAI_API_KEY", "COMPAT_API_KEY", "DASHSCOPE_API_KEY", "DEEPSEEK_API_KEY")
+
+
+@dataclass(frozen=True)
+class Told:
+    """How a command ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """Standard output as the one JSON document that it must be."""
+        return json.loads(self.out)
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """The environment of a process of its own: no keys, folders below `folder`."""
+    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    homes = {name: str(folder / "home" / name) for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "HOME")}
+    return kept | homes | {"PYTHONDONTWRITEBYTECODE": "1"} | more
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "ragstone", *(str(argument) for argument in arguments)]
+
+
+def process(*arguments: object, folder: Path, **more: str) -> Told:
+    """Runs the command line in a process of its own, to its end."""
+    ended = subprocess.run(
+        command(*arguments), cwd=folder, env=environment(folder, **more), capture_output=True, timeout=120, check=False
+    )
+    return Told(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+def one_line(told: Told, *words: str, code: int = 2) -> str:
+    """Asserts that the command failed as it should: this code, nothing on standard output, one line with the words."""
+    assert told.code == code, told
+    assert told.out == ""
+    lines = told.err.splitlines()
+    assert len(lines) == 1, told.err
+    assert "Traceback" not in told.err
+    for word in words:
+        assert word in told.err, told.err
+    return told.err
