@@ -1,12 +1,12 @@
-"""Makes the pictures of the READMEs from a run: the glance and the noise curves of its report, in both languages.
+"""Makes what the READMEs show of a run, from a run: the first table, and the pictures of its report.
 
-    python docs/pictures.py RUN [--chromium PATH]
+    python docs/refresh.py RUN [--chromium PATH]
 
-Needs the extras `report` and `dev`, and a Chromium. The pictures are in docs/images; commit them with the text that
-quotes the same run.
+Both languages. Needs the extras `report` and `dev`, and a Chromium. The pictures are in docs/images.
 """
 
 import argparse
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -14,8 +14,10 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from ragstone.api import read_run
+from ragstone.report.text import table_text
 
-IMAGES = Path(__file__).resolve().parent / "images"
+ROOT = Path(__file__).resolve().parent.parent
+READMES = {"en": "README.md", "zh": "README.zh-CN.md"}
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WIDTH = 1000
 # From the top of the section "At a glance" to the end of the first row of curves.
@@ -32,17 +34,23 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     parser.add_argument("--chromium", default=shutil.which("chromium"))
     args = parser.parse_args()
-    IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=args.chromium, args=ARGUMENTS)
-        for language in ("en", "zh"):
+        for language, readme in READMES.items():
             with read_run(args.run) as run:
                 page_file = run.write_report(Path(folder) / f"{language}.html", language=language)
+                table = run.tables(language=language)[0]
+            shown = table_text(table, width=WIDTH // 10, color=False, language=language).rstrip()
+            excerpt = re.split(r"\n(?=Scoring:|评分：)", shown, maxsplit=1)[0]  # the notes after it are long
+            path = ROOT / readme
+            block = f"<!-- excerpt -->\n```text\n{excerpt}\n```\n<!-- /excerpt -->"
+            pattern = re.compile(r"<!-- excerpt -->.*?<!-- /excerpt -->", re.DOTALL)
+            path.write_text(pattern.sub(lambda _, block=block: block, path.read_text("utf-8")), "utf-8")
             page = browser.new_page(viewport={"width": WIDTH, "height": 900})
             page.goto(page_file.as_uri())
             top, bottom = page.evaluate(CLIP)
             clip = {"x": 0, "y": top, "width": WIDTH, "height": bottom - top}
-            page.screenshot(path=IMAGES / f"report.{language}.png", full_page=True, clip=clip)
+            page.screenshot(path=ROOT / "docs" / "images" / f"report.{language}.png", full_page=True, clip=clip)
         browser.close()
 
 
