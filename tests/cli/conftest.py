@@ -1,7 +1,6 @@
 """What the tests of commands share: folders of their own, a recorded model, a run file."""
 
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -50,16 +49,3 @@ def run_file(tmp_path_factory: pytest.TempPathFactory, script: Path) -> Path:
     done = process("bench", "rgb", *models, *SMALL, "--run", path, "--quiet", folder=folder)
     assert done.code == 0, done.err
     return path
-
-
-@pytest.fixture
-def started() -> Iterator[list["subprocess.Popen[str]"]]:
-    """Processes to end with the test."""
-    processes: list[subprocess.Popen[str]] = []
-    yield processes
-    for one in processes:
-        one.kill()
-        one.wait()
-        for stream in (one.stdout, one.stderr):
-            if stream is not None:
-                stream.close()

@@ -60,7 +60,14 @@ def test_without_a_key_one_line_names_the_variable(tmp_path: Path) -> None:
 
 
 async def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    async with FakeEndpoint(delay=0.05) as endpoint:
+    five = asyncio.Event()
+
+    def plan(number: int, _: object) -> Act:
+        if number == 4:
+            five.set()
+        return Act()
+
+    async with FakeEndpoint(plan, delay=0.05) as endpoint:
         arguments = (
             "bench", "rgb", "--model", "compat/m", "--base-url", endpoint.base_url, "--language", "en", "--limit", "12",
             "--concurrency", "4", "--run", "a.run",
@@ -69,8 +76,7 @@ async def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on(tm
             *command(*arguments), cwd=tmp_path, env=environment(tmp_path),
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
-        while len(endpoint.seen) < 5:
-            await asyncio.sleep(0)
+        await five.wait()
         one.send_signal(signal.SIGINT)
         out, err = await one.communicate()
         assert one.returncode == 3, err
@@ -106,14 +112,15 @@ async def test_keys_are_in_nothing_that_ragstone_writes(tmp_path: Path) -> None:
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
             )  # fmt: skip
             told.append((await one.communicate(), one.returncode))
-        assert [code for _, code in told] == [3, 0, 1, 0]
+        # Three refusals; a judge that says neither yes nor no; a traceback, as asked for; and a run that ends well.
+        assert [code for _, code in told] == [3, 3, 1, 0]
         assert all(seen.headers["Authorization"] == f"Bearer {SECRET}" for seen in endpoint.seen)
     assert process("report", "a.run", "-o", "a.html", folder=tmp_path).code == 0
     assert process("export", "a.run", "--format", "csv", "-o", "a.csv", folder=tmp_path).code == 0
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert {"a.run", "a.html", "a.csv", "b.html"} <= {path.name for path in files}
     hidden = SECRET.encode()[3:]
-    assert [path.name for path in files if hidden in path.read_bytes()] == []
+    files = _files(tmp_path)
+    assert {"a.run", "a.html", "a.csv", "b.html"} <= files.keys()
+    assert [name for name, held in files.items() if hidden in held] == []
     assert not any(hidden in stream for (streams, _) in told for stream in streams)
 
 
@@ -145,6 +152,10 @@ async def test_the_report_of_a_killed_and_resumed_run_is_that_of_an_unbroken_one
             pages[name, language] = (tmp_path / name / target).read_bytes()
     for language in ("en", "zh"):
         assert pages["broken", language] == pages["whole", language]
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def _records(path: Path) -> int:

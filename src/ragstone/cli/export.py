@@ -1,6 +1,8 @@
 """`ragstone export`."""
 
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import click
@@ -26,5 +28,12 @@ def command(run_file: Path, kind: str, output: Path | None, language: str) -> No
     if output is None and FORMATS[kind].binary and sys.stdout.isatty():
         raise UsageError(f"{kind} is no text: name a file with -o FILE.")
     with read_run(run_file) as run:
-        target = output or sys.stdout.buffer  # the exporter writes text as UTF-8, whatever the terminal's
-        run.export(target, kind, language=language)
+        if output is not None:
+            run.export(output, kind, language=language)
+        elif FORMATS[kind].binary:  # these go back to and fro in their file, which a pipe cannot
+            with tempfile.TemporaryFile() as whole:
+                run.export(whole, kind, language=language)
+                whole.seek(0)
+                shutil.copyfileobj(whole, sys.stdout.buffer)
+        else:  # as UTF-8, whatever the terminal's encoding
+            run.export(sys.stdout.buffer, kind, language=language)
