@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import FloatRect, sync_playwright
 
 from ragstone.api import read_run
 from ragstone.report.text import table_text
@@ -44,12 +44,13 @@ def main() -> None:
             excerpt = re.split(r"\n(?=Scoring:|评分：)", shown, maxsplit=1)[0]  # the notes after it are long
             path = ROOT / readme
             block = f"<!-- excerpt -->\n```text\n{excerpt}\n```\n<!-- /excerpt -->"
-            pattern = re.compile(r"<!-- excerpt -->.*?<!-- /excerpt -->", re.DOTALL)
-            path.write_text(pattern.sub(lambda _, block=block: block, path.read_text("utf-8")), "utf-8")
+            before, _, rest = path.read_text("utf-8").partition("<!-- excerpt -->")
+            after = rest.partition("<!-- /excerpt -->")[2]
+            path.write_text(before + block + after, "utf-8")
             page = browser.new_page(viewport={"width": WIDTH, "height": 900})
             page.goto(page_file.as_uri())
             top, bottom = page.evaluate(CLIP)
-            clip = {"x": 0, "y": top, "width": WIDTH, "height": bottom - top}
+            clip: FloatRect = {"x": 0, "y": top, "width": WIDTH, "height": bottom - top}
             page.screenshot(path=ROOT / "docs" / "images" / f"report.{language}.png", full_page=True, clip=clip)
         browser.close()
 
