@@ -94,7 +94,7 @@ def test_one_ability_first_and_more_later(growing: Growing) -> None:
 
 def test_a_judge_that_comes_later_scores_the_answers_that_are_there(growing: Growing, tmp_path: Path) -> None:
     judge = tmp_path / "judge.jsonl"
-    judge.write_text('{"default": "No, the question is not addressed by the documents."}\n')
+    judge.write_text('{"contains": "has not identified", "text": "has not identified"}\n{"default": "not addressed"}\n')
     growing.run(limit=1)
     growing.run(limit=1, judge=f"scripted/{judge}")
     assert growing.asked[0] == cases(limit=1)

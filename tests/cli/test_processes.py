@@ -128,7 +128,7 @@ async def test_keys_are_in_nothing_that_ragstone_writes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kills", [4])
 async def test_the_report_of_a_killed_and_resumed_run_is_that_of_an_unbroken_one(tmp_path: Path, kills: int) -> None:
     (tmp_path / "m.jsonl").write_text('{"contains": "文档", "text": "信息不足"}\n{"default": "It is 7."}\n')
-    arguments = ("bench", "rgb", "--model", "scripted/m.jsonl", "--limit", "40", "--quiet", "--run", "a.run")
+    arguments = ("bench", "rgb", "--model", "scripted/m.jsonl", "--limit", "12", "--quiet", "--run", "a.run")
     (tmp_path / "broken").mkdir()
     (tmp_path / "whole").mkdir()
     for name in ("broken", "whole"):
@@ -137,7 +137,7 @@ async def test_the_report_of_a_killed_and_resumed_run_is_that_of_an_unbroken_one
     killed = 0
     while killed < kills:
         with start(tmp_path / "broken", *arguments) as one:
-            before, goal = _records(path), 60 * (killed + 1)
+            before, goal = _records(path), 40 * (killed + 1)
             while one.poll() is None and _records(path) < max(goal, before + 1):
                 os.sched_yield()
             assert one.poll() is None, "it ended before it could be killed"
