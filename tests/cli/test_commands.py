@@ -161,6 +161,15 @@ def test_metrics_and_doctor(ragstone: Ragstone, monkeypatch: pytest.MonkeyPatch)
     assert "sk-secret" not in told.out + told.err
 
 
+def test_lists_are_json_too(ragstone: Ragstone, tmp_path: Path) -> None:
+    assert "answer_match" in ragstone("metrics", "--json").document
+    assert ragstone("data", "list", "--json").document[0]["name"] == "rgb"
+    (tmp_path / "en.json").write_text('{"id": "\\ud800", "query": ""}\n')
+    checked = ragstone("data", "check", "en.json", "--json")
+    assert checked.code == 2
+    assert {problem["line"] for problem in checked.document} == {1}
+
+
 def test_score_prints_the_official_keys(ragstone: Ragstone, tmp_path: Path) -> None:
     row = {
         "id": 0,

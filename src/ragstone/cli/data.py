@@ -1,11 +1,15 @@
 """`ragstone data`."""
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
+
+from ragstone.cli.options import json_option
 
 __all__ = ["command"]
 
@@ -16,11 +20,16 @@ def command() -> None:
 
 
 @command.command(name="list")
-def list_() -> None:
+@json_option
+def list_(as_json: bool) -> None:
     """The data sets that can be pulled, and what of them is here."""
     from ragstone.api.data import data_folder  # noqa: PLC0415
     from ragstone.datasets.sources import list_data  # noqa: PLC0415
 
+    if as_json:
+        found = list_data(data_folder("x").parent)
+        click.echo(json.dumps(msgspec.to_builtins(found), ensure_ascii=True, indent=2))
+        return
     click.echo("fictional  Invented news, made from a seed; nothing to pull")
     for listed in list_data(data_folder("x").parent):
         click.echo(f"{listed.name:<10} {listed.title}; {listed.license}")
@@ -55,12 +64,15 @@ def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) 
 
 @command.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-def check(paths: tuple[Path, ...]) -> int:
+@json_option
+def check(paths: tuple[Path, ...], as_json: bool) -> int:
     """Validate data files (or folders of them), naming line and field of everything that is wrong."""
     from ragstone.datasets.rgb_check import check_rgb  # noqa: PLC0415
 
     problems = check_rgb(paths)
-    for problem in problems:
+    if as_json:
+        click.echo(json.dumps(msgspec.to_builtins(problems), ensure_ascii=True, indent=2))
+    for problem in () if as_json else problems:
         click.echo(str(problem))
     errors = sum(problem.severity == "error" for problem in problems)
     click.echo(f"{errors} errors, {len(problems) - errors} warnings.", err=True)
