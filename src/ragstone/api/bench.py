@@ -22,7 +22,7 @@ from ragstone.errors import DifferentQuestion, UnknownName, UsageError
 from ragstone.models import PROVIDERS, ModelOptions, open_model
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.systems import open_system
-from ragstone.types import Metric, Resources, Sampling, System, Table, Template, to_json
+from ragstone.types import Benchmark, Metric, Resources, Sampling, System, Table, Template, to_json
 
 __all__ = [
     "BenchResult", "bench", "bench_async", "cache_folder", "check_names", "judges", "make_rgb", "sampling_of",
@@ -154,12 +154,10 @@ async def bench_async(
     `selection`, `scoring`, `template`…);
     `prepared` is a benchmark made already. Raises `RagstoneError`s, one line each.
     """
-    if benchmark != "rgb":
-        BENCHMARKS.get(benchmark)
-        raise UsageError(f"The benchmark {benchmark!r} cannot be run by name yet; 'rgb' can.")
+    make = BENCHMARKS.get(benchmark)
     names = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
     check_names(names, judge)
-    made = prepared or make_rgb(**options)
+    made: Any = prepared or (make_rgb(**options) if make is RGB else make(**options))
     calling = model_options or ModelOptions(cache=cache_folder())
     chosen = sampling_of(made.template, sampling or {})
     async with contextlib.AsyncExitStack() as stack:
@@ -174,7 +172,7 @@ async def bench_async(
         ]
         data_hash = await made.prepare(Resources(cache=str(cache_folder().parent)))
         specs = {system.id: dict(system.spec) for system in systems}
-        path = Path(run) if run is not None else Path(f"rgb-{_short(made.question)}.run")
+        path = Path(run) if run is not None else Path(f"{made.name}-{_short(made.question)}.run")
         info = _info(path, made, judged, command) | {"data_hash": data_hash}
         with RunFile.create_or_open(
             path, question=made.question, info=info, systems=specs, growing=GROWING
@@ -185,11 +183,11 @@ async def bench_async(
                 systems=systems,
                 metrics=(*made.metrics, *metrics),
                 concurrency=concurrency or _concurrency(names, calling),
-                total=len(made),
+                total=len(made) if hasattr(made, "__len__") else None,
                 progress=progress,
                 stop=stop,
             )
-    return BenchResult(path, outcome, tuple(made.warnings))
+    return BenchResult(path, outcome, tuple(getattr(made, "warnings", ())))
 
 
 bench: Callable[..., BenchResult] = blocking(bench_async, name="bench")
@@ -211,7 +209,7 @@ def _concurrency(names: Sequence[str | System], calling: ModelOptions) -> int:
     return min(calling.in_flight, 16)
 
 
-def _info(path: Path, made: RGB, judged: Mapping[str, Any], command: str) -> dict[str, Any]:
+def _info(path: Path, made: Benchmark, judged: Mapping[str, Any], command: str) -> dict[str, Any]:
     """What a reader of the file should know beside the question: the options of all commands on it together."""
     old: Mapping[str, Any] = {}
     if path.exists() and path.stat().st_size:
@@ -221,30 +219,30 @@ def _info(path: Path, made: RGB, judged: Mapping[str, Any], command: str) -> dic
         raise DifferentQuestion(path, {"judge": (before, judged["judge"])})
     commands = [line for line in str(old.get("command", "")).splitlines() if line]
     return {
-        "options": _joined(old.get("options", {}), made.options),
+        "options": _joined(old.get("options", {}), dict(getattr(made, "options", {}))),
         "versions": {"ragstone": importlib.metadata.version("ragstone"), "python": platform.python_version()},
         "license": made.license,
         "citation": made.citation,
         "metrics": {metric.name: metric.version for metric in made.metrics},
         "command": "\n".join(commands if not command or command in commands else [*commands, command]),
-        "warnings": list(dict.fromkeys([*old.get("warnings", ()), *made.warnings])),
+        "warnings": list(dict.fromkeys([*old.get("warnings", ()), *getattr(made, "warnings", ())])),
         **({"judge": before} if before else {}),
         **judged,
     }
 
 
 def _joined(old: Mapping[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """The options of two commands on one file: the wider grid, the larger limit, the later choice of the rest."""
+    """The options of two commands on one file: the wider grid, the larger limit, the later choice of the rest. None
+    (all of them) is the widest."""
     joined = dict(new)
-    for key in ("languages", "abilities"):
-        joined[key] = list(dict.fromkeys([*old.get(key, ()), *new[key]]))
-    if old and (old.get("noise_ratios") is None or new["noise_ratios"] is None):
-        joined["noise_ratios"] = None
-    elif old:
-        joined["noise_ratios"] = sorted({*old["noise_ratios"], *new["noise_ratios"]})
-    if old and (old.get("limit") is None or new["limit"] is None):
-        joined["limit"] = None
-    elif old:
-        joined["limit"] = max(old["limit"], new["limit"])
-    joined["repeat"] = max(old.get("repeat", 1), new["repeat"])
+    if not old:
+        return joined
+    for key in ("languages", "abilities", "noise_ratios", "limit", "repeat"):
+        before, now = old.get(key), new.get(key)
+        if key not in new:
+            continue
+        if before is None or now is None:
+            joined[key] = None
+        else:
+            joined[key] = list(dict.fromkeys([*before, *now])) if isinstance(now, list) else max(before, now)
     return joined

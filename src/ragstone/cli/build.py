@@ -45,5 +45,7 @@ def fictional(kind: str, output: Path, languages: tuple[str, ...], seed: int, si
                     count += 1
             part.replace(path)
             click.echo(f"{path}: {count:,} questions")
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise UsageError(f"{output}: cannot be written ({error.strerror or error}). Name another -o DIR.") from None
