@@ -40,7 +40,7 @@ _ENVIRONMENT = {
     sqlite3.SQLITE_READONLY: "it cannot be written (read-only)",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
     sqlite3.SQLITE_PERM: "it may not be opened",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged. Use a copy of it, or another file",
     sqlite3.SQLITE_NOTADB: "it is not an SQLite database",
     sqlite3.SQLITE_BUSY: "another process keeps it locked",
     sqlite3.SQLITE_LOCKED: "another process keeps it locked",

@@ -1,5 +1,7 @@
 """Which sets a name of data stands for, and what they are called."""
 
+import hashlib
+import json
 import shutil
 from pathlib import Path
 
@@ -7,7 +9,11 @@ import pytest
 
 from ragstone.api.bench import make_rgb
 from ragstone.api.data import load_rgb
-from ragstone.errors import UnknownName, UsageError
+from ragstone.benchmarks.rgb import RGB
+from ragstone.datasets.fictional import fictional_rgb
+from ragstone.datasets.rgb import rgb_set
+from ragstone.datasets.sources import SOURCES
+from ragstone.errors import DataError, UnknownName, UsageError
 
 RGB_DATA = Path(__file__).parents[3] / "shared" / "data" / "rgb"
 official_files = pytest.mark.skipif(not RGB_DATA.is_dir(), reason="the authors' files are not beside the repository")
@@ -63,3 +69,26 @@ def test_a_language_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_an_unknown_option_of_the_benchmark_is_told() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'limit'"):
         make_rgb(fictional_size=1, limits=3)
+
+
+@official_files
+def test_what_is_called_official_is_known_by_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragstone.api.data.data_folder", lambda name: tmp_path / name)
+    folder = tmp_path / "rgb"
+    folder.mkdir()
+    shutil.copyfile(RGB_DATA / "zh_refine.json", folder / "zh_refine.json")
+    assert load_rgb("official")[0] == "official"
+    shutil.copyfile(RGB_DATA / "zh_refine.json", folder / "zh.json")  # good rows, but nobody has pulled this file
+    with pytest.raises(DataError, match=r"zh\.json: is not the file that was published"):
+        load_rgb("official")
+    noted = hashlib.sha256((folder / "zh.json").read_bytes()).hexdigest()
+    manifest = {"revision": SOURCES["rgb"].revision, "files": {"zh.json": {"sha256": noted}}}
+    (folder / "pulled.manifest").write_text(json.dumps(manifest))
+    assert sorted(load_rgb("official")[1]) == ["zh", "zh_refine"]
+
+
+def test_the_official_selection_asks_the_set_that_the_paper_asked() -> None:
+    sets = {name: rgb_set(name, fictional_rgb(name, size=1)) for name in ("en", "en_refine")}
+    for selection, expected in (("balanced", "en_refine"), ("official", "en")):
+        made = RGB(sets, languages=["en"], abilities=["noise", "rejection"], selection=selection)
+        assert {case.condition["dataset"] for case in made.cases()} == {expected}

@@ -1,11 +1,12 @@
 """Every command does what it says, and `--json` prints one document and nothing else on standard output."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.tools import SMALL, Told
+from tests.cli.tools import SMALL, Told, process
 
 from ragstone.cli.main import COMMANDS
 from ragstone.runs import open_run
@@ -80,7 +81,7 @@ def test_dry_run_counts_and_asks_nobody(ragstone: Ragstone, tmp_path: Path) -> N
     expected = (document["prompt_tokens"] + 2 * document["completion_tokens"]) / 1e6
     assert document["cost"] == pytest.approx(expected, abs=1e-4)
     told = ragstone(*arguments, "--judge", "openai/gpt-4o-mini")
-    assert "judge requests: 4" in told.out
+    assert "the judge: 4 of the requests" in told.out
     assert "cost: unknown" in told.out
     assert not list(tmp_path.glob("*.run"))
 
@@ -192,3 +193,32 @@ def test_score_prints_the_official_keys(ragstone: Ragstone, tmp_path: Path) -> N
     assert first["judge"]["reject"]["reject_rate"] == first["judge"]["fact"]["reject_rate"] == 0.5
     assert {**second} == {**first}
     assert "all_rate: 0.5" in ragstone("score", "rgb", "p.txt", "--dataset", "zh_fact").out
+
+
+def test_a_metric_that_is_asked_for_by_name_is_scored(ragstone: Ragstone, run_file: Path, script: Path) -> None:
+    shutil.copyfile(run_file, "more.run")
+    models = ("--model", "local/extractive", "--model", f"scripted/{script}")
+    done = ragstone(
+        "bench", "rgb", *models, *SMALL, "--run", "more.run", "--metric", "answer_match", "--json", "--quiet"
+    )
+    assert (done.code, done.document["asked"]) == (0, 0)
+    wrong = ragstone("bench", "rgb", *models, *SMALL, "--metric", "answer_mach")
+    assert wrong.code == 2
+    assert "Did you mean 'answer_match'?" in wrong.err
+
+
+def test_a_secret_in_an_address_is_not_kept(ragstone: Ragstone, script: Path, tmp_path: Path) -> None:
+    for form in (["--base-url", "http://127.0.0.1:9/v1?api-key=SECRETKEY"], ["--base-url=http://u:SECRETKEY@h/v1"]):
+        done = process(
+            "bench", "rgb", "--model", f"scripted/{script}", *SMALL, *form, "--run", "s.run", "--quiet", folder=tmp_path
+        )
+        assert done.code == 0
+    assert ragstone("report", "s.run", "-o", "s.html").code == 0
+    assert "--base-url" in Path("s.html").read_text()
+    assert not any(b"SECRETKEY" in path.read_bytes() for path in (Path("s.run"), Path("s.html")))
+
+
+def test_one_fictional_set_alone_is_built(ragstone: Ragstone) -> None:
+    assert ragstone("build", "fictional", "-o", "one", "--dataset", "zh_int", "--size", "2").code == 0
+    assert [path.name for path in Path("one").iterdir()] == ["zh_int.json"]
+    assert "Did you mean" in ragstone("build", "fictional", "-o", "one", "--dataset", "zh_imt").err

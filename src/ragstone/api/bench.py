@@ -19,14 +19,16 @@ from ragstone.api.reading import OpenRun, read_run
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.rgb import RGB
 from ragstone.errors import DifferentQuestion, UnknownName, UsageError
+from ragstone.metrics import METRICS
 from ragstone.models import PROVIDERS, ModelOptions, open_model
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.systems import open_system
 from ragstone.types import Benchmark, Metric, Resources, Sampling, System, Table, Template, to_json
 
 __all__ = [
-    "BenchResult", "bench", "bench_async", "cache_folder", "check_names", "judges", "make_rgb", "sampling_of",
-]  # fmt: skip
+    "BenchResult", "bench", "bench_async", "cache_folder", "check_names", "extra_metrics",
+    "judges", "make_rgb", "sampling_of",
+]  # fmt: skip  # fmt: skip
 
 # Names in these mappings of the question may be added by a later command on the same file.
 GROWING = ("data.sha256",)
@@ -86,6 +88,21 @@ def check_names(models: Sequence[str | System], judge: str | None = None) -> Non
         raise UsageError("local/extractive copies sentences and cannot judge. --judge takes a chat model.")
 
 
+def extra_metrics(asked: Sequence[str | Metric]) -> tuple[Metric, ...]:
+    """The metrics of these names, and those that are metrics already. UsageError for one that needs a judge."""
+    found: list[Metric] = []
+    for one in asked:
+        plugin: Any = METRICS.get(one) if isinstance(one, str) else one
+        if isinstance(plugin, type) or not hasattr(plugin, "score"):
+            raise UsageError(f"The metric {one!r} is made by a judge: name one with --judge PROVIDER/MODEL.")
+        found.append(plugin)
+    return tuple(found)
+
+
+def _once(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    return tuple({metric.name: metric for metric in metrics}.values())
+
+
 def make_rgb(
     *, data: str | Path = "fictional", fictional_seed: int = 0, fictional_size: int | None = None, **options: Any
 ) -> RGB:
@@ -134,6 +151,7 @@ async def bench_async(
     *,
     model: str | System | Sequence[str | System],
     judge: str | None = None,
+    metrics: Sequence[str | Metric] = (),
     judge_base_url: str | None = None,
     run: str | Path | None = None,
     sampling: Mapping[str, Any] | None = None,
@@ -148,20 +166,21 @@ async def bench_async(
     """Ask a benchmark of one or more systems and keep everything in one run file; what the file has is not asked again.
 
     `model`: names as on the command line (`openai/gpt-4o-mini`, `local/extractive`…) or your own `System`s. `judge`:
-    a model for the judged metrics, at `judge_base_url` where that is not its provider's own. `run`: the file; by
-    default one whose name follows from the question. `sampling`: `temperature`, `top_p`, `max_tokens`, `seed` instead
-    of the template's. `options`: those of the benchmark (`data`, `languages`, `abilities`, `noise_ratios`, `limit`,
-    `selection`, `scoring`, `template`…);
+    a model for the judged metrics, at `judge_base_url` where that is not its provider's own. `metrics`: more of them,
+    by name or your own, kept with the others. `run`: the file; by default one whose name follows from the question.
+    `sampling`: `temperature`, `top_p`, `max_tokens`, `seed` instead of the template's. `options`: those of the
+    benchmark (`data`, `languages`, `abilities`, `noise_ratios`, `limit`, `selection`, `scoring`, `template`…);
     `prepared` is a benchmark made already. Raises `RagstoneError`s, one line each.
     """
     make = BENCHMARKS.get(benchmark)
     names = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
     check_names(names, judge)
+    more = extra_metrics(metrics)
     made: Any = prepared or (make_rgb(**options) if make is RGB else make(**options))
     calling = model_options or ModelOptions(cache=cache_folder())
     chosen = sampling_of(made.template, sampling or {})
     async with contextlib.AsyncExitStack() as stack:
-        metrics, judged = await stack.enter_async_context(judges(judge, replace(calling, base_url=judge_base_url)))
+        by_judge, judged = await stack.enter_async_context(judges(judge, replace(calling, base_url=judge_base_url)))
         systems = [
             one
             if not isinstance(one, str)
@@ -181,7 +200,7 @@ async def bench_async(
                 run_file,
                 made.cases,
                 systems=systems,
-                metrics=(*made.metrics, *metrics),
+                metrics=_once((*made.metrics, *by_judge, *more)),
                 concurrency=concurrency or _concurrency(names, calling),
                 total=len(made) if hasattr(made, "__len__") else None,
                 progress=progress,

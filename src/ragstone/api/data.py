@@ -2,12 +2,13 @@
 
 import difflib
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import platformdirs
 
 from ragstone.datasets.fictional import fictional_rgb
+from ragstone.datasets.pull import known_hashes
 from ragstone.datasets.rgb import NAMES, RGBSet, read_rgb, rgb_files, rgb_set
 from ragstone.datasets.sources import SOURCES
 from ragstone.errors import DataError, UnknownName, UsageError
@@ -55,13 +56,20 @@ def load_rgb(
             raise UsageError(
                 "The official RGB files are not here yet: run `ragstone data pull rgb`, or name a folder: --data DIR."
             )
-        return "official", _read(rgb_files(folder), languages, dataset, folder)[0]
+        sets, used = _read(rgb_files(folder), languages, dataset, folder)
+        if strange := _not_official(used):
+            raise DataError(
+                strange[0],
+                "is not the file that was published.",
+                advice="`ragstone data pull rgb` fetches it anew; --data DIR takes it as it is.",
+            )
+        return "official", sets
     path = Path(data)
     if not str(data) or not path.exists():
         raise UsageError(f"--data {str(data)!r}: no such folder or file.{_nearest(str(data))}")
     files = rgb_files(path) if path.is_dir() else {read_rgb(path).name: path}
     sets, used = _read(files, languages, dataset, path)
-    return ("official" if _all_pinned(used) else path.name or path.resolve().name), sets
+    return ("official" if not _not_official(used) else path.name or path.resolve().name), sets
 
 
 def _nearest(name: str) -> str:
@@ -87,15 +95,13 @@ def _read(
             f"{where} holds no set in {' or '.join(languages)} (there are: {', '.join(sorted(every))}). "
             "--language says which to take."
         )
-    # The plain base set is not asked where the corrected one is there.
-    used = [files[name] for name in sets if not (name in LANGUAGES and f"{name}_refine" in sets)]
-    return sets, used
+    return sets, [files[name] for name in sets]
 
 
-def _all_pinned(paths: Iterable[Path]) -> bool:
-    """Whether each of these files has, to the byte, what one of the official files of its name is known to have."""
-    pinned = {file.name: file.sha256 for file in SOURCES["rgb"].files}
-    return all(pinned.get(path.name) is not None and pinned[path.name] == _sha256(path) for path in paths)
+def _not_official(paths: Sequence[Path]) -> list[Path]:
+    """Those of these files that do not have, to the byte, what the published file of their name is known to have."""
+    known = {folder: known_hashes(SOURCES["rgb"], folder) for folder in {path.parent for path in paths}}
+    return [path for path in paths if known[path.parent].get(path.name) != _sha256(path)]
 
 
 def _sha256(path: Path) -> str:

@@ -17,14 +17,18 @@ from ragstone.cli.options import Number, both, json_option, rgb_arguments, rgb_o
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ragstone.api.bench import BenchResult
     from ragstone.benchmarks.rgb import RGB
     from ragstone.models import ModelOptions
-    from ragstone.types import Table
+    from ragstone.types import Table, Turn
 
 __all__ = ["command"]
 
 _SHOWN = ("rgb-summary", "rgb-table1", "rgb-table3", "rgb-table5", "rgb-table7")
+
+_URLS = ("--base-url", "--judge-base-url")
 
 model_options = both(
     click.option("--model", "models", multiple=True, metavar="PROVIDER/MODEL", help="Whom to ask; may repeat."),
@@ -57,6 +61,7 @@ def command() -> None:
 @model_options
 @rgb_options
 @click.option("--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: by the question]")
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Score this too; `ragstone metrics` lists.")
 @click.option("--dry-run", is_flag=True, help="Print cases, requests, tokens and cost; ask nothing.")
 @click.option("--price", metavar="IN/OUT", help="Price of a million tokens of prompts and answers, for --dry-run.")
 @click.option("--report", "report_file", type=click.Path(path_type=Path), help="Write the report here, too.")
@@ -68,7 +73,7 @@ def rgb(**values: Any) -> int:
 
     Chen et al. 2024, in English and Chinese, on data that no model has seen unless --data says otherwise.
     """
-    from ragstone.api.bench import bench_async, cache_folder, check_names, make_rgb  # noqa: PLC0415
+    from ragstone.api.bench import bench_async, cache_folder, check_names, extra_metrics, make_rgb  # noqa: PLC0415
     from ragstone.api.reading import check_target  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 
@@ -76,6 +81,7 @@ def rgb(**values: Any) -> int:
     if not models:
         raise UsageError("No model. Say whom to ask: --model local/extractive, --model openai/gpt-4o-mini…")
     check_names(models, values["judge"])
+    extra_metrics(values["metrics"])
     price = None if values["price"] is None else _price(values["price"])
     if price and not values["dry_run"]:
         raise UsageError("--price belongs to --dry-run: it computes what a run would cost, and limits nothing.")
@@ -114,6 +120,7 @@ async def _bench(
             prepared=made,
             model=list(models),
             judge=values["judge"],
+            metrics=values["metrics"],
             judge_base_url=values["judge_base_url"],
             run=values["run_file"],
             sampling=sampling,
@@ -121,9 +128,25 @@ async def _bench(
             concurrency=values["concurrency"],
             progress=make_progress(quiet=quiet),
             stop=stop,
-            command="ragstone " + shlex.join(argument for argument in sys.argv[1:] if argument != "--debug"),
+            command=_command(sys.argv[1:]),
         )
     return _tell(result, values)
+
+
+def _command(arguments: list[str]) -> str:
+    """The command, to be kept in the run file: without what a URL may hold that nobody else should read."""
+    from ragstone.models.network import shown_url  # noqa: PLC0415
+
+    kept: list[str] = []
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if kept and kept[-1] in _URLS:
+            kept.append(shown_url(argument))
+        elif equals and name in _URLS:
+            kept.append(f"{name}={shown_url(value)}")
+        elif argument != "--debug":
+            kept.append(argument)
+    return "ragstone " + shlex.join(kept)
 
 
 def _tell(result: "BenchResult", values: dict[str, Any]) -> int:
@@ -177,28 +200,40 @@ def _short(tables: "list[Table]") -> "list[Table]":
     return shown
 
 
+_VERDICT_TOKENS = 10  # {"verdict": "…"}
+
+
 def _dry_run(
     made: "RGB", models: tuple[str, ...], sampling: dict[str, Any], values: dict[str, Any],
     price: tuple[float, float] | None,
 ) -> int:  # fmt: skip
     """What the run would take, by counting every prompt. Answers are assumed to have 60 tokens, or --max-tokens."""
+    from ragstone.metrics.rgb_judge import RgbErrorJudge, RgbRejectionJudge, judge_turns  # noqa: PLC0415
     from ragstone.text import estimate_tokens  # noqa: PLC0415
 
+    def tokens(turns: "Iterable[Turn]") -> int:
+        return sum(estimate_tokens(turn.content) for turn in turns)
+
     answer = min(60, sampling["max_tokens"] or 60)
-    cases = prompt = judged = 0
+    overhead = {
+        "rejection": tokens(judge_turns(RgbRejectionJudge, "", "")) + answer,
+        "counterfactual": tokens(judge_turns(RgbErrorJudge, "", "")) + answer,
+    }
+    cases = prompt = judged = judge_prompt = 0
     for case in made.cases():
         cases += 1
         condition = case.condition
-        prompt += sum(estimate_tokens(turn.content) for turn in made.template.messages(case.query))
-        judged += condition["ability"] == "rejection" or (
-            condition["ability"] == "counterfactual" and not condition["closed_book"]
-        )
+        prompt += tokens(made.template.messages(case.query))
+        if values["judge"] and condition["ability"] in overhead and not condition["closed_book"]:
+            judged += 1
+            judge_prompt += overhead[str(condition["ability"])] + estimate_tokens(case.query.question)
     asked = [name for name in models if name != "local/extractive"]
-    requests = cases * len(asked) + (judged * len(models) if values["judge"] else 0)
+    requests = cases * len(asked) + judged * len(models)
     document: dict[str, Any] = {
         "cases": cases * len(models), "requests": requests, "prompt_tokens": prompt * len(asked),
         "completion_tokens": answer * cases * len(asked),
-        "judge_requests": judged * len(models) if values["judge"] else 0,
+        "judge_requests": judged * len(models),
+        "judge_tokens": (judge_prompt + _VERDICT_TOKENS * judged) * len(models),
         "cost": None,
     }  # fmt: skip
     if price:
@@ -210,8 +245,13 @@ def _dry_run(
     click.echo(f"{document['cases']:,} cases, {requests:,} requests at most (fewer where replies are cached)")
     click.echo(
         f"about {document['prompt_tokens']:,} tokens of prompts and {document['completion_tokens']:,} of answers "
-        f"({answer} an answer assumed); judge requests: {document['judge_requests']:,}, not in the tokens"
+        f"({answer} an answer assumed)"
     )
+    if judged:
+        click.echo(
+            f"the judge: {document['judge_requests']:,} of the requests, about {document['judge_tokens']:,} tokens; "
+            "they are not in the cost, which is at the model's price"
+        )
     if document["cost"] is None:
         click.echo("cost: unknown; --price IN/OUT (per million tokens) computes it; local models cost nothing")
     else:

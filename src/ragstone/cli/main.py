@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from ragstone import __version__
-from ragstone.errors import RagstoneError, StorageError, Unfinished, UnknownName
+from ragstone.errors import RagstoneError, StorageError, Unfinished, UnknownName, UsageError
 
 __all__ = ["app", "run"]
 
@@ -93,8 +93,11 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line with these arguments; returns the exit code and never raises (`--debug` lets it)."""
     _guard_streams()
     try:
+        if sys.stdout is None:  # `ragstone … >&-`
+            _tell("standard output is closed; point it somewhere, or use -o FILE where there is one.")
+            return UsageError.exit_code
         code = _run(arguments)
-        if sys.stdout is not None:
+        if not sys.stdout.closed:
             sys.stdout.flush()  # a pipe that was closed is told here, not when Python ends
         return code
     except BrokenPipeError:  # `ragstone cases rgb | head`

@@ -24,7 +24,7 @@ from ragstone.datasets.sources import RGB, PinnedFile, Source, list_data
 from ragstone.errors import DataError, StorageError, UnknownName, UsageError
 from ragstone.types import Frozen
 
-__all__ = ["MANIFEST", "NOTICE", "Progress", "Pulled", "list_data", "pull", "pull_rgb"]
+__all__ = ["MANIFEST", "NOTICE", "Progress", "Pulled", "known_hashes", "list_data", "pull", "pull_rgb"]
 
 MANIFEST = "pulled.manifest"  # JSON; not named .json, which would make it look like data
 NOTICE = "LICENSE-NOTICE.txt"
@@ -91,6 +91,13 @@ async def pull(
             f"{error.filename or folder}: cannot be read or written ({error.strerror or error})."
         ) from None
     return found
+
+
+def known_hashes(source: Source, folder: str | Path) -> dict[str, str]:
+    """File name → SHA-256 of the published file: as pinned, or as noted when it was first pulled into `folder`."""
+    noted = _Store(source, Path(folder), _silent).noted
+    found = {file.name: file.sha256 or noted.get(file.name, {}).get("sha256") for file in source.files}
+    return {name: digest for name, digest in found.items() if isinstance(digest, str)}
 
 
 def _silent(name: str, done: int, total: int | None) -> None:

@@ -20,7 +20,7 @@ from typing import ClassVar
 from ragstone.errors import ModelError
 from ragstone.types import Case, Frozen, Model, Need, Request, Response, Sampling, Score, Turn, to_json
 
-__all__ = ["PLUGINS", "RgbErrorJudge", "RgbRejectionJudge", "error_verdict", "rejection_verdict"]
+__all__ = ["PLUGINS", "RgbErrorJudge", "RgbRejectionJudge", "error_verdict", "judge_turns", "rejection_verdict"]
 
 _SHOWN = 80  # characters of an unusable reply that its reason quotes
 
@@ -190,6 +190,11 @@ class RgbErrorJudge(_Judge):
         if case.condition.get("ability") != "counterfactual" or case.condition.get("closed_book"):
             return Score.not_applicable("ED* is about questions whose documents hold a false answer.")
         return await self._ask(case, response)
+
+
+def judge_turns(kind: type[_Judge], question: str, answer: str) -> tuple[Turn, ...]:
+    """What a judge is asked about an answer, for `--dry-run`."""
+    return _prompt(kind._file).turns(question, answer, "")
 
 
 PLUGINS = {"rgb.judge.rejection": RgbRejectionJudge, "rgb.judge.error_detection": RgbErrorJudge}

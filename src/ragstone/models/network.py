@@ -65,8 +65,9 @@ def endpoint_url(base_url: str, operation: str) -> str:
 
 
 def shown_url(base_url: str) -> str:
-    """A base URL as it may be printed: without its query, which may hold what nobody else should read."""
-    return urlunsplit(urlsplit(base_url)._replace(query="", fragment=""))
+    """A base URL as it may be printed: without query, name and password, which nobody else should read."""
+    parts = urlsplit(base_url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
 
 def proxy_for(url: str) -> str | None:

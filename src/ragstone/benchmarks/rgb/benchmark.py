@@ -90,7 +90,8 @@ class RGB:
     - `dataset`: this set alone, one case a row, at `noise_ratios[0]` (default 0), nothing closed book.
     - `data_name`: what the data are called in a run: "fictional", "official", or a path.
 
-    Of the base sets of a language the corrected one (`en_refine`, `zh_refine`) is used where it is there.
+    Where both base sets of a language are there, the corrected one (`en_refine`, `zh_refine`) is asked; with the
+    official selection, which is for comparing with the paper, the one that the paper asked (`en`, `zh`).
     Raises UsageError or UnknownName where an option is wrong. Without sets there are no cases, but runs can be read.
     """
 
@@ -200,6 +201,7 @@ class RGB:
             "passages": self.passages,
             "correct_rate": self.correct_rate,
             "seed": self.seed,
+            "template": dict(self.template.spec),
         }
 
     @property
@@ -229,7 +231,7 @@ class RGB:
                 f"No {_KINDS[ability]} set in {language!r}: {ability} is not asked there."
                 for ability in self.abilities
                 for language in self.languages
-                if (ability, language) not in there
+                if (ability, language) not in there and self._ratios_of(ability)
             ]
         for block in self._blocks():
             lines += self._shortages(block)
@@ -295,8 +297,8 @@ class RGB:
 
     def _sets_for(self, language: str, kind: Kind) -> list[RGBSet]:
         found = {name: data for name, data in self.sets.items() if (data.language, data.kind) == (language, kind)}
-        if f"{language}_refine" in found:
-            found.pop(language, None)
+        if language in found and f"{language}_refine" in found:
+            found.pop(f"{language}_refine" if self.selection == "official" else language)
         return list(found.values())
 
     def _ratios_of(self, ability: Ability) -> tuple[float, ...]:
