@@ -252,3 +252,12 @@ def test_ten_thousand_questions_are_sound_and_all_different(name: str) -> None:
         asked.add(row["query"])
         assert len(row["positive"]) >= 5
     assert len(asked) == 10_000
+
+
+@pytest.mark.parametrize("name", ["en_fact", "zh_fact"])
+def test_every_counterfactual_passage_carries_its_kind(name: str) -> None:
+    for row in fictional_rgb(name, size=5):
+        places = {"positive": row["positive"], "wrong": row["positive_wrong"], "negative": row["negative"]}
+        expected = {f"{field}:{place}" for field, texts in places.items() for place in range(len(texts))}
+        assert row["kinds"].keys() == expected
+        assert {row["kinds"][f"{field}:0"] for field in places} == {"plain", "false", "related"}

@@ -180,6 +180,9 @@ def _facts(source: Language, name: str, seed: int, count: int) -> Iterator[dict[
             "positive": positive,
             "positive_wrong": [swap(text, fact) for text in positive],
             "negative": negative,
+            "kinds": {f"positive:{place}": "plain" for place in range(len(positive))}
+            | {f"wrong:{place}": "false" for place in range(len(positive))}
+            | {f"negative:{place}": "related" for place in range(len(negative))},
             "domain": fact.domain,
         }
 
