@@ -6,6 +6,7 @@ import pytest
 
 from ragstone.datasets.fictional.parts import Fact
 from ragstone.datasets.fictional.zh import FACTS
+from ragstone.text import estimate_tokens
 
 
 def identity(fact: Fact) -> str:
@@ -51,7 +52,7 @@ def test_every_alias_can_be_replaced() -> None:
 def test_fact_passages_are_short_texts_that_differ() -> None:
     for fact in FACTS:
         texts = [*fact.positive, *fact.negative]
-        assert all(45 <= len(text) <= 260 for text in texts), fact.query
+        assert all(45 <= len(text) <= 420 for text in texts), fact.query
         grams = [{text[i : i + 5] for i in range(len(text) - 4)} for text in texts]
         for i, one in enumerate(grams):
             for other in grams[:i]:
@@ -63,3 +64,9 @@ def test_fact_passages_are_punctuated_the_chinese_way() -> None:
         for text in [fact.query, *fact.positive, *fact.negative]:
             assert not re.search(r"[{},;!?()\"\n]|[。，、；：！]{2}", text), text
             assert text.count("“") == text.count("”"), text
+
+
+def test_fact_passages_vary_from_60_tokens_upwards() -> None:
+    lengths = [estimate_tokens(text) for fact in FACTS for text in (*fact.positive, *fact.negative)]
+    assert sum(60 <= length <= 300 for length in lengths) >= 0.95 * len(lengths)
+    assert sum(length >= 100 for length in lengths) >= 0.1 * len(lengths)

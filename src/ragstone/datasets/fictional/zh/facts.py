@@ -3,7 +3,8 @@
 The sentences are in `patterns/facts_*.txt`: `== ` starts a kind of fact, `* ` is a sentence for any fact of the kind
 that states the answer, `~ ` one that does not, `? question | answer/other spelling | false answer | what is asked
 for/subject` a fact, `+ ` a sentence of its own that states the answer and `- ` one that does not. Passages combine
-them; which with which depends on the place of the fact in its file alone.
+them and are brought to a length with sentences of `patterns/facts_background.txt`; which with which depends on the
+place of the fact in its file alone.
 """
 
 import functools
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ragstone.datasets.fictional.parts import Fact
 from ragstone.datasets.fictional.zh.reading import patterns
+from ragstone.text import estimate_tokens
 
 __all__ = ["FILES", "facts"]
 
@@ -32,6 +34,42 @@ ROLES = ("的年份", "的提出者", "的发现者", "的发明者", "的作者
 def patterns_of_all_facts() -> list[str]:
     """Sentences for any fact."""
     return patterns("facts_common")
+
+
+@functools.cache
+def background() -> dict[str, list[str]]:
+    """Background sentences by kind of fact; those under 通用 go with any."""
+    found: dict[str, list[str]] = {}
+    kind = ""
+    for line in patterns("facts_background"):
+        if line.startswith("== "):
+            kind = line.removeprefix("== ")
+        else:
+            found.setdefault(kind, []).append(line)
+    return found
+
+
+def lengthened(texts: Sequence[str], kind: str, number: int, forbidden: Sequence[str]) -> list[str]:
+    """The texts of one row, each with background before and after until it is 62 to 130 tokens long.
+
+    No background sentence stands twice in the row while others are left; none holds a forbidden word.
+    """
+
+    def fitting(sentences: Sequence[str]) -> list[str]:
+        left = [one for one in sentences if not any(word in one or one in "".join(texts) for word in forbidden)]
+        start = 5 * number % max(1, len(left))
+        return [*left[start:], *left[:start]]
+
+    own = fitting(background()[kind])
+    common = fitting([*background()["通用"], *patterns_of_all_facts()])
+    result = list(texts)
+    # The least first: every text reaches the lower bound before any gets its longer length.
+    goals = [62 + (29 * number + 23 * i) % 69 for i in range(len(texts))]
+    for aims in ([62] * len(texts), goals):
+        for i, aim in enumerate(aims):
+            while estimate_tokens(result[i]) < aim and (own or common):
+                result[i] = own.pop(0) + result[i] if own else result[i] + common.pop(0)
+    return result
 
 
 @functools.cache
@@ -104,4 +142,5 @@ def make_fact(
         turn[0] + extra[9] + turn[1] + turn[2],
         no[3] + no[0] + extra[10] + no[2],
     )
-    return Fact(question, answer, fake, positive, negative, kind)
+    texts = lengthened([*positive, *negative], kind, number, (*answer, fake))
+    return Fact(question, answer, fake, tuple(texts[: len(positive)]), tuple(texts[len(positive) :]), kind)
