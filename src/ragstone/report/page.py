@@ -6,11 +6,11 @@ even a mistake in a template could neither run nor fetch anything.
 
 from base64 import b64encode
 from hashlib import sha256
+from importlib.metadata import version
 from importlib.resources import files
 
 from markupsafe import Markup
 
-from ragstone import __version__
 from ragstone.report.digest import digest
 from ragstone.report.section import SECTIONS, View, chosen
 from ragstone.report.words import HTML_LANG, checked
@@ -79,7 +79,7 @@ def render(run: Run, benchmark: Benchmark, *, language: str = "en", cases_shown:
     systems = list(view.digest.systems)
     heading = benchmark.name.upper() if benchmark.name.isascii() and len(benchmark.name) <= 5 else benchmark.name
     page = view.html(
-        _PAGE, html_lang=HTML_LANG[language], words=view.words, version=__version__, style=Markup(style),
+        _PAGE, html_lang=HTML_LANG[language], words=view.words, version=version("ragstone"), style=Markup(style),
         style_hash=b64encode(sha256(style.encode()).digest()).decode(), sections=sections, systems=systems[:12],
         heading=heading, title=f"{heading} · {', '.join(systems[:3])}{'…' if len(systems) > 3 else ''} · ragstone",
     )  # fmt: skip
