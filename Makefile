@@ -32,7 +32,7 @@ test: $(VENV)/.dev system-packages
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/ruff check src tests bench
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal
 
 test-slow: $(VENV)/.dev system-packages
@@ -42,7 +42,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/ruff check src tests bench
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q -x -n $(WORKERS) --dist worksteal --ignore=tests/report/test_hostile.py tests
 
 bench: $(VENV)/.dev
