@@ -1,7 +1,10 @@
 """The deterministic floor: it quotes, it refuses, and it scores well above zero."""
 
 import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -159,3 +162,23 @@ async def test_on_the_published_sets_it_is_far_above_zero_too(name: str, right: 
         rows = [json.loads(line) for line in lines][:100]
     assert (await shares(rows, 3))[0] >= right
     assert (await shares([row for row in rows if row["negative"]], 0))[1] >= refused
+
+
+def test_answers_do_not_depend_on_the_order_of_sets() -> None:
+    """Sets of texts are in another order in each process."""
+    program = (
+        "import asyncio, hashlib\n"
+        "from ragstone.api.bench import make_rgb\n"
+        "from ragstone.systems.extractive import Extractive\n"
+        "made = make_rgb(languages=['zh'], abilities=['noise'], noise_ratios=[0.0], fictional_size=250)\n"
+        "async def go():\n"
+        "    return [(await Extractive().answer(case.query)).answer for case in made.cases()]\n"
+        "print(hashlib.sha256(repr(asyncio.run(go())).encode()).hexdigest())\n"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(told) == 1

@@ -74,8 +74,9 @@ def _found(question: Question, passages: Sequence[Reading], by: _Weights) -> lis
     for number, passage in enumerate(passages):
         if not passage.sentences:
             continue
-        shares = [sum(map(weights.__getitem__, terms)) / whole for terms in shared[number]]
-        common = by.coverage * sum(map(weights.__getitem__, passage.terms & weights.keys())) / whole
+        # `fsum`: the sum must not depend on the order of a set, which is another in each process.
+        shares = [math.fsum(map(weights.__getitem__, terms)) / whole for terms in shared[number]]
+        common = by.coverage * math.fsum(map(weights.__getitem__, passage.terms & weights.keys())) / whole
         common += by.best * max(shares) + by.near_rumour * passage.rumour
         if question.years and passage.years and not question.years & passage.years:
             common += by.other_year
@@ -95,7 +96,7 @@ def _fits(
 ) -> tuple[float, float]:
     """How well a sentence looks like an answer, and the share of the other passages that name the same new thing."""
     text = part.folded
-    for year in question.years & part.years:
+    for year in sorted(question.years & part.years):
         text = text.replace(year, "")
     score = 0.0
     for looks, weight in ((question.numbers, by.number), (question.names, by.name)):
