@@ -2,7 +2,6 @@
 
 import codecs
 import contextlib
-import importlib
 import io
 import os
 import sys
@@ -11,7 +10,8 @@ from collections.abc import Sequence
 import click
 
 from ragstone import __version__
-from ragstone.errors import RagstoneError, StorageError, Unfinished, UnknownName, UsageError
+from ragstone.cli.lazy import Lazy
+from ragstone.errors import RagstoneError, StorageError, Unfinished, UsageError
 
 __all__ = ["app", "run"]
 
@@ -32,30 +32,9 @@ COMMANDS = {
 }
 
 
-class _Lazy(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            raise UnknownName("command", args[0], COMMANDS, hint="`ragstone --help` lists them.")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, told) for name, (_, told) in COMMANDS.items()])
-
-
 @click.command(
-    cls=_Lazy,
+    cls=Lazy,
+    table=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Exit codes: 0 done; 1 a gate failed; 2 the input or usage is wrong; 3 unfinished work remains. "
     "--debug anywhere shows tracebacks.",
