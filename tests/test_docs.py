@@ -15,6 +15,7 @@ from tests.servers.fake_endpoint import FakeEndpoint
 
 from ragstone.cli.main import COMMANDS, app
 from ragstone.metrics import METRICS
+from ragstone.errors import UnknownName
 from ragstone.models import PROVIDERS, ModelOptions, Provider
 from ragstone.registry import Registry
 from ragstone.types import Case, Query, Request, Response, Sample, Turn
@@ -104,7 +105,7 @@ def test_every_command_of_a_document_exists_with_its_options(name: str) -> None:
 def test_a_command_that_does_not_exist_would_be_found() -> None:
     with pytest.raises(click.UsageError):
         parse(["bench", "rgb", "--modle", "local/extractive"])
-    with pytest.raises(click.UsageError):
+    with pytest.raises(UnknownName, match="rgb"):
         parse(["bench", "rbg"])
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.api.bench import make_rgb
 from ragstone.api.data import load_rgb
+from ragstone.api.make_rgb import make_rgb
 from ragstone.benchmarks.rgb import RGB
 from ragstone.datasets.fictional import fictional_rgb
 from ragstone.datasets.rgb import rgb_set

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ragstone import bench, bench_async
-from ragstone.api.bench import make_rgb
+from ragstone.api.make_rgb import make_rgb
 from ragstone.errors import DifferentQuestion, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import hashlib
 import importlib.metadata
-import inspect
 import platform
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +13,8 @@ from typing import Any
 import platformdirs
 
 from ragstone.api.blocking import blocking
-from ragstone.api.data import load_rgb
+from ragstone.api.making import make_benchmark
 from ragstone.api.reading import OpenRun, read_run
-from ragstone.benchmarks import BENCHMARKS
-from ragstone.benchmarks.rgb import RGB
 from ragstone.errors import DifferentQuestion, UnknownName, UsageError
 from ragstone.metrics import METRICS
 from ragstone.models import PROVIDERS, ModelOptions, open_model
@@ -27,8 +24,8 @@ from ragstone.types import Benchmark, Metric, Resources, Sampling, System, Table
 
 __all__ = [
     "BenchResult", "bench", "bench_async", "cache_folder", "check_names", "extra_metrics",
-    "judges", "make_rgb", "sampling_of",
-]  # fmt: skip  # fmt: skip
+    "judges", "sampling_of",
+]  # fmt: skip
 
 # Names in these mappings of the question may be added by a later command on the same file.
 GROWING = ("data.sha256",)
@@ -103,26 +100,6 @@ def _once(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     return tuple({metric.name: metric for metric in metrics}.values())
 
 
-def make_rgb(
-    *, data: str | Path = "fictional", fictional_seed: int = 0, fictional_size: int | None = None, **options: Any
-) -> RGB:
-    """RGB over the data that are named; `options` are those of `benchmarks.rgb.RGB`. Raises UsageError."""
-    for name in ("languages", "abilities"):
-        if isinstance(one := options.get(name), str):
-            options[name] = (one,)
-    data_name, sets = load_rgb(
-        data,
-        languages=options.get("languages") or ("en", "zh"),
-        dataset=options.get("dataset"),
-        seed=fictional_seed,
-        size=fictional_size,
-    )
-    known = set(inspect.signature(RGB).parameters) - {"sets", "data_name"}
-    if unknown := sorted(options.keys() - known):
-        raise UnknownName("option of rgb", unknown[0], known)
-    return RGB(sets, data_name=data_name, **{key: value for key, value in options.items() if value is not None})
-
-
 def sampling_of(template: Template, changes: Mapping[str, Any]) -> Sampling:
     """The template's sampling with what the user asked for instead."""
     return Sampling(
@@ -160,7 +137,7 @@ async def bench_async(
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
     command: str = "",
-    prepared: RGB | None = None,
+    prepared: Any = None,
     **options: Any,
 ) -> BenchResult:
     """Ask a benchmark of one or more systems and keep everything in one run file; what the file has is not asked again.
@@ -172,11 +149,10 @@ async def bench_async(
     benchmark (`data`, `languages`, `abilities`, `noise_ratios`, `limit`, `selection`, `scoring`, `template`…);
     `prepared` is a benchmark made already. Raises `RagstoneError`s, one line each.
     """
-    make = BENCHMARKS.get(benchmark)
     names = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
     check_names(names, judge)
     more = extra_metrics(metrics)
-    made: Any = prepared or (make_rgb(**options) if make is RGB else make(**options))
+    made: Any = prepared or make_benchmark(benchmark, **options)
     calling = model_options or ModelOptions(cache=cache_folder())
     chosen = sampling_of(made.template, sampling or {})
     async with contextlib.AsyncExitStack() as stack:
@@ -238,7 +214,7 @@ def _info(path: Path, made: Benchmark, judged: Mapping[str, Any], command: str) 
         raise DifferentQuestion(path, {"judge": (before, judged["judge"])})
     commands = [line for line in str(old.get("command", "")).splitlines() if line]
     return {
-        "options": _joined(old.get("options", {}), dict(getattr(made, "options", {}))),
+        "options": _joined(old.get("options", {}), dict(getattr(made, "options", {})), getattr(made, "growing", ())),
         "versions": {"ragstone": importlib.metadata.version("ragstone"), "python": platform.python_version()},
         "license": made.license,
         "citation": made.citation,
@@ -250,13 +226,13 @@ def _info(path: Path, made: Benchmark, judged: Mapping[str, Any], command: str) 
     }
 
 
-def _joined(old: Mapping[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """The options of two commands on one file: the wider grid, the larger limit, the later choice of the rest. None
-    (all of them) is the widest."""
+def _joined(old: Mapping[str, Any], new: dict[str, Any], growing: Sequence[str]) -> dict[str, Any]:
+    """The options of two commands on one file: of those that are `growing` the wider grid or the larger limit, of the
+    rest the later choice. None (all of them) is the widest."""
     joined = dict(new)
     if not old:
         return joined
-    for key in ("languages", "abilities", "noise_ratios", "limit", "repeat"):
+    for key in growing:
         before, now = old.get(key), new.get(key)
         if key not in new:
             continue

@@ -86,7 +86,7 @@ def bench(**values: Any) -> int:
 
     Chen et al. 2024, in English and Chinese, on data that no model has seen unless --data says otherwise.
     """
-    from ragstone.api.bench import make_rgb  # noqa: PLC0415
+    from ragstone.api.make_rgb import make_rgb  # noqa: PLC0415
 
     asked = read_asked(values)
     made = make_rgb(**rgb_arguments(values))
@@ -110,7 +110,7 @@ def _judge_tokens(case: "Case") -> int:
 @rgb_options
 def cases(**values: Any) -> None:
     """One line a case: case_id, sample_id, condition, messages, passages."""
-    from ragstone.api.bench import make_rgb  # noqa: PLC0415
+    from ragstone.api.make_rgb import make_rgb  # noqa: PLC0415
 
     made = make_rgb(**rgb_arguments(values))
     for warning in made.warnings:

@@ -101,6 +101,8 @@ class RGB:
         "Jiawei Chen, Hongyu Lin, Xianpei Han, Le Sun: Benchmarking Large Language Models in Retrieval-Augmented "
         "Generation. AAAI 2024. arXiv:2309.01431."
     )
+    # Options that a later command on the same run file may widen.
+    growing: ClassVar[tuple[str, ...]] = ("languages", "abilities", "noise_ratios", "limit", "repeat")
 
     sets: Mapping[str, RGBSet]
     languages: tuple[str, ...]
