@@ -14,8 +14,8 @@ import pytest
 from tests.servers.fake_endpoint import FakeEndpoint
 
 from ragstone.cli.main import COMMANDS, app
-from ragstone.metrics import METRICS
 from ragstone.errors import UnknownName
+from ragstone.metrics import METRICS
 from ragstone.models import PROVIDERS, ModelOptions, Provider
 from ragstone.registry import Registry
 from ragstone.types import Case, Query, Request, Response, Sample, Turn
