@@ -1,0 +1,182 @@
+"""What a judge is told: data files in `metrics/prompts/{en,zh}/NAME.toml`, and the user's own in their place.
+
+A file holds `version`, `instruction`, `again` (what is said after a reply that could not be used; `{problem}` stands
+for what was wrong) and `[[examples]]` with `input` and `output`, both JSON texts of exactly the form that the judge
+sends and expects. A folder of the user holds files of the same names; a file there may change the instruction, the
+examples or both, and what it does not mention stays ours.
+"""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Self
+
+from ragstone.errors import DataError, UnknownName
+from ragstone.types import JSON, Frozen, to_json
+
+__all__ = ["LANGUAGES", "NAMES", "Example", "Prompt", "Prompts"]
+
+LANGUAGES = ("en", "zh")
+NAMES = (
+    "decompose", "verify", "verify_passage", "verify_reference", "rubric", "ragas_statements", "ragas_faithfulness",
+    "ragas_question", "ragas_context_precision", "ragas_context_recall", "ragas_correctness",
+)  # fmt: skip
+_KEYS = ("version", "instruction", "again", "examples")
+
+
+class Example(Frozen, frozen=True):
+    """One demonstration: what the judge is shown, and the reply that is right."""
+
+    input: JSON
+    output: JSON
+
+
+class Prompt(Frozen, frozen=True):
+    """What is said to the judge in one step, but for the judged text itself.
+
+    `again` is said after a reply that could not be used; it holds `{problem}`. `version` is the edition of the file,
+    for people; what decides whether two prompts are the same is `hash`.
+    """
+
+    name: str
+    language: str
+    version: int
+    instruction: str
+    examples: tuple[Example, ...] = ()
+    again: str = ""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 (hex) of every text that the judge is told: the instruction, the examples, what follows a reply that
+        could not be used. Comments, the version and how the file spells its strings make no difference."""
+        return sha256(to_json([self.instruction, self.examples, self.again]).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The prompts of every step in both languages: `Prompts.load()` has ours, `Prompts.load(folder)` the user's too."""
+
+    _found: Mapping[tuple[str, str], Prompt]
+
+    @classmethod
+    def load(cls, folder: Path | None = None) -> Self:
+        """Ours, with what the files of `folder` change. Raises UsageError in one line: the file, the key, the cause."""
+        found = dict(_ours())
+        for name, language, path in [] if folder is None else _user_files(Path(folder)):
+            found[name, language] = _read(path, name, language, found[name, language])
+        return cls(found)
+
+    def get(self, name: str, language: str) -> Prompt:
+        """The prompt of a step, in "en" or "zh". Raises UnknownName."""
+        if language not in LANGUAGES:
+            raise UnknownName("language of prompts", language, LANGUAGES)
+        if name not in NAMES:
+            raise UnknownName("prompt", name, NAMES, hint="`ragstone prompts show` lists them.")
+        return self._found[name, language]
+
+    def names(self) -> tuple[str, ...]:
+        """Every name, in the order of the steps. Each is there in both languages."""
+        return NAMES
+
+    @property
+    def spec(self) -> dict[str, str]:
+        """ "decompose/en" → the first 12 digits of its hash, for all: this enters the run file."""
+        return {f"{name}/{language}": prompt.hash[:12] for (name, language), prompt in sorted(self._found.items())}
+
+
+@cache
+def _ours() -> Mapping[tuple[str, str], Prompt]:
+    folder = files("ragstone.metrics") / "prompts"
+    found = {}
+    for name in NAMES:
+        for language in LANGUAGES:
+            path = folder / language / f"{name}.toml"
+            found[name, language] = _prompt(path, path.read_text(encoding="utf-8"), name, language, None)
+    return found
+
+
+def _user_files(folder: Path) -> list[tuple[str, str, Path]]:
+    """Name, language and path of each file that changes a prompt. What cannot be one is an error, never ignored."""
+    if not folder.is_dir():
+        raise DataError(folder, "no such folder of prompts.", advice="`ragstone prompts copy DIR` makes one.")
+    found = []
+    for path in sorted(folder.rglob("*.toml")):
+        where = path.relative_to(folder)
+        if len(where.parts) != 2 or where.parts[0] not in LANGUAGES:
+            raise DataError(path, f"a prompt lies in {folder / 'en'} or {folder / 'zh'}, as NAME.toml.")
+        if path.stem not in NAMES:
+            raise UnknownName("prompt", path.stem, NAMES, hint=f"{path} has a name that no prompt has.")
+        found.append((path.stem, where.parts[0], path))
+    if not found:
+        raise DataError(folder, "holds no prompt (en/NAME.toml or zh/NAME.toml).", advice="`ragstone prompts copy DIR`")
+    return found
+
+
+def _read(path: Path, name: str, language: str, base: Prompt) -> Prompt:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(path, f"is not UTF-8 (byte {error.start}).", advice="Save it as UTF-8.") from None
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+    return _prompt(path, text, name, language, base)
+
+
+def _prompt(path: Any, text: str, name: str, language: str, base: Prompt | None) -> Prompt:
+    """The prompt in `text`; what it does not mention is as in `base`."""
+    try:
+        read = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(path, f"is not TOML: {error}.") from None
+    for key in read:
+        if key not in _KEYS:
+            raise DataError(path, f"there is no such key; there are {', '.join(_KEYS)}.", field=key)
+    fields: dict[str, Any] = {"name": name, "language": language}
+    for key in _KEYS:
+        if key in read:
+            fields[key] = _value(path, key, read[key])
+        elif base is not None:
+            fields[key] = getattr(base, key)
+        else:
+            raise DataError(path, "is missing.", field=key)
+    return Prompt(**fields)
+
+
+def _value(path: Any, key: str, value: object) -> object:
+    if key == "examples":
+        return _examples(path, value)
+    if key == "version":
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise DataError(path, f"is a whole number from 1, not {value!r}.", field=key)
+        return value
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(path, "is a text with something in it.", field=key)
+    if key == "again" and "{problem}" not in value:
+        raise DataError(path, "must hold {problem}: what was wrong with the reply is told there.", field=key)
+    return value.strip()
+
+
+def _examples(path: Any, value: object) -> tuple[Example, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise DataError(path, "are [[examples]] with input and output, or [] for none.", field="examples")
+    found = []
+    for number, item in enumerate(value, start=1):
+        if set(item) != {"input", "output"}:
+            raise DataError(path, f"example {number} has input and output and nothing else.", field="examples")
+        found.append(Example(*(_json(path, f"examples[{number}].{part}", item[part]) for part in ("input", "output"))))
+    return tuple(found)
+
+
+def _json(path: Any, field: str, value: object) -> JSON:
+    if not isinstance(value, str):
+        raise DataError(path, "is JSON written as a text ('''{…}''').", field=field)
+    try:
+        found: JSON = json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise DataError(path, f"is not JSON: {error}.", field=field) from None
+    return found
