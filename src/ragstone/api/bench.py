@@ -16,7 +16,7 @@ from ragstone.api.blocking import blocking
 from ragstone.api.making import make_benchmark
 from ragstone.api.reading import OpenRun, read_run
 from ragstone.errors import DifferentQuestion, UnknownName, UsageError
-from ragstone.metrics import METRICS
+from ragstone.metrics import Tools, make_metrics
 from ragstone.models import PROVIDERS, ModelOptions, open_model
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.systems import open_system
@@ -87,13 +87,7 @@ def check_names(models: Sequence[str | System], judge: str | None = None) -> Non
 
 def extra_metrics(asked: Sequence[str | Metric]) -> tuple[Metric, ...]:
     """The metrics of these names, and those that are metrics already. UsageError for one that needs a judge."""
-    found: list[Metric] = []
-    for one in asked:
-        plugin: Any = METRICS.get(one) if isinstance(one, str) else one
-        if isinstance(plugin, type) or not hasattr(plugin, "score"):
-            raise UsageError(f"The metric {one!r} is made by a judge: name one with --judge PROVIDER/MODEL.")
-        found.append(plugin)
-    return tuple(found)
+    return make_metrics(asked, Tools())
 
 
 def _once(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
@@ -119,7 +113,8 @@ async def judges(name: str | None, options: ModelOptions) -> AsyncIterator[tuple
     from ragstone.metrics.rgb_judge import RgbErrorJudge, RgbRejectionJudge  # noqa: PLC0415  (only with a judge)
 
     async with open_model(name, options) as judge:
-        metrics = (RgbRejectionJudge(judge), RgbErrorJudge(judge))
+        tools = Tools(model=judge)
+        metrics = (RgbRejectionJudge.make(tools), RgbErrorJudge.make(tools))
         yield metrics, {"judge": {"model": name, "prompts": {metric.name: metric.prompt_hash for metric in metrics}}}
 
 

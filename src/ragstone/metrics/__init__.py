@@ -1,18 +1,148 @@
 """Metrics: one a file. Each is an immutable value that scores one case; aggregates over cases are made elsewhere.
 
 `METRICS` finds them by name; a module of this package offers its own in `PLUGINS`, other people's come by the
-entry-point group `ragstone.metrics`. A value is a metric that is ready; a callable makes one (a judged metric needs
-its judge).
+entry-point group `ragstone.metrics`. Such a plugin is one of three things:
+
+- a `Metric`, ready as it is;
+- a class that needs tools: `uses` names them ("judge", "model", "embedder"), `make(tools)` makes the metric;
+- a `Family`, a metric for every k: it is registered as `ndcg@k`, and `ndcg@10` is the metric.
+
+`make_metrics` turns the names that a user writes into metrics, whichever of the three they are.
 """
 
-from collections.abc import Callable
-from typing import TypeAlias
+import importlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
+from ragstone.errors import UnknownName, UsageError
 from ragstone.registry import Registry
-from ragstone.types import Metric
+from ragstone.types import Embedder, Metric, Model
 
-__all__ = ["METRICS", "MetricPlugin"]
+if TYPE_CHECKING:
+    from ragstone.metrics.judge.prompts import Prompts
+    from ragstone.metrics.judge.words import Judge
 
-MetricPlugin: TypeAlias = Metric | Callable[..., Metric]
+__all__ = ["GROUPS", "METRICS", "Family", "Maker", "MetricPlugin", "Tools", "better", "make_metrics", "steps_of"]
 
-METRICS: Registry[MetricPlugin] = Registry("metric", "ragstone.metrics", "ragstone.metrics")
+
+@dataclass(frozen=True)
+class Tools:
+    """What metrics may be made of. `judge` gives claims and verdicts, shared by all metrics of a sample; `model` is
+    the judge's chat model, for metrics with questions of their own; `rubrics` are files of the user's criteria."""
+
+    judge: "Judge | None" = None
+    model: Model | None = None
+    embedder: Embedder | None = None
+    prompts: "Prompts | None" = None
+    rubrics: tuple[Path, ...] = ()
+
+
+class Maker(Protocol):
+    """A class of metrics that need tools. `uses`: which; `make` is called only where they are there."""
+
+    uses: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def make(cls, tools: Tools, /) -> Metric: ...
+
+
+@runtime_checkable
+class Family(Protocol):
+    """A metric for every k. `name` ends in "@k"; `at(k)` is the metric for a k of at least 1."""
+
+    @property
+    def name(self) -> str: ...
+    def at(self, k: int, /) -> Metric: ...
+
+
+MetricPlugin: TypeAlias = Metric | type[Maker] | Family
+
+METRICS: Registry[MetricPlugin] = Registry(
+    "metric", "ragstone.metrics", "ragstone.metrics", hint="`ragstone metrics` lists them."
+)
+
+_FIVE = ("faithfulness", "answer_relevancy", "context_precision", "context_recall", "answer_correctness")
+_RAGCHECKER = (
+    "precision recall f1 claim_recall context_precision context_utilization noise_sensitivity_relevant"
+    " noise_sensitivity_irrelevant hallucination self_knowledge faithfulness"
+)
+# A name for several metrics, wherever metrics are named.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "five": _FIVE,
+    "triad": ("groundedness", "context_relevance", "answer_relevance"),
+    "citations": ("citation_precision", "citation_recall"),
+    "ragchecker": tuple(f"ragchecker.{name}" for name in _RAGCHECKER.split()),
+    "ragas": tuple(f"ragas.{name}" for name in _FIVE),
+    "lexical": ("exact_match", "answer_match", "token_f1", "rouge_l"),
+    "rank": ("hit", "recall", "precision", "f1", "ndcg", "mrr", "map"),
+}
+
+_AT = re.compile(r"(?P<family>.+)@(?P<k>\d{1,9})")
+_JUDGE = ("a judge", "--judge PROVIDER/MODEL")
+_LACKING = {"judge": _JUDGE, "model": _JUDGE, "embedder": ("an embedder", "--embedder PROVIDER/MODEL")}
+
+
+def make_metrics(names: Sequence[str | Metric], tools: Tools) -> tuple[Metric, ...]:
+    """The metrics of these names, each once, in the order in which they are named.
+
+    A name is a metric's (`faithfulness`, `ndcg@10`), a group's (`five`; see `GROUPS`) or `rubric:` with the name or
+    the file of a rubric. A metric that is made already stands for itself. Raises `UnknownName` for a name that nothing
+    has, and `UsageError` naming the metrics that need a judge or an embedder where there is none.
+    """
+    made: dict[str, Metric] = {}
+    lacking: dict[tuple[str, str], list[str]] = {}
+    for name in _spelled_out(names):
+        if not isinstance(name, str):
+            made.setdefault(name.name, name)
+            continue
+        plugin = _find(name)
+        missing = [_LACKING[tool] for tool in getattr(plugin, "uses", ()) if getattr(tools, tool) is None]
+        if missing:
+            lacking.setdefault(missing[0], []).append(name)
+            continue
+        metric = plugin.make(tools) if hasattr(plugin, "make") else plugin
+        made.setdefault(metric.name, metric)
+    for (what, option), lack in lacking.items():
+        raise UsageError(f"{', '.join(dict.fromkeys(lack))} need{'s' * (len(lack) == 1)} {what}: {option}.")
+    return tuple(made.values())
+
+
+def steps_of(metrics: Iterable[Metric]) -> frozenset[str]:
+    """The steps of the judge ("decompose", "verify", "similarities") that these metrics take between them."""
+    return frozenset(step for metric in metrics for step in getattr(metric, "steps", ()))
+
+
+def better(name: str) -> Literal["higher", "lower", "neither"]:
+    """Which values of the metric of this name are the better ones; "higher" for a name that is not known here."""
+    try:
+        plugin = _find(name)
+    except UsageError:
+        return "higher"
+    return cast('Literal["higher", "lower", "neither"]', getattr(plugin, "better", "higher"))
+
+
+def _spelled_out(names: Sequence[str | Metric]) -> Iterator[str | Metric]:
+    for name in names:
+        if isinstance(name, str) and name in GROUPS and name not in METRICS:
+            yield from GROUPS[name]
+        else:
+            yield name
+
+
+def _find(name: str) -> Any:
+    """The plugin of this name: a metric, or what makes one."""
+    if name.startswith("rubric:"):
+        return importlib.import_module("ragstone.metrics.rubric").find_rubric(name.removeprefix("rubric:"))
+    if name in METRICS:
+        plugin: Any = METRICS.get(name)
+        if isinstance(plugin, Family):
+            raise UsageError(f"{name!r} is a metric for every k. Write a number for k: {name[:-1]}10.")
+        return plugin
+    if (asked := _AT.fullmatch(name)) and (family := f"{asked['family']}@k") in METRICS:
+        if not int(asked["k"]):
+            raise UsageError(f"{name!r}: k counts passages from 1. Write a larger number: {asked['family']}@10.")
+        return cast("Family", METRICS.get(family)).at(int(asked["k"]))
+    raise UnknownName("metric", name, [*METRICS.names(), *GROUPS], hint="`ragstone metrics` lists them.")

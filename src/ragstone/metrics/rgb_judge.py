@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b, sha256
 from importlib.resources import files
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from ragstone.errors import ModelError
+from ragstone.metrics import Tools
 from ragstone.types import Case, Frozen, Model, Need, Request, Response, Sampling, Score, Turn, to_json
 
 __all__ = ["PLUGINS", "RgbErrorJudge", "RgbRejectionJudge", "error_verdict", "judge_turns", "rejection_verdict"]
@@ -116,9 +117,16 @@ class _Judge:
 
     name: ClassVar[str]
     _file: ClassVar[str]
+    uses: ClassVar[tuple[str, ...]] = ("model",)
 
     judge: Model
     nonce: str = ""
+
+    @classmethod
+    def make(cls, tools: Tools) -> Self:
+        """The metric by the model of these tools, which must have one."""
+        assert tools.model is not None
+        return cls(tools.model)
 
     @property
     def version(self) -> int:
