@@ -119,10 +119,15 @@ class Unfinished(RagstoneError):
 
 
 class ModelError(RagstoneError):
-    """A call to a model ended without a value. `kind` is a stable, short name for records and reports."""
+    """A call to a model ended without a value. `kind` is a stable, short name for records and reports.
+
+    `permanent`: the same call would end the same way, however often; something has to be changed first (the key, the
+    model's name, the address, the text).
+    """
 
     exit_code = 3
     kind = "model_error"
+    permanent: bool = False
 
 
 class Unreachable(ModelError):
@@ -167,15 +172,18 @@ class Unauthorized(ModelError):
     """401 or 403: the key is wrong or may not use this model."""
 
     kind = "unauthorized"
+    permanent = True
 
 
 class Rejected(ModelError):
     """Any other 4xx: the request itself is wrong (unknown model, too long, unknown parameter)."""
 
     kind = "rejected"
+    permanent = True
 
 
 class ContentBlocked(ModelError):
     """The provider's content inspection refused the request or the reply. An outcome of its own; never retried."""
 
     kind = "content_blocked"
+    permanent = True

@@ -43,6 +43,14 @@ async def test_a_reply_is_asked_for_once_and_then_found_again_by_another_process
     assert found.usage == Usage(prompt_tokens=9, completion_tokens=2, cached_tokens=4, requests=0, cached=1)
 
 
+async def test_a_reply_that_is_not_on_the_disk_yet_is_found(tmp_path: Path) -> None:
+    model = Scripted(lambda _: "Paris")
+    async with cached(tmp_path, model) as front:
+        replies = [await front.generate(ask()) for _ in range(3)]
+    assert [reply.cached for reply in replies] == [False, True, True]
+    assert len(model.requests) == 1
+
+
 BASE = ask(sampling=Sampling(temperature=0.2))
 OTHERS = {
     "text": ask("Whom?", sampling=Sampling(temperature=0.2)),

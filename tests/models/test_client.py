@@ -145,20 +145,12 @@ async def test_a_schema_goes_into_the_prompt_with_the_word_json_where_only_json_
     assert json.dumps(SCHEMA, sort_keys=True) in body["messages"][-1]["content"]
 
 
-async def test_a_schema_is_only_asked_for_where_the_endpoint_ignores_formats() -> None:
-    turns = (Turn("user", "Who?"), Turn("assistant", "{"))
-    body = await sent(Request(messages=turns, schema=SCHEMA), "anthropic")
-    assert "response_format" not in body
-    assert "JSON" in body["messages"][0]["content"]
-    assert body["messages"][1]["content"] == "{"
-
-
 async def test_a_code_fence_around_the_whole_of_asked_for_json_is_taken_off_and_no_other() -> None:
     fenced = chat_reply('```json\n{"ok": true}\n```')
-    assert (await answer(fenced, request=ask(schema=SCHEMA))).text == '{"ok": true}'
+    assert (await answer(fenced, request=ask(schema=SCHEMA), provider="deepseek")).text == '{"ok": true}'
     assert (await answer(fenced)).text.startswith("```")
     talk = chat_reply('Here: ```json\n{"ok": true}\n```')
-    assert (await answer(talk, request=ask(schema=SCHEMA))).text.startswith("Here")
+    assert (await answer(talk, request=ask(schema=SCHEMA), provider="deepseek")).text.startswith("Here")
 
 
 @pytest.mark.parametrize("text", ["a\ud800b", "nul \0 here", "line\u2028end", "\udfff" * 3, "𝔘nicode 中文"])
@@ -184,7 +176,7 @@ FAULTS: list[tuple[Act, type[ModelError], str]] = [
     (Act("short_body"), BadReply, "broke off"),
     (Act("stall"), TimedOut, "in time"),
     (Act("truncated_json"), BadReply, "breaks off"),
-    (Act("html"), BadReply, "web page"),
+    (Act("html"), BadReply, "web page. Check --base-url"),
     (Act("empty"), BadReply, "empty"),
     (Act("not_json"), BadReply, "not JSON"),
     (Act("wrong_shape"), BadReply, "promised form"),
@@ -213,6 +205,29 @@ async def test_every_fault_ends_in_its_typed_error_of_one_line(act: Act, kind: t
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize(
+    ("act", "permanent"),
+    [
+        (Act("status", status=401), True),
+        (Act("status", status=404), True),
+        (Act("status", status=402), True),
+        (Act("html"), True),
+        (Act("redirect"), True),
+        (Act("body", status=400, body={"error": {"code": "content_filter"}}), True),
+        (Act("rate_limit"), False),
+        (Act("status", status=503), False),
+        (Act("reset"), False),
+        (Act("truncated_json"), False),
+    ],
+    ids=lambda value: getattr(value, "kind", None),
+)
+async def test_an_error_says_whether_the_same_call_could_ever_end_well(act: Act, permanent: bool) -> None:
+    async with FakeEndpoint([act]) as endpoint:
+        with pytest.raises(ModelError) as caught:
+            await call(endpoint, ask())
+    assert caught.value.permanent is permanent
 
 
 async def test_nobody_listening_is_unreachable() -> None:

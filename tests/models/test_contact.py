@@ -36,7 +36,7 @@ async def main():
     async with open_model("openai/m", options) as model:
         await asyncio.gather(*(model.generate(Request(messages=(Turn("user", str(n)),))) for n in range(5)))
     async with open_embedder("dashscope/text-embedding-v4", options) as embedder:
-        await embedder.embed(["a"] * 25, kind="query")
+        await embedder.embed([str(n) for n in range(25)], kind="query")
 
 asyncio.run(main())
 print(json.dumps(contacted))

@@ -36,7 +36,7 @@ async def test_no_text_is_no_request() -> None:
 async def test_a_request_that_failed_is_sent_again_by_itself() -> None:
     async with FakeEndpoint([Act("rate_limit", retry_after="0"), Act("reset")]) as endpoint:
         async with open_embedder("compat/e", ModelOptions(base_url=endpoint.base_url)) as embedder:
-            assert (await embedder.embed(["x"] * 100, kind="query")).shape == (100, 8)
+            assert (await embedder.embed([str(number) for number in range(100)], kind="query")).shape == (100, 8)
         assert endpoint.counts["asked"] == 4
 
 
@@ -47,7 +47,7 @@ async def test_an_error_of_one_request_is_the_error_of_all() -> None:
         open_embedder("compat/e", ModelOptions(base_url=endpoint.base_url)) as embedder,
     ):
         with pytest.raises(Unauthorized):
-            await embedder.embed(["x"] * 100, kind="query")
+            await embedder.embed([str(number) for number in range(100)], kind="query")
 
 
 ROW = {"embedding": [1.0, 0.0], "index": 0}

@@ -41,6 +41,9 @@ def _clean(monkeypatch: pytest.MonkeyPatch) -> None:
         ("https://api.openai.com", "https://api.openai.com/v1"),
         ("HTTPS://api.openai.com/", "https://api.openai.com/v1"),
         ("localhost:8000", "http://localhost:8000/v1"),
+        ("localhost", "http://localhost/v1"),
+        ("ollama:11434", "https://ollama:11434/v1"),
+        ("http://ollama", "http://ollama/v1"),
         ("127.0.0.1:8000/api", "http://127.0.0.1:8000/api"),
         ("[::1]:8000", "http://[::1]:8000/v1"),
         ("gateway.example.org/llm", "https://gateway.example.org/llm"),
@@ -55,7 +58,20 @@ def test_one_endpoint_has_one_spelling(given: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ftp://h/v1", "https://", "https://h:port/v1", "http://[::1", "a b", "https:///v1"]
+    "text",
+    [
+        "",
+        "ftp://h/v1",
+        "https://",
+        "https://h:port/v1",
+        "http://[::1",
+        "a b",
+        "https:///v1",
+        "zzz",
+        "zzz/v1",
+        "zzz.",
+        ".",
+    ],
 )
 def test_what_is_no_url_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(UsageError, match="is not a base URL") as caught:

@@ -10,7 +10,10 @@ how often it was asked what):
 
     python -m tests.servers.fake_endpoint --delay 0.05 --plan '[{"kind": "reset"}]' --fault-every 7
 
-Each request takes the next act of the plan, and `ok` when the plan is at its end.
+Each request takes the next act of the plan, and `ok` when the plan is at its end. `refuses` and `ignores` say what it
+does about a form that is asked for (`FORMS`), whatever the plan; `answer` makes the replies, as a judge would:
+
+    FakeEndpoint(answer=lambda payload: {"verdict": "yes"}, refuses={"json_schema"})
 """
 
 import argparse
@@ -21,18 +24,28 @@ import json
 import ssl
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
-__all__ = ["KINDS", "Act", "FakeEndpoint", "answer_to", "chat_reply"]
+__all__ = ["FORMS", "KINDS", "Act", "FakeEndpoint", "answer_to", "chat_reply"]
 
 KINDS = (
     "ok", "rate_limit", "status", "reset", "reset_mid_body", "stall", "truncated_json", "short_body", "html", "empty",
     "not_json", "wrong_shape", "no_choices", "error_in_200", "redirect", "not_http", "body",
 )  # fmt: skip
+
+# Ways to ask for a form that an endpoint may refuse (400) or not heed.
+FORMS = ("json_schema", "json_object", "tools")
+REFUSALS = {
+    "json_schema": "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+    "json_object": "'response_format' is not supported by this model.",
+    "tools": "This model does not support tools.",
+}
+# What a model writes that is not held to any form.
+PROSE = "Certainly! I have looked at it, and it is fine."
 
 
 @dataclass(frozen=True)
@@ -90,6 +103,35 @@ def chat_reply(text: str, *, model: str = "fake-1", **message: Any) -> dict[str,
     }
 
 
+def asked_form(payload: Any) -> str:
+    """The one of `FORMS` in which a form is asked for; "" for none."""
+    if not isinstance(payload, dict):
+        return ""
+    if "tools" in payload:
+        return "tools"
+    return str(payload.get("response_format", {}).get("type", ""))
+
+
+def schema_of(payload: Any) -> dict[str, Any]:
+    """The schema that a request carries outside its prompt; {} where it carries none."""
+    if "tools" in payload:
+        return payload["tools"][0]["function"]["parameters"]  # type: ignore[no-any-return]
+    return payload.get("response_format", {}).get("json_schema", {}).get("schema", {})  # type: ignore[no-any-return]
+
+
+def example_of(schema: Any) -> Any:
+    """The plainest value that matches a schema of the kind that judges use."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "anyOf" in schema:
+        return example_of(schema["anyOf"][0])
+    kind = schema.get("type", "object")
+    kind = kind[0] if isinstance(kind, list) else kind
+    if kind == "object":
+        return {name: example_of(inner) for name, inner in schema.get("properties", {}).items()}
+    return {"array": [], "string": "", "integer": 1, "number": 1, "boolean": True, "null": None}[kind]
+
+
 def vector_of(text: str, dimensions: int = 8) -> list[float]:
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return [byte - 127.5 for byte in digest[:dimensions]]
@@ -105,8 +147,16 @@ class FakeEndpoint:
         delay: float = 0.0,
         tls: ssl.SSLContext | None = None,
         keep: bool = True,
+        answer: Callable[[Any], Any] | None = None,
+        refuses: Collection[str] = (),
+        ignores: Collection[str] = (),
+        refusal: tuple[int, Any] | None = None,
     ) -> None:
+        """`answer`: from the request's body, what the model says: a text, or what to write as JSON. `refusal`: status
+        and body with which a form is refused, where not 400 with one of `REFUSALS`."""
+        assert {*refuses, *ignores} <= set(FORMS)
         self._plan, self._delay, self._tls, self._keep = plan, delay, tls, keep
+        self._answer, self._refuses, self._ignores, self._refusal = answer, refuses, ignores, refusal
         self.seen: list[Seen] = []
         self.counts: Counter[str] = Counter()
         self.most_at_once = 0
@@ -170,7 +220,13 @@ class FakeEndpoint:
             return await getattr(self, f"_{act.kind}")(act, request, payload)  # type: ignore[no-any-return]
         headers = {} if act.retry_after is None else {"Retry-After": act.retry_after}
         if act.kind == "ok":
-            return web.Response(body=_dump(_ok(payload, act.text)), content_type="application/json")
+            form = asked_form(payload)
+            if form in self._refuses:
+                self.counts[f"refused {form}"] += 1
+                status, told = self._refusal or (400, {"error": {"message": REFUSALS[form], "code": None}})
+                text = told if isinstance(told, str) else _dump(told).decode("ascii")
+                return web.Response(status=status, text=text, content_type="application/json")
+            return web.Response(body=_dump(self._reply(payload, act.text, form)), content_type="application/json")
         if act.kind == "redirect":
             return web.Response(status=307, headers={"Location": act.location})
         status, body = {
@@ -188,6 +244,28 @@ class FakeEndpoint:
         text = body if isinstance(body, str) else _dump(body).decode("utf-8")
         kind = "text/html" if act.kind == "html" else "application/json"
         return web.Response(status=status, text=text, headers=headers, content_type=kind)
+
+    def _reply(self, payload: Any, text: str | None, form: str) -> dict[str, Any]:
+        """What "ok" answers: by the act's text, by `answer`, or of the form that was asked for."""
+        if isinstance(payload, dict) and "input" in payload:
+            return _ok(payload, None)
+        heeded = form and form not in self._ignores
+        said: Any = text
+        if said is None and self._answer is not None:
+            said = self._answer(payload)
+        if said is None and form:
+            said = example_of(schema_of(payload)) if heeded else PROSE
+        if said is None:
+            return _ok(payload, None)
+        written = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        if form == "tools" and heeded:
+            call = {"name": payload["tool_choice"]["function"]["name"], "arguments": written}
+            calls = [{"id": "call_1", "type": "function", "function": call}]
+            reply = chat_reply("", tool_calls=calls)
+            reply["choices"][0]["message"]["content"] = None
+            reply["choices"][0]["finish_reason"] = "tool_calls"
+            return reply
+        return chat_reply(written)
 
     async def _reset(self, act: Act, request: web.BaseRequest, payload: Any) -> web.StreamResponse:
         assert request.transport is not None
@@ -249,7 +327,13 @@ async def _serve(arguments: argparse.Namespace) -> None:
             return acts[number // arguments.fault_every % len(acts)] if due else Act()
         return acts[number] if number < len(acts) else Act()
 
-    endpoint = FakeEndpoint(plan, delay=arguments.delay, keep=False)
+    endpoint = FakeEndpoint(
+        plan,
+        delay=arguments.delay,
+        keep=False,
+        refuses=[form for form in arguments.refuse.split(",") if form],
+        ignores=[form for form in arguments.ignore.split(",") if form],
+    )
     await endpoint.start(arguments.port)
     sys.stdout.write(json.dumps({"base_url": endpoint.base_url, "port": endpoint.port}) + "\n")
     sys.stdout.flush()
@@ -262,6 +346,8 @@ def main() -> None:
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before every reply")
     parser.add_argument("--plan", default="[]", help="JSON list of acts")
     parser.add_argument("--fault-every", type=int, default=0, help="the acts come in turn, at every N-th request")
+    parser.add_argument("--refuse", default="", help=f"forms refused, joined by commas: {', '.join(FORMS)}")
+    parser.add_argument("--ignore", default="", help="forms not heeded")
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve(parser.parse_args()))
 

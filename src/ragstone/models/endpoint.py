@@ -1,11 +1,12 @@
 """A provider's model ready to use: the client inside its wrappers, opened and closed together."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from ragstone.models.cache import Cached, ReplyCache
 from ragstone.models.client import Client, provider_key
+from ragstone.models.embedder_cached import CachedEmbedder
 from ragstone.models.embedder_endpoint import EndpointEmbedder
 from ragstone.models.limited import Limited, Limiter
 from ragstone.models.options import ModelOptions
@@ -13,7 +14,7 @@ from ragstone.models.providers import Provider
 from ragstone.models.retrying import Patience, Retrying
 from ragstone.types import Embedder, Model
 
-__all__ = ["compose", "limiter_for", "open_chat", "open_vectors", "patience_for"]
+__all__ = ["compose", "limiter_for", "open_chat", "open_vectors", "patience_for", "reply_cache"]
 
 
 def patience_for(options: ModelOptions) -> Patience:
@@ -29,16 +30,11 @@ def limiter_for(options: ModelOptions) -> Limiter:
 
 
 def compose(
-    client: Model,
-    options: ModelOptions,
-    *,
-    identity: Mapping[str, Any],
-    make_cache: Callable[..., ReplyCache] = ReplyCache,
+    client: Model, options: ModelOptions, *, identity: Mapping[str, Any], cache: ReplyCache | None = None
 ) -> Cached:
     """`Cached(Limited(Retrying(client)))`. The limiter sees each further attempt, too."""
     limiter = limiter_for(options)
     patient = Retrying(client, patience_for(options), before_retry=limiter.admit_again)
-    cache = make_cache(options.cache) if options.cache is not None else None
     return Cached(Limited(patient, limiter), cache, identity=identity)
 
 
@@ -47,20 +43,31 @@ def identity_of(client: Client) -> dict[str, Any]:
     return {"base_url": client.base_url, "model": client.wire_name, "extra": dict(client.provider.extra)}
 
 
+def reply_cache(options: ModelOptions) -> ReplyCache | None:
+    """The reply cache of these options, not yet open; None where they want none."""
+    return ReplyCache(options.cache) if options.cache is not None else None
+
+
 @contextlib.asynccontextmanager
 async def open_chat(provider: Provider, name: str, options: ModelOptions) -> AsyncIterator[Model]:
     """The chat model `name` of `provider`. Raises `MissingKey` before anything is sent."""
-    client = _client(provider, name, options)
-    async with client, compose(client, options, identity=identity_of(client)) as model:
+    cache = reply_cache(options)
+    client = _client(provider, name, options, cache)
+    async with client, compose(client, options, identity=identity_of(client), cache=cache) as model:
         yield model
 
 
 @contextlib.asynccontextmanager
 async def open_vectors(provider: Provider, name: str, options: ModelOptions) -> AsyncIterator[Embedder]:
     """The embedder `name` of `provider`. Raises `MissingKey` before anything is sent."""
-    async with _client(provider, name, options) as client:
-        yield EndpointEmbedder(client, patience_for(options), limiter_for(options))
+    client = _client(provider, name, options)
+    embedder = EndpointEmbedder(client, patience_for(options), limiter_for(options))
+    identity = {"base_url": client.base_url, "model": name}
+    # Endpoints do not tell a query from a passage: what was embedded as one serves as the other.
+    async with client, CachedEmbedder(embedder, options.cache, identity=identity, kinds=False) as cached:
+        yield cached
 
 
-def _client(provider: Provider, name: str, options: ModelOptions) -> Client:
-    return Client(provider, name, options, key=provider_key(provider, own_endpoint=bool(options.base_url)))
+def _client(provider: Provider, name: str, options: ModelOptions, memory: ReplyCache | None = None) -> Client:
+    key = provider_key(provider, own_endpoint=bool(options.base_url))
+    return Client(provider, name, options, key=key, memory=memory)

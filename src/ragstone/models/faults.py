@@ -5,7 +5,7 @@ import re
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ragstone.errors import (
     BadReply,
@@ -19,8 +19,10 @@ from ragstone.errors import (
     Unreachable,
 )
 from ragstone.models.providers import Provider
+from ragstone.models.structured import RefusedForm
 
 __all__ = [
+    "Refusable",
     "RefusedParameter",
     "is_transient",
     "one_line",
@@ -30,9 +32,24 @@ __all__ = [
     "transport_error",
 ]
 
+Refusable: TypeAlias = Literal["", "clearly", "vaguely"]
+
 _TRANSIENT = (Unreachable, TimedOut, RateLimited, ServerFault, BadReply)
 # What keys of the known providers look like, for those that an endpoint quotes back in part.
 _LIKE_A_KEY = re.compile(r"\b(?:sk|gsk|AIza|hf|xai|pplx)[-_][A-Za-z0-9*_\-]{6,}|\bAIza[A-Za-z0-9_\-]{10,}")
+# What endpoints say who do not take a way of asking for a form, and with which status (llama.cpp: 500 for a schema
+# that it can make no grammar of).
+_ABOUT_THE_FORM = re.compile(
+    r"response_?format|json_?schema|json schema|json[_ ](?:object|mode)|structured[_ ]output|guided_|grammar"
+    r"|\btools?\b|tool_choice|function[_ ]call",
+    re.IGNORECASE,
+)
+_FORM_STATUSES = (400, 404, 415, 422, 501)
+_SAYS_NOTHING = re.compile(
+    r"|(?:(?:http )?4\d\d:? ?)?(?:bad request|(?:\w+ ){0,3}invalid (?:request|argument|parameter)s?"
+    r"|unprocessable (?:entity|content)|validation error|not supported|unsupported)[.!]?",
+    re.IGNORECASE,
+)
 _SHOWN = 300  # characters of an endpoint's message
 # Every provider's words for a refusal by content inspection that another provider's gateway may pass on.
 _BLOCKED = ("content_filter", "data_inspection_failed", "DataInspectionFailed")
@@ -54,8 +71,9 @@ def one_line(text: str, secret: str = "", limit: int = _SHOWN) -> str:
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether trying again may help. A certificate that does not verify will not verify the next time."""
-    return isinstance(error, _TRANSIENT) and not isinstance(error.__cause__, ssl.SSLCertVerificationError)
+    """Whether trying again at once may help. A certificate that does not verify will not verify the next time; a web
+    page may come from a gateway that restarts."""
+    return isinstance(error, _TRANSIENT) and (not error.permanent or isinstance(error, BadReply))
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
@@ -88,6 +106,8 @@ def _told(body: Any) -> tuple[str, str, list[str]]:
         return ("", "", [])
     codes = [str(error[name]) for name in ("code", "type", "status") if error.get(name) is not None]
     message = error.get("message") or body.get("message") or ""
+    if not message and isinstance(body.get("detail"), str):  # FastAPI
+        message = body["detail"]
     metadata = error.get("metadata")
     if isinstance(metadata, dict) and metadata.get("raw"):  # OpenRouter: what the provider behind it said
         message = f"{message}: {metadata['raw']}"
@@ -102,12 +122,30 @@ class RefusedParameter(Rejected):
         self.parameter = parameter
 
 
+def _refuses_the_form(status: int, told: str, refusable: Refusable) -> bool:
+    """Whether an error is about how a form was asked for, or, "vaguely", may be: it says nothing else."""
+    if not refusable or not (status in _FORM_STATUSES or status == 500):
+        return False
+    if _ABOUT_THE_FORM.search(told):
+        return True
+    return refusable == "vaguely" and status in (400, 422) and bool(_SAYS_NOTHING.fullmatch(told.strip()))
+
+
 def status_error(
-    provider: Provider, model: str, *, status: int, headers: Mapping[str, str], body: Any, text: str, secret: str
+    provider: Provider,
+    model: str,
+    *,
+    status: int,
+    headers: Mapping[str, str],
+    body: Any,
+    text: str,
+    secret: str,
+    refusable: Refusable = "",
 ) -> ModelError:
     """The typed error for a reply that carries no value.
 
-    `body` is the reply as JSON where it is JSON, `text` its beginning as text.
+    `body` is the reply as JSON where it is JSON, `text` its beginning as text. `refusable`: the request asked for a
+    form in a way that the endpoint may not take ("clearly": only where it says so).
     """
     message, parameter, codes = _told(body)
     told = one_line(message or text, secret) or "no reason given"
@@ -118,6 +156,8 @@ def status_error(
         return Unauthorized(f"{where}: the account's credit or quota is used up ({told}).")
     if any(code in provider.bad_generation for code in codes):
         return BadReply(f"{where}: the model did not produce the promised form ({told}).")
+    if _refuses_the_form(status, message or text, refusable):
+        return RefusedForm(f"{where}: rejected ({status}: {told}).")
     if status == 429:
         return RateLimited(f"{where}: too many requests ({told}).", retry_after_seconds(headers))
     if status in (408, 409, 425):  # not 4xx in meaning: the same request may go well later
@@ -148,9 +188,11 @@ def transport_error(where: str, error: BaseException, secret: str = "") -> Model
     if isinstance(error, TimeoutError):
         return TimedOut(f"{where}: no complete reply in time.")
     if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
-        return Unreachable(
+        untrusted = Unreachable(
             f"{where}: the certificate is not trusted ({told}). Set SSL_CERT_FILE to the certificate of its authority."
         )
+        untrusted.permanent = True
+        return untrusted
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return Unreachable(f"{where}: its name cannot be looked up. Without a network, local/smollm2 works.")
     if isinstance(error, aiohttp.ClientPayloadError):

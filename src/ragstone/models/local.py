@@ -204,7 +204,7 @@ async def local_chat_model(name: str, options: ModelOptions) -> AsyncIterator[Mo
         raise MissingExtra(f"local/{name} needs the llama.cpp server, which is not installed; {SETUP}")
     path = await asyncio.to_thread(_model_file, name)
     from ragstone.models.client import Client  # noqa: PLC0415  (heavy, and this module is looked through for names)
-    from ragstone.models.endpoint import compose  # noqa: PLC0415
+    from ragstone.models.endpoint import compose, reply_cache  # noqa: PLC0415
 
     settings = _Settings(str(path), path.stem, options.slots, options.context, secrets.token_urlsafe(24))
     identity = {
@@ -224,7 +224,8 @@ async def local_chat_model(name: str, options: ModelOptions) -> AsyncIterator[Mo
     )
     async with LocalServer.started(settings) as server:
         client = Client(_provider(server.address), name, own, key=settings.key)
-        async with client, compose(_Watched(client, server), own, identity=identity) as model:
+        watched = _Watched(client, server)
+        async with client, compose(watched, own, identity=identity, cache=reply_cache(own)) as model:
             yield model
 
 
@@ -237,7 +238,7 @@ class _Local:
     def embedder(self, name: str, options: ModelOptions) -> contextlib.AbstractAsyncContextManager[Embedder]:
         from ragstone.models.embedder_local import open_local_embedder  # noqa: PLC0415
 
-        return open_local_embedder(name)
+        return open_local_embedder(name, options)
 
 
 PLUGINS: dict[str, Source] = {"local": _Local()}

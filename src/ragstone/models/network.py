@@ -39,12 +39,16 @@ def normal_base_url(text: str) -> str:
     """One spelling for an endpoint: with scheme, without a slash at the end, without the operation's path.
 
     `localhost:8000` becomes `http://localhost:8000/v1`, and `https://host/v1/chat/completions` `https://host/v1`.
-    Raises `UsageError` for what is no HTTP URL, and for a name or password inside it.
+    Raises `UsageError` for what is no HTTP URL, for a name or password inside it, and for a lone word, which is
+    rather a slip than a host.
     """
     given = text.strip()
     try:
         if "://" not in given:
-            host = urlsplit(f"//{given}").hostname or ""
+            bare = urlsplit(f"//{given}")
+            host = bare.hostname or ""
+            if not (is_loopback(host) or "." in host.strip(".") or ":" in host or bare.port is not None):
+                raise UsageError(f"{text!r} is not a base URL: it should look like https://host/v1.")
             given = f"{'http' if is_loopback(host) else 'https'}://{given}"
         parts = urlsplit(given)
         host, _ = parts.hostname or "", parts.port

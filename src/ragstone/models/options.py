@@ -11,7 +11,8 @@ class ModelOptions:
     """How to call a model.
 
     base_url: an endpoint other than the provider's own (`compat/…` has none of its own and needs it).
-    cache: folder of the reply cache; None: no cache.
+    cache: folder of the reply cache and of the vectors'; None: nothing is kept. Identical requests under way are sent
+        once all the same.
     deadline: seconds for one call with all its retries, not counting the wait for a turn under the limits.
     timeout: seconds for one attempt; at most what is left of the deadline.
     attempts: how often a call is tried at most.

@@ -8,9 +8,10 @@ group `ragstone.models` whose name is the provider's and whose value is a `Provi
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from ragstone.models.options import ModelOptions
+from ragstone.models.structured import Form
 from ragstone.types import Embedder, Model
 
 __all__ = ["PLUGINS", "Provider", "Source"]
@@ -29,9 +30,9 @@ class Provider:
 
     base_url: "" where the user must name it. key: environment variable. key_optional: it also works without.
     example: a chat model of it, for messages. regions: its other base URLs, where keys of this one do not work.
-    structured: what it does about a JSON schema. "json_schema": constrains the reply by it. "json_object": constrains
-        the reply to JSON, and the schema goes into the prompt (DashScope and DeepSeek refuse `json_object` unless the
-        prompt has the word json). "instruction": neither, the prompt alone asks.
+    structured: the first way to try where a reply must match a JSON schema (`models/structured.py`); an endpoint that
+        does not take it is asked in the next. DashScope and DeepSeek refuse "json_object" unless the prompt has the
+        word json, which it then has.
     max_tokens: the field for the longest answer. OpenAI's reasoning models refuse `max_tokens`.
     extra: fields to add to each chat request. DashScope's `enable_thinking` must be off unless streaming, which
         ragstone does not use.
@@ -48,7 +49,7 @@ class Provider:
     example: str = "MODEL"
     key_optional: bool = False
     regions: tuple[str, ...] = ()
-    structured: Literal["json_schema", "json_object", "instruction"] = "json_schema"
+    structured: Form = "json_schema"
     max_tokens: str = "max_tokens"
     extra: Mapping[str, Any] = field(default_factory=dict)
     embedding_batch: int = 64
@@ -129,10 +130,8 @@ _ROWS: tuple[Provider, ...] = (
         bad_generation=("json_validate_failed",),
     ),
     Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "meta-llama/llama-3.3-70b-instruct"),
-    # Its compatible endpoint ignores response_format.
-    Provider(
-        "anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "claude-haiku-4-5", structured="instruction"
-    ),
+    # Its compatible endpoint ignores response_format and takes tools.
+    Provider("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "claude-haiku-4-5", structured="tool"),
     Provider(
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta/openai",

@@ -9,7 +9,8 @@ import msgspec
 
 from ragstone.errors import BadReply, ContentBlocked
 from ragstone.models.providers import Provider
-from ragstone.types import Completion, Request, Turn, Usage
+from ragstone.models.structured import Form, Reply, ask_for_schema
+from ragstone.types import Completion, Request, Usage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,10 +24,15 @@ _THOUGHT = re.compile(r"\A\s*<(think|thinking|thought)>(?P<inside>.*?)(?:</\1>|\
 _THOUGHT_END = re.compile(r"\A(?P<inside>(?:(?!<think>).)*?)</think>", re.DOTALL)
 _FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(?P<inside>.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 
-_FORM = (
-    "Reply with one JSON object that matches this JSON schema, and with nothing else: no explanation, no code fence."
-    "\n{schema}"
-)
+# How some endpoints spell the reasons that OpenAI calls "stop" and "length". A tool that had to be called was called.
+_FINISHES = {
+    "tool_calls": "stop",
+    "tool_use": "stop",
+    "function_call": "stop",
+    "max_tokens": "length",
+    "model_length": "length",
+    "MAX_TOKENS": "length",
+}
 
 
 class _Message(msgspec.Struct):
@@ -34,6 +40,7 @@ class _Message(msgspec.Struct):
     reasoning_content: str | None = None
     reasoning: Any = None
     refusal: str | None = None
+    tool_calls: Any = None
 
 
 class _Choice(msgspec.Struct):
@@ -78,22 +85,26 @@ def parse(body: bytes, kind: type[T], where: str) -> T:
     except msgspec.ValidationError as error:
         raise BadReply(f"{where}: the reply is not of the promised form ({error}).") from None
     except (ValueError, RecursionError):
-        raise BadReply(f"{where}: the reply is not JSON ({_kind_of(body)}).") from None
+        raise _not_json(body, where) from None
 
 
-def _kind_of(body: bytes) -> str:
+def _not_json(body: bytes, where: str) -> BadReply:
     start = body[:200].lstrip().lower()
-    if not body.strip():
-        return "it is empty"
     if start.startswith((b"<!doctype", b"<html")):
-        return "it is a web page"
-    if start.startswith((b"{", b"[")):
-        return f"it breaks off or is damaged, {len(body)} bytes"
-    return f"{len(body)} bytes of something else"
+        page = BadReply(f"{where}: the reply is a web page. Check --base-url.")
+        page.permanent = True  # an address of pages, not of models
+        return page
+    what = f"{len(body)} bytes of something else"
+    if not start:
+        what = "it is empty"
+    elif start.startswith((b"{", b"[")):
+        what = f"it breaks off or is damaged, {len(body)} bytes"
+    return BadReply(f"{where}: the reply is not JSON ({what}).")
 
 
-def chat_payload(provider: Provider, model: str, request: Request) -> dict[str, Any]:
-    """The body of a chat request, with everything that this provider does differently."""
+def chat_payload(provider: Provider, model: str, request: Request, form: Form | None = None) -> dict[str, Any]:
+    """The body of a chat request, with everything that this provider does differently. `form`: the way to ask for
+    the request's schema; None where it has none."""
     messages = [{"role": turn.role, "content": turn.content} for turn in request.messages]
     payload: dict[str, Any] = {"model": model, "messages": messages, **provider.extra}
     sampling = request.sampling
@@ -110,30 +121,9 @@ def chat_payload(provider: Provider, model: str, request: Request) -> dict[str, 
         payload["seed"] = request.sample
     if sampling.stop:
         payload["stop"] = list(sampling.stop)
-    if request.schema is not None:
-        _ask_for_schema(payload, provider, request)
+    if form is not None:
+        ask_for_schema(payload, form, request)
     return payload
-
-
-def _ask_for_schema(payload: dict[str, Any], provider: Provider, request: Request) -> None:
-    if provider.structured == "json_schema":
-        form = {"name": request.schema_name, "strict": True, "schema": request.schema}
-        payload["response_format"] = {"type": "json_schema", "json_schema": form}
-        return
-    asked = _FORM.format(schema=json.dumps(request.schema, ensure_ascii=False, sort_keys=True))
-    payload["messages"] = _with_instruction(request.messages, asked)
-    if provider.structured == "json_object":
-        payload["response_format"] = {"type": "json_object"}
-
-
-def _with_instruction(turns: tuple[Turn, ...], asked: str) -> list[dict[str, str]]:
-    """The messages with `asked` at the end of the last one of the user, where every endpoint heeds it most."""
-    last = max((place for place, turn in enumerate(turns) if turn.role == "user"), default=-1)
-    messages = [
-        {"role": turn.role, "content": f"{turn.content}\n\n{asked}" if place == last else turn.content}
-        for place, turn in enumerate(turns)
-    ]
-    return messages if last >= 0 else [*messages, {"role": "user", "content": asked}]
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
@@ -172,8 +162,21 @@ def read_usage(usage: Any) -> Usage:
     )
 
 
-def read_chat(body: bytes, where: str, *, model: str, seconds: float, fenced: bool) -> Completion:
-    """The completion in a reply's body. `fenced`: a code fence around all of it is taken off (asked-for JSON).
+def _arguments(calls: Any) -> str | None:
+    """What the called tools were given, as JSON; None where none was called. Several calls are several lines: not one
+    reply, which is for the reader of the reply to say."""
+    found = []
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, dict) else None
+        arguments = function.get("arguments") if isinstance(function, dict) else None
+        if arguments is not None:
+            found.append(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False))
+    return "\n".join(found) if found else None
+
+
+def read_chat(body: bytes, where: str, *, model: str, seconds: float, formed: bool) -> Reply:
+    """The reply in a body. `formed`: a form was asked for; then the arguments of a tool call are the text, and a code
+    fence around all of it is taken off.
 
     Raises `BadReply` for anything else than a chat completion, `ContentBlocked` where a filter left nothing of it.
     """
@@ -183,19 +186,23 @@ def read_chat(body: bytes, where: str, *, model: str, seconds: float, fenced: bo
     choice = reply.choices[0]
     message, finish = choice.message, choice.finish_reason or ""
     text, thought = split_reasoning(_text(message.content))
-    if not text and finish.startswith("content_filter"):
+    arguments = _arguments(message.tool_calls) if formed else None
+    if not text and arguments is None and finish.startswith("content_filter"):
         raise ContentBlocked(f"{where}: content inspection withheld the answer.")
     apart = message.reasoning_content or (message.reasoning if isinstance(message.reasoning, str) else "")
-    if fenced and (found := _FENCE.match(text)):
+    if arguments is not None:
+        text = arguments
+    elif formed and (found := _FENCE.match(text)):
         text = found["inside"]
-    return Completion(
+    completion = Completion(
         text=text or message.refusal or "",
         reasoning="\n\n".join(part for part in (apart, thought) if part),
-        finish_reason=finish,
+        finish_reason=_FINISHES.get(finish, finish),
         usage=read_usage(reply.usage),
         model=reply.model or model,
         seconds=seconds,
     )
+    return Reply(completion, called=arguments is not None, refused=bool(message.refusal and not text))
 
 
 def read_vectors(body: bytes, count: int, where: str) -> "np.ndarray[Any, Any]":
