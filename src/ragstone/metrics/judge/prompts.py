@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ragstone.errors import DataError, UnknownName
+from ragstone.metrics.judge.schemas import INPUTS, OUTPUTS, problem_with
 from ragstone.types import JSON, Frozen, to_json
 
 __all__ = ["LANGUAGES", "NAMES", "Example", "Prompt", "Prompts"]
@@ -139,7 +140,7 @@ def _prompt(path: Any, text: str, name: str, language: str, base: Prompt | None)
     fields: dict[str, Any] = {"name": name, "language": language}
     for key in _KEYS:
         if key in read:
-            fields[key] = _value(path, key, read[key])
+            fields[key] = _value(path, name, key, read[key])
         elif base is not None:
             fields[key] = getattr(base, key)
         else:
@@ -147,9 +148,9 @@ def _prompt(path: Any, text: str, name: str, language: str, base: Prompt | None)
     return Prompt(**fields)
 
 
-def _value(path: Any, key: str, value: object) -> object:
+def _value(path: Any, name: str, key: str, value: object) -> object:
     if key == "examples":
-        return _examples(path, value)
+        return _examples(path, name, value)
     if key == "version":
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise DataError(path, f"is a whole number from 1, not {value!r}.", field=key)
@@ -161,22 +162,29 @@ def _value(path: Any, key: str, value: object) -> object:
     return value.strip()
 
 
-def _examples(path: Any, value: object) -> tuple[Example, ...]:
+def _examples(path: Any, name: str, value: object) -> tuple[Example, ...]:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise DataError(path, "are [[examples]] with input and output, or [] for none.", field="examples")
     found = []
     for number, item in enumerate(value, start=1):
+        field = f"examples[{number}]"
         if set(item) != {"input", "output"}:
-            raise DataError(path, f"example {number} has input and output and nothing else.", field="examples")
-        found.append(Example(*(_json(path, f"examples[{number}].{part}", item[part]) for part in ("input", "output"))))
+            raise DataError(path, "has an input and an output, and nothing else.", field=field)
+        shown = _json(path, f"{field}.input", item["input"], INPUTS[name])
+        said = _json(path, f"{field}.output", item["output"], OUTPUTS[name])
+        found.append(Example(shown, said))
     return tuple(found)
 
 
-def _json(path: Any, field: str, value: object) -> JSON:
+def _json(path: Any, field: str, value: object, schema: dict[str, Any]) -> JSON:
+    """The JSON in the text `value`, of the form that the judge sends or expects in this step."""
     if not isinstance(value, str):
         raise DataError(path, "is JSON written as a text ('''{…}''').", field=field)
     try:
         found: JSON = json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise DataError(path, f"is not JSON: {error}.", field=field) from None
+        raise DataError(path, f"is not JSON ({error}).", field=field) from None
+    if problem := problem_with(found, schema, at=field):
+        advice = "`ragstone prompts show NAME` shows the form."
+        raise DataError(path, f"{problem}.", field=field.partition(".")[0], advice=advice)
     return found

@@ -1,0 +1,142 @@
+"""The form of what each step of the judge is shown and replies, as JSON schemas; and whether a value has a form.
+
+Only what every endpoint's structured output knows is used: `type`, `properties`, `required`, `additionalProperties`,
+`items` and `enum`. `INPUTS` describe what goes between the delimiters, `OUTPUTS` the reply (`Request.schema`). What a
+schema cannot say (each id exactly once, an id that exists) is checked by the step that reads the reply.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["INPUTS", "OUTPUTS", "problem_with"]
+
+Schema = dict[str, Any]
+
+_TEXT: Schema = {"type": "string"}
+_NUMBER: Schema = {"type": "integer"}
+_YES_NO: Schema = {"type": "boolean"}
+_NUMBERED: Schema = {"type": "object", "additionalProperties": _TEXT}  # {"1": "…", "2": "…"}
+
+
+def _or_null(schema: Schema) -> Schema:
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def _object(**properties: Schema) -> Schema:
+    return {
+        "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False,
+    }  # fmt: skip
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _one_of(*values: object) -> Schema:
+    return {"type": "string" if isinstance(values[0], str) else "integer", "enum": list(values)}
+
+
+_CLAIMS = {"answer_claims": _NUMBERED, "reference_claims": _NUMBERED}
+_SIDES = {"question": _TEXT, "reference": _or_null(_TEXT), **_CLAIMS}
+_SUPPORT = {"supported_by": _list(_NUMBER), "contradicted_by": _list(_NUMBER)}
+_VERDICT = _object(id=_NUMBER, verdict=_one_of("supported", "contradicted", "neither"), quote=_TEXT)
+_ELEMENT = _object(id=_NUMBER, status=_one_of("present", "missing", "unknown"), sentence=_or_null(_NUMBER))
+_CLASSIFIED = {"id": _NUMBER, "reason": _TEXT}
+
+INPUTS: Mapping[str, Schema] = {
+    "decompose": _object(question=_TEXT, answer=_NUMBERED, reference=_or_null(_TEXT)),
+    "verify": _object(**_SIDES, passages=_NUMBERED),
+    "verify_passage": _object(**_SIDES, passage=_TEXT),
+    "verify_reference": _object(**_SIDES),
+    "rubric": _object(
+        question=_TEXT, answer=_NUMBERED, passages=_NUMBERED, reference=_or_null(_TEXT), criterion=_TEXT,
+        scale=_or_null(_NUMBERED),
+        elements={"type": "object", "additionalProperties": _object(text=_TEXT, if_known=_YES_NO)},
+    ),
+    "ragas_statements": _object(question=_TEXT, text=_TEXT),
+    "ragas_faithfulness": _object(context=_TEXT, statements=_NUMBERED),
+    "ragas_question": _object(answer=_TEXT),
+    "ragas_context_precision": _object(question=_TEXT, context=_TEXT, answer=_TEXT),
+    "ragas_context_recall": _object(question=_TEXT, context=_TEXT, answer=_TEXT),
+    "ragas_correctness": _object(question=_TEXT, answer=_NUMBERED, ground_truth=_NUMBERED),
+}  # fmt: skip
+
+OUTPUTS: Mapping[str, Schema] = {
+    "decompose": _object(
+        answer_claims=_list(_object(sentence=_NUMBER, text=_TEXT, relevant=_YES_NO)),
+        reference_claims=_list(_object(text=_TEXT)),
+        questions=_list(_TEXT),
+        noncommittal=_YES_NO,
+    ),
+    "verify": _object(
+        answer_claims=_list(_object(id=_NUMBER, **_SUPPORT, in_reference=_or_null(_YES_NO), quote=_TEXT)),
+        reference_claims=_list(_object(id=_NUMBER, **_SUPPORT, in_answer=_or_null(_YES_NO), quote=_TEXT)),
+        passages=_list(_object(id=_NUMBER, relevant=_YES_NO, useful=_or_null(_YES_NO))),
+    ),
+    "verify_passage": _object(
+        answer_claims=_list(_VERDICT), reference_claims=_list(_VERDICT), relevant=_YES_NO, useful=_or_null(_YES_NO)
+    ),
+    "verify_reference": _object(
+        answer_claims=_list(_object(id=_NUMBER, in_reference=_YES_NO)),
+        reference_claims=_list(_object(id=_NUMBER, in_answer=_YES_NO)),
+    ),
+    "rubric": _object(elements=_list(_ELEMENT), reason=_TEXT, score=_or_null(_NUMBER)),
+    "ragas_statements": _object(statements=_list(_TEXT)),
+    "ragas_faithfulness": _object(verdicts=_list(_object(**_CLASSIFIED, verdict=_one_of(0, 1)))),
+    "ragas_question": _object(question=_TEXT, noncommittal=_one_of(0, 1)),
+    "ragas_context_precision": _object(reason=_TEXT, verdict=_one_of(0, 1)),
+    "ragas_context_recall": _object(
+        classification=_list(_object(statement=_TEXT, reason=_TEXT, attributed=_one_of(0, 1)))
+    ),
+    "ragas_correctness": _object(
+        answer=_list(_object(**_CLASSIFIED, verdict=_one_of("TP", "FP"))),
+        ground_truth=_list(_object(**_CLASSIFIED, verdict=_one_of("FN", "found"))),
+    ),
+}
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,), "integer": (int,), "boolean": (bool,), "object": (dict,), "array": (list,), "null": (type(None),)
+}  # fmt: skip
+_CALLED = {
+    "string": "a text", "integer": "a whole number", "boolean": "true or false", "object": "an object",
+    "array": "a list", "null": "null",
+}  # fmt: skip
+
+
+def problem_with(value: object, schema: Schema, *, at: str = "") -> str:
+    """What is first wrong with `value` by `schema`, in one line that names the place; "" where nothing is.
+
+    true is no whole number and 1.0 is none either: what a judge writes is taken as it stands.
+    """
+    place = at or "the reply"
+    names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if not any(_is_a(value, name) for name in names):
+        return f"{place} is not {' or '.join(_CALLED[name] for name in names)}"
+    if "enum" in schema and value is not None and value not in schema["enum"]:
+        return f"{place} is {value!r:.60}, not {' or '.join(str(choice) for choice in schema['enum'])}"
+    if isinstance(value, dict):
+        return _problem_inside(value, schema, at)
+    if isinstance(value, list):
+        for number, item in enumerate(value, start=1):
+            if problem := problem_with(item, schema["items"], at=f"{at}[{number}]"):
+                return problem
+    return ""
+
+
+def _is_a(value: object, name: str) -> bool:
+    return isinstance(value, _TYPES[name]) and not (name == "integer" and isinstance(value, bool))
+
+
+def _problem_inside(value: dict[str, object], schema: Schema, at: str) -> str:
+    properties, others = schema.get("properties", {}), schema["additionalProperties"]
+    prefix = f"{at}." if at else ""
+    for key in properties:
+        if key not in value:
+            return f"{prefix}{key} is missing"
+    for key, item in value.items():
+        inner = properties.get(key, others)
+        if inner is False:
+            return f"{prefix}{key:.60} is not asked for"
+        if problem := problem_with(item, inner, at=f"{prefix}{key:.60}"):
+            return problem
+    return ""
