@@ -28,6 +28,7 @@ COMMANDS = {
     "data": ("ragstone.cli.data", "List, pull and check data sets."),
     "setup": ("ragstone.cli.setup", "Fetch the embedded models: local."),
     "metrics": ("ragstone.cli.metrics", "List the metrics."),
+    "prompts": ("ragstone.cli.prompts", "Show, copy and check what a judge is told."),
     "doctor": ("ragstone.cli.doctor", "Say what this installation can do."),
 }
 

@@ -18,15 +18,17 @@ from typing import Any, Self
 
 from ragstone.errors import DataError, UnknownName
 from ragstone.metrics.judge.schemas import INPUTS, OUTPUTS, problem_with
+from ragstone.text import estimate_tokens
 from ragstone.types import JSON, Frozen, to_json
 
-__all__ = ["LANGUAGES", "NAMES", "Example", "Prompt", "Prompts"]
+__all__ = ["LANGUAGES", "NAMES", "Example", "Prompt", "Prompts", "prompt_text", "read_prompt", "user_files"]
 
 LANGUAGES = ("en", "zh")
 NAMES = (
     "decompose", "verify", "verify_passage", "verify_reference", "rubric", "ragas_statements", "ragas_faithfulness",
     "ragas_question", "ragas_context_precision", "ragas_context_recall", "ragas_correctness",
 )  # fmt: skip
+_DELIMITERS = "<judged 0f1e2d3c4b5a6978>\n\n</judged 0f1e2d3c4b5a6978>"  # around each input, when it is sent
 _KEYS = ("version", "instruction", "again", "examples")
 
 
@@ -52,6 +54,13 @@ class Prompt(Frozen, frozen=True):
     again: str = ""
 
     @property
+    def tokens(self) -> int:
+        """About how many tokens it costs in each request: the instruction and the examples, as they are sent."""
+        shown = [json.dumps(part, ensure_ascii=False) for one in self.examples for part in (one.input, one.output)]
+        told = [self.instruction, *shown, *[_DELIMITERS] * len(self.examples)]
+        return sum(estimate_tokens(text) for text in told)
+
+    @property
     def hash(self) -> str:
         """SHA-256 (hex) of every text that the judge is told: the instruction, the examples, what follows a reply that
         could not be used. Comments, the version and how the file spells its strings make no difference."""
@@ -68,8 +77,8 @@ class Prompts:
     def load(cls, folder: Path | None = None) -> Self:
         """Ours, with what the files of `folder` change. Raises UsageError in one line: the file, the key, the cause."""
         found = dict(_ours())
-        for name, language, path in [] if folder is None else _user_files(Path(folder)):
-            found[name, language] = _read(path, name, language, found[name, language])
+        for name, language, path in [] if folder is None else user_files(Path(folder)):
+            found[name, language] = read_prompt(path, name, language)
         return cls(found)
 
     def get(self, name: str, language: str) -> Prompt:
@@ -92,40 +101,48 @@ class Prompts:
 
 @cache
 def _ours() -> Mapping[tuple[str, str], Prompt]:
-    folder = files("ragstone.metrics") / "prompts"
     found = {}
     for name in NAMES:
         for language in LANGUAGES:
-            path = folder / language / f"{name}.toml"
-            found[name, language] = _prompt(path, path.read_text(encoding="utf-8"), name, language, None)
+            where = f"metrics/prompts/{language}/{name}.toml"
+            found[name, language] = _prompt(where, prompt_text(name, language), name, language, None)
     return found
 
 
-def _user_files(folder: Path) -> list[tuple[str, str, Path]]:
-    """Name, language and path of each file that changes a prompt. What cannot be one is an error, never ignored."""
+def prompt_text(name: str, language: str) -> str:
+    """The text of our file of a prompt, as it is packaged: what a user copies and changes."""
+    return (files("ragstone.metrics") / "prompts" / language / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def user_files(folder: Path) -> list[tuple[str, str, Path]]:
+    """Name, language and path of each file of `folder` that changes a prompt, sorted by path.
+
+    Raises UsageError for a file that cannot be one: a misspelt name is never ignored.
+    """
     if not folder.is_dir():
         raise DataError(folder, "no such folder of prompts.", advice="`ragstone prompts copy DIR` makes one.")
     found = []
-    for path in sorted(folder.rglob("*.toml")):
-        where = path.relative_to(folder)
-        if len(where.parts) != 2 or where.parts[0] not in LANGUAGES:
+    for path in sorted([*folder.glob("*.toml"), *folder.glob("*/*.toml")]):
+        if path.parent == folder or path.parent.name not in LANGUAGES:
             raise DataError(path, f"a prompt lies in {folder / 'en'} or {folder / 'zh'}, as NAME.toml.")
         if path.stem not in NAMES:
-            raise UnknownName("prompt", path.stem, NAMES, hint=f"{path} has a name that no prompt has.")
-        found.append((path.stem, where.parts[0], path))
+            raise UnknownName("prompt", path.stem, NAMES, hint=f"{path} should be called as one of ours.")
+        found.append((path.stem, path.parent.name, path))
     if not found:
-        raise DataError(folder, "holds no prompt (en/NAME.toml or zh/NAME.toml).", advice="`ragstone prompts copy DIR`")
+        advice = "`ragstone prompts copy DIR` puts ours there."
+        raise DataError(folder, "holds no prompt (en/NAME.toml or zh/NAME.toml).", advice=advice)
     return found
 
 
-def _read(path: Path, name: str, language: str, base: Prompt) -> Prompt:
+def read_prompt(path: Path, name: str, language: str) -> Prompt:
+    """The prompt in a file of the user; what it does not mention is as in ours. Raises DataError: path, key, cause."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(path, f"is not UTF-8 (byte {error.start}).", advice="Save it as UTF-8.") from None
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
-    return _prompt(path, text, name, language, base)
+    return _prompt(path, text, name, language, _ours()[name, language])
 
 
 def _prompt(path: Any, text: str, name: str, language: str, base: Prompt | None) -> Prompt:
@@ -133,7 +150,7 @@ def _prompt(path: Any, text: str, name: str, language: str, base: Prompt | None)
     try:
         read = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise DataError(path, f"is not TOML: {error}.") from None
+        raise DataError(path, f"is not TOML ({error}).") from None
     for key in read:
         if key not in _KEYS:
             raise DataError(path, f"there is no such key; there are {', '.join(_KEYS)}.", field=key)

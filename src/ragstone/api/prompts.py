@@ -1,0 +1,89 @@
+"""The judge's prompts for a user: to read them, to copy them for editing, to check what was edited."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.metrics.judge.prompts import LANGUAGES, NAMES, Prompt, Prompts, prompt_text, read_prompt, user_files
+from ragstone.types import Frozen
+
+__all__ = ["CheckedPrompt", "check_prompts", "copy_prompts", "prompt_text", "show_prompts"]
+
+
+class CheckedPrompt(Frozen, frozen=True):
+    """A file of a user's folder of prompts: its `changed` parts ("instruction", "examples", "again"; none where it says
+    what ours says), what it costs in each request beside ours, or the `problem` for which it cannot be used."""
+
+    path: str
+    name: str
+    language: str
+    changed: tuple[str, ...] = ()
+    tokens: int = 0
+    tokens_of_ours: int = 0
+    hash: str = ""
+    problem: str = ""
+
+
+def show_prompts(name: str | None = None, language: str | None = None, *, folder: Path | None = None) -> list[Prompt]:
+    """The prompts of this name and language, or all; with those of the user's `folder` in place of ours.
+
+    Raises UnknownName, and DataError where the folder holds something that is no prompt.
+    """
+    names, languages = _chosen([] if name is None else [name], [] if language is None else [language])
+    prompts = Prompts.load(folder)
+    return [prompts.get(one, spoken) for one in names for spoken in languages]
+
+
+def copy_prompts(
+    folder: str | Path, *, names: Sequence[str] = (), languages: Sequence[str] = (), force: bool = False
+) -> list[Path]:
+    """Write our prompts (these, or all) into `folder` as LANGUAGE/NAME.toml, to be edited; returns the paths.
+
+    Raises UsageError, and writes nothing, where one of the files is there already and `force` is not given.
+    """
+    chosen_names, chosen_languages = _chosen(names, languages)
+    wanted = {
+        Path(folder) / language / f"{name}.toml": prompt_text(name, language)
+        for language in chosen_languages
+        for name in chosen_names
+    }
+    there = [path for path in wanted if path.exists()]
+    if there and not force:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise UsageError(f"{there[0]}{more}: is there already. --force overwrites it; --name copies one prompt only.")
+    for path, text in wanted.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise DataError(path, f"cannot be written ({error.strerror or error}).") from None
+    return list(wanted)
+
+
+def check_prompts(folder: str | Path) -> list[CheckedPrompt]:
+    """Every file of a folder of prompts, with what it changes or what is wrong with it.
+
+    Raises UsageError where the folder itself is wrong: it is missing or empty, or a file has a name that no prompt has.
+    """
+    return [_checked(path, name, language) for name, language, path in user_files(Path(folder))]
+
+
+def _checked(path: Path, name: str, language: str) -> CheckedPrompt:
+    ours = Prompts.load().get(name, language)
+    try:
+        theirs = read_prompt(path, name, language)
+    except DataError as error:
+        return CheckedPrompt(str(path), name, language, tokens_of_ours=ours.tokens, problem=str(error))
+    parts = ("instruction", "examples", "again")
+    changed = tuple(part for part in parts if getattr(theirs, part) != getattr(ours, part))
+    return CheckedPrompt(str(path), name, language, changed, theirs.tokens, ours.tokens, theirs.hash)
+
+
+def _chosen(names: Sequence[str], languages: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    for name in names:
+        if name not in NAMES:
+            raise UnknownName("prompt", name, NAMES, hint="`ragstone prompts show` lists them.")
+    for language in languages:
+        if language not in LANGUAGES:
+            raise UnknownName("language of prompts", language, LANGUAGES)
+    return names or NAMES, languages or LANGUAGES

@@ -1,0 +1,76 @@
+"""`ragstone prompts`."""
+
+import json
+from pathlib import Path
+
+import click
+import msgspec
+
+from ragstone.cli.options import json_option
+
+__all__ = ["command"]
+
+
+@click.group()
+def command() -> None:
+    """Show, copy and check what a judge is told."""
+
+
+@command.command()
+@click.argument("name", required=False)
+@click.option("--language", metavar="en|zh", help="This language only.  [default: both]")
+@json_option
+def show(name: str | None, language: str | None, as_json: bool) -> None:
+    """The text of the prompt NAME, or the list of all: version, hash, and about how many tokens each request costs."""
+    from ragstone.api.prompts import prompt_text, show_prompts  # noqa: PLC0415
+
+    found = show_prompts(name, language)
+    if as_json:
+        listed = [{**msgspec.to_builtins(prompt), "hash": prompt.hash, "tokens": prompt.tokens} for prompt in found]
+        click.echo(json.dumps(listed, ensure_ascii=True, indent=2))
+    elif name is None:
+        for prompt in found:
+            told = f"version {prompt.version}  {prompt.hash[:12]}  {prompt.tokens:>5,} tokens"
+            click.echo(f"{prompt.name + '/' + prompt.language:<27} {told}")
+    else:
+        click.echo("\n".join(prompt_text(prompt.name, prompt.language) for prompt in found), nl=False)
+
+
+@command.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--name", "names", multiple=True, metavar="NAME", help="This prompt only; may repeat.")
+@click.option("--language", "languages", multiple=True, metavar="en|zh", help="This language only.")
+@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+def copy(folder: Path, names: tuple[str, ...], languages: tuple[str, ...], force: bool) -> None:
+    """Copy the prompts to DIR, to be edited. In an edited file, what is left out (the instruction, the examples) stays
+    as it is here; `--prompts DIR` uses them."""
+    from ragstone.api.prompts import copy_prompts  # noqa: PLC0415
+
+    for path in copy_prompts(folder, names=names, languages=languages, force=force):
+        click.echo(path)
+    click.echo(f"When they are edited: ragstone prompts check {folder}", err=True)
+
+
+@command.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@json_option
+def check(folder: Path, as_json: bool) -> int:
+    """Check the prompts in DIR: which differ from ragstone's and in what, with token counts, and what is wrong."""
+    from ragstone.api.prompts import check_prompts  # noqa: PLC0415
+
+    found = check_prompts(folder)
+    wrong = [checked for checked in found if checked.problem]
+    if as_json:
+        click.echo(json.dumps(msgspec.to_builtins(found), ensure_ascii=True, indent=2))
+    for checked in () if as_json else found:
+        called = f"{checked.name}/{checked.language}"
+        if checked.problem:
+            click.echo(checked.problem)
+        elif checked.changed:
+            costs = f"{checked.tokens_of_ours:,} -> {checked.tokens:,} tokens"
+            click.echo(f"{called:<27} {checked.hash[:12]}  {costs}  changed: {', '.join(checked.changed)}")
+        else:
+            click.echo(f"{called:<27} {checked.hash[:12]}  {checked.tokens:,} tokens  as in ragstone")
+    changed = sum(bool(checked.changed) for checked in found)
+    click.echo(f"{len(found)} files: {changed} changed, {len(wrong)} wrong.", err=True)
+    return 2 if wrong else 0
