@@ -30,7 +30,7 @@ from typing import Any
 
 from aiohttp import web
 
-__all__ = ["FORMS", "KINDS", "Act", "FakeEndpoint", "answer_to", "chat_reply"]
+__all__ = ["FORMS", "KINDS", "Act", "FakeEndpoint", "answer_to", "chat_reply", "example_answer"]
 
 KINDS = (
     "ok", "rate_limit", "status", "reset", "reset_mid_body", "stall", "truncated_json", "short_body", "html", "empty",
@@ -130,6 +130,12 @@ def example_of(schema: Any) -> Any:
     if kind == "object":
         return {name: example_of(inner) for name, inner in schema.get("properties", {}).items()}
     return {"array": [], "string": "", "integer": 1, "number": 1, "boolean": True, "null": None}[kind]
+
+
+def example_answer(payload: Any) -> Any:
+    """An `answer` that keeps to any form it is held to, and says nothing of sense."""
+    schema = schema_of(payload)
+    return example_of(schema) if schema else PROSE
 
 
 def vector_of(text: str, dimensions: int = 8) -> list[float]:
@@ -253,8 +259,6 @@ class FakeEndpoint:
         said: Any = text
         if said is None and self._answer is not None:
             said = self._answer(payload)
-        if said is None and form:
-            said = example_of(schema_of(payload)) if heeded else PROSE
         if said is None:
             return _ok(payload, None)
         written = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
@@ -331,6 +335,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
         plan,
         delay=arguments.delay,
         keep=False,
+        answer=example_answer if arguments.judge else None,
         refuses=[form for form in arguments.refuse.split(",") if form],
         ignores=[form for form in arguments.ignore.split(",") if form],
     )
@@ -346,6 +351,7 @@ def main() -> None:
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before every reply")
     parser.add_argument("--plan", default="[]", help="JSON list of acts")
     parser.add_argument("--fault-every", type=int, default=0, help="the acts come in turn, at every N-th request")
+    parser.add_argument("--judge", action="store_true", help="reply in the form that is asked for")
     parser.add_argument("--refuse", default="", help=f"forms refused, joined by commas: {', '.join(FORMS)}")
     parser.add_argument("--ignore", default="", help="forms not heeded")
     with contextlib.suppress(KeyboardInterrupt):
