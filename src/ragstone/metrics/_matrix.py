@@ -1,0 +1,135 @@
+"""What the metrics of the claim matrix share: when the judge is asked, what is said where nothing can be scored, and
+how the judge's replies become evidence.
+
+The rows of each metric's table say what becomes of the cases that a formula does not speak of:
+
+- an answer that declines is one that the judge calls noncommittal; a rule finds the others (`declines`);
+- an answer that is empty is never shown to the judge;
+- passages are those that the system returned, else those that it was given (`retrieved`). A system that retrieved
+  nothing is told apart from one whose passages were not recorded by nobody, so neither is scored, and both lower the
+  coverage ("n scored of n total") that stands beside each mean.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+from msgspec.structs import replace
+
+from ragstone.errors import ModelError
+from ragstone.metrics import Tools
+from ragstone.metrics.judge.words import AnswerClaim, Judge, Judged, JudgeFailed, ReferenceClaim
+from ragstone.metrics.refusal import refusal_spans
+from ragstone.types import Case, Need, Passage, Response, Score
+
+__all__ = [
+    "NO_CLAIMS", "NO_REFERENCE_CLAIMS", "FromMatrix", "covered", "declines", "retrieved", "share", "stated",
+    "supporting",
+]  # fmt: skip
+
+NO_CLAIMS = "the answer makes no claim"
+NO_REFERENCE_CLAIMS = "the reference makes no claim"
+_NO_ANSWER = "the answer is empty"
+_NO_PASSAGES = "there are no passages"
+_NO_REFERENCE = "the sample has no reference answers"
+
+
+def retrieved(case: Case, response: Response) -> tuple[Passage, ...]:
+    """The passages that the answer was made from, in order: what the system returned, else what it was given."""
+    return response.passages or case.query.passages or ()
+
+
+def declines(judged: Judged, answer: str) -> bool:
+    """Whether an answer is a refusal: the judge calls it noncommittal, or it declines by its wording (`refusal`) and
+    no claim of it helps to answer the question."""
+    return judged.noncommittal or (
+        not any(claim.relevant for claim in judged.answer_claims) and bool(refusal_spans(answer))
+    )
+
+
+def share(counted: Iterable[int], of: int, what: str, otherwise: str) -> Score:
+    """`counted` of `of`, with the counted ids as evidence; not applicable, because of `otherwise`, where `of` is 0.
+
+    `what` says what the ids number: "answer_claims", "reference_claims" or "passages".
+    """
+    ids = list(counted)
+    if not of:
+        return Score.not_applicable(otherwise)
+    return Score.of(len(ids) / of, evidence={"what": what, "counted": ids, "of": of})
+
+
+def stated(claims: Iterable[AnswerClaim]) -> list[int]:
+    """The answer claims that the reference supports. JudgeFailed where a verdict is missing."""
+    return [claim.id for claim in claims if _given(claim.in_reference, f"answer claim {claim.id}")]
+
+
+def covered(claims: Iterable[ReferenceClaim], answer_claims: Iterable[AnswerClaim]) -> list[int]:
+    """The reference claims that the answer covers; none where the answer makes no claim. JudgeFailed as in `stated`."""
+    if not any(True for _ in answer_claims):
+        return []
+    return [claim.id for claim in claims if _given(claim.in_answer, f"reference claim {claim.id}")]
+
+
+def supporting(claims: Iterable[ReferenceClaim]) -> set[int]:
+    """The passages, by their places, that support at least one claim of the reference: RAGChecker's relevant ones."""
+    return {place for claim in claims for place in claim.supported_by}
+
+
+def _given(verdict: bool | None, of: str) -> bool:
+    if verdict is None:  # never a smaller denominator
+        raise JudgeFailed(f"The judge gave no verdict on {of}.", ())
+    return verdict
+
+
+@dataclass(frozen=True)
+class FromMatrix:
+    """A metric that is computed from a judge's claims and verdicts. A subclass says what it needs and how the number
+    is made (`_measure`); everything else is here."""
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    needs: ClassVar[frozenset[Need]]
+    uses: ClassVar[tuple[str, ...]] = ("judge",)
+    steps: ClassVar[frozenset[str]] = frozenset({"decompose", "verify"})
+    better: ClassVar[Literal["higher", "lower", "neither"]] = "higher"
+    # What an empty answer is worth, for metrics of the answer. None: nothing can be said of it; "ask": the judge knows.
+    empty: ClassVar[float | Literal["ask"] | None] = None
+
+    judge: Judge
+
+    @classmethod
+    def make(cls, tools: Tools, /) -> Self:
+        """The metric by the judge of these tools, which must have one."""
+        assert tools.judge is not None
+        return cls(tools.judge)
+
+    async def score(self, case: Case, response: Response, /) -> Score:
+        """The score, with everything that the judge was asked and replied in `evidence["verdicts"]`."""
+        early = self._without_asking(case, response)
+        if early is not None:
+            return early
+        steps: tuple[dict[str, Any], ...] = ()
+        try:
+            ask = self.judge.verify if "verify" in self.steps else self.judge.decompose
+            judged = await ask(case, response)
+            steps = judged.steps
+            result = await self._measure(judged, case, response)
+        except JudgeFailed as error:
+            return Score.failed(str(error), evidence={"verdicts": list(error.steps or steps)})
+        except ModelError as error:
+            return Score.failed(f"{error.kind}: {error}", evidence={"verdicts": list(steps)})
+        return replace(result, evidence={**(result.evidence or {}), "verdicts": list(steps)})
+
+    async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
+        raise NotImplementedError
+
+    def _without_asking(self, case: Case, response: Response) -> Score | None:
+        if Need.REFERENCES in self.needs and not any(
+            alias.strip() for slot in case.sample.references for alias in slot
+        ):
+            return Score.not_applicable(_NO_REFERENCE)
+        if Need.PASSAGES in self.needs and not retrieved(case, response):
+            return Score.not_applicable(_NO_PASSAGES)
+        if Need.ANSWER in self.needs and self.empty != "ask" and not response.answer.strip():
+            return Score.not_applicable(_NO_ANSWER) if self.empty is None else Score.of(self.empty, reason=_NO_ANSWER)
+        return None

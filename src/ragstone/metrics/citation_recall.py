@@ -1,0 +1,54 @@
+"""Whether what an answer says is backed by what it cites."""
+
+from typing import ClassVar
+
+from ragstone.metrics._citations import cited
+from ragstone.metrics._matrix import NO_CLAIMS, FromMatrix
+from ragstone.metrics.judge.words import Judged
+from ragstone.types import Case, Need, Response, Score
+
+__all__ = ["PLUGINS", "CitationRecall"]
+
+
+class CitationRecall(FromMatrix):
+    """`citation_recall`: the share of the answer's claims whose sentence cites a passage that supports them.
+
+    Formula: claims whose sentence cites at least one passage that supports them / answer claims.
+    Range: 0 to 1, higher is better.
+    Needs: the answer, passages; a judge. Citations are read by rule: [1], [1,2], 【1】, (来源1), [^1]…; numbers count
+    the passages from 1.
+    Evidence: {"what": "answer_claims", "counted": ids of those claims, "of": how many there are, "citations": for each
+    sentence the numbers that it cites, "verdicts"}.
+    Source: Gao et al. 2023, "Enabling Large Language Models to Generate Text with Citations" (ALCE). Theirs asks
+    whether all cited passages together entail a whole statement; here by claim and by passage.
+
+    | case | result |
+    |---|---|
+    | the answer declines | the claims that it makes all the same; not applicable where there are none |
+    | the answer is empty | not applicable |
+    | the answer makes no claim | not applicable |
+    | the answer cites nothing | 0 |
+    | no passages | not applicable |
+    | no reference | scored; none is needed |
+    | the judge failed | failed |
+    """
+
+    name: ClassVar[str] = "citation_recall"
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.PASSAGES})
+
+    async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
+        claims, citations = judged.answer_claims, cited(judged.sentences)
+        if not claims:
+            return Score.not_applicable(NO_CLAIMS)
+        backed = [
+            claim.id
+            for claim in claims
+            if 1 <= claim.sentence <= len(citations)
+            and not set(citations[claim.sentence - 1]).isdisjoint(claim.supported_by)
+        ]
+        evidence = {"what": "answer_claims", "counted": backed, "of": len(claims), "citations": citations}
+        reason = "" if any(citations) else "the answer cites nothing"
+        return Score.of(len(backed) / len(claims), evidence=evidence, reason=reason)
+
+
+PLUGINS = {"citation_recall": CitationRecall}

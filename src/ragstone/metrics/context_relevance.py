@@ -1,0 +1,41 @@
+"""Whether the passages are about the question."""
+
+from typing import ClassVar
+
+from ragstone.metrics._matrix import FromMatrix, share
+from ragstone.metrics.judge.words import Judged, JudgeFailed
+from ragstone.types import Case, Need, Response, Score
+
+__all__ = ["PLUGINS", "ContextRelevance"]
+
+
+class ContextRelevance(FromMatrix):
+    """`context_relevance`: the share of the passages that are relevant to the question.
+
+    Formula: relevant passages / passages.
+    Range: 0 to 1, higher is better.
+    Needs: passages; a judge.
+    Evidence: {"what": "passages", "counted": places of the relevant ones, "of": how many there are, "verdicts"}.
+    Source: the RAG triad of TruLens, which rates each passage from 0 to 1; here one is relevant or not.
+
+    | case | result |
+    |---|---|
+    | the answer declines | scored; the answer makes no difference |
+    | the answer is empty | scored; the answer makes no difference |
+    | the answer makes no claim | scored; the answer makes no difference |
+    | no passages | not applicable |
+    | no reference | scored; none is needed |
+    | the judge failed | failed |
+    """
+
+    name: ClassVar[str] = "context_relevance"
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.PASSAGES})
+
+    async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
+        if not judged.passages:
+            raise JudgeFailed("The judge gave no verdict on the passages.", ())
+        relevant = (passage.id for passage in judged.passages if passage.relevant)
+        return share(relevant, len(judged.passages), "passages", "there are no passages")
+
+
+PLUGINS = {"context_relevance": ContextRelevance}

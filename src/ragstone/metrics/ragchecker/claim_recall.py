@@ -1,0 +1,42 @@
+"""How much of the reference stands in the passages."""
+
+from typing import ClassVar
+
+from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, share
+from ragstone.metrics.judge.words import Judged
+from ragstone.types import Case, Need, Response, Score
+
+__all__ = ["PLUGINS", "RetrievedClaimRecall"]
+
+
+class RetrievedClaimRecall(FromMatrix):
+    """`ragchecker.claim_recall`: the share of the reference's claims that the passages support; the
+    same as `context_recall`.
+
+    Formula: reference claims that at least one passage supports / reference claims.
+    Range: 0 to 1, higher is better.
+    Needs: the reference, passages; a judge.
+    Evidence: {"what": "reference_claims", "counted": ids of the supported ones, "of": how many there are, "verdicts"}.
+    Source: Ru et al. 2024, "RAGChecker: A Fine-grained Framework for Diagnosing Retrieval-Augmented Generation",
+    claim recall of the retriever.
+
+    | case | result |
+    |---|---|
+    | the answer declines | scored; the answer makes no difference |
+    | the answer is empty | scored; the answer makes no difference |
+    | the answer makes no claim | scored; the answer makes no difference |
+    | no passages | not applicable; RAGChecker's program says 0 |
+    | no reference | not applicable; nor is a reference that makes no claim |
+    | the judge failed | failed |
+    """
+
+    name: ClassVar[str] = "ragchecker.claim_recall"
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.REFERENCES, Need.PASSAGES})
+
+    async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
+        claims = judged.reference_claims
+        supported = (claim.id for claim in claims if claim.supported_by)
+        return share(supported, len(claims), "reference_claims", NO_REFERENCE_CLAIMS)
+
+
+PLUGINS = {"ragchecker.claim_recall": RetrievedClaimRecall}

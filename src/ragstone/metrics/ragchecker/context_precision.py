@@ -1,0 +1,43 @@
+"""How many of the passages hold a part of the reference."""
+
+from typing import ClassVar
+
+from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, retrieved, share, supporting
+from ragstone.metrics.judge.words import Judged
+from ragstone.types import Case, Need, Response, Score
+
+__all__ = ["PLUGINS", "RelevantPassages"]
+
+
+class RelevantPassages(FromMatrix):
+    """`ragchecker.context_precision`: the share of the passages that support a claim of the reference.
+
+    Formula: passages that support at least one reference claim / passages. Their order makes no difference, unlike in
+    `context_precision`.
+    Range: 0 to 1, higher is better.
+    Needs: the reference, passages; a judge.
+    Evidence: {"what": "passages", "counted": places of the relevant ones, "of": how many there are, "verdicts"}.
+    Source: Ru et al. 2024, "RAGChecker: A Fine-grained Framework for Diagnosing Retrieval-Augmented Generation",
+    context precision.
+
+    | case | result |
+    |---|---|
+    | the answer declines | scored; the answer makes no difference |
+    | the answer is empty | scored; the answer makes no difference |
+    | the answer makes no claim | scored; the answer makes no difference |
+    | no passages | not applicable; RAGChecker's program says 0 |
+    | no reference | not applicable; nor is a reference that makes no claim |
+    | the judge failed | failed |
+    """
+
+    name: ClassVar[str] = "ragchecker.context_precision"
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.REFERENCES, Need.PASSAGES})
+
+    async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
+        if not judged.reference_claims:
+            return Score.not_applicable(NO_REFERENCE_CLAIMS)
+        passages = len(retrieved(case, response))
+        return share(sorted(supporting(judged.reference_claims)), passages, "passages", "there are no passages")
+
+
+PLUGINS = {"ragchecker.context_precision": RelevantPassages}
