@@ -2,6 +2,9 @@
 
 import json
 import re
+import subprocess
+import sys
+import zipfile
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -370,3 +373,12 @@ def cost(language: str, size: int) -> int:
 def test_both_requests_of_a_sample_with_five_passages_stay_under_3800_tokens() -> None:
     assert 3_000 < cost("en", 120) <= 3_800
     assert 3_000 < cost("zh", 200) <= 3_800
+
+
+def test_the_wheel_carries_every_prompt(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling", reason="the build backend is not installed")
+    told = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(told, cwd=Path(__file__).parents[3], check=True, capture_output=True, timeout=120)
+    (wheel,) = tmp_path.glob("*.whl")
+    packed = set(zipfile.ZipFile(wheel).namelist())
+    assert {f"ragstone/metrics/prompts/{lang}/{name}.toml" for lang in LANGUAGES for name in NAMES} <= packed
