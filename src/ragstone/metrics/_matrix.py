@@ -5,9 +5,9 @@ The rows of each metric's table say what becomes of the cases that a formula doe
 
 - an answer that declines is one that the judge calls noncommittal; a rule finds the others (`declines`);
 - an answer that is empty is never shown to the judge;
-- passages are those that the system returned, else those that it was given (`retrieved`). A system that retrieved
-  nothing is told apart from one whose passages were not recorded by nobody, so neither is scored, and both lower the
-  coverage ("n scored of n total") that stands beside each mean.
+- passages are those that the system returned, else those that it was given (`retrieved`). Nothing tells a system that
+  retrieved nothing from one whose passages were not recorded, so neither is scored, and both lower the coverage
+  ("n scored of n total") that stands beside each mean.
 """
 
 from collections.abc import Iterable
@@ -18,9 +18,11 @@ from msgspec.structs import replace
 
 from ragstone.errors import ModelError
 from ragstone.metrics import Tools
+from ragstone.metrics._passages import NO_PASSAGES, retrieved
+from ragstone.metrics._references import NO_REFERENCE, filled
 from ragstone.metrics.judge.words import AnswerClaim, Judge, Judged, JudgeFailed, ReferenceClaim
 from ragstone.metrics.refusal import refusal_spans
-from ragstone.types import Case, Need, Passage, Response, Score
+from ragstone.types import Case, Need, Response, Score
 
 __all__ = [
     "NO_CLAIMS", "NO_REFERENCE_CLAIMS", "FromMatrix", "covered", "declines", "retrieved", "share", "stated",
@@ -30,13 +32,6 @@ __all__ = [
 NO_CLAIMS = "the answer makes no claim"
 NO_REFERENCE_CLAIMS = "the reference makes no claim"
 _NO_ANSWER = "the answer is empty"
-_NO_PASSAGES = "there are no passages"
-_NO_REFERENCE = "the sample has no reference answers"
-
-
-def retrieved(case: Case, response: Response) -> tuple[Passage, ...]:
-    """The passages that the answer was made from, in order: what the system returned, else what it was given."""
-    return response.passages or case.query.passages or ()
 
 
 def declines(judged: Judged, answer: str) -> bool:
@@ -124,12 +119,10 @@ class FromMatrix:
         raise NotImplementedError
 
     def _without_asking(self, case: Case, response: Response) -> Score | None:
-        if Need.REFERENCES in self.needs and not any(
-            alias.strip() for slot in case.sample.references for alias in slot
-        ):
-            return Score.not_applicable(_NO_REFERENCE)
+        if Need.REFERENCES in self.needs and not filled(case.sample):
+            return Score.not_applicable(NO_REFERENCE)
         if Need.PASSAGES in self.needs and not retrieved(case, response):
-            return Score.not_applicable(_NO_PASSAGES)
+            return Score.not_applicable(NO_PASSAGES)
         if Need.ANSWER in self.needs and self.empty != "ask" and not response.answer.strip():
             return Score.not_applicable(_NO_ANSWER) if self.empty is None else Score.of(self.empty, reason=_NO_ANSWER)
         return None

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from ragstone.metrics._matrix import FromMatrix, share
+from ragstone.metrics._passages import NO_PASSAGES
 from ragstone.metrics.judge.words import Judged, JudgeFailed
 from ragstone.types import Case, Need, Response, Score
 
@@ -35,7 +36,7 @@ class ContextRelevance(FromMatrix):
         if not judged.passages:
             raise JudgeFailed("The judge gave no verdict on the passages.", ())
         relevant = (passage.id for passage in judged.passages if passage.relevant)
-        return share(relevant, len(judged.passages), "passages", "there are no passages")
+        return share(relevant, len(judged.passages), "passages", NO_PASSAGES)
 
 
 PLUGINS = {"context_relevance": ContextRelevance}

@@ -2,7 +2,8 @@
 
 from typing import ClassVar
 
-from ragstone.metrics._matrix import FromMatrix, retrieved
+from ragstone.metrics._matrix import FromMatrix
+from ragstone.metrics._passages import retrieved
 from ragstone.metrics.context_precision import helpful
 from ragstone.metrics.judge.words import Judged, JudgeFailed
 from ragstone.text import estimate_tokens

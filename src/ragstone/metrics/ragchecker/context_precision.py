@@ -2,7 +2,8 @@
 
 from typing import ClassVar
 
-from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, retrieved, share, supporting
+from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, share, supporting
+from ragstone.metrics._passages import NO_PASSAGES, retrieved
 from ragstone.metrics.judge.words import Judged
 from ragstone.types import Case, Need, Response, Score
 
@@ -37,7 +38,7 @@ class RelevantPassages(FromMatrix):
         if not judged.reference_claims:
             return Score.not_applicable(NO_REFERENCE_CLAIMS)
         passages = len(retrieved(case, response))
-        return share(sorted(supporting(judged.reference_claims)), passages, "passages", "there are no passages")
+        return share(sorted(supporting(judged.reference_claims)), passages, "passages", NO_PASSAGES)
 
 
 PLUGINS = {"ragchecker.context_precision": RelevantPassages}

@@ -1,0 +1,42 @@
+"""Whether the most relevant passages stand first."""
+
+import math
+from collections.abc import Sequence
+
+from ragstone.metrics.rank._lists import Ranking, RankMetric, plugins
+
+__all__ = ["PLUGINS", "Ndcg"]
+
+
+class Ndcg(RankMetric):
+    """`ndcg` and `ndcg@k`: the discounted gain of the (first k) passages, of the best that any list could have.
+
+    Formula: DCG / ideal DCG, DCG = Σ grade_i / log2(i + 1) over the first k places i; the ideal list holds all that are
+    known to be relevant, the highest grade first, cut at k too.
+    Range: 0 to 1, higher is better.
+    Needs: passages, labels (passages of the sample that are known to be relevant).
+    Evidence: {"places": of the relevant ones in the list, from 1; "retrieved": how many passages the list has,
+    "relevant": how many are known to be relevant}.
+    Source: Järvelin and Kekäläinen 2002, "Cumulated Gain-Based Evaluation of IR Techniques"; trec_eval:
+    `ndcg_cut_k`, `ndcg`.
+
+    | case | result |
+    |---|---|
+    | fewer than k were retrieved | the missing ones are not relevant |
+    | a passage stands twice | it counts once, at its first place; those after it move up |
+    | nothing relevant was retrieved | 0 |
+    | no passages | not applicable: nothing tells it from a list that was not recorded |
+    | no passage is known to be relevant | not applicable; trec_eval leaves such questions out |
+    """
+
+    stem = "ndcg"
+
+    def value(self, ranking: Ranking, /) -> float:
+        return _dcg(ranking.first(self.k)) / _dcg(ranking.ideal[: self.k])
+
+
+def _dcg(gains: Sequence[float]) -> float:
+    return math.fsum(gain / math.log2(place + 1) for place, gain in enumerate(gains, start=1) if gain)
+
+
+PLUGINS = plugins(Ndcg)
