@@ -5,6 +5,8 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from ragstone.errors import UsageError
 from ragstone.runs.entries import Want
 from ragstone.runs.schema import key_of, text_of
@@ -31,7 +33,7 @@ def batches(cases: Iterable[Case], size: Callable[[], int]) -> Iterator[list[Ite
     wanted, heavy = size(), 0
     for case in cases:
         try:
-            payload = to_json(case)
+            payload = to_json(replace(case, lane="") if case.lane else case)  # how it is grouped is no part of it
         except (ValueError, TypeError, RecursionError) as error:
             raise UsageError(f"Case {case.id!r} cannot be written as JSON: {' '.join(str(error).split())}.") from error
         batch.append(Item(case, Want(key_of(case.id), payload, key_of(case.lane) if case.lane else "")))

