@@ -41,3 +41,16 @@ def test_nothing_is_lost(text: str) -> None:
     parts = sentences(text)
     assert "".join(parts) == text
     assert all(parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Paris is large.[1] It grows.[2]", ["Paris is large.[1] ", "It grows.[2]"]),
+        ("Really?[1][2] It grows [3].", ["Really?[1][2] ", "It grows [3]."]),
+        ("It is large.[1, 2]\nIt grows.", ["It is large.[1, 2]\n", "It grows."]),
+        ("The index a.[1] of it", ["The index a.[1] of it"]),
+    ],
+)
+def test_a_citation_behind_a_full_stop_belongs_to_the_sentence_before(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected

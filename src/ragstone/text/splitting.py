@@ -7,13 +7,15 @@ from ragstone.text.characters import HAN, vocabulary
 __all__ = ["sentences"]
 
 _CLOSERS = "”’』」）)\\]】》〉\"'»"
+# A citation that stands behind the full stop belongs to what it closes: "Paris is large.[1] It grows.[2]"
+_CITATION = r"\[\^?\d{1,3}(?:\s?[,-]\s?\d{1,3})*\]"
 _BOUNDARY = re.compile(
     rf"""
     (?=[\n\r。！？；｡…⋯.!?])(?:  # tried first: it is most of the speed
     (?P<line>[\n\r]\s*)
     | (?P<chinese>[。！？；｡]+[。！？；｡!?…]*[{_CLOSERS}]*\s*)
     | (?P<ellipsis>[…⋯]+|\.{{2,}}|(?:\.\s){{2,}}\.)(?P<after_ellipsis>[{_CLOSERS}]*\s*)
-    | (?P<mark>[!?]+|\.)(?P<after_mark>[{_CLOSERS}]*\s*)
+    | (?P<mark>[!?]+|\.)(?P<after_mark>(?:[{_CLOSERS}]|{_CITATION})*\s*)
     )""",
     re.VERBOSE,
 )
@@ -50,7 +52,8 @@ def sentences(text: str, language: str = "") -> list[str]:
     """The sentences of `text`, each with the blanks that follow it: `"".join(sentences(text)) == text`.
 
     A line break always ends one. 。！？； end one in Chinese, closing quotes and brackets included, unless the
-    sentence goes on after the quote with a comma. A full stop ends one unless it belongs to an abbreviation, an
+    sentence goes on after the quote with a comma. A citation such as [1] right behind a full stop, a question or an
+    exclamation mark belongs to the sentence before. A full stop ends one unless it belongs to an abbreviation, an
     initial, a decimal, a list marker or a small letter follows; dots in a row only where a new start follows. Both
     rules apply to any text, so `language` makes no difference and mixed text is no special case.
     """
