@@ -1,5 +1,7 @@
 """Contexts: within their budget, needles at the ends of sentences, the same bytes again."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from ragstone.errors import UsageError
 from ragstone.text import sentences
 
 
-def by_characters(texts: list[str]) -> list[int]:
+def by_characters(texts: Sequence[str]) -> list[int]:
     """A tokenizer of four characters a token, rounded up: the parts never have fewer than the whole."""
     return [-(-len(text) // 4) for text in texts]
 
