@@ -1,0 +1,407 @@
+"""Metrics of the claim matrix, against figures worked out by hand."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.metrics.matrices import (
+    CLAIMS,
+    JUDGED,
+    REFERENCE_CLAIMS,
+    SIMILAR,
+    STEPS,
+    StubJudge,
+    case,
+    made,
+    resolve,
+    response,
+    without_claims,
+    without_passages,
+    without_reference,
+)
+
+from ragstone.errors import TimedOut
+from ragstone.metrics import GROUPS, METRICS, Tools
+from ragstone.metrics.judge.words import AnswerClaim, Judged, PassageVerdict, ReferenceClaim, Similarities
+from ragstone.types import Need, Response, Score
+
+# The matrix of matrices.py: claims of the answer 1 and 3 are correct; 1, 2 and 5 are supported; all but 3 are relevant.
+# Of the reference, claims 1 and 2 are supported, 1 and 3 are covered. Passages 2 and 4 are useful; 1, 2, 4 relevant;
+# 1 and 2 support a claim of the reference.
+BY_HAND = {
+    "faithfulness": 3 / 5,
+    "groundedness": 3 / 5,
+    "answer_relevancy": 0.8,
+    "answer_relevance": 4 / 5,
+    "context_precision": (1 / 2 + 2 / 4) / 2,
+    "context_recall": 2 / 3,
+    "context_relevance": 3 / 4,
+    # TP 1, 3; FP 2, 4, 5; FN 2: F1 = 2 / (2 + 0.5 · 4) = 0.5.
+    "answer_correctness": 0.75 * 0.5 + 0.25 * 0.8,
+    # Citations [1] ✓ [9] ✗ | [2] ✗ | [3] ✓ [1] ✗; claims backed: 1 and 5.
+    "citation_precision": 2 / 5,
+    "citation_recall": 2 / 5,
+    "knowledge_density": (67 + 0) / (67 + 67 + 134 + 0),
+    "ragchecker.precision": 2 / 5,
+    "ragchecker.recall": 2 / 3,
+    "ragchecker.f1": 2 * (2 / 5) * (2 / 3) / (2 / 5 + 2 / 3),
+    "ragchecker.claim_recall": 2 / 3,
+    "ragchecker.context_precision": 2 / 4,
+    "ragchecker.context_utilization": 1 / 2,
+    "ragchecker.noise_sensitivity_relevant": 1 / 5,
+    "ragchecker.noise_sensitivity_irrelevant": 1 / 5,
+    "ragchecker.hallucination": 1 / 5,
+    "ragchecker.self_knowledge": 1 / 5,
+    "ragchecker.faithfulness": 3 / 5,
+}
+NAMES = tuple(BY_HAND)
+
+
+async def scored(name: str, judged: Judged = JUDGED, similar: Similarities = SIMILAR, **changes: Any) -> Score:
+    metric = made(name, StubJudge(judged, similar))
+    return await resolve(metric.score(changes.get("case", case()), changes.get("response", response())))
+
+
+def test_every_metric_of_the_matrix_is_worked_out() -> None:
+    judged = {name for name, plugin in METRICS if "judge" in getattr(plugin, "uses", ())}
+    assert judged == set(NAMES)
+    assert {*GROUPS["five"], *GROUPS["triad"], *GROUPS["citations"], *GROUPS["ragchecker"]} < judged
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_the_worked_example(name: str) -> None:
+    result = await scored(name)
+    assert result.value == pytest.approx(BY_HAND[name], abs=1e-12)
+    assert result.evidence["verdicts"] == list(STEPS)
+
+
+COUNTED = {
+    "faithfulness": ("answer_claims", [1, 2, 5], 5),
+    "answer_relevance": ("answer_claims", [1, 2, 4, 5], 5),
+    "context_precision": ("passages", [2, 4], 4),
+    "context_recall": ("reference_claims", [1, 2], 3),
+    "context_relevance": ("passages", [1, 2, 4], 4),
+    "citation_precision": ("citations", [[1, 1], [3, 3]], 5),
+    "citation_recall": ("answer_claims", [1, 5], 5),
+    "knowledge_density": ("passages", [2, 4], 4),
+    "ragchecker.precision": ("answer_claims", [1, 3], 5),
+    "ragchecker.recall": ("reference_claims", [1, 3], 3),
+    "ragchecker.context_precision": ("passages", [1, 2], 4),
+    "ragchecker.context_utilization": ("reference_claims", [1], 2),
+    "ragchecker.noise_sensitivity_relevant": ("answer_claims", [2], 5),
+    "ragchecker.noise_sensitivity_irrelevant": ("answer_claims", [5], 5),
+    "ragchecker.hallucination": ("answer_claims", [4], 5),
+    "ragchecker.self_knowledge": ("answer_claims", [3], 5),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+async def test_the_evidence_says_what_was_counted(name: str) -> None:
+    evidence = (await scored(name)).evidence
+    assert (evidence["what"], evidence["counted"], evidence["of"]) == COUNTED[name]
+
+
+async def test_answer_correctness_shows_what_is_right_wrong_and_missing() -> None:
+    evidence = (await scored("answer_correctness")).evidence
+    assert (evidence["tp"], evidence["fp"], evidence["fn"]) == ([1, 3], [2, 4, 5], [2])
+    assert (evidence["f1"], evidence["cosine"]) == (0.5, 0.8)
+
+
+async def test_context_precision_goes_by_relevance_where_there_is_no_reference_and_says_so() -> None:
+    result = await scored("context_precision", without_reference(JUDGED), case=case(()))
+    assert result.value == pytest.approx((1 / 1 + 2 / 2 + 3 / 4) / 3)
+    assert (result.evidence["by"], result.evidence["counted"]) == ("relevant", [1, 2, 4])
+    assert (await scored("context_precision")).evidence["by"] == "useful"
+
+
+async def test_knowledge_density_goes_by_relevance_where_there_is_no_reference() -> None:
+    result = await scored("knowledge_density", without_reference(JUDGED), case=case(()))
+    assert result.value == pytest.approx((67 + 67 + 0) / 268)
+    assert result.evidence["tokens"] == [67, 67, 134, 0]
+
+
+# The seed's own examples (seed 004).
+
+
+async def test_the_seed_two_claims_of_which_one_is_shared_have_an_f1_of_one_half() -> None:
+    ours = (
+        AnswerClaim(1, "张伟是教研部的", in_reference=True),
+        AnswerClaim(2, "张伟负责大模型课程", in_reference=False),
+    )
+    theirs = (
+        ReferenceClaim(1, "张伟是教研部的", in_answer=True),
+        ReferenceClaim(2, "张伟负责大数据方向", in_answer=False),
+    )
+    judged = Judged(ours, theirs, (), False, (), STEPS, ("张伟是教研部负责大模型课程的同事。",))
+    result = await scored(
+        "answer_correctness",
+        judged,
+        Similarities((), 0.9),
+        case=case((("张伟是教研部负责大数据方向的同事。",),)),
+        response=Response("张伟是教研部负责大模型课程的同事。"),
+    )
+    assert result.evidence["f1"] == 0.5
+    assert result.value == pytest.approx(0.75 * 0.5 + 0.25 * 0.9)
+    assert (await scored("ragchecker.f1", judged)).value == pytest.approx(0.5)
+
+
+async def test_the_seed_row_three_has_a_context_recall_of_1_and_a_context_precision_of_one_half() -> None:
+    judged = Judged(
+        (AnswerClaim(1, "张伟是教研部的", 1, True, (2,), (), True),),
+        (ReferenceClaim(1, "张伟是教研部的", (2,), (), True),),
+        ("张伟是哪个部门的？",),
+        False,
+        (PassageVerdict(1, False, False), PassageVerdict(2, True, True)),
+        STEPS,
+        ("张伟是教研部的",),
+    )
+    row: dict[str, Any] = {
+        "case": case((("张伟是教研部的成员",),)),
+        "response": response("张伟是教研部的", ("牛顿发现了万有引力", "张伟 教研部工程师，他最近在负责课程研发")),
+    }
+    assert (await scored("context_recall", judged, **row)).value == 1.0
+    assert (await scored("context_precision", judged, **row)).value == 0.5
+
+
+async def test_the_seed_answer_that_names_the_department_is_the_most_correct_of_the_three() -> None:
+    reference = (ReferenceClaim(1, "张伟是教研部的"),)
+
+    def judged(text: str, *claims: AnswerClaim, noncommittal: bool = False, covered: bool | None = None) -> Judged:
+        asked = tuple(ReferenceClaim(c.id, c.text, in_answer=covered) for c in reference)
+        return Judged(claims, asked, (), noncommittal, (), STEPS, (text,))
+
+    refusal = "根据提供的信息,没有提到张伟所在的部门。如果您能提供更多关于张伟的信息,我可能能够帮助您找到答案。"
+    rows = {
+        refusal: (judged(refusal, noncommittal=True), 0.55),
+        "张伟是人事部门的": (
+            judged("张伟是人事部门的", AnswerClaim(1, "张伟是人事部门的", in_reference=False), covered=False),
+            0.8,
+        ),
+        "张伟是教研部的": (
+            judged("张伟是教研部的", AnswerClaim(1, "张伟是教研部的", in_reference=True), covered=True),
+            0.95,
+        ),
+    }
+    values = []
+    for answer, (found, cosine) in rows.items():
+        given_case = case((("张伟是教研部的成员",),))
+        result = await scored(
+            "answer_correctness", found, Similarities((), cosine), case=given_case, response=Response(answer)
+        )
+        values.append(result.value)
+    assert values == pytest.approx([0.25 * 0.55, 0.25 * 0.8, 0.75 + 0.25 * 0.95])
+
+
+# Refusals.
+
+
+@pytest.mark.parametrize("answer", ["I cannot answer this from the documents.", "文档信息不足，因此我无法回答该问题。"])
+async def test_a_refusal_never_scores_a_perfect_correctness(answer: str) -> None:
+    # Whatever the judge makes of it: here it calls what the refusal says correct.
+    claims = (AnswerClaim(1, "The documents do not say it.", 1, False, (), (), True),)
+    reference = (ReferenceClaim(1, "needed", (), (), True),)
+    for noncommittal in (True, False):
+        judged = Judged(claims, reference, (), noncommittal, (), STEPS, (answer,))
+        result = await scored("answer_correctness", judged, Similarities((), 1.0), response=Response(answer))
+        assert result.value == 0.25
+        assert result.evidence["noncommittal"] is True
+
+
+async def test_an_answer_that_names_a_gap_beside_what_was_asked_is_no_refusal() -> None:
+    claims = (AnswerClaim(1, "张伟是教研部的", 1, True, (), (), True),)
+    judged = Judged(claims, (ReferenceClaim(1, "张伟是教研部的", (), (), True),), (), False, (), STEPS, ())
+    answer = Response("张伟是教研部的。至于他的电话，我无法回答该问题。")
+    assert (await scored("answer_correctness", judged, Similarities((), 1.0), response=answer)).value == 1.0
+
+
+# The tables of the docstrings.
+
+SITUATIONS = {
+    "the answer declines": (without_claims(JUDGED, noncommittal=True), case(), response("I do not know.")),
+    "the answer is empty": (without_claims(JUDGED, noncommittal=True), case(), response(" \n")),
+    "the answer makes no claim": (without_claims(JUDGED), case(), response("Well.")),
+    "the answer cites nothing": (
+        Judged(CLAIMS, REFERENCE_CLAIMS, (), False, JUDGED.passages, STEPS, ("A and b.", "C and d.", "E.")),
+        case(),
+        response("A and b. C and d. E."),
+    ),
+    "no passages": (without_passages(JUDGED), case(), response(texts=())),
+    "no reference": (without_reference(JUDGED), case(()), response()),
+}
+# What the first words of a row come to in the situation above.
+OUTCOMES = {
+    "not applicable": "not applicable",
+    "scored": "scored",
+    "0": "0",
+    "the claims that it makes all the same": "not applicable",  # it makes none
+    "the citations that it makes all the same": "not applicable",
+    "by the claims that it makes": "0",
+    "F1 is 0": "F1 is 0",
+}
+
+
+def rows(name: str) -> Iterator[tuple[str, str]]:
+    """The rows of the table in a metric's docstring."""
+    for line in (METRICS.get(name).__doc__ or "").splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if line.strip().startswith("|") and cells[0] not in {"case", "---"}:
+            yield cells[0], cells[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_table_says_what_becomes_of_every_edge(name: str) -> None:
+    needed = {*SITUATIONS, "the judge failed"} - {"the answer cites nothing"}
+    told = {situation for situation, _ in rows(name)}
+    assert needed <= told
+    assert told - needed <= {"the answer cites nothing"}
+
+
+ROWS = [(name, situation, told) for name in NAMES for situation, told in rows(name) if situation in SITUATIONS]
+
+
+@pytest.mark.parametrize(("name", "situation", "told"), ROWS, ids=[f"{name}-{row}" for name, row, _ in ROWS])
+async def test_the_table_is_true(name: str, situation: str, told: str) -> None:
+    judged, given_case, given_response = SITUATIONS[situation]
+    outcome = next(meaning for words, meaning in OUTCOMES.items() if told.startswith(words))
+    result = await scored(name, judged, case=given_case, response=given_response)
+    if outcome == "not applicable":
+        assert result.status == "not_applicable"
+        assert result.reason
+    elif outcome == "F1 is 0":
+        assert result.value == 0.25 * 0.8
+        assert result.evidence["f1"] == 0.0
+    else:
+        assert result.status == "scored"
+        assert (result.value == 0.0) is (outcome == "0")
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_metric_that_needs_no_answer_scores_the_same_without_one(name: str) -> None:
+    if Need.ANSWER not in made(name).needs:
+        judged = without_claims(JUDGED)
+        assert (await scored(name, judged, response=response(""))).value == BY_HAND[name]
+
+
+@pytest.mark.parametrize("name", ["answer_relevancy", "answer_relevance", "faithfulness", "ragchecker.recall"])
+async def test_of_an_empty_answer_the_judge_is_not_asked(name: str) -> None:
+    judge = StubJudge(JUDGED, SIMILAR)
+    await resolve(made(name, judge).score(case(), response("  ")))
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_failed_judge_is_a_failed_score_with_its_replies(name: str) -> None:
+    step = "verify" if "verify" in made(name).steps else "decompose"  # type: ignore[attr-defined]
+    result = await resolve(made(name, StubJudge(JUDGED, SIMILAR, step)).score(case(), response()))
+    assert (result.status, result.value, result.reason) == ("failed", None, "The reply was cut off.")
+    assert result.evidence == {"verdicts": list(STEPS)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_the_judge_is_asked_for_the_steps_that_the_metric_names(name: str) -> None:
+    judge = StubJudge(JUDGED, SIMILAR)
+    metric: Any = made(name, judge)
+    await resolve(metric.score(case(), response()))
+    assert {"decompose"} <= metric.steps <= {"decompose", "verify", "similarities"}
+    assert set(judge.asked) == metric.steps - ({"decompose"} if "verify" in metric.steps else set())
+
+
+@pytest.mark.parametrize("name", ["answer_relevancy", "answer_correctness"])
+async def test_an_embedder_that_fails_fails_the_score_and_keeps_what_the_judge_said(name: str) -> None:
+    class Offline(StubJudge):
+        async def similarities(self, *_: Any) -> Similarities:
+            raise TimedOut("No reply within 60 s.")
+
+    result = await resolve(made(name, Offline(JUDGED)).score(case(), response()))
+    assert (result.status, result.reason) == ("failed", "timed_out: No reply within 60 s.")
+    assert result.evidence["verdicts"] == list(STEPS)
+    for broken in (Similarities((0.9, math.nan), math.nan), Similarities((0.9,), None), Similarities((), math.inf)):
+        assert (await scored(name, similar=broken)).status == "failed"
+
+
+async def test_a_missing_verdict_is_a_failure_and_never_a_smaller_denominator() -> None:
+    claims = (CLAIMS[0], AnswerClaim(2, "b"))
+    judged = Judged(claims, REFERENCE_CLAIMS, (), False, JUDGED.passages, STEPS, ())
+    covers = Judged(CLAIMS, (REFERENCE_CLAIMS[0], ReferenceClaim(2, "b")), (), False, JUDGED.passages, STEPS, ())
+    passages = (JUDGED.passages[0], PassageVerdict(2, True))
+    mixed = Judged(CLAIMS, REFERENCE_CLAIMS, (), False, passages, STEPS, ())
+    for name, broken in [
+        ("answer_correctness", judged), ("ragchecker.precision", judged), ("ragchecker.hallucination", judged),
+        ("answer_correctness", covers), ("ragchecker.recall", covers), ("ragchecker.context_utilization", covers),
+        ("context_precision", mixed), ("knowledge_density", mixed),
+    ]:  # fmt: skip
+        result = await scored(name, broken)
+        assert result.status == "failed"
+        assert "verdict" in result.reason
+
+
+@pytest.mark.parametrize("name", ["context_precision", "context_relevance", "knowledge_density"])
+async def test_passages_without_a_verdict_are_a_failure(name: str) -> None:
+    assert (await scored(name, without_passages(JUDGED))).status == "failed"
+
+
+async def test_a_cosine_below_0_counts_as_0() -> None:
+    similar = Similarities((-0.5, 0.1), -0.3)
+    assert (await scored("answer_relevancy", similar=similar)).value == 0.0
+    assert (await scored("answer_correctness", similar=similar)).value == 0.75 * 0.5
+    assert (await scored("answer_relevancy", similar=Similarities((1.0000001, 1.0), 1.0))).value == 1.0
+
+
+def test_a_metric_is_made_of_the_judge_of_its_tools() -> None:
+    judge = StubJudge()
+    plugin: Any = METRICS.get("faithfulness")
+    assert plugin.make(Tools(judge)).judge is judge
+
+
+BOOLEANS = st.booleans()
+PLACES = st.lists(st.integers(1, 4), max_size=4, unique=True).map(tuple)
+ANSWER_CLAIMS = st.lists(st.tuples(BOOLEANS, PLACES, BOOLEANS, st.integers(1, 3)), max_size=5)
+REFERENCE = st.lists(st.tuples(PLACES, BOOLEANS), min_size=1, max_size=4)
+RELEVANT = st.lists(st.tuples(BOOLEANS, BOOLEANS), min_size=4, max_size=4)
+
+
+@st.composite
+def matrices(draw: st.DrawFn) -> Judged:
+    claims = tuple(
+        AnswerClaim(place, "a", sentence, relevant, supported, (), correct)
+        for place, (relevant, supported, correct, sentence) in enumerate(draw(ANSWER_CLAIMS), start=1)
+    )
+    reference = tuple(
+        ReferenceClaim(place, "r", supported, (), there if claims else None)
+        for place, (supported, there) in enumerate(draw(REFERENCE), start=1)
+    )
+    passages = tuple(PassageVerdict(place, *verdicts) for place, verdicts in enumerate(draw(RELEVANT), start=1))
+    return Judged(claims, reference, ("Who?", "Where?"), draw(BOOLEANS), passages, STEPS, SENTENCES_CITED)
+
+
+SENTENCES_CITED = ("A [1][9].", "B [2, 4].", "C.")
+
+
+@given(matrices())
+async def test_whatever_the_verdicts_a_score_is_from_0_to_1_or_says_why_not(judged: Judged) -> None:
+    for name in NAMES:
+        result = await scored(name, judged)
+        if result.value is None:
+            assert result.status == "not_applicable"
+            assert result.reason
+        else:
+            assert 0.0 <= result.value <= 1.0
+
+
+@given(matrices())
+async def test_the_parts_of_an_answer_add_up(judged: Judged) -> None:
+    async def value(name: str) -> float | None:
+        return (await scored(f"ragchecker.{name}", judged)).value
+
+    correct, supported, invented, known = [
+        await value(name) for name in ("precision", "faithfulness", "hallucination", "self_knowledge")
+    ]
+    noise = [await value(f"noise_sensitivity_{kind}") for kind in ("relevant", "irrelevant")]
+    if not judged.answer_claims:
+        assert {correct, supported, invented, known, *noise} == {None}
+        return
+    assert math.fsum(part for part in (correct, *noise, invented) if part is not None) == pytest.approx(1.0)
+    assert math.fsum(part for part in (supported, invented, known) if part is not None) == pytest.approx(1.0)
