@@ -4,61 +4,93 @@ import copy
 import inspect
 import math
 import pickle
-from collections.abc import Awaitable
+import re
 from dataclasses import FrozenInstanceError
-from typing import Any, cast
+from typing import Any
 
 import pytest
+from tests.metrics.matrices import JUDGED, STEPS, StubEmbedder, StubJudge, made, resolve, without_claims
 
-from ragstone.metrics import METRICS
-from ragstone.types import Case, Completion, Metric, Need, Passage, Query, Request, Response, Sample, Score, to_json
+from ragstone.errors import UnknownName, UsageError
+from ragstone.metrics import GROUPS, METRICS, Tools, better, make_metrics, steps_of
+from ragstone.metrics.judge.words import Judged, Similarities
+from ragstone.types import Case, Metric, Need, Passage, Query, Response, Sample, to_json
 
-
-class Judge:
-    """Replies with what an official judge would say, to either question."""
-
-    id = "scripted/judge"
-
-    async def generate(self, request: Request, /) -> Completion:
-        return Completion("Yes, the model has identified the factual errors. The question is not addressed.")
+NAMES = METRICS.names()
+# What a judge of RGB would say, of which other metrics can make nothing.
+REPLY = "Yes, the model has identified the factual errors. The question is not addressed."
 
 
-def metric(name: str) -> Metric:
-    plugin: Any = METRICS.get(name)
-    return cast("Metric", plugin if hasattr(plugin, "score") and not inspect.isclass(plugin) else plugin(Judge()))
+def asked_for(name: str) -> str:
+    """The name of a family as a user writes it."""
+    return name.removesuffix("@k") + "@3" if name.endswith("@k") else name
 
 
-async def resolve(score: Score | Awaitable[Score]) -> Score:
-    return await score if inspect.isawaitable(score) else score
+def metric(name: str, judged: Judged = JUDGED) -> Metric:
+    return made(asked_for(name), StubJudge(judged, Similarities((0.5, 0.75), 0.5)), reply=REPLY)
 
 
-PASSAGE = Passage("positive:0", "Norway won.", relevant=True)
-QUERY = Query("Who won?", (PASSAGE,))
-FULL = Case("c", Sample("en:0", "Who won?", (("Norway",),), (PASSAGE,)), {"noise_ratio": 1, "dataset": "en"}, QUERY)
+def explained(name: str) -> str:
+    return inspect.getdoc(type(metric(name))) or ""
+
+
+PASSAGES = (
+    Passage("positive:0", "Norway won.", relevant=True),
+    Passage("negative:0", "Sweden lost.", relevant=False),
+    Passage("negative:1", "", relevant=False, meta={"grade": math.nan}),
+    Passage("negative:0", "Sweden lost.", meta={"grade": "high"}),
+)
+QUERY = Query("Who won?", PASSAGES)
+FULL = Case("c", Sample("en:0", "Who won?", (("Norway",),), PASSAGES), {"noise_ratio": 1, "dataset": "en"}, QUERY)
+SLOTS = (("挪威", "Norway", ""), ("", "瑞典"), (" ",), ())
+MANY = Case("c", Sample("zh:0", "谁赢了？", SLOTS, PASSAGES[:1]), {}, QUERY)
 BARE = Case("c", Sample("en:0", "Who won?"), {}, Query("Who won?"))
+BLANK = Case("c", Sample("en:0", "", (("",), ("\u200b",)), (Passage("a", ""),)), {}, Query("", (Passage("a", ""),)))
+CASES = {"full": FULL, "many": MANY, "bare": BARE, "blank": BLANK}
 ANSWERS = [
-    "", "Norway", "It was not Norway.", "挪威", "提供的文档存在事实性错误。", "\ud800\x00\u2028", "a" * 100_000,
+    "", " \n", "Norway", "It was not Norway.", "挪威", "挪威和瑞典", "提供的文档存在事实性错误。",
+    "\ud800\x00\u2028", "a" * 100_000,
+    "[1][2,3]【4】(来源1)[" + "1," * 2000, "the", "—", "字" * 20_000, "no " * 10_000,
     "I can not answer the question because of the insufficient information in documents.",
 ]  # fmt: skip
-NAMES = METRICS.names()
 
 
-def test_the_metrics_of_rgb_are_registered() -> None:
+def test_the_metrics_that_the_documents_name_are_registered() -> None:
     assert {"answer_match", "refusal", "error_detection", "rgb.official"} <= set(NAMES)
+    assert {name for group in GROUPS.values() for name in group} <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_metric_is_named_versioned_and_explained(name: str) -> None:
+def test_a_metric_is_named_and_versioned_and_says_what_it_needs(name: str) -> None:
     subject = metric(name)
-    assert subject.name == name
+    assert subject.name == asked_for(name)
     assert subject.version >= 1
     assert subject.needs <= frozenset(Need)
-    assert len(type(subject).__doc__ or "") > 60
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("answer", ANSWERS)
-@pytest.mark.parametrize("case", [FULL, BARE], ids=["full", "bare"])
+def test_a_metric_explains_its_formula_its_range_and_its_source(name: str) -> None:
+    told = explained(name)
+    assert told.startswith(f"`{name.removesuffix('@k')}`")
+    for heading in ("Formula", "Range", "Needs", "Evidence", "Source"):
+        assert re.search(rf"^{heading}: .", told, re.MULTILINE), heading
+    uses = getattr(metric(name), "uses", ())
+    needs = told.partition("\nNeeds: ")[2].partition("\nEvidence: ")[0]
+    assert ("judge" in needs) is ("judge" in uses or "model" in uses)
+    assert ("embedder" in needs) is ("embedder" in uses)
+    assert ("reference" in needs) is (Need.REFERENCES in metric(name).needs or "With a reference" in needs)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_metric_says_which_values_are_the_better_ones(name: str) -> None:
+    told = explained(name).partition("\nRange: ")[2].split("\nNeeds:")[0]
+    wanted = {"higher": "higher is better", "lower": "lower is better", "neither": ""}
+    assert wanted[better(asked_for(name))] in told
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("answer", ANSWERS, ids=range(len(ANSWERS)))
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 async def test_a_score_is_in_range_or_says_why_not_and_goes_into_a_run_file(name: str, answer: str, case: Case) -> None:
     result = await resolve(metric(name).score(case, Response(answer)))
     to_json(result)
@@ -73,7 +105,27 @@ async def test_a_score_is_in_range_or_says_why_not_and_goes_into_a_run_file(name
 
 @pytest.mark.parametrize("name", [name for name in NAMES if Need.REFERENCES in metric(name).needs])
 async def test_a_metric_that_needs_references_does_not_apply_without(name: str) -> None:
-    assert (await resolve(metric(name).score(BARE, Response("Norway")))).status == "not_applicable"
+    assert (await resolve(metric(name).score(BARE, Response("Norway", PASSAGES)))).status == "not_applicable"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if Need.PASSAGES in metric(name).needs])
+async def test_a_metric_that_needs_passages_does_not_apply_without(name: str) -> None:
+    case = Case("c", FULL.sample, {}, Query("Who won?"))
+    assert (await resolve(metric(name).score(case, Response("Norway")))).status == "not_applicable"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if Need.LABELS in metric(name).needs])
+async def test_a_metric_that_needs_labels_does_not_apply_without(name: str) -> None:
+    assert (await resolve(metric(name).score(BARE, Response("Norway", PASSAGES)))).status == "not_applicable"
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_an_answer_without_claims_is_never_perfect_by_default(name: str) -> None:
+    judged = without_claims(JUDGED, noncommittal=True)
+    result = await resolve(metric(name, judged).score(FULL, Response("I do not know.", PASSAGES)))
+    # What is left out measures refusals, or meaning as our embedder of fixed vectors sees it.
+    answers = Need.ANSWER in metric(name).needs and name not in {"refusal", "semantic_similarity"} and "rgb" not in name
+    assert not answers or result.value is None or result.value < 0.5
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,7 +133,7 @@ async def test_scoring_changes_nothing_and_gives_the_same_again(name: str) -> No
     subject, case, response = metric(name), copy.deepcopy(FULL), Response("Norway")
     first = await resolve(subject.score(case, response))
     assert await resolve(subject.score(case, response)) == first
-    assert (case, response) == (FULL, Response("Norway"))
+    assert repr((case, response)) == repr((FULL, Response("Norway")))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -89,8 +141,11 @@ def test_a_metric_is_an_immutable_value(name: str) -> None:
     subject: Any = metric(name)
     with pytest.raises((FrozenInstanceError, AttributeError)):
         subject.version = 99
+    with pytest.raises((FrozenInstanceError, AttributeError)):
+        subject.latest_score = 1.0
     if METRICS.get(name) is subject:
         assert pickle.loads(pickle.dumps(subject)) == subject
+    assert isinstance(hash(subject), int)
 
 
 @pytest.mark.parametrize("name", ["answer_match", "refusal", "error_detection"])
@@ -98,3 +153,68 @@ def test_reasoning_is_never_scored(name: str) -> None:
     thought = "There are factual errors in the provided documents. I cannot answer. Norway."
     subject: Any = metric(name)
     assert subject.score(FULL, Response("Sweden", reasoning=thought)) == subject.score(FULL, Response("Sweden"))
+
+
+# Making metrics by name.
+
+TOOLS = Tools(StubJudge(JUDGED), None, StubEmbedder())
+
+
+def names_of(*names: "str | Metric", tools: Tools = TOOLS) -> tuple[str, ...]:
+    return tuple(one.name for one in make_metrics(names, tools))
+
+
+def test_a_name_may_be_a_metric_a_group_or_one_of_a_family() -> None:
+    assert names_of("triad", "ndcg@10", "recall") == (*GROUPS["triad"], "ndcg@10", "recall")
+    assert names_of("precision@007") == ("precision@7",)
+    assert [one.needs for one in make_metrics(["mrr@1"], TOOLS)] == [frozenset({Need.PASSAGES, Need.LABELS})]
+
+
+def test_each_metric_is_made_once_and_one_that_is_made_stands_for_itself() -> None:
+    own = make_metrics(["hit@2"], TOOLS)[0]
+    assert names_of("five", "faithfulness", own, "hit@2") == (*GROUPS["five"], "hit@2")
+    assert make_metrics([own], Tools()) == (own,)
+
+
+@pytest.mark.parametrize(
+    ("names", "tools", "message"),
+    [
+        (["faithfulness"], Tools(), "faithfulness needs a judge: --judge PROVIDER/MODEL."),
+        (["triad", "recall"], Tools(), "groundedness, context_relevance, answer_relevance need a judge: --judge"),
+        (["answer_relevancy"], Tools(StubJudge()), "answer_relevancy needs an embedder: --embedder PROVIDER/MODEL."),
+        (["rgb.judge.rejection"], Tools(), "rgb.judge.rejection needs a judge: --judge PROVIDER/MODEL."),
+        (["ndcg@k"], TOOLS, "'ndcg@k' is a metric for every k. Write a number for k: ndcg@10."),
+        (["ndcg@0"], TOOLS, "'ndcg@0': k counts passages from 1."),
+    ],
+)
+def test_a_metric_that_cannot_be_made_says_what_it_lacks(names: list[str], tools: Tools, message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)) as raised:
+        make_metrics(names, tools)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["faithfullness", "ndcg@", "ndcg@x", "ndgc@10", "ndcg@-1", "faithfulness@3", ""])
+def test_an_unknown_name_is_refused_with_the_nearest(name: str) -> None:
+    with pytest.raises(UnknownName, match=r"No metric named .*`ragstone metrics` lists them\."):
+        make_metrics([name], TOOLS)
+    with pytest.raises(UnknownName, match=r"Did you mean 'faithfulness'\?"):
+        make_metrics(["faithfullness"], TOOLS)
+
+
+def test_the_steps_of_metrics_are_those_of_the_judge_that_they_take() -> None:
+    assert steps_of(make_metrics(["answer_relevance"], TOOLS)) == {"decompose"}
+    assert steps_of(make_metrics(["triad"], TOOLS)) == {"decompose", "verify"}
+    assert steps_of(make_metrics(["five", "lexical"], TOOLS)) == {"decompose", "verify", "similarities"}
+    assert steps_of(make_metrics(["lexical", "rank"], TOOLS)) == frozenset()
+
+
+def test_errors_are_better_when_there_are_fewer() -> None:
+    assert {better(name) for name in ("faithfulness", "ndcg@10", "rank", "nothing of this name")} == {"higher"}
+    assert better("ragchecker.hallucination") == better("ragchecker.noise_sensitivity_relevant") == "lower"
+    assert better("ragchecker.self_knowledge") == better("refusal") == "neither"
+
+
+def test_every_judged_score_names_its_steps() -> None:
+    assert STEPS
+    for name, plugin in METRICS:
+        assert bool(getattr(plugin, "steps", ())) >= ("judge" in getattr(plugin, "uses", ())), name

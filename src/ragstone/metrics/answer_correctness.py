@@ -1,6 +1,7 @@
 """Whether an answer says what the reference says, and nothing else."""
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, covered, declines, stated
@@ -12,6 +13,7 @@ __all__ = ["PLUGINS", "AnswerCorrectness"]
 FACTS, MEANING = 0.75, 0.25
 
 
+@dataclass(frozen=True)
 class AnswerCorrectness(FromMatrix):
     """`answer_correctness`: how far the answer's claims are the reference's, and how close the two texts are.
 

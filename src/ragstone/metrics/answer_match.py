@@ -38,10 +38,20 @@ def _end_of_last(cut: re.Pattern[str], text: str) -> int:
 class AnswerMatch:
     """`answer_match`: 1.0 if the answer states an alias of every reference slot, else 0.0.
 
-    Needs the answer and the references; not applicable to a sample without references. A refusal states nothing, and
-    a denied mention does not count unless the alias is stated elsewhere too. Evidence: {"slots": [[{"alias", "start",
-    "end"}, …], …]}, for each slot the counted mentions, each stretch of the answer once; "denied" lists the others in
-    the same form, and "refusal" is true where the answer declines.
+    Formula: 1 if of each slot at least one alias is stated, else 0. An alias is found as `find_answer` finds it; a
+    refusal states nothing, and a denied mention does not count unless the alias is stated elsewhere too.
+    Range: 0 or 1, higher is better.
+    Needs: the answer, the reference.
+    Evidence: {"slots": [[{"alias", "start", "end"}, …], …]}, for each slot the counted mentions, each stretch of the
+    answer once; "denied" lists the others in the same form, and "refusal" is true where the answer declines.
+    Source: ragstone's counterpart of the match of Chen et al. 2024 (`rgb.official`), which takes any substring.
+
+    | case | result |
+    |---|---|
+    | the answer declines | 0 |
+    | the answer is empty | 0 |
+    | no passages | scored; none are needed |
+    | no reference | not applicable |
     """
 
     name: str = "answer_match"

@@ -1,5 +1,6 @@
 """Whether an answer is about the question: by its claims."""
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragstone.metrics._matrix import NO_CLAIMS, FromMatrix, declines, share
@@ -9,6 +10,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "AnswerRelevance"]
 
 
+@dataclass(frozen=True)
 class AnswerRelevance(FromMatrix):
     """`answer_relevance`: the share of the answer's claims that help to answer the question.
 

@@ -1,6 +1,7 @@
 """Whether an answer is about the question: by the questions that it would answer."""
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragstone.metrics._matrix import FromMatrix, declines
@@ -10,6 +11,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "AnswerRelevancy"]
 
 
+@dataclass(frozen=True)
 class AnswerRelevancy(FromMatrix):
     """`answer_relevancy`: how close the questions that the answer answers are to the question that was asked.
 

@@ -1,5 +1,6 @@
 """Whether what an answer cites backs what it says."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._citations import cited
@@ -10,6 +11,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "CitationPrecision"]
 
 
+@dataclass(frozen=True)
 class CitationPrecision(FromMatrix):
     """`citation_precision`: the share of the answer's citations that support a claim of their sentence.
 

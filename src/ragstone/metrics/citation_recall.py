@@ -1,5 +1,6 @@
 """Whether what an answer says is backed by what it cites."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._citations import cited
@@ -10,6 +11,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "CitationRecall"]
 
 
+@dataclass(frozen=True)
 class CitationRecall(FromMatrix):
     """`citation_recall`: the share of the answer's claims whose sentence cites a passage that supports them.
 

@@ -1,5 +1,6 @@
 """Whether the passages that help stand first."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._matrix import FromMatrix
@@ -9,6 +10,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "ContextPrecision"]
 
 
+@dataclass(frozen=True)
 class ContextPrecision(FromMatrix):
     """`context_precision`: whether the passages that help stand before those that do not.
 

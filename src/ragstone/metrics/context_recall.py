@@ -1,5 +1,6 @@
 """Whether the passages hold what an answer needs."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, share
@@ -9,6 +10,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "ContextRecall"]
 
 
+@dataclass(frozen=True)
 class ContextRecall(FromMatrix):
     """`context_recall`: the share of the reference's claims that at least one passage supports.
 

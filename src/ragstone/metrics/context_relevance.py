@@ -1,5 +1,6 @@
 """Whether the passages are about the question."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._matrix import FromMatrix, share
@@ -10,6 +11,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "ContextRelevance"]
 
 
+@dataclass(frozen=True)
 class ContextRelevance(FromMatrix):
     """`context_relevance`: the share of the passages that are relevant to the question.
 

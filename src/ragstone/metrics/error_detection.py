@@ -5,6 +5,7 @@ mentions do not count; one that is stated anywhere in the answer does.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 from ragstone.metrics._clauses import clauses
 from ragstone.metrics._phrases import phrases
@@ -34,12 +35,24 @@ def error_spans(answer: str) -> list[tuple[int, int]]:
 class ErrorDetection:
     """`error_detection`: 1.0 if the answer says that the documents contain factual errors, else 0.0.
 
-    Needs the answer. Evidence: {"spans": [[start, end], …]}, the words that say so. The default counterpart of ED in
-    Chen et al. 2024, whose program knows one wording a language and takes a negated one for a detection.
+    Formula: 1 if a phrase says so and is neither negated nor conditional, else 0.
+    Range: 0 or 1; which is better depends on whether the documents contain errors.
+    Needs: the answer.
+    Evidence: {"spans": [[start, end], …]}, the words that say so.
+    Source: ragstone's counterpart of ED in Chen et al. 2024, whose program knows one wording a language and takes a
+    negated one for a detection.
+
+    | case | result |
+    |---|---|
+    | the answer declines | 0 |
+    | the answer is empty | 0 |
+    | no passages | scored; none are needed |
+    | no reference | scored; none is needed |
     """
 
     name: str = "error_detection"
     version: int = 1
+    better: ClassVar[Literal["higher", "lower", "neither"]] = "neither"
     needs: frozenset[Need] = frozenset({Need.ANSWER})
 
     def score(self, case: Case, response: Response, /) -> Score:

@@ -1,5 +1,6 @@
 """Whether what an answer says stands in its passages."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._matrix import NO_CLAIMS, FromMatrix, share
@@ -9,6 +10,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "Faithfulness"]
 
 
+@dataclass(frozen=True)
 class Faithfulness(FromMatrix):
     """`faithfulness`: the share of the answer's claims that at least one passage supports.
 

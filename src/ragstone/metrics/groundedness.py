@@ -1,5 +1,6 @@
 """Faithfulness under the name that the RAG triad gives it."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.faithfulness import Faithfulness
@@ -7,6 +8,7 @@ from ragstone.metrics.faithfulness import Faithfulness
 __all__ = ["PLUGINS", "Groundedness"]
 
 
+@dataclass(frozen=True)
 class Groundedness(Faithfulness):
     """`groundedness`: `faithfulness` as the first of the RAG triad; the same claims, verdicts and number.
 

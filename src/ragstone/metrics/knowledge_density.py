@@ -1,5 +1,6 @@
 """How much of what a model has to read is of use."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._matrix import FromMatrix
@@ -12,6 +13,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "KnowledgeDensity"]
 
 
+@dataclass(frozen=True)
 class KnowledgeDensity(FromMatrix):
     """`knowledge_density`: the share of the passages' tokens that stand in passages that help.
 

@@ -8,6 +8,7 @@ a "but". So an answer that also names a gap is no refusal.
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 from ragstone.metrics._clauses import Clause, clauses
 from ragstone.metrics._phrases import phrases
@@ -60,13 +61,24 @@ def _kind(clause: Clause) -> tuple[str, int, int]:
 class Refusal:
     """`refusal`: 1.0 if the answer declines for lack of information, else 0.0.
 
-    Needs the answer. Decided by phrase and by where in the answer the phrase stands (see the module). Evidence:
-    {"spans": [[start, end], …]}, the words that decline. The default counterpart of the phrase test of Chen et al.
-    2024, which knows one wording a language.
+    Formula: 1 if a phrase declines and no answer is given all the same, else 0. What counts is the phrase and where in
+    the answer it stands (see the module).
+    Range: 0 or 1; which is better depends on whether the passages hold an answer.
+    Needs: the answer.
+    Evidence: {"spans": [[start, end], …]}, the words that decline.
+    Source: ragstone's counterpart of the phrase test of Chen et al. 2024, which knows one wording a language.
+
+    | case | result |
+    |---|---|
+    | the answer declines | 1 |
+    | the answer is empty | 0: it says nothing |
+    | no passages | scored; none are needed |
+    | no reference | scored; none is needed |
     """
 
     name: str = "refusal"
     version: int = 1
+    better: ClassVar[Literal["higher", "lower", "neither"]] = "neither"
     needs: frozenset[Need] = frozenset({Need.ANSWER})
 
     def score(self, case: Case, response: Response, /) -> Score:

@@ -176,7 +176,22 @@ class _Judge:
 
 @dataclass(frozen=True)
 class RgbRejectionJudge(_Judge):
-    """Rej*: 1.0 where the judge finds that the answer reports a lack of information. Only for rejection cases."""
+    """`rgb.judge.rejection`, Rej*: 1.0 where the judge finds that the answer reports a lack of information, else 0.0.
+
+    Formula: 1 if the judge's verdict is that the question is not addressed, else 0.
+    Range: 0 or 1, higher is better.
+    Needs: the answer; a judge. Only for cases of rejection.
+    Evidence: {"reply": the last reply, "verdicts": each verdict with its reply and model}.
+    Source: Chen et al. 2024, "Benchmarking Large Language Models in Retrieval-Augmented Generation", Rej*.
+
+    | case | result |
+    |---|---|
+    | the answer declines | 1, if the judge finds so |
+    | the answer is empty | 0, and the judge is not asked |
+    | no passages | scored; none are needed |
+    | no reference | scored; none is needed |
+    | the judge failed | failed |
+    """
 
     name = "rgb.judge.rejection"
     _file = "rgb_rejection"
@@ -189,7 +204,22 @@ class RgbRejectionJudge(_Judge):
 
 @dataclass(frozen=True)
 class RgbErrorJudge(_Judge):
-    """ED*: 1.0 where the judge finds that the answer reports an error. Only for counterfactual cases with documents."""
+    """`rgb.judge.error_detection`, ED*: 1.0 where the judge finds that the answer reports an error, else 0.0.
+
+    Formula: 1 if the judge's verdict is that the answer has identified the error, else 0.
+    Range: 0 or 1, higher is better.
+    Needs: the answer; a judge. Only for counterfactual cases with documents.
+    Evidence: {"reply": the last reply, "verdicts": each verdict with its reply and model}.
+    Source: Chen et al. 2024, "Benchmarking Large Language Models in Retrieval-Augmented Generation", ED*.
+
+    | case | result |
+    |---|---|
+    | the answer declines | as the judge finds |
+    | the answer is empty | 0, and the judge is not asked |
+    | no passages | scored; none are needed |
+    | no reference | scored; none is needed |
+    | the judge failed | failed |
+    """
 
     name = "rgb.judge.error_detection"
     _file = "rgb_error_detection"

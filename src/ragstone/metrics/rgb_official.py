@@ -58,9 +58,20 @@ def official_counts(labels: Sequence[int], noise_ratio: float) -> bool:
 class RgbOfficial:
     """`rgb.official`: 1.0 if the row counts in the official `tt`, else 0.0.
 
-    Needs the answer and the references; reads `noise_ratio` (default 0) and `language` of the case's condition.
-    Evidence: {"label": [..], "factlabel": 0 or 1}. The mean over the rows of one data set and one noise ratio is the
-    official `all_rate`; the counterfactual rates are made of the labels. Source: the program of Chen et al. 2024.
+    Formula: 1 if of each slot an alias is a substring of the prediction, case aside, or if at a noise ratio of 1 a
+    refusal phrase is; else 0. The mean over the rows of one data set and one noise ratio is the official `all_rate`;
+    the counterfactual rates are made of the labels.
+    Range: 0 or 1, higher is better.
+    Needs: the answer, the reference. `noise_ratio` (default 0) and `language` of the case's condition are read.
+    Evidence: {"label": [..], "factlabel": 0 or 1}.
+    Source: the program of Chen et al. 2024, "Benchmarking Large Language Models in Retrieval-Augmented Generation".
+
+    | case | result |
+    |---|---|
+    | the answer declines | 1 at a noise ratio of 1 if it is worded officially, else 0 |
+    | the answer is empty | 0 |
+    | no passages | scored; none are needed |
+    | no reference | not applicable |
     """
 
     name: str = "rgb.official"

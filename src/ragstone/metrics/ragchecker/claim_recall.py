@@ -1,5 +1,6 @@
 """How much of the reference stands in the passages."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, share
@@ -9,6 +10,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "RetrievedClaimRecall"]
 
 
+@dataclass(frozen=True)
 class RetrievedClaimRecall(FromMatrix):
     """`ragchecker.claim_recall`: the share of the reference's claims that the passages support; the
     same as `context_recall`.

@@ -1,15 +1,17 @@
 """How many of the passages hold a part of the reference."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, share, supporting
 from ragstone.metrics._passages import NO_PASSAGES, retrieved
-from ragstone.metrics.judge.words import Judged
+from ragstone.metrics.judge.words import Judged, JudgeFailed
 from ragstone.types import Case, Need, Response, Score
 
 __all__ = ["PLUGINS", "RelevantPassages"]
 
 
+@dataclass(frozen=True)
 class RelevantPassages(FromMatrix):
     """`ragchecker.context_precision`: the share of the passages that support a claim of the reference.
 
@@ -37,8 +39,10 @@ class RelevantPassages(FromMatrix):
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
         if not judged.reference_claims:
             return Score.not_applicable(NO_REFERENCE_CLAIMS)
-        passages = len(retrieved(case, response))
-        return share(sorted(supporting(judged.reference_claims)), passages, "passages", NO_PASSAGES)
+        relevant, passages = sorted(supporting(judged.reference_claims)), len(retrieved(case, response))
+        if relevant and relevant[-1] > passages:
+            raise JudgeFailed(f"The judge names passage {relevant[-1]} of {passages}.", ())
+        return share(relevant, passages, "passages", NO_PASSAGES)
 
 
 PLUGINS = {"ragchecker.context_precision": RelevantPassages}

@@ -1,5 +1,6 @@
 """How much of what the passages hold an answer uses."""
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, covered, share
@@ -9,6 +10,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "ContextUtilization"]
 
 
+@dataclass(frozen=True)
 class ContextUtilization(FromMatrix):
     """`ragchecker.context_utilization`: the share of what the passages support of the reference that the
     answer covers.

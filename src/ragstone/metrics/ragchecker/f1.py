@@ -1,5 +1,6 @@
 """How far an answer and the reference say the same, by claims."""
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, covered, stated
@@ -9,6 +10,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "ClaimF1"]
 
 
+@dataclass(frozen=True)
 class ClaimF1(FromMatrix):
     """`ragchecker.f1`: the harmonic mean of `ragchecker.precision` and `ragchecker.recall`.
 

@@ -1,5 +1,6 @@
 """Faithfulness among RAGChecker's measures of the generator."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.faithfulness import Faithfulness
@@ -7,6 +8,7 @@ from ragstone.metrics.faithfulness import Faithfulness
 __all__ = ["PLUGINS", "GeneratorFaithfulness"]
 
 
+@dataclass(frozen=True)
 class GeneratorFaithfulness(Faithfulness):
     """`ragchecker.faithfulness`: the share of the answer's claims that the passages support; the same as
     `faithfulness`.

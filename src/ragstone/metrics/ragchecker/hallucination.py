@@ -1,5 +1,6 @@
 """How much of an answer is neither correct nor in the passages."""
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragstone.metrics._matrix import NO_CLAIMS, NO_REFERENCE_CLAIMS, FromMatrix, share, stated
@@ -9,6 +10,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "Hallucination"]
 
 
+@dataclass(frozen=True)
 class Hallucination(FromMatrix):
     """`ragchecker.hallucination`: the share of the answer's claims that are wrong and stand in no passage.
 

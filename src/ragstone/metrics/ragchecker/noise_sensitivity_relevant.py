@@ -1,5 +1,6 @@
 """How often an answer is led astray by passages that also help."""
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragstone.metrics._matrix import NO_CLAIMS, NO_REFERENCE_CLAIMS, FromMatrix, share, stated, supporting
@@ -9,6 +10,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "NoiseSensitivityRelevant"]
 
 
+@dataclass(frozen=True)
 class NoiseSensitivityRelevant(FromMatrix):
     """`ragchecker.noise_sensitivity_relevant`: the share of the answer's claims that are wrong and
     come from a relevant passage.

@@ -1,5 +1,6 @@
 """How much of an answer is correct, by claims."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._matrix import NO_CLAIMS, NO_REFERENCE_CLAIMS, FromMatrix, share, stated
@@ -9,6 +10,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "ClaimPrecision"]
 
 
+@dataclass(frozen=True)
 class ClaimPrecision(FromMatrix):
     """`ragchecker.precision`: the share of the answer's claims that are correct.
 

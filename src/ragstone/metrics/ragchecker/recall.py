@@ -1,5 +1,6 @@
 """How much of the reference an answer says, by claims."""
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, covered, share
@@ -9,6 +10,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "ClaimRecall"]
 
 
+@dataclass(frozen=True)
 class ClaimRecall(FromMatrix):
     """`ragchecker.recall`: the share of the reference's claims that the answer covers.
 

@@ -1,5 +1,6 @@
 """How much of an answer is correct without the passages."""
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragstone.metrics._matrix import NO_CLAIMS, NO_REFERENCE_CLAIMS, FromMatrix, share, stated
@@ -9,6 +10,7 @@ from ragstone.types import Case, Need, Response, Score
 __all__ = ["PLUGINS", "SelfKnowledge"]
 
 
+@dataclass(frozen=True)
 class SelfKnowledge(FromMatrix):
     """`ragchecker.self_knowledge`: the share of the answer's claims that are correct and stand in no passage.
 

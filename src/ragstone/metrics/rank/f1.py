@@ -1,10 +1,13 @@
 """Precision and recall of what was retrieved, in one."""
 
+from dataclasses import dataclass
+
 from ragstone.metrics.rank._lists import Ranking, RankMetric, plugins
 
 __all__ = ["F1", "PLUGINS"]
 
 
+@dataclass(frozen=True)
 class F1(RankMetric):
     """`f1` and `f1@k`: the harmonic mean of `precision` and `recall` (of the first k).
 

@@ -1,10 +1,13 @@
 """Whether anything relevant was retrieved."""
 
+from dataclasses import dataclass
+
 from ragstone.metrics.rank._lists import Ranking, RankMetric, plugins
 
 __all__ = ["PLUGINS", "Hit"]
 
 
+@dataclass(frozen=True)
 class Hit(RankMetric):
     """`hit` and `hit@k`: 1.0 if at least one of the (first k) passages is relevant, else 0.0.
 

@@ -1,12 +1,14 @@
 """Whether all relevant passages come soon."""
 
 import math
+from dataclasses import dataclass
 
 from ragstone.metrics.rank._lists import Ranking, RankMetric, plugins
 
 __all__ = ["PLUGINS", "AveragePrecision"]
 
 
+@dataclass(frozen=True)
 class AveragePrecision(RankMetric):
     """`map` and `map@k`: the average precision; its mean over questions is the mean average precision.
 

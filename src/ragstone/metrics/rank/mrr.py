@@ -1,10 +1,13 @@
 """How soon the first relevant passage comes."""
 
+from dataclasses import dataclass
+
 from ragstone.metrics.rank._lists import Ranking, RankMetric, plugins
 
 __all__ = ["PLUGINS", "Mrr"]
 
 
+@dataclass(frozen=True)
 class Mrr(RankMetric):
     """`mrr` and `mrr@k`: 1 / the place of the first relevant passage; the mean over questions is the mean reciprocal
     rank.

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ragstone.metrics.rank._lists import Ranking, RankMetric, plugins
 
 __all__ = ["PLUGINS", "Ndcg"]
 
 
+@dataclass(frozen=True)
 class Ndcg(RankMetric):
     """`ndcg` and `ndcg@k`: the discounted gain of the (first k) passages, of the best that any list could have.
 

@@ -1,10 +1,13 @@
 """How much of what was retrieved is relevant."""
 
+from dataclasses import dataclass
+
 from ragstone.metrics.rank._lists import Ranking, RankMetric, plugins
 
 __all__ = ["PLUGINS", "Precision"]
 
 
+@dataclass(frozen=True)
 class Precision(RankMetric):
     """`precision` and `precision@k`: the share of the (first k) retrieved passages that are relevant.
 

@@ -1,10 +1,13 @@
 """How much of what is relevant was retrieved."""
 
+from dataclasses import dataclass
+
 from ragstone.metrics.rank._lists import Ranking, RankMetric, plugins
 
 __all__ = ["PLUGINS", "Recall"]
 
 
+@dataclass(frozen=True)
 class Recall(RankMetric):
     """`recall` and `recall@k`: the share of the relevant passages that are among the (first k) retrieved.
 
