@@ -1,0 +1,43 @@
+"""An isolated environment for each other tool, made once and kept: a virtual environment in a folder of the user's.
+
+`environment("ragas", folder)` gives its Python, or None with the reason where it cannot be made (no package index).
+"""
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+__all__ = ["PACKAGES", "environment"]
+
+PACKAGES: dict[str, tuple[str, ...]] = {
+    # `langchain-community` 0.4 has no longer what ragas 0.4.3 imports; aiohttp is its fastest transport; litellm,
+    # without what it needs, carries OpenAI's vocabularies, so that tiktoken counts without a network.
+    "ragas": ("ragas==0.4.3", "langchain-community<0.4", "httpx-aiohttp", "tiktoken"),
+    "deepeval": ("deepeval", "aiohttp"),
+}
+_WITHOUT_DEPENDENCIES = {"ragas": ("litellm",)}
+
+
+def environment(name: str, folder: Path) -> tuple[Path | None, str]:
+    """(the environment's Python, "") or (None, why there is none). Takes minutes the first time."""
+    wanted = (*PACKAGES[name], *_WITHOUT_DEPENDENCIES.get(name, ()))
+    place = folder / f"{name}-{hashlib.sha256(repr(wanted).encode()).hexdigest()[:8]}"
+    python, done = place / "bin" / "python", place / "complete"
+    if done.exists():
+        return python, ""
+    try:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(place)], check=True, capture_output=True)
+        _install(python, *PACKAGES[name])
+        if extra := _WITHOUT_DEPENDENCIES.get(name):
+            _install(python, "--no-deps", *extra)
+    except subprocess.CalledProcessError as error:
+        lines = [line for line in error.stderr.decode("utf-8", "replace").splitlines() if line.startswith("ERROR")]
+        return None, f"{name} cannot be installed ({(lines or ['no reason given'])[-1][:200]})"
+    done.write_text("\n".join(wanted))
+    return python, ""
+
+
+def _install(python: Path, *what: str) -> None:
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what]
+    subprocess.run(command, check=True, capture_output=True)
