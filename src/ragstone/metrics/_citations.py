@@ -21,9 +21,9 @@ _JOIN = r"[\s:#_.-]*"
 _LEAD = (
     rf"(?:(?:see|from|cf\.?|per|according to|见|見|参见|详见|根据|据)\s*)?(?:the\s)?{_WORD}\s?(?:no\.?|第|编号)?{_JOIN}"
 )
-_NUMBER = r"\d{1,3}(?!\d)"
+_NUMBER = r"(?:0|[1-9]\d{0,2})(?!\d)"
 _NUMBERS = rf"{_NUMBER}(?:\s?(?:[,;、&~-]|and|和|与|及|至|到)\s?(?:{_WORD}{_JOIN})?{_NUMBER})*"
-_TAIL = r"(?:\s?号|(?::\d+)?†[^\]】]{0,80})?\s?"
+_TAIL = r"(?:\s?号|†[^\]】]{0,80})?\s?"
 _CITATION = re.compile(
     rf"[\[【〔]\s?\^?(?:{_LEAD})?(?P<square>{_NUMBERS}){_TAIL}[\]】〕]"
     rf"|[(]\s?{_LEAD}(?P<round>{_NUMBERS}){_TAIL}[)]"

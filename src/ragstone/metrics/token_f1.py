@@ -1,7 +1,6 @@
 """How far the words of an answer are those of the reference."""
 
 import re
-import string
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ __all__ = ["PLUGINS", "TokenF1", "bag_f1", "tokens"]
 
 _HAN_CHARACTER = re.compile(f"[{HAN}]")
 _ARTICLES = frozenset({"a", "an", "the"})
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_PUNCTUATION = re.compile(r"[^\w\s]|_")
 
 
 def tokens(text: str) -> list[str]:
@@ -26,7 +25,7 @@ def tokens(text: str) -> list[str]:
     articles would be left out of everything, they stay: "The The" is a band."""
     if _HAN_CHARACTER.search(text):
         return words(text)
-    cut = fold_characters(text).text.translate(_PUNCTUATION).split()
+    cut = _PUNCTUATION.sub("", fold_characters(text).text).split()
     return [token for token in cut if token not in _ARTICLES] or cut
 
 
