@@ -9,7 +9,7 @@ examples or both, and what it does not mention stays ours.
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -71,7 +71,10 @@ class Prompt(Frozen, frozen=True):
 class Prompts:
     """The prompts of every step in both languages: `Prompts.load()` has ours, `Prompts.load(folder)` the user's too."""
 
-    _found: Mapping[tuple[str, str], Prompt]
+    _found: Mapping[tuple[str, str], Prompt] = field(repr=False)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.spec.items()))
 
     @classmethod
     def load(cls, folder: Path | None = None) -> Self:

@@ -1,0 +1,181 @@
+"""What the five metrics of the protocol `ragas` share: one request a step, read strictly, with its evidence.
+
+The steps and formulas are those of the ragas package (Es et al. 2024, "RAGAs: Automated Evaluation of Retrieval
+Augmented Generation"; its version 0.4.3), for comparison with scores that people have. The prompts are ours, in English
+and Chinese. Where ragas scores what a judge has not said, these do not, and differ from it:
+
+- A refusal gets an F1 of 1 there where neither the answer nor the reference gives a statement. Here a reference without
+  a statement is nothing to compare with (not applicable), and an answer without one has an F1 of 0.
+- A judge that returns one verdict for four statements gives a faithfulness of 1 there. Here every number has to come
+  back exactly once; otherwise the judge is asked once more with the problem named, and then the score is `failed`.
+- A verdict of 5 gives a context recall of 5 there. Here a verdict is 0 or 1.
+- A score that cannot be computed is NaN there. Here it is `not_applicable` or `failed` with the reason, and a mean says
+  how many of how many were scored.
+- A negative cosine counts as 0, so that every score lies in [0, 1].
+- Statements are numbered, and a verdict names the number; there it repeats the statement. The comparison of an answer
+  with its reference has a verdict on each statement of both; there it lists TP, FP and FN.
+"""
+
+import asyncio
+import math
+from abc import abstractmethod
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self, TypeVar
+
+from msgspec.structs import replace
+
+from ragstone.errors import ModelError
+from ragstone.metrics import Tools
+from ragstone.metrics._passages import NO_PASSAGES, retrieved
+from ragstone.metrics._references import NO_REFERENCE, filled
+from ragstone.metrics.judge.asking import Check, ask
+from ragstone.metrics.judge.prompts import LANGUAGES, Prompts
+from ragstone.metrics.judge.reply import ids_problem
+from ragstone.metrics.judge.words import JudgeFailed
+from ragstone.text import detect
+from ragstone.types import Case, Embedder, Model, Need, Response, Score
+
+__all__ = ["NO_STATEMENTS", "RagasStyle", "Talk", "numbered"]
+
+NO_STATEMENTS = "the answer makes no statement"
+R = TypeVar("R")
+
+
+def numbered(texts: Sequence[str]) -> dict[str, str]:
+    """The texts by their numbers, from "1"."""
+    return {str(number): text for number, text in enumerate(texts, start=1)}
+
+
+class Talk:
+    """One sample before a judge: its texts, the requests about it, and what was asked and replied (`steps`)."""
+
+    def __init__(self, metric: "RagasStyle", case: Case, response: Response) -> None:
+        self.question, self.answer = case.query.question, response.answer
+        self.reference = " ".join(slot[0] for slot in filled(case.sample))
+        self.contexts = [passage.text for passage in retrieved(case, response)]
+        self.context = "\n".join(self.contexts)
+        self._metric = metric
+        told = case.query.language or case.sample.language
+        self._language = told if told in LANGUAGES else detect(self.question)
+        self._repeat = int(case.condition.get("judge_repeat", 0))
+        self._asked: list[list[dict[str, Any]]] = []
+
+    @property
+    def steps(self) -> list[dict[str, Any]]:
+        """One object for each request, in the order in which they were begun."""
+        return [step for steps in self._asked for step in steps]
+
+    async def statements(self, text: str) -> list[str]:
+        """The statements that the judge finds in a text that answers the question."""
+        shown = {"question": self.question, "text": text}
+        reply = await self.ask("ragas_statements", shown, check=_blank_statement)
+        found: list[str] = reply["statements"]
+        return found
+
+    async def ask(
+        self,
+        step: str,
+        shown: Mapping[str, Any],
+        *,
+        ids: Mapping[str, int] | None = None,
+        check: Check | None = None,
+        copy: int = 0,
+        copies: int = 1,
+        temperature: float = 0.0,
+    ) -> dict[str, Any]:
+        """The judge's reply to one step, asked once more with the problem named where it cannot be used.
+
+        `ids` says how many numbered items each list of the reply must have, each once; `check` says what else is wrong
+        with a reply. `copy` numbers equal requests (of `copies`). Raises JudgeFailed.
+        """
+        prompt = self._metric.prompts.get(step, self._language)
+        steps: list[dict[str, Any]] = []
+        self._asked.append(steps)
+
+        def problem(reply: dict[str, Any]) -> str:
+            for at, count in (ids or {}).items():
+                if told := ids_problem(reply[at], count, at):
+                    return told
+            return check(reply) if check else ""
+
+        sample = self._repeat * copies + copy
+        return await ask(
+            self._metric.model, prompt, shown, steps=steps, check=problem, sample=sample, temperature=temperature
+        )
+
+    async def all(self, asked: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
+        """The results of several requests that run at once. All end before the first error among them is raised."""
+        ended = await asyncio.gather(*asked, return_exceptions=True)
+        results: list[R] = []
+        for result in ended:
+            if isinstance(result, BaseException):
+                raise result
+            results.append(result)
+        return results
+
+    async def cosines(self, text: str, others: Sequence[str], *, kind: Literal["query", "passage"]) -> list[float]:
+        """The cosine of `text` and each of the others, by one embedding request."""
+        assert self._metric.embedder is not None
+        vectors = await self._metric.embedder.embed([text, *others], kind=kind)
+        found = [float(cosine) for cosine in vectors[1:] @ vectors[0]]
+        if len(found) != len(others) or not all(math.isfinite(cosine) for cosine in found):
+            raise JudgeFailed("The embedder gave no cosine for each text.")
+        return found
+
+
+@dataclass(frozen=True)
+class RagasStyle:
+    """A metric of the protocol `ragas`. A subclass says what it needs and how the number is made (`_measure`)."""
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    label: ClassVar[str] = "ragas-style"
+    needs: ClassVar[frozenset[Need]]
+    uses: ClassVar[tuple[str, ...]] = ("model",)
+    steps: ClassVar[frozenset[str]] = frozenset()  # of the judge of the matrix: none
+    better: ClassVar[Literal["higher", "lower", "neither"]] = "higher"
+    # What an empty answer is worth, for metrics of the answer. None: nothing can be said of it.
+    empty: ClassVar[float | None] = None
+
+    model: Model
+    prompts: Prompts
+    embedder: Embedder | None = None
+
+    @classmethod
+    def make(cls, tools: Tools, /) -> Self:
+        """The metric by the chat model, the embedder and the prompts of these tools."""
+        assert tools.model is not None
+        return cls(tools.model, tools.prompts or Prompts.load(), tools.embedder if "embedder" in cls.uses else None)
+
+    async def score(self, case: Case, response: Response, /) -> Score:
+        """The score, with everything that the judge was asked and replied in `evidence["verdicts"]`."""
+        talk = Talk(self, case, response)
+        early = self._without_asking(talk)
+        if early is not None:
+            return early
+        try:
+            result = await self._measure(talk)
+        except JudgeFailed as error:
+            return Score.failed(str(error), evidence={"verdicts": talk.steps})
+        except ModelError as error:
+            return Score.failed(f"{error.kind}: {error}", evidence={"verdicts": talk.steps})
+        return replace(result, evidence={**(result.evidence or {}), "verdicts": talk.steps})
+
+    @abstractmethod
+    async def _measure(self, talk: Talk) -> Score: ...
+
+    def _without_asking(self, talk: Talk) -> Score | None:
+        if Need.REFERENCES in self.needs and not talk.reference:
+            return Score.not_applicable(NO_REFERENCE)
+        if Need.PASSAGES in self.needs and not talk.contexts:
+            return Score.not_applicable(NO_PASSAGES)
+        if Need.ANSWER in self.needs and not talk.answer.strip():
+            reason = "the answer is empty"
+            return Score.not_applicable(reason) if self.empty is None else Score.of(self.empty, reason=reason)
+        return None
+
+
+def _blank_statement(reply: dict[str, Any]) -> str:
+    blank = [number for number, text in enumerate(reply["statements"], start=1) if not text.strip()]
+    return f"statements[{blank[0]}] is empty" if blank else ""

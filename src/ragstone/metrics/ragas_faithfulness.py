@@ -1,0 +1,46 @@
+"""Whether what an answer says stands in its contexts, as ragas asks for it."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragstone.metrics._ragas import NO_STATEMENTS, RagasStyle, Talk, numbered
+from ragstone.types import Need, Score
+
+__all__ = ["PLUGINS", "RagasFaithfulness"]
+
+
+@dataclass(frozen=True)
+class RagasFaithfulness(RagasStyle):
+    """`ragas.faithfulness`: the share of the answer's statements that can be inferred from all contexts together.
+
+    Formula: statements with verdict 1 / statements. Two requests: the answer into statements; a verdict on each.
+    Range: 0 to 1, higher is better.
+    Needs: the answer, passages; a judge's model.
+    Evidence: {"what": "statements", "counted": numbers of those with verdict 1, "of": how many there are, "verdicts"}.
+    Source: ragas, "faithfulness"; ragas-style: its steps and formula with prompts of our own.
+
+    | case | result |
+    |---|---|
+    | the answer declines | the statements that it makes all the same; not applicable where there are none |
+    | the answer is empty | not applicable |
+    | the answer makes no claim | not applicable |
+    | no passages | not applicable |
+    | no reference | scored; none is needed |
+    | the judge failed | failed |
+    """
+
+    name: ClassVar[str] = "ragas.faithfulness"
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.PASSAGES})
+
+    async def _measure(self, talk: Talk) -> Score:
+        statements = await talk.statements(talk.answer)
+        if not statements:
+            return Score.not_applicable(NO_STATEMENTS)
+        shown = {"context": talk.context, "statements": numbered(statements)}
+        reply = await talk.ask("ragas_faithfulness", shown, ids={"verdicts": len(statements)})
+        counted = [verdict["id"] for verdict in reply["verdicts"] if verdict["verdict"]]
+        evidence = {"what": "statements", "counted": counted, "of": len(statements)}
+        return Score.of(len(counted) / len(statements), evidence=evidence)
+
+
+PLUGINS = {"ragas.faithfulness": RagasFaithfulness}
