@@ -1,7 +1,7 @@
 """Reading a judge's reply: the whole of it, as one JSON object of the form that was asked for, or not at all.
 
-Nothing is searched for inside a reply. A text that quotes a verdict, two objects, prose around one: all of it is a reply
-that could not be used, and the judge is told so once.
+Nothing is searched for inside a reply. A text that quotes a verdict, two objects, prose around one: all of it is a
+reply that could not be used, and the judge is told so once.
 """
 
 import json

@@ -1,0 +1,19 @@
+"""The judge: a chat model that takes answers apart into claims and says what supports them."""
+
+from ragstone.metrics.judge.asking import ask, turns_of
+from ragstone.metrics.judge.matrix import BUDGET, MatrixJudge, open_judge
+from ragstone.metrics.judge.prompts import Prompt, Prompts
+from ragstone.metrics.judge.words import (
+    AnswerClaim,
+    Judge,
+    Judged,
+    JudgeFailed,
+    PassageVerdict,
+    ReferenceClaim,
+    Similarities,
+)
+
+__all__ = [
+    "BUDGET", "AnswerClaim", "Judge", "JudgeFailed", "Judged", "MatrixJudge", "PassageVerdict", "Prompt", "Prompts",
+    "ReferenceClaim", "Similarities", "ask", "open_judge", "turns_of",
+]  # fmt: skip
