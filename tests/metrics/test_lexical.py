@@ -158,7 +158,8 @@ async def test_a_reference_without_a_word_gives_no_score(name: str) -> None:
 
 SCORER = RougeScorer(["rougeL"], use_stemmer=False)
 WORDS = [
-    "the", "cat", "sat", "on", "mat", "The", "CAT", "don't", "well-known", "3.5", "U.S.", "a_b", ",", ".", "!", "(", "it's",
+    "the", "cat", "sat", "on", "mat", "The", "CAT", "don't", "well-known", "3.5", "U.S.", "a_b", ",", ".", "!", "(",
+    "it's",
 ]  # fmt: skip
 ENGLISH = st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join)
 

@@ -1,28 +1,94 @@
 """`ragstone metrics`."""
 
-import inspect
 import json
+import shutil
+import textwrap
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ragstone.cli.options import json_option
 
+if TYPE_CHECKING:
+    from ragstone.metrics.catalogue import Entry
+
 __all__ = ["command"]
+
+_GROUPS = {
+    "five": "the five of ragas, from one claim matrix",
+    "triad": "the RAG triad",
+    "citations": "what the answer cites",
+    "ragchecker": "RAGChecker's, by claims",
+    "ragas": "ragas-style, step by step, for comparison",
+    "lexical": "by words, without a judge",
+    "rank": "retrieval against labels, without a judge",
+    "": "in no group",
+}
 
 
 @click.command()
+@click.argument("name", required=False)
 @json_option
-def command(as_json: bool) -> None:
-    """List the metrics, with the first line of what each says of itself."""
-    from ragstone.metrics import METRICS  # noqa: PLC0415
+def command(name: str | None, as_json: bool) -> None:
+    """List the metrics: what each says, what it needs, its range. With a NAME: all of its documentation.
 
-    listed = {}
-    for name, metric in METRICS:
-        kind = metric if isinstance(metric, type) else type(metric)
-        told = (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ")
-        listed[name] = told
-    if as_json:
-        click.echo(json.dumps(listed, indent=2))
+    A name of a group stands for all of its metrics wherever metrics are named.
+    """
+    from ragstone.metrics import GROUPS  # noqa: PLC0415
+    from ragstone.metrics.catalogue import catalogue, entry  # noqa: PLC0415
+
+    if name is None or name in GROUPS:
+        entries = [one for one in catalogue() if name is None or name in one.groups]
+        if as_json:
+            click.echo(json.dumps({one.name: _document(one) for one in entries}, indent=2, ensure_ascii=False))
+            return
+        _list(entries, [name] if name else [*GROUPS, ""])
         return
-    for name, told in listed.items():
-        click.echo(f"{name}\n    {told}")
+    one = entry(name)
+    click.echo(json.dumps(_document(one) | {"doc": one.doc}, indent=2, ensure_ascii=False) if as_json else one.doc)
+
+
+def _document(one: "Entry") -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "about": one.about,
+        "groups": one.groups,
+        "needs": one.needs,
+        "judge": "judge" in one.uses or "model" in one.uses,
+        "embedder": "embedder" in one.uses,
+        "range": one.range,
+        "better": one.better,
+        "version": one.version,
+    }
+
+
+def _list(entries: "list[Entry]", groups: list[str]) -> None:
+    """The metrics of each group in its order, each once: under the first of its groups."""
+    from ragstone.metrics import GROUPS  # noqa: PLC0415
+
+    left = {one.name: one for one in entries}
+    for group in groups:
+        names = [name for name in GROUPS.get(group, sorted(left)) if name in left]
+        if not names:
+            continue
+        click.echo(f"{group}: {_GROUPS.get(group, '')}" if group else "others")
+        for name in names:
+            if name not in left:  # told of with another
+                continue
+            one, family = left.pop(name), left.pop(f"{name}@k", None)
+            click.echo(f"  {name}, {family.name}" if family else f"  {name}")
+            for line in (one.about, f"{one.range}. Needs {_needed(one)}."):
+                click.echo(textwrap.fill(line, _width(), initial_indent="      ", subsequent_indent="      "))
+        click.echo("")
+    click.echo("`ragstone metrics NAME` tells all of one: formula, edges, source.")
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size((100, 20)).columns, 120)
+
+
+def _needed(one: "Entry") -> str:
+    words = {"answer": "the answer", "references": "the reference", "passages": "passages", "labels": "labels"}
+    tools = {"judge": "a judge", "model": "a judge", "embedder": "an embedder"}
+    data = ", ".join(words[need] for need in one.needs) or "nothing"
+    return "; ".join(part for part in (data, ", ".join(dict.fromkeys(tools[use] for use in one.uses))) if part)

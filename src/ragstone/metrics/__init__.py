@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from ragstone.metrics.judge.prompts import Prompts
     from ragstone.metrics.judge.words import Judge
 
-__all__ = ["GROUPS", "METRICS", "Family", "Maker", "MetricPlugin", "Tools", "better", "make_metrics", "steps_of"]
+__all__ = [
+    "GROUPS", "METRICS", "Family", "Maker", "MetricPlugin", "Tools", "better", "find_metric", "make_metrics",
+    "steps_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def make_metrics(names: Sequence[str | Metric], tools: Tools) -> tuple[Metric, .
         if not isinstance(name, str):
             made.setdefault(name.name, name)
             continue
-        plugin = _find(name)
+        plugin = find_metric(name)
         missing = [_LACKING[tool] for tool in getattr(plugin, "uses", ()) if getattr(tools, tool) is None]
         if missing:
             lacking.setdefault(missing[0], []).append(name)
@@ -118,7 +121,7 @@ def steps_of(metrics: Iterable[Metric]) -> frozenset[str]:
 def better(name: str) -> Literal["higher", "lower", "neither"]:
     """Which values of the metric of this name are the better ones; "higher" for a name that is not known here."""
     try:
-        plugin = _find(name)
+        plugin = find_metric(name)
     except UsageError:
         return "higher"
     return cast('Literal["higher", "lower", "neither"]', getattr(plugin, "better", "higher"))
@@ -132,8 +135,8 @@ def _spelled_out(names: Sequence[str | Metric]) -> Iterator[str | Metric]:
             yield name
 
 
-def _find(name: str) -> Any:
-    """The plugin of this name: a metric, or what makes one."""
+def find_metric(name: str) -> Any:
+    """The plugin of a metric's name: the metric, or the class that makes it. Raises as `make_metrics`."""
     if name.startswith("rubric:"):
         return importlib.import_module("ragstone.metrics.rubric").find_rubric(name.removeprefix("rubric:"))
     if name in METRICS:

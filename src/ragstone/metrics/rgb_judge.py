@@ -117,6 +117,8 @@ class _Judge:
 
     name: ClassVar[str]
     _file: ClassVar[str]
+    version: ClassVar[int] = 1
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER})
     uses: ClassVar[tuple[str, ...]] = ("model",)
 
     judge: Model
@@ -127,14 +129,6 @@ class _Judge:
         """The metric by the model of these tools, which must have one."""
         assert tools.model is not None
         return cls(tools.model)
-
-    @property
-    def version(self) -> int:
-        return 1
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        return frozenset({Need.ANSWER})
 
     @cached_property
     def prompt_hash(self) -> str:

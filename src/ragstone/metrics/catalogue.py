@@ -1,0 +1,75 @@
+"""What there is to know of each metric, read from its class and its docstring: for `ragstone metrics` and the docs."""
+
+import inspect
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ragstone.metrics import GROUPS, METRICS, Family, better, find_metric
+from ragstone.types import Need
+
+__all__ = ["Entry", "catalogue", "entry"]
+
+_HEADING = re.compile(r"^([A-Z][a-z]+): ")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A metric as a user meets it. `name` is as registered ("ndcg@k" for every k); `about` is one sentence; `needs` of
+    the data and `uses` ("judge", "model", "embedder") are what it cannot do without; `doc` is its docstring."""
+
+    name: str
+    about: str
+    groups: tuple[str, ...]
+    needs: tuple[str, ...]
+    uses: tuple[str, ...]
+    range: str
+    better: str
+    version: int
+    doc: str
+
+
+def catalogue() -> list[Entry]:
+    """Every metric, in the order of their names."""
+    return [_entry(name, plugin) for name, plugin in METRICS]
+
+
+def entry(name: str) -> Entry:
+    """The metric of this name: one of a family (`ndcg@10`) and the family itself (`ndcg@k`) too. Raises UnknownName."""
+    return _entry(name, METRICS.get(name) if name in METRICS else find_metric(name))
+
+
+def _entry(name: str, plugin: Any) -> Entry:
+    # A metric of a family is told of by any of its members.
+    one = plugin.at(1) if isinstance(plugin, Family) else plugin
+    doc = inspect.getdoc(one if isinstance(one, type) else type(one)) or ""
+    needs, version = getattr(one, "needs", ()), getattr(one, "version", 1)
+    return Entry(
+        name,
+        _about(doc),
+        tuple(group for group, names in GROUPS.items() if name.partition("@")[0] in names),
+        tuple(need.value for need in Need if isinstance(needs, frozenset) and need in needs),
+        tuple(getattr(one, "uses", ())),
+        _section(doc, "Range").rstrip("."),
+        better(name),
+        version if isinstance(version, int) else 1,
+        doc,
+    )
+
+
+def _about(doc: str) -> str:
+    """The first paragraph without the name that it begins with."""
+    first = " ".join(doc.partition("\n\n")[0].split())
+    return re.sub(r"^`[^`]+`(?: and `[^`]+`)?(?:, [^:]{1,20})?: ", "", first).rstrip(".")
+
+
+def _section(doc: str, heading: str) -> str:
+    """The first sentence of what stands under a heading of a docstring."""
+    told: list[str] = []
+    for line in doc.splitlines():
+        found = _HEADING.match(line)
+        if found and told:
+            break
+        if told or (found and found[1] == heading):
+            told.append(line.removeprefix(f"{heading}: "))
+    return re.split(r"(?<=\.) (?=[A-Z])", " ".join(" ".join(told).split()))[0]
