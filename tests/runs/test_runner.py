@@ -254,6 +254,12 @@ async def test_two_runs_of_one_file_share_the_work(tmp_path: Path) -> None:
     assert sum(outcome.asked for outcome in found) == 200
 
 
+async def test_a_file_takes_cases_that_are_grouped_otherwise_now(tmp_path: Path) -> None:
+    await run(tmp_path / "a.run", Echo(), cases=cases(20, lanes=4))
+    outcome = await run(tmp_path / "a.run", Echo(), cases=cases(30, lanes=3))
+    assert (outcome.already, outcome.asked, outcome.complete) == (20, 10, True)
+
+
 async def test_two_runs_never_ask_in_one_lane_at_once(tmp_path: Path) -> None:
     path, busy, order = tmp_path / "a.run", set[int](), list[int]()
 

@@ -14,6 +14,7 @@ from ragstone.errors import DifferentQuestion, StorageError, UsageError
 from ragstone.runs import RunFile, open_run, run_cases
 from ragstone.runs.question import differences
 from ragstone.runs.schema import key_of, text_of
+from ragstone.types import Case, Need, Response, Score
 
 
 def changed(**changes: Any) -> dict[str, Any]:
@@ -193,3 +194,35 @@ def test_an_empty_run_shows_nothing(tmp_path: Path) -> None:
     new_file(tmp_path / "a.run").close()
     assert records(tmp_path / "a.run") == []
     assert b"records=0" in shown(tmp_path / "a.run")
+
+
+class _Judged:
+    """A metric that waits and rests on a verdict that others rest on, too."""
+
+    version = 1
+    needs = frozenset[Need]()
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    async def score(self, case: Case, response: Response, /) -> Score:
+        shared = {"step": "verify", "reply": "x" * 10_000, "of": case.id}
+        return Score.of(1.0, evidence={"verdicts": [shared, {"only": self.name}]})
+
+
+async def test_a_verdict_that_several_metrics_rest_on_is_kept_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    metrics = [_Judged(f"metric {number}") for number in range(8)]
+    with new_file(path) as file:
+        await run_cases(file, cases(5), systems=[Echo()], metrics=metrics)
+    with sqlite3.connect(path) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM verdicts").fetchone()
+    connection.close()
+    assert count == 5 * (1 + 8)
+    assert path.stat().st_size < 2 * 5 * 10_000 + 200_000
+    with open_run(path) as reader:
+        for record in reader.records():
+            for metric in metrics:
+                evidence = record.scores[metric.name].evidence
+                assert [verdict.get("only") for verdict in evidence["verdicts"]] == [None, metric.name]
+                assert evidence["verdicts"][0]["of"] == record.case.id

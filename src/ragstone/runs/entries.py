@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 __all__ = ["Entry", "ScoreRow", "Want", "insert", "write_cases", "write_entries"]
@@ -71,29 +72,29 @@ def write_entries(connection: sqlite3.Connection, entries: Sequence[Entry]) -> l
 
 
 def _write_scores(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
-    """The first score stands, unless it is a failed one; verdicts go with their score."""
-    rows: list[tuple[Row, ScoreRow, bool]] = [
-        ((entry.system_key, entry.key, score.metric, score.version), score, entry.response is None)
-        for entry in entries
-        for score in entry.scores
-    ]
-    simple = [(*place, score.status, score.payload) for place, score, again in rows if not (again or score.verdicts)]
+    """The first score stands, unless it is a failed one. Each verdict of a case is written once, however many scores
+    name it; one that a replaced score named stays, as a record of what was replied."""
+    scores: list[Row] = []
+    verdicts: list[Row] = []
+    for entry in entries:
+        for score in entry.scores:
+            digests = [_digest(verdict) for verdict in score.verdicts]
+            verdicts += [(entry.system_key, entry.key, *pair) for pair in zip(digests, score.verdicts, strict=True)]
+            scores.append(
+                (entry.system_key, entry.key, score.metric, score.version, score.status, score.payload,
+                 " ".join(digests))
+            )  # fmt: skip
+    insert(connection, "INSERT OR IGNORE INTO verdicts VALUES {}", list(dict.fromkeys(verdicts)))
     statement = (
-        "INSERT INTO scores (system_id, case_id, metric, metric_version, status, payload) VALUES {} ON CONFLICT"
-        " (system_id, case_id, metric, metric_version) DO UPDATE SET status = excluded.status,"
-        " payload = excluded.payload, retry = 0 WHERE status = 'failed'"
+        "INSERT INTO scores (system_id, case_id, metric, metric_version, status, payload, verdicts) VALUES {}"
+        " ON CONFLICT (system_id, case_id, metric, metric_version) DO UPDATE SET status = excluded.status,"
+        " payload = excluded.payload, verdicts = excluded.verdicts, retry = 0 WHERE status = 'failed'"
     )
-    insert(connection, statement, simple)
-    for place, score, again in rows:
-        if not (again or score.verdicts):
-            continue
-        if insert(connection, statement, [(*place, score.status, score.payload)]) != 1:
-            continue
-        connection.execute(
-            "DELETE FROM verdicts WHERE system_id = ? AND case_id = ? AND metric = ? AND metric_version = ?", place
-        )
-        verdicts = [(*place, position, verdict) for position, verdict in enumerate(score.verdicts)]
-        insert(connection, "INSERT INTO verdicts VALUES {}", verdicts)
+    insert(connection, statement, scores)
+
+
+def _digest(verdict: str) -> str:
+    return blake2b(verdict.encode("ascii"), digest_size=12).hexdigest()
 
 
 def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[Row]) -> int:

@@ -121,17 +121,18 @@ class RunReader:
     def _scores(self, first: tuple[str, str], last: tuple[str, str]) -> dict[tuple[str, str], dict[str, Score]]:
         """All scores between two records, both included, with their verdicts put back."""
         between = "(system_id, case_id) >= (?, ?) AND (system_id, case_id) <= (?, ?)"
-        verdicts: dict[tuple[str, str, str, int], list[Any]] = {}
-        columns = "system_id, case_id, metric, metric_version"
-        query = f"SELECT {columns}, payload FROM verdicts WHERE {between} ORDER BY {columns}, position"
-        for *place, payload in self._all(query, (*first, *last)):
-            verdict = decode(payload, object, self.path, f"a verdict on case {place[1]!r}")
-            verdicts.setdefault((place[0], place[1], place[2], place[3]), []).append(verdict)
+        verdicts: dict[tuple[str, str], dict[str, Any]] = {}
+        query = f"SELECT system_id, case_id, digest, payload FROM verdicts WHERE {between}"
+        for system, case, digest, payload in self._all(query, (*first, *last)):
+            verdict = decode(payload, object, self.path, f"a verdict on case {case!r}")
+            verdicts.setdefault((system, case), {})[digest] = verdict
         found: dict[tuple[str, str], dict[str, Score]] = {}
-        query = f"SELECT {columns}, payload FROM scores WHERE {between} ORDER BY {columns}"
-        for system, case, metric, version, payload in self._all(query, (*first, *last)):
+        columns = "system_id, case_id, metric, metric_version"
+        query = f"SELECT {columns}, payload, verdicts FROM scores WHERE {between} ORDER BY {columns}"
+        for system, case, metric, _, payload, named in self._all(query, (*first, *last)):
             score = decode(payload, Score, self.path, f"a score of case {case!r}")
-            restored = restore_verdicts(score, verdicts.get((system, case, metric, version), []))
+            held = verdicts.get((system, case), {})
+            restored = restore_verdicts(score, [held[digest] for digest in named.split() if digest in held])
             found.setdefault((system, case), {})[text_of(metric)] = restored
         return found
 

@@ -15,6 +15,7 @@ T = TypeVar("T")
 
 # The columns `response`, `error`, `payload`, `spec` and `value` are ASCII JSON, so that lone surrogates and NUL
 # survive. `retry` marks a failure that the next process to come by is to try again; each start of a run sets it.
+# A verdict that several metrics of a case rest on is there once; `scores.verdicts` has the digests, parted by blanks.
 _TABLES = """
 CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE systems (system_id TEXT NOT NULL PRIMARY KEY, spec TEXT NOT NULL);
@@ -28,14 +29,13 @@ CREATE TABLE records (
 CREATE INDEX failed_records ON records (system_id, case_id) WHERE error IS NOT NULL;
 CREATE TABLE scores (
     system_id TEXT NOT NULL, case_id TEXT NOT NULL, metric TEXT NOT NULL, metric_version INTEGER NOT NULL,
-    status TEXT NOT NULL, payload TEXT NOT NULL, retry INTEGER NOT NULL DEFAULT 0,
+    status TEXT NOT NULL, payload TEXT NOT NULL, retry INTEGER NOT NULL DEFAULT 0, verdicts TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (system_id, case_id, metric, metric_version)
 ) WITHOUT ROWID;
 CREATE INDEX failed_scores ON scores (system_id, case_id) WHERE status = 'failed';
 CREATE TABLE verdicts (
-    system_id TEXT NOT NULL, case_id TEXT NOT NULL, metric TEXT NOT NULL, metric_version INTEGER NOT NULL,
-    position INTEGER NOT NULL, payload TEXT NOT NULL,
-    PRIMARY KEY (system_id, case_id, metric, metric_version, position)
+    system_id TEXT NOT NULL, case_id TEXT NOT NULL, digest TEXT NOT NULL, payload TEXT NOT NULL,
+    PRIMARY KEY (system_id, case_id, digest)
 ) WITHOUT ROWID;
 -- kind 'case': name is a case_id, kind 'lane': name is a lane, of which one process at a time asks.
 CREATE TABLE leases (
@@ -46,7 +46,7 @@ CREATE TABLE leases (
 LAYOUT = Layout(
     what="run file",
     application_id=0x52535452,  # "RSTR"
-    version=1,
+    version=2,
     tables=tuple(_TABLES.split(";")),
 )
 

@@ -70,7 +70,7 @@ def _lacking(needs: frozenset[Need], case: Case, response: Response) -> str:
         Need.ANSWER: True,
         Need.REFERENCES: _any_filled(case.sample.references),
         Need.PASSAGES: bool(passages),
-        Need.LABELS: any(passage.relevant is not None for passage in passages),
+        Need.LABELS: any(passage.relevant is not None for passage in (*passages, *case.sample.passages)),
     }
     return " and no ".join(need.value for need in Need if need in needs and not has[need])
 
