@@ -244,7 +244,7 @@ DIFFERENCES = {
         "not_applicable: no statement", "not_applicable: no claim",
     ),
     "one verdict for four claims is 1.0": (
-        "faithfulness", {**FOUR, "verdicts": [1]}, 1.0, 1.0, "failed: missing", "failed: missing",
+        "faithfulness", {**FOUR, "verdicts": [1]}, 1.0, 1.0, "failed: 2, 3", "failed: 2",
     ),
     "a verdict of 5 is a faithfulness of 1": (
         "faithfulness", {"verdicts": [5]}, 1.0, 1.0, "failed: 5", None,
