@@ -12,7 +12,7 @@ import pytest
 from tests.metrics.matrices import JUDGED, STEPS, StubEmbedder, StubJudge, made, resolve, without_claims
 
 from ragstone.errors import UnknownName, UsageError
-from ragstone.metrics import GROUPS, METRICS, Tools, better, make_metrics, steps_of
+from ragstone.metrics import GROUPS, METRICS, Tools, better, check_metrics, make_metrics, steps_of
 from ragstone.metrics.judge.words import Judged, Similarities
 from ragstone.types import Case, Metric, Need, Passage, Query, Response, Sample, to_json
 
@@ -173,7 +173,8 @@ def test_a_name_may_be_a_metric_a_group_or_one_of_a_family() -> None:
 def test_each_metric_is_made_once_and_one_that_is_made_stands_for_itself() -> None:
     own = make_metrics(["hit@2"], TOOLS)[0]
     assert names_of("five", "faithfulness", own, "hit@2") == (*GROUPS["five"], "hit@2")
-    assert make_metrics([own], Tools()) == (own,)
+    judged = make_metrics(["faithfulness"], TOOLS)[0]
+    assert make_metrics([own, judged], Tools()) == (own, judged)
 
 
 @pytest.mark.parametrize(
@@ -191,6 +192,14 @@ def test_a_metric_that_cannot_be_made_says_what_it_lacks(names: list[str], tools
     with pytest.raises(UsageError, match=re.escape(message)) as raised:
         make_metrics(names, tools)
     assert "\n" not in str(raised.value)
+    with pytest.raises(UsageError, match=re.escape(message)):
+        check_metrics(names, [tool for tool in ("judge", "model", "embedder") if getattr(tools, tool)])
+
+
+def test_metrics_can_be_checked_before_a_judge_is_there() -> None:
+    check_metrics(["five", "ndcg@3"], {"judge", "embedder"})
+    with pytest.raises(UsageError, match="need a judge"):
+        check_metrics(["five", "ndcg@3"], {"embedder"})
 
 
 @pytest.mark.parametrize("name", ["faithfullness", "ndcg@", "ndcg@x", "ndgc@10", "ndcg@-1", "faithfulness@3", ""])

@@ -16,14 +16,14 @@ from ragstone.api.blocking import blocking
 from ragstone.api.making import make_benchmark
 from ragstone.api.reading import OpenRun, read_run
 from ragstone.errors import DifferentQuestion, UnknownName, UsageError
-from ragstone.metrics import Tools, make_metrics
+from ragstone.metrics import Tools, check_metrics, make_metrics, steps_of
 from ragstone.models import PROVIDERS, ModelOptions, open_model
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.systems import open_system
 from ragstone.types import Benchmark, Metric, Resources, Sampling, System, Table, Template, to_json
 
 __all__ = [
-    "BenchResult", "bench", "bench_async", "cache_folder", "check_names", "extra_metrics",
+    "BenchResult", "bench", "bench_async", "cache_folder", "check_extra", "check_names",
     "judges", "sampling_of",
 ]  # fmt: skip
 
@@ -85,9 +85,9 @@ def check_names(models: Sequence[str | System], judge: str | None = None) -> Non
         raise UsageError("local/extractive copies sentences and cannot judge. --judge takes a chat model.")
 
 
-def extra_metrics(asked: Sequence[str | Metric]) -> tuple[Metric, ...]:
-    """The metrics of these names, and those that are metrics already. UsageError for one that needs a judge."""
-    return make_metrics(asked, Tools())
+def check_extra(asked: Sequence[str | Metric], judge: str | None) -> None:
+    """Raises UsageError where a metric of these cannot be made, with this judge or without one. Opens nothing."""
+    check_metrics(asked, () if judge is None else ("judge", "model"))
 
 
 def _once(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
@@ -105,17 +105,27 @@ def sampling_of(template: Template, changes: Mapping[str, Any]) -> Sampling:
 
 
 @contextlib.asynccontextmanager
-async def judges(name: str | None, options: ModelOptions) -> AsyncIterator[tuple[tuple[Metric, ...], dict[str, Any]]]:
-    """The judged metrics of RGB by this judge, and what the run file should say of them."""
+async def judges(
+    name: str | None, options: ModelOptions, asked: Sequence[str | Metric] = ()
+) -> AsyncIterator[tuple[tuple[Metric, ...], dict[str, Any]]]:
+    """The judged metrics of RGB by this judge and the metrics `asked` for, and what the run file should say of them."""
     if name is None:
-        yield (), {}
+        yield make_metrics(asked, Tools()), {}
         return
-    from ragstone.metrics.rgb_judge import RgbErrorJudge, RgbRejectionJudge  # noqa: PLC0415  (only with a judge)
+    from ragstone.metrics.judge import open_judge  # noqa: PLC0415  (only with a judge)
+    from ragstone.metrics.rgb_judge import RgbErrorJudge, RgbRejectionJudge  # noqa: PLC0415
 
-    async with open_model(name, options) as judge:
-        tools = Tools(model=judge)
-        metrics = (RgbRejectionJudge.make(tools), RgbErrorJudge.make(tools))
-        yield metrics, {"judge": {"model": name, "prompts": {metric.name: metric.prompt_hash for metric in metrics}}}
+    async with open_model(name, options) as model:
+        matrix = open_judge(model)
+        tools = Tools(matrix, model, prompts=matrix.prompts)
+        by_judge = (RgbRejectionJudge.make(tools), RgbErrorJudge.make(tools))
+        more = make_metrics(asked, tools)
+        told: dict[str, Any] = {
+            "judge": {"model": name, "prompts": {metric.name: metric.prompt_hash for metric in by_judge}}
+        }
+        if steps_of(more):
+            told["matrix"] = dict(matrix.spec)
+        yield (*by_judge, *more), told
 
 
 async def bench_async(
@@ -146,12 +156,14 @@ async def bench_async(
     """
     names = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
     check_names(names, judge)
-    more = extra_metrics(metrics)
+    check_extra(metrics, judge)
     made: Any = prepared or make_benchmark(benchmark, **options)
     calling = model_options or ModelOptions(cache=cache_folder())
     chosen = sampling_of(made.template, sampling or {})
     async with contextlib.AsyncExitStack() as stack:
-        by_judge, judged = await stack.enter_async_context(judges(judge, replace(calling, base_url=judge_base_url)))
+        more, judged = await stack.enter_async_context(
+            judges(judge, replace(calling, base_url=judge_base_url), metrics)
+        )
         systems = [
             one
             if not isinstance(one, str)
@@ -171,7 +183,7 @@ async def bench_async(
                 run_file,
                 made.cases,
                 systems=systems,
-                metrics=_once((*made.metrics, *by_judge, *more)),
+                metrics=_once((*made.metrics, *more)),
                 concurrency=concurrency or _concurrency(names, calling),
                 total=len(made) if hasattr(made, "__len__") else None,
                 progress=progress,

@@ -88,7 +88,7 @@ class Asked(NamedTuple):
 
 def read_asked(values: dict[str, Any], *, need_model: bool = True) -> Asked:
     """Takes the shared options out of `values` and checks them before anything is spent. Raises UsageError."""
-    from ragstone.api.bench import cache_folder, check_names, extra_metrics  # noqa: PLC0415
+    from ragstone.api.bench import cache_folder, check_extra, check_names  # noqa: PLC0415
     from ragstone.api.reading import check_target  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 
@@ -97,7 +97,7 @@ def read_asked(values: dict[str, Any], *, need_model: bool = True) -> Asked:
         raise UsageError("No model. Say whom to ask: --model local/extractive, --model openai/gpt-4o-mini…")
     if models:
         check_names(models, judge)
-    extra_metrics(metrics)
+    check_extra(metrics, judge)
     price_text, dry_run, report_file = values.pop("price"), values.pop("dry_run"), values.pop("report_file")
     price = None if price_text is None else _price(price_text)
     if price and not dry_run:

@@ -12,7 +12,7 @@ entry-point group `ragstone.metrics`. Such a plugin is one of three things:
 
 import importlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, cast, runtime_checkable
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ragstone.metrics.judge.words import Judge
 
 __all__ = [
-    "GROUPS", "METRICS", "Family", "Maker", "MetricPlugin", "Tools", "better", "find_metric", "make_metrics",
-    "steps_of",
+    "GROUPS", "METRICS", "Family", "Maker", "MetricPlugin", "Tools", "better", "check_metrics",
+    "find_metric", "make_metrics", "steps_of",
 ]  # fmt: skip
 
 
@@ -96,21 +96,18 @@ def make_metrics(names: Sequence[str | Metric], tools: Tools) -> tuple[Metric, .
     has, and `UsageError` naming the metrics that need a judge or an embedder where there is none.
     """
     made: dict[str, Metric] = {}
-    lacking: dict[tuple[str, str], list[str]] = {}
-    for name in _spelled_out(names):
-        if not isinstance(name, str):
-            made.setdefault(name.name, name)
-            continue
-        plugin = find_metric(name)
-        missing = [_LACKING[tool] for tool in getattr(plugin, "uses", ()) if getattr(tools, tool) is None]
-        if missing:
-            lacking.setdefault(missing[0], []).append(name)
-            continue
-        metric = plugin.make(tools) if hasattr(plugin, "make") else plugin
+    for plugin in _checked(names, {tool for tool in _LACKING if getattr(tools, tool) is not None}):
+        # A metric that is made has the `make` of its class too, and is not made again.
+        ready = hasattr(plugin, "score") and not isinstance(plugin, type)
+        metric = plugin if ready else plugin.make(tools)
         made.setdefault(metric.name, metric)
-    for (what, option), lack in lacking.items():
-        raise UsageError(f"{', '.join(dict.fromkeys(lack))} need{'s' * (len(lack) == 1)} {what}: {option}.")
     return tuple(made.values())
+
+
+def check_metrics(names: Sequence[str | Metric], have: Collection[str]) -> None:
+    """Raises what `make_metrics` would with the tools of these names ("judge", "model", "embedder"), none of which has
+    to be there yet."""
+    _checked(names, have)
 
 
 def steps_of(metrics: Iterable[Metric]) -> frozenset[str]:
@@ -125,6 +122,22 @@ def better(name: str) -> Literal["higher", "lower", "neither"]:
     except UsageError:
         return "higher"
     return cast('Literal["higher", "lower", "neither"]', getattr(plugin, "better", "higher"))
+
+
+def _checked(names: Sequence[str | Metric], have: Collection[str]) -> list[Any]:
+    """The plugin of each name. UsageError where one needs a tool that is not among `have`."""
+    plugins: list[Any] = []
+    lacking: dict[tuple[str, str], list[str]] = {}
+    for name in _spelled_out(names):
+        plugin = find_metric(name) if isinstance(name, str) else name
+        # What is made already has its tools.
+        missing = [tool for tool in getattr(plugin, "uses", ()) if tool not in have] if isinstance(name, str) else []
+        for tool in missing[:1]:
+            lacking.setdefault(_LACKING[tool], []).append(str(name))
+        plugins.append(plugin)
+    for (what, option), lack in lacking.items():
+        raise UsageError(f"{', '.join(dict.fromkeys(lack))} need{'s' * (len(lack) == 1)} {what}: {option}.")
+    return plugins
 
 
 def _spelled_out(names: Sequence[str | Metric]) -> Iterator[str | Metric]:
