@@ -149,14 +149,15 @@ class Bench:
         here.mkdir(exist_ok=True)
         args = self.args
         return [
-            sys.executable, __file__, "--one", "--url", self.server.url, "--samples", str(args.samples),
+            sys.executable, str(ROOT / "bench" / "judge.py"), "--one", "--url", self.server.url, "--samples", str(args.samples),
             "--in-flight", str(args.in_flight), "--folder", str(here), "--run", run, *more,
         ]  # fmt: skip
 
     def measured(self, command: Sequence[str], **page: Any) -> dict[str, Any]:
         """One process on a new page of the server's book: what it printed, and the book."""
         self.server.call("reset", page)
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+        # Not here: deepeval leaves a folder where it runs.
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.folder)
         if done.returncode:
             raise SystemExit(f"{' '.join(command[:3])} failed: {done.stderr[-2000:]}")
         return {**json.loads(done.stdout.splitlines()[-1]), "book": self.server.call("stats")}
