@@ -40,8 +40,8 @@ _LIKE_A_KEY = re.compile(r"\b(?:sk|gsk|AIza|hf|xai|pplx)[-_][A-Za-z0-9*_\-]{6,}|
 # What endpoints say who do not take a way of asking for a form, and with which status (llama.cpp: 500 for a schema
 # that it can make no grammar of).
 _ABOUT_THE_FORM = re.compile(
-    r"response_?format|json_?schema|json schema|json[_ ](?:object|mode)|structured[_ ]output|guided_|grammar"
-    r"|\btools?\b|tool_choice|function[_ ]call",
+    r"response[ _]?format|schema|json[ _](?:object|mode)|structured[ _]output|guided_|grammar|tool_choice"
+    r"|(?<![a-z])tools?(?![a-z])|function[ _-]?call|结构化输出|工具调用|函数调用|响应格式|返回格式|输出格式",
     re.IGNORECASE,
 )
 _FORM_STATUSES = (400, 404, 415, 422, 501)
