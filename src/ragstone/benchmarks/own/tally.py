@@ -1,0 +1,164 @@
+"""One pass over the scores of a run: values by metric, sample and group, what they cost, and why some are missing."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragstone.metrics import better
+from ragstone.stats import bootstrap_mean
+from ragstone.types import Record, Run, Usage
+
+__all__ = ["GROUP", "Cost", "Mean", "Scores", "Tally", "display_order", "tally"]
+
+GROUP = "group:"
+_REASONS = 20  # different reasons of one metric that are told apart
+
+# The order in which metrics are told; what is not named follows by name.
+_ORDER = (
+    "faithfulness", "groundedness", "answer_relevancy", "answer_relevance", "context_precision", "context_recall",
+    "context_relevance", "answer_correctness", "citation_precision", "citation_recall", "knowledge_density",
+)  # fmt: skip
+
+
+def display_order(name: str) -> tuple[int, str]:
+    """Where a metric stands in a table."""
+    return (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean with its interval over samples (95%, bootstrap), of `scored` of `total` scores."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    scored: int
+    total: int
+
+
+@dataclass
+class Scores:
+    """The scores of one metric: values with the samples they belong to, and what became of the rest."""
+
+    values: list[float] = field(default_factory=list)
+    samples: list[str] = field(default_factory=list)
+    cases: list[str] = field(default_factory=list)
+    failed: int = 0
+    not_applicable: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def total(self) -> int:
+        return len(self.values) + self.failed + self.not_applicable
+
+    def mean(self) -> Mean:
+        """The mean of the values; several of one sample are one cluster."""
+        if not self.values:
+            return Mean(None, None, None, 0, self.total)
+        groups = self.samples if len(set(self.samples)) < len(self.samples) else None
+        low, high = bootstrap_mean(self.values, groups=groups)
+        return Mean(sum(self.values) / len(self.values), low, high, len(self.values), self.total)
+
+    def worst(self, count: int, *, lower_is_better: bool = False) -> list[tuple[str, float]]:
+        """The cases with the worst values: (case id, value), the worst first."""
+        sign = -1 if lower_is_better else 1
+        order = sorted(range(len(self.values)), key=lambda at: (sign * self.values[at], self.cases[at]))
+        return [(self.cases[at], self.values[at]) for at in order[:count]]
+
+
+@dataclass
+class Cost:
+    """What one metric took of the judge. `alone`: all steps it rests on; `share`: each divided by how many metrics
+    rest on it, so that the shares of all metrics sum to what was spent. Requests, prompt and completion tokens."""
+
+    alone: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    share: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    cached: float = 0.0
+
+
+@dataclass
+class Tally:
+    """All that the tables need of one system."""
+
+    metrics: dict[str, Scores] = field(default_factory=dict)
+    groups: dict[str, dict[str, dict[str, Scores]]] = field(default_factory=dict)  # column → value → metric
+    repeats: dict[str, dict[str, list[float]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
+    costs: dict[str, Cost] = field(default_factory=lambda: defaultdict(Cost))
+    judges: Counter[str] = field(default_factory=Counter)  # models as they named themselves
+    problems: int = 0  # replies of the judge that could not be used
+    replies: int = 0
+    records: int = 0
+    errors: int = 0
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(self.metrics, key=display_order)
+
+
+def tally(run: Run) -> dict[str, Tally]:
+    """Every system of the run, in order."""
+    found: dict[str, Tally] = {system: Tally() for system in run.systems}
+    for record in run.records():
+        _add(found.setdefault(record.system_id, Tally()), record)
+    return found
+
+
+def _add(one: Tally, record: Record) -> None:
+    one.records += 1
+    if record.response is None:
+        one.errors += 1
+    repeat = int(record.case.condition.get("judge_repeat", 0))
+    groups = {
+        name.removeprefix(GROUP): str(value) for name, value in record.case.condition.items() if name.startswith(GROUP)
+    }
+    for name, score in record.scores.items():
+        places = [one.metrics.setdefault(name, Scores())]
+        for column, value in groups.items():
+            places.append(one.groups.setdefault(column, {}).setdefault(value, {}).setdefault(name, Scores()))
+        for scores in places:
+            if score.status == "scored" and score.value is not None:
+                scores.values.append(score.value)
+                scores.samples.append(record.case.sample.id)
+                scores.cases.append(record.case.id)
+                continue
+            scores.failed += score.status == "failed"
+            scores.not_applicable += score.status == "not_applicable"
+            reason = score.reason if score.reason in scores.reasons or len(scores.reasons) < _REASONS else "…"
+            scores.reasons[reason] += 1
+        if score.value is not None and (repeat or record.case.sample.id):
+            one.repeats[name][record.case.sample.id].append(score.value)
+    _add_cost(one, {name: steps(score.evidence) for name, score in record.scores.items()})
+
+
+def steps(evidence: Any) -> Sequence[Mapping[str, Any]]:
+    """The requests to a judge that a score rests on; () for a score without any."""
+    verdicts = evidence.get("verdicts") if isinstance(evidence, Mapping) else None
+    return [step for step in verdicts if isinstance(step, Mapping)] if isinstance(verdicts, list) else []
+
+
+def _add_cost(one: Tally, by_metric: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """A step that several metrics of the case rest on is one object there, because it is stored once."""
+    users = Counter(id(step) for named in by_metric.values() for step in named)
+    told: set[int] = set()
+    for name, named in by_metric.items():
+        for step in named:
+            usage = step.get("usage")
+            spent = Usage(**{k: v for k, v in usage.items() if k in Usage.__struct_fields__}) if usage else Usage()
+            amounts = (spent.requests, spent.prompt_tokens, spent.completion_tokens)
+            cost = one.costs[name]
+            for at, amount in enumerate(amounts):
+                cost.alone[at] += amount
+                cost.share[at] += amount / users[id(step)]
+            cost.cached += bool(step.get("cached")) / users[id(step)]
+            if id(step) not in told:
+                told.add(id(step))
+                one.replies += 1
+                one.problems += "problem" in step
+                if isinstance(model := step.get("model"), str) and model:
+                    one.judges[model] += 1
+
+
+def lower_is_better(name: str) -> bool:
+    """Whether small values of the metric are the good ones."""
+    return better(name) == "lower"
