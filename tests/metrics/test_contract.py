@@ -155,6 +155,33 @@ def test_reasoning_is_never_scored(name: str) -> None:
     assert subject.score(FULL, Response("Sweden", reasoning=thought)) == subject.score(FULL, Response("Sweden"))
 
 
+NEVER_ASKS = [name for name in NAMES if not {"judge", "model"} & set(getattr(metric(name), "uses", ()))]
+EDGES = {
+    "the answer is empty": (FULL, Response("", PASSAGES)),
+    "no passages": (Case("c", FULL.sample, {}, Query("Who won?")), Response("Norway")),
+    "no reference": (Case("c", Sample("en:0", "Who won?"), {}, QUERY), Response("Norway")),
+    "no passage is known to be relevant": (
+        Case("c", Sample("s", "?", (), PASSAGES[1:]), {}, QUERY),
+        Response("Norway"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEVER_ASKS)
+async def test_the_table_of_what_becomes_of_each_edge_is_true(name: str) -> None:
+    rows = re.findall(r"^\| (.+?) \| (.+?) \|$", explained(name), re.MULTILINE)
+    told = {case: result for case, result in rows if case in EDGES}
+    assert "no passages" in told
+    assert {"the answer is empty", "no reference"} <= set(told) or Need.ANSWER not in metric(name).needs
+    for edge, result in told.items():
+        found = await resolve(metric(name).score(*EDGES[edge]))
+        if result.startswith("not applicable"):
+            assert found.status == "not_applicable", edge
+        else:
+            assert found.status == "scored", edge
+            assert not result.startswith("0") or found.value == 0.0, edge
+
+
 # Making metrics by name.
 
 TOOLS = Tools(StubJudge(JUDGED), None, StubEmbedder())

@@ -26,7 +26,7 @@ from tests.metrics.matrices import (
 from ragstone.errors import TimedOut
 from ragstone.metrics import GROUPS, METRICS, Tools
 from ragstone.metrics.judge.words import AnswerClaim, Judged, PassageVerdict, ReferenceClaim, Similarities
-from ragstone.types import Need, Response, Score
+from ragstone.types import Case, Need, Query, Response, Sample, Score
 
 # The matrix of matrices.py: claims of the answer 1 and 3 are correct; 1, 2 and 5 are supported; all but 3 are relevant.
 # Of the reference, claims 1 and 2 are supported, 1 and 3 are covered. Passages 2 and 4 are useful; 1, 2, 4 relevant;
@@ -348,6 +348,12 @@ async def test_a_cosine_below_0_counts_as_0() -> None:
     assert (await scored("answer_relevancy", similar=similar)).value == 0.0
     assert (await scored("answer_correctness", similar=similar)).value == 0.75 * 0.5
     assert (await scored("answer_relevancy", similar=Similarities((1.0000001, 1.0), 1.0))).value == 1.0
+
+
+async def test_there_is_no_relevancy_to_an_empty_question() -> None:
+    blank = Case("c", Sample("s", " "), {}, Query(" "))
+    result = await scored("answer_relevancy", similar=Similarities((), 0.5), case=blank)
+    assert (result.status, result.reason) == ("not_applicable", "the question is empty")
 
 
 def test_a_metric_is_made_of_the_judge_of_its_tools() -> None:

@@ -42,6 +42,8 @@ class AnswerRelevancy(FromMatrix):
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
         if declines(judged, response.answer):
             return Score.of(0.0, reason="the answer declines", evidence={"questions": [], "noncommittal": True})
+        if not case.query.question.strip():
+            return Score.not_applicable("the question is empty")
         if not judged.questions:
             return Score.not_applicable("the judge made no question of the answer")
         cosines = (await self.judge.similarities(case, response)).questions

@@ -52,10 +52,10 @@ def helpful(judged: Judged) -> tuple[str, list[int]]:
         raise JudgeFailed("The judge gave no verdict on the passages.", ())
     without = [passage.id for passage in judged.passages if passage.useful is None]
     if len(without) == len(judged.passages):
-        return "relevant", [passage.id for passage in judged.passages if passage.relevant]
+        return "relevant", sorted(passage.id for passage in judged.passages if passage.relevant)
     if without:
         raise JudgeFailed(f"The judge gave no verdict on the use of passage {without[0]}.", ())
-    return "useful", [passage.id for passage in judged.passages if passage.useful]
+    return "useful", sorted(passage.id for passage in judged.passages if passage.useful)
 
 
 PLUGINS = {"context_precision": ContextPrecision}
