@@ -411,3 +411,43 @@ async def test_the_parts_of_an_answer_add_up(judged: Judged) -> None:
         return
     assert math.fsum(part for part in (correct, *noise, invented) if part is not None) == pytest.approx(1.0)
     assert math.fsum(part for part in (supported, invented, known) if part is not None) == pytest.approx(1.0)
+
+
+def by_the_paper(judged: Judged) -> dict[str, float]:
+    """RAGChecker's measures as the paper defines them, over sets of claims and chunks; those whose
+    denominator is 0 are left out."""
+    response = {claim.id for claim in judged.answer_claims}
+    truth = {claim.id for claim in judged.reference_claims}
+    chunks = {passage.id for passage in judged.passages}
+    correct = {claim.id for claim in judged.answer_claims if claim.in_reference}
+    recalled = {claim.id for claim in judged.reference_claims if claim.in_answer}
+    in_chunk = {chunk: {c.id for c in judged.answer_claims if chunk in c.supported_by} for chunk in chunks}
+    relevant = {chunk for chunk in chunks if any(chunk in c.supported_by for c in judged.reference_claims)}
+    in_chunks = {claim.id for claim in judged.reference_claims if set(claim.supported_by) & chunks}
+    of_relevant = set().union(*(in_chunk[chunk] for chunk in relevant))
+    of_irrelevant = set().union(*(in_chunk[chunk] for chunk in chunks - relevant)) - of_relevant
+    entailed = of_relevant | of_irrelevant
+    shares = {
+        "precision": (correct, response),
+        "recall": (recalled, truth),
+        "claim_recall": (in_chunks, truth),
+        "context_precision": (relevant, chunks),
+        "context_utilization": (in_chunks & recalled, in_chunks),
+        "noise_sensitivity_relevant": (of_relevant - correct, response),
+        "noise_sensitivity_irrelevant": (of_irrelevant - correct, response),
+        "hallucination": (response - entailed - correct, response),
+        "self_knowledge": ((response - entailed) & correct, response),
+        "faithfulness": (entailed, response),
+    }
+    values = {name: len(part) / len(whole) for name, (part, whole) in shares.items() if whole}
+    precision, recall = values.get("precision", 0.0), values["recall"]
+    values["f1"] = 2 * precision * recall / (precision + recall) if precision and recall else 0.0
+    return values
+
+
+@given(matrices())
+async def test_ragchecker_is_as_its_paper_defines_it(judged: Judged) -> None:
+    expected = by_the_paper(judged)
+    for name in GROUPS["ragchecker"]:
+        value = (await scored(name, judged)).value
+        assert value == pytest.approx(expected.get(name.removeprefix("ragchecker."))), name
