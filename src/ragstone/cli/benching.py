@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ragstone.models import ModelOptions
     from ragstone.types import Case, Table
 
-__all__ = ["Asked", "command_line", "model_options", "read_asked", "run_benchmark", "run_options"]
+__all__ = ["Asked", "command_line", "model_options", "read_asked", "read_price", "run_benchmark", "run_options"]
 
 _URLS = ("--base-url", "--judge-base-url")
 _ANSWER_TOKENS = 60  # of a typical answer, for --dry-run
@@ -99,7 +99,7 @@ def read_asked(values: dict[str, Any], *, need_model: bool = True) -> Asked:
         check_names(models, judge)
     check_extra(metrics, judge)
     price_text, dry_run, report_file = values.pop("price"), values.pop("dry_run"), values.pop("report_file")
-    price = None if price_text is None else _price(price_text)
+    price = None if price_text is None else read_price(price_text)
     if price and not dry_run:
         raise UsageError("--price belongs to --dry-run: it computes what a run would cost, and limits nothing.")
     if report_file and not dry_run:
@@ -278,7 +278,8 @@ def _tell_dry_run(document: Mapping[str, Any], answer: int, asked: Asked) -> Non
         click.echo(f"cost: about {document['cost']:.2f} at {asked.price_text} a million tokens")
 
 
-def _price(text: str) -> tuple[float, float]:
+def read_price(text: str) -> tuple[float, float]:
+    """The price of a million tokens of prompts and of answers, from "0.15/0.60". Raises UsageError."""
     try:
         price_in, price_out = map(float, text.split("/"))
         if not (0 <= price_in < math.inf and 0 <= price_out < math.inf):

@@ -21,6 +21,8 @@ INTERRUPTED = 130
 COMMANDS = {
     "bench": ("ragstone.cli.bench", "Run a benchmark: rgb."),
     "cases": ("ragstone.cli.cases", "Print the cases of a benchmark, without asking any model."),
+    "eval": ("ragstone.cli.evaluate", "Score answers that exist already."),
+    "gate": ("ragstone.cli.gates", "Check thresholds on the metrics of a run."),
     "score": ("ragstone.cli.score", "Re-score saved predictions in the official formats."),
     "report": ("ragstone.cli.report", "Write a run as one self-contained HTML file."),
     "export": ("ragstone.cli.export", "Write a run for other programs (csv, jsonl, xlsx…)."),

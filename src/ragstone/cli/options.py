@@ -6,7 +6,17 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["MOST_PASSAGES", "MOST_QUESTIONS", "Names", "Number", "Ratios", "both", "json_option", "language_option"]
+__all__ = [
+    "MOST_PASSAGES",
+    "MOST_QUESTIONS",
+    "Names",
+    "Number",
+    "Pairs",
+    "Ratios",
+    "both",
+    "json_option",
+    "language_option",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,6 +37,20 @@ class Names(click.ParamType[tuple[str, ...]]):
         if not names:
             self.fail("expected one name or more, separated by commas.", param, ctx)
         return names
+
+
+class Pairs(click.ParamType[tuple[str, str]]):
+    """NAME=VALUE."""
+
+    name = "NAME=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        if not isinstance(value, str):
+            return (value[0], value[1])
+        name, equals, told = value.partition("=")
+        if not (equals and name.strip() and told.strip()):
+            self.fail(f"{value!r}: expected {self.name}.", param, ctx)
+        return name.strip(), told.strip()
 
 
 class Ratios(click.ParamType[tuple[float, ...]]):

@@ -1,0 +1,346 @@
+"""`evaluate`: score answers that exist already, into one run file."""
+
+import asyncio
+import dataclasses
+import hashlib
+import importlib.metadata
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec.structs import replace
+
+from ragstone.api.bench import LOCAL_CONCURRENCY, cache_folder
+from ragstone.api.blocking import blocking
+from ragstone.api.judging import Judging, family_of, open_tools
+from ragstone.api.reading import OpenRun, read_run
+from ragstone.benchmarks.own import OwnData, Recording
+from ragstone.benchmarks.own.tally import display_order, tally
+from ragstone.datasets.own import EvalData, read_eval_data
+from ragstone.errors import UsageError
+from ragstone.metrics import steps_of
+from ragstone.models import ModelOptions
+from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
+from ragstone.systems.recorded import Recorded
+from ragstone.types import Completion, Embedder, Metric, Model, Request, Table, Usage, to_json
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["EvalResult", "Plan", "evaluate", "evaluate_async", "plan_evaluation", "predict", "read_data"]
+
+# What a later command on the same file may add to: another metric's prompts, an embedder, a judge where there was none.
+GROWING = ("judge", "judge.prompts", "judge.rubrics")
+CONCURRENCY = 64
+
+
+@dataclass(frozen=True)
+class EvalResult:
+    """How an evaluation ended and where it is kept. `warnings`: what to know about data and judge, a line each."""
+
+    run: Path
+    outcome: Outcome
+    warnings: tuple[str, ...] = ()
+
+    def open(self) -> OpenRun:
+        """The run, to look at."""
+        return read_run(self.run)
+
+    @property
+    def summary(self) -> dict[str, dict[str, Any]]:
+        """Metric → `mean`, `low`, `high` (95%, bootstrap over samples), `n` scored of `total`, `failed`,
+        `not_applicable`. `mean` is None where nothing was scored."""
+        with open_run(self.run) as run:
+            found = {}
+            for one in tally(run).values():
+                for name in one.names:
+                    scores, mean = one.metrics[name], one.metrics[name].mean()
+                    found[name] = {
+                        "mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.scored, "total": mean.total,
+                        "failed": scores.failed, "not_applicable": scores.not_applicable,
+                    }  # fmt: skip
+        return found
+
+    @property
+    def scores(self) -> list[dict[str, Any]]:
+        """One dict a sample, in the order of the data: `id`, `question`, `answer`, the groups, and each metric's value
+        (None where there is none; `METRIC.reason` says why)."""
+        rows = []
+        with open_run(self.run) as run:
+            for record in run.records():
+                case = record.case
+                row: dict[str, Any] = {
+                    "id": case.sample.id, "question": case.sample.question,
+                    "answer": None if record.response is None else record.response.answer,
+                }  # fmt: skip
+                row |= {name.removeprefix("group:"): value for name, value in case.condition.items()}
+                for name in sorted(record.scores, key=display_order):
+                    score = record.scores[name]
+                    row[name] = score.value
+                    if score.value is None:
+                        row[f"{name}.reason"] = f"{score.status}: {score.reason}"
+                rows.append(row)
+        return rows
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """`scores` as a data frame. Needs pandas, which ragstone does not install."""
+        try:
+            import pandas as pd  # noqa: PLC0415
+        except ImportError:
+            raise UsageError("to_pandas needs pandas, which is not installed: pip install pandas.") from None
+        return pd.DataFrame(self.scores)
+
+    def tables(self, *, language: str = "en") -> list[Table]:
+        """The tables: scores, groups, costs, advice."""
+        with self.open() as run:
+            return run.tables(language=language)
+
+    def write_report(self, target: str | Path, *, language: str = "en") -> Path:
+        """Write the report, one self-contained HTML file."""
+        with self.open() as run:
+            return run.write_report(target, language=language)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an evaluation would ask, before it asks."""
+
+    data: EvalData
+    benchmark: OwnData
+    system: Recorded
+    metrics: tuple[str | Metric, ...]
+    judging: Judging
+    warnings: tuple[str, ...] = ()
+
+
+def read_data(
+    data: Any, *, mapping: Mapping[str, str] | None = None, limit: int | None = None, sample: int | None = None,
+    **reading: Any,
+) -> EvalData:  # fmt: skip
+    """The user's data, read: a path, a list of dicts, a data frame, a data set; or `EvalData` as it is."""
+    if isinstance(data, EvalData):
+        return data
+    source = Path(data) if isinstance(data, str) else data
+    return read_eval_data(source, mapping=mapping or {}, limit=limit, sample=sample, **reading)
+
+
+def plan_evaluation(
+    data: EvalData,
+    metrics: Sequence[str | Metric] | None,
+    judging: Judging,
+    *,
+    name: str = "",
+    language: str = "",
+    group_by: Sequence[str] = (),
+    repeat: int = 1,
+    system_model: str = "",
+) -> Plan:
+    """Checks all that can be checked before anything is opened. Raises UsageError."""
+    if language not in ("", "en", "zh"):
+        raise UsageError(f"The language is en or zh, not {language!r}.")
+    rows, warnings = [], list(data.warnings)
+    known = {column for item in data.items for column in item.extra}
+    for column in group_by:
+        if column not in known:
+            raise UsageError(
+                f"--group-by {column}: {data.name} has no such column of single values"
+                + (f"; there are: {', '.join(sorted(known)[:20])}." if known else ".")
+            )
+    unanswered = [item.where for item in data.items if item.response is None]
+    for item in data.items:
+        if item.response is not None:
+            groups = {column: item.extra[column] for column in group_by if column in item.extra}
+            sample = replace(item.sample, language=language) if language else item.sample
+            rows.append(Recording(item.row, sample, item.response, item.history, groups))
+    if unanswered:
+        told = ", ".join(unanswered[:5]) + ("…" if len(unanswered) > 5 else "")
+        warnings.append(f"{len(unanswered)} of {len(data.items)} rows have no answer and are left out ({told}).")
+    if not rows:
+        raise UsageError(f"{data.name} has no row with an answer to score.")
+    asked = tuple(metrics) if metrics else _default_metrics(rows, judging)
+    judging.check(asked)
+    warnings += _family_warning(judging, rows, system_model)
+    benchmark = OwnData(
+        rows, data_name=data.name, sha256=data.sha256, language=language, repeat=repeat, group_by=tuple(group_by),
+        mapping=data.mapping, warnings=tuple(warnings),
+    )  # fmt: skip
+    system = Recorded(name or data.name, {row.row: row.response for row in rows}, data.sha256)
+    return Plan(data, benchmark, system, asked, judging, tuple(warnings))
+
+
+async def evaluate_async(
+    data: Any,
+    metrics: Sequence[str | Metric] | None = None,
+    judge: str | Model | None = None,
+    *,
+    embedder: str | Embedder | None = None,
+    protocol: Literal["matrix", "ragas"] = "matrix",
+    verify: Literal["joint", "separate"] = "joint",
+    prompts: str | Path | None = None,
+    rubrics: Sequence[str | Path] = (),
+    run: str | Path | None = None,
+    name: str = "",
+    language: str = "",
+    group_by: Sequence[str] = (),
+    mapping: Mapping[str, str] | None = None,
+    sample: int | None = None,
+    limit: int | None = None,
+    repeat: int = 1,
+    judge_base_url: str | None = None,
+    embedder_base_url: str | None = None,
+    model_options: ModelOptions | None = None,
+    concurrency: int | None = None,
+    progress: Progress | None = None,
+    stop: asyncio.Event | None = None,
+    price: str = "",
+    command: str = "",
+    prepared: Plan | None = None,
+    **reading: Any,
+) -> EvalResult:
+    """Score answers that exist already and keep everything in one run file; what the file has is not asked again.
+
+    `data`: a path (JSONL, JSON, CSV, TSV, XLSX, Parquet, a folder of Hugging Face), a list of dicts, a pandas or polars
+    frame, a data set; `mapping` says which of our words is which column where the names do not tell. `metrics`: names
+    as `ragstone metrics` lists them, or your own; by default what the data and the judge allow. `judge`: a chat model,
+    by name or your own `Model`. `embedder`: local/e5-small where a metric needs one. `protocol`, `verify`, `prompts`,
+    `rubrics`: see `Judging`. `run`: the file; by default one whose name follows from the question. `group_by`: columns.
+    `sample`, `limit`: so many rows, chosen by a seed or the first. `repeat`: how often the judge is asked, for its own
+    variance. `price`: "IN/OUT" of a million tokens, for the table of costs. Raises `RagstoneError`s, one line each.
+    """
+    plan = prepared or plan_evaluation(
+        read_data(data, mapping=mapping, limit=limit, sample=sample, **reading),
+        metrics,
+        Judging(
+            model=judge, base_url=judge_base_url, embedder=embedder, embedder_base_url=embedder_base_url,
+            protocol=protocol, verify=verify, prompts=None if prompts is None else Path(prompts),
+            rubrics=tuple(map(Path, rubrics)), language=language,
+        ),
+        name=name, language=language, group_by=group_by, repeat=repeat,
+    )  # fmt: skip
+    calling = model_options or ModelOptions(cache=cache_folder())
+    async with open_tools(plan.judging, plan.metrics, calling) as opened:
+        question = {**plan.benchmark.question, "judge": dict(opened.spec)}
+        path = Path(run) if run is not None else Path(f"eval-{_short(plan)}.run")
+        info = _info(path, plan, opened.metrics, price, command)
+        specs = {plan.system.id: dict(plan.system.spec)}
+        with RunFile.create_or_open(path, question=question, info=info, systems=specs, growing=GROWING) as run_file:
+            outcome = await run_cases(
+                run_file,
+                plan.benchmark.cases,
+                systems=[plan.system],
+                metrics=opened.metrics,
+                concurrency=concurrency or _concurrency(plan.judging),
+                total=len(plan.benchmark),
+                progress=progress,
+                stop=stop,
+            )
+    return EvalResult(path, outcome, plan.warnings)
+
+
+evaluate: Callable[..., EvalResult] = blocking(evaluate_async, name="evaluate")
+
+
+async def predict(plan: Plan) -> Usage:
+    """The requests and tokens that an evaluation is likely to take, without the cache. Asks nobody; needs no key."""
+    nobody = _by_nobody(plan.judging)
+    async with open_tools(nobody, plan.metrics, ModelOptions()) as opened:
+        steps, total = steps_of(opened.metrics), Usage()
+        for case in plan.benchmark.cases():
+            response = plan.system.answers[case.query.repeat]
+            if opened.tools.judge is not None and steps:
+                total += opened.tools.judge.estimate(case, response, steps=steps)
+            for metric in opened.metrics:
+                if hasattr(metric, "estimate"):
+                    total += metric.estimate(case, response)
+    return total
+
+
+def _by_nobody(judging: Judging) -> Judging:
+    """The same judging by models that cannot be asked: for what is computed beforehand."""
+    return dataclasses.replace(judging, model=_Nobody() if judging.model is not None else None, embedder=_Nobody())
+
+
+class _Nobody:
+    """A model and an embedder that are never asked."""
+
+    id = "nobody"
+
+    async def generate(self, request: Request, /) -> Completion:
+        raise AssertionError("a prediction asked a model")
+
+    async def embed(self, texts: Sequence[str], /, *, kind: str) -> Any:
+        raise AssertionError("a prediction asked an embedder")
+
+
+def _default_metrics(rows: Sequence[Recording], judging: Judging) -> tuple[str, ...]:
+    """What the data allow: of metrics that need a reference, labels or passages only where a row has them."""
+    references = any(row.sample.references for row in rows)
+    passages = any(row.response.passages for row in rows)
+    labels = any(passage.relevant for row in rows for passage in row.sample.passages) or any(
+        passage.relevant is not None for row in rows for passage in row.response.passages
+    )
+    found: list[str] = []
+    if judging.model is not None:
+        found += ["faithfulness"] * passages + ["answer_relevancy"] + ["context_precision"] * passages
+        found += ["context_recall"] * (passages and references) + ["answer_correctness"] * references
+    if references:
+        found += ["exact_match", "answer_match", "token_f1", "rouge_l"]
+    if labels:
+        found += ["recall", "precision", "ndcg", "mrr"]
+    if not found and not judging.rubrics:
+        raise UsageError(
+            "There is nothing to score without a judge: the data have no references and no labels. "
+            "Name one: --judge PROVIDER/MODEL."
+        )
+    return tuple(found)
+
+
+def _family_warning(judging: Judging, rows: Sequence[Recording], system_model: str) -> list[str]:
+    judge = judging.model if isinstance(judging.model, str) else getattr(judging.model, "id", "")
+    family = family_of(judge or "")
+    if not family:
+        return []
+    models = {system_model, *(row.response.model for row in rows)} - {""}
+    same = sorted(model for model in models if family_of(model) == family)
+    if not same:
+        return []
+    return [
+        (
+            f"The judge {judge} is of the same family ({family}) as the model that answered, {same[0]}. Judges tend to "
+            "favour their own family's answers. Another judge would be more convincing."
+        )
+    ]
+
+
+def _short(plan: Plan) -> str:
+    """What names a run file: the data and who judges, not which metrics, which may be added."""
+    judge = plan.judging.model if isinstance(plan.judging.model, str) else getattr(plan.judging.model, "id", "")
+    return hashlib.sha256(to_json([plan.benchmark.question, plan.system.id, judge or ""]).encode()).hexdigest()[:8]
+
+
+def _concurrency(judging: Judging) -> int:
+    local = isinstance(judging.model, str) and judging.model.startswith("local/")
+    return LOCAL_CONCURRENCY if local else CONCURRENCY
+
+
+def _info(path: Path, plan: Plan, metrics: Sequence[Metric], price: str, command: str) -> dict[str, Any]:
+    """What a reader of the file should know beside the question; of all commands on it together."""
+    old: Mapping[str, Any] = {}
+    if path.exists() and path.stat().st_size:
+        with open_run(path) as run:
+            old = dict(run.meta)
+    options = dict(plan.benchmark.options)
+    options["repeat"] = max(options["repeat"], int(old.get("options", {}).get("repeat", 1)))
+    commands = [line for line in str(old.get("command", "")).splitlines() if line]
+    return {
+        "options": options,
+        "versions": {"ragstone": importlib.metadata.version("ragstone"), "python": platform.python_version()},
+        "license": "",
+        "citation": "",
+        "metrics": {**old.get("metrics", {}), **{metric.name: metric.version for metric in metrics}},
+        "command": "\n".join(commands if not command or command in commands else [*commands, command]),
+        "warnings": list(dict.fromkeys([*old.get("warnings", ()), *plan.warnings])),
+        **({"price": price or old.get("price")} if price or old.get("price") else {}),
+    }

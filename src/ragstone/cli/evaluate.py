@@ -1,0 +1,199 @@
+"""`ragstone eval`."""
+
+import asyncio
+import json
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ragstone.cli.benching import command_line, read_price
+from ragstone.cli.gates import gate_options, tell_gates
+from ragstone.cli.options import Names, Number, Pairs, both, json_option
+
+if TYPE_CHECKING:
+    from ragstone.api.evaluate import EvalResult, Plan
+    from ragstone.models import ModelOptions
+    from ragstone.types import Usage
+
+__all__ = ["command"]
+
+_SHOWN = ("eval-scores", "eval-groups", "eval-repeat", "eval-advice", "eval-cost")
+
+data_options = both(
+    click.option("--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN",
+                 help="Which column is which: reference=gold_answer; may repeat."),
+    click.option("--sep", metavar="TEXT", help="What parts the contexts in one cell of text."),
+    click.option("--sheet", metavar="NAME", help="Of a spreadsheet."),
+    click.option("--split", metavar="NAME", help="Of a Hugging Face data set with several."),
+    click.option("--qrels", type=click.Path(path_type=Path), help="Relevance labels (TREC, BEIR) for a run file."),
+    click.option("--corpus", type=click.Path(path_type=Path), help="Texts of the documents that a run file names."),
+    click.option("--sample", type=click.IntRange(1), help="So many rows, chosen by a seed."),
+    click.option("--limit", type=click.IntRange(1), help="The first so many rows."),
+    click.option("--language", type=click.Choice(["en", "zh"]), help="Of all rows.  [default: each row's own]"),
+)  # fmt: skip
+
+judge_options = both(
+    click.option("--metrics", type=Names(), help="Names and groups, as `ragstone metrics` lists them."),
+    click.option("--judge", metavar="PROVIDER/MODEL", help="The chat model that judges."),
+    click.option("--judge-base-url", metavar="URL", help="Another endpoint than the provider's own."),
+    click.option("--embedder", metavar="PROVIDER/MODEL", help="For similarities.  [default: local/e5-small]"),
+    click.option("--embedder-base-url", metavar="URL", help="Another endpoint than the provider's own."),
+    click.option("--protocol", type=click.Choice(["matrix", "ragas"]), default="matrix", show_default=True,
+                 help="matrix: two requests a sample; ragas: metric by metric, for comparison."),
+    click.option("--verify", type=click.Choice(["joint", "separate"]), default="joint", show_default=True,
+                 help="separate: a request a passage."),
+    click.option("--prompts", type=click.Path(path_type=Path), help="Your prompts; `ragstone prompts copy` begins."),
+    click.option("--rubric", "rubrics", multiple=True, metavar="NAME|FILE|DIR", help="Your own criteria; may repeat."),
+    click.option("--repeat", type=click.IntRange(1), default=1, show_default=True,
+                 help="How often the judge is asked, for its own variance."),
+    click.option("--system-model", default="", metavar="NAME", help="Which model answered, if the data do not say."),
+)  # fmt: skip
+
+calling_options = both(
+    click.option("--concurrency", type=click.IntRange(1, 4096), help="Samples at once.  [default: 64; 4 if local]"),
+    click.option("--rpm", type=Number(0, min_open=True), help="Requests a minute."),
+    click.option("--tpm", type=Number(0, min_open=True), help="Tokens a minute."),
+    click.option("--deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
+                 help="Seconds for one call with all its retries."),
+    click.option("--no-cache", is_flag=True, help="Do not use replies of earlier runs, nor keep any."),
+)  # fmt: skip
+
+
+@click.command(name="eval")
+@click.argument("data", type=click.Path(path_type=Path))
+@data_options
+@judge_options
+@click.option("--group-by", type=Names(), default=(), help="Columns to tabulate by.")
+@click.option("--name", default="", help="What the system is called.  [default: the file's name]")
+@click.option("--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: by the question]")
+@click.option("--report", "report_file", type=click.Path(path_type=Path), help="Write the report here, too.")
+@click.option("--dry-run", is_flag=True, help="Print samples, requests, tokens and cost; ask nothing.")
+@click.option("--price", metavar="IN/OUT", default="", help="Price of a million tokens of prompts and answers.")
+@click.option("--tables", "words", type=click.Choice(["en", "zh"]), default="en", help="Words of the tables.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@calling_options
+@gate_options
+@json_option
+def command(**values: Any) -> int:
+    """Score answers that exist already: DATA is JSONL, JSON, CSV, TSV, XLSX, Parquet or a data set's folder.
+
+    The columns of ragas, deepeval, RAGChecker, BEIR, TREC and OpenInference are known; `ragstone data check` tells
+    what is seen. Without --judge only what needs none is scored."""
+    from ragstone.api.evaluate import plan_evaluation, read_data  # noqa: PLC0415
+    from ragstone.api.judging import Judging  # noqa: PLC0415
+    from ragstone.api.reading import check_target  # noqa: PLC0415
+
+    if values["price"]:
+        read_price(values["price"])
+    if values["report_file"] and not values["dry_run"]:
+        check_target(values["report_file"])  # before anything is spent
+    judging = Judging(
+        model=values["judge"], base_url=values["judge_base_url"], embedder=values["embedder"],
+        embedder_base_url=values["embedder_base_url"], protocol=values["protocol"], verify=values["verify"],
+        prompts=values["prompts"], rubrics=tuple(map(Path, values["rubrics"])), language=values["language"] or "",
+    )  # fmt: skip
+    judging.check(values["metrics"] or ())
+    reading = {name: values[name] for name in ("sep", "sheet", "split", "qrels", "corpus") if values[name] is not None}
+    data = read_data(
+        values["data"], mapping=dict(values["mapping"]), limit=values["limit"], sample=values["sample"], **reading
+    )
+    plan = plan_evaluation(
+        data, values["metrics"], judging, name=values["name"], language=values["language"] or "",
+        group_by=values["group_by"], repeat=values["repeat"], system_model=values["system_model"],
+    )  # fmt: skip
+    if values["dry_run"]:
+        return asyncio.run(_dry_run(plan, values))
+    return asyncio.run(_evaluate(plan, values))
+
+
+def _calling(values: dict[str, Any]) -> "ModelOptions":
+    from ragstone.api.bench import cache_folder  # noqa: PLC0415
+    from ragstone.models import ModelOptions  # noqa: PLC0415
+
+    calling = ModelOptions(
+        cache=None if values["no_cache"] else cache_folder(), deadline=values["deadline"],
+        requests_per_minute=values["rpm"], tokens_per_minute=values["tpm"],
+    )  # fmt: skip
+    if values["concurrency"]:
+        calling = replace(calling, in_flight=max(values["concurrency"], calling.in_flight))
+    return calling
+
+
+async def _evaluate(plan: "Plan", values: dict[str, Any]) -> int:
+    from ragstone.api.evaluate import evaluate_async  # noqa: PLC0415
+    from ragstone.cli.progress import make_progress  # noqa: PLC0415
+    from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
+
+    async with finish_on_interrupt(lambda line: click.echo(line, err=True)) as stop:
+        result = await evaluate_async(
+            plan.data, prepared=plan, run=values["run_file"], model_options=_calling(values),
+            concurrency=values["concurrency"], progress=make_progress(quiet=values["quiet"]), stop=stop,
+            price=values["price"], command=command_line(sys.argv[1:]),
+        )  # fmt: skip
+    return _tell(result, values)
+
+
+def _tell(result: "EvalResult", values: dict[str, Any]) -> int:
+    from ragstone.report.text import table_text  # noqa: PLC0415
+    from ragstone.types import from_json, to_json  # noqa: PLC0415
+
+    outcome, words = result.outcome, values["words"]
+    with result.open() as run:
+        tables = run.tables(language=words)
+        told = run.write_report(values["report_file"], language=words) if values["report_file"] else None
+        failures = [f"{one.kind}: {one.message}" for one in run.run.failures()][:3]
+        code, gates = tell_gates(run.run, values)
+    if values["as_json"]:
+        document = {
+            "run": str(result.run), "report": None if told is None else str(told), "complete": outcome.complete,
+            "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "unscored": outcome.unscored,
+            "remaining": outcome.remaining, "scores": result.summary, "warnings": list(result.warnings),
+            "gates": gates, "tables": tables,
+        }  # fmt: skip
+        click.echo(json.dumps(from_json(to_json(document), dict), ensure_ascii=True, indent=2))
+    else:
+        width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+        for table in tables:
+            if table.id in _SHOWN:
+                click.echo(table_text(table, width=width, color=sys.stdout.isatty(), language=words))
+        for warning in result.warnings:
+            click.echo(f"note: {warning}", err=True)
+        click.echo(f"Run file: {result.run}")
+        click.echo(f"Report:   {told}" if told else f"Report:   ragstone report {result.run} -o report.html")
+    if not outcome.complete:
+        click.echo(f"ragstone: {outcome.advice}", err=True)
+        for message in failures:
+            click.echo(f"failed: {' '.join(message.split())[:300]}", err=True)
+    return code if code == 1 else 0 if outcome.complete and code == 0 else 3
+
+
+async def _dry_run(plan: "Plan", values: dict[str, Any]) -> int:
+    """What the evaluation would take: every first request is counted as it would be sent."""
+    from ragstone.api.evaluate import predict  # noqa: PLC0415
+
+    usage: Usage = await predict(plan)
+    price = read_price(values["price"]) if values["price"] else None
+    document: dict[str, Any] = {
+        "samples": len(plan.benchmark.rows), "cases": len(plan.benchmark), "requests": usage.requests,
+        "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens,
+        "cost": None if price is None else round(
+            (usage.prompt_tokens * price[0] + usage.completion_tokens * price[1]) / 1e6, 4
+        ),
+        "warnings": list(plan.warnings),
+    }  # fmt: skip
+    if values["as_json"]:
+        click.echo(json.dumps(document))
+        return 0
+    for warning in plan.warnings:
+        click.echo(f"note: {warning}", err=True)
+    click.echo(f"{document['samples']:,} samples, about {usage.requests:,} requests (fewer where replies are cached)")
+    click.echo(f"about {usage.prompt_tokens:,} tokens of prompts and {usage.completion_tokens:,} of replies")
+    if price is None:
+        click.echo("cost: unknown; --price IN/OUT (per million tokens) computes it; local models cost nothing")
+    else:
+        click.echo(f"cost: about {document['cost']:.2f} at {values['price']} a million tokens")
+    return 0

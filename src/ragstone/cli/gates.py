@@ -1,0 +1,104 @@
+"""Gates on metrics, for `eval` and `gate`."""
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ragstone.cli.options import Number, both, json_option
+
+if TYPE_CHECKING:
+    from ragstone.analysis.gates import GateResult
+    from ragstone.types import Run
+
+__all__ = ["command", "gate_options", "tell_gates"]
+
+
+class Threshold(click.ParamType[tuple[str, float]]):
+    """METRIC=NUMBER."""
+
+    name = "METRIC=NUMBER"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        if not isinstance(value, str):
+            return (value[0], value[1])
+        name, _, number = value.rpartition("=")
+        try:
+            threshold = float(number)
+        except ValueError:
+            threshold = math.nan
+        if not name.strip() or not math.isfinite(threshold):
+            self.fail(f"{value!r}: expected {self.name}, such as faithfulness=0.8.", param, ctx)
+        return name.strip(), threshold
+
+
+gate_options = both(
+    click.option("--fail-under", type=Threshold(), multiple=True, help="Exit 1 where the mean is below; may repeat."),
+    click.option("--fail-over", type=Threshold(), multiple=True, help="Exit 1 where the mean is above; may repeat."),
+    click.option("--gate", "gate_mode", type=click.Choice(["interval", "point"]), default=None,
+                 help="interval: fail where the whole 95% interval is on the wrong side; point: where the mean is."
+                 "  [default: interval]"),
+    click.option("--min-coverage", type=Number(0, 1), default=None,
+                 help="Exit 3 where a smaller share could be scored.  [default: 0.95]"),
+)  # fmt: skip
+
+
+def tell_gates(run: "Run", values: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
+    """Checks the gates of the command and of the project, prints them unless `--json`; the exit code (0 passed or
+    warned, 1 failed, 3 too little was scored) and the results as JSON."""
+    from ragstone.api.gates import check_gates, gates_of, project_gates  # noqa: PLC0415
+
+    under, over, settings = project_gates()
+    under |= dict(values["fail_under"])
+    over |= dict(values["fail_over"])
+    if not under and not over:
+        return 0, []
+    results = check_gates(
+        run,
+        gates_of(under, over),
+        mode=values["gate_mode"] or settings.get("gate", "interval"),
+        min_coverage=values["min_coverage"] if values["min_coverage"] is not None
+        else settings.get("min_coverage", 0.95),
+    )  # fmt: skip
+    if not values["as_json"]:
+        for one in results:
+            _print(one)
+    verdicts = {one.verdict for one in results}
+    code = 1 if "failed" in verdicts else 3 if "unknown" in verdicts else 0
+    return code, [_as_json(one) for one in results]
+
+
+def _print(one: "GateResult") -> None:
+    click.echo(f"gate {one.line}", err=one.verdict != "passed")
+    if one.verdict != "passed" and one.worst:
+        decided = ", ".join(f"{sample} ({value:.2f})" for sample, value in one.worst)
+        click.echo(f"     decided by: {decided}", err=True)
+
+
+def _as_json(one: "GateResult") -> dict[str, Any]:
+    return {
+        "metric": one.gate.metric, "threshold": one.gate.threshold, "side": one.gate.side, "system": one.system,
+        "verdict": one.verdict, "mean": one.mean, "low": one.low, "high": one.high, "scored": one.scored,
+        "total": one.total, "coverage": one.coverage, "reason": one.reason,
+        "worst": [{"sample": sample, "value": value} for sample, value in one.worst],
+    }  # fmt: skip
+
+
+@click.command(name="gate")
+@click.argument("run", type=click.Path(path_type=Path))
+@gate_options
+@json_option
+def command(run: Path, **values: Any) -> int:
+    """Check thresholds on the metrics of a run: exit 1 where one fails, 3 where too little was scored."""
+    from ragstone.errors import UsageError  # noqa: PLC0415
+    from ragstone.runs import open_run  # noqa: PLC0415
+
+    with open_run(run) as opened:
+        code, results = tell_gates(opened, values)
+    if not results:
+        raise UsageError("No gate is set: name one with --fail-under METRIC=NUMBER or in [tool.ragstone.gates].")
+    if values["as_json"]:
+        click.echo(json.dumps({"run": str(run), "gates": results}, indent=2))
+    return code
