@@ -1,0 +1,82 @@
+"""What is wrong with the rows of a file: all of it at once, the like together, a line each."""
+
+from collections.abc import Iterable
+
+from ragstone.errors import DataError, UsageError
+from ragstone.types import Frozen
+
+__all__ = ["BadData", "CellError", "Problem", "Problems", "places"]
+
+SHOWN = 5  # problems of one file, and rows of one problem, that a message names
+
+
+class CellError(ValueError):
+    """A cell does not hold what it should; the message says what was found, what was expected and what to do."""
+
+
+class Problem(Frozen, frozen=True):
+    """What is wrong in one field of some rows. `where` names the first of them, `rows` is how many there are."""
+
+    path: str
+    where: str
+    field: str
+    problem: str
+    rows: int = 1
+
+    def __str__(self) -> str:
+        parts = (self.path, self.where, f"field {self.field!r}" if self.field else "")
+        return ", ".join(part for part in parts if part) + f": {self.problem}"
+
+
+class BadData(DataError):
+    """Rows that cannot be read. `problems` are the first of them, as `str` tells them, one line each."""
+
+    def __init__(self, path: object, problems: Iterable[Problem], more: int = 0) -> None:
+        self.problems = tuple(problems)
+        lines = [str(problem) for problem in self.problems]
+        if more:
+            lines.append(f"{path}: and {more} other problem{'' if more == 1 else 's'}.")
+        UsageError.__init__(self, "\n".join(lines))
+        first = self.problems[0]
+        number = first.where.rpartition(" ")[2]
+        self.path, self.field = str(path), first.field
+        self.line = int(number) if first.where.startswith("line ") and number.isdigit() else 0
+
+
+class Problems:
+    """Collects what is wrong, the rows of one problem together."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._found: dict[tuple[str, str], list[str]] = {}
+        self._counts: dict[tuple[str, str], int] = {}
+
+    def add(self, where: str, field: str, problem: str) -> None:
+        key = (field, problem)
+        self._counts[key] = self._counts.get(key, 0) + 1
+        rows = self._found.setdefault(key, [])
+        if len(rows) < SHOWN:
+            rows.append(where)
+
+    def raise_any(self) -> None:
+        """Raises `BadData` where something was added."""
+        if not self._found:
+            return
+        told = [
+            Problem(self.path, places(rows, self._counts[key]), *key, rows=self._counts[key])
+            for key, rows in list(self._found.items())[:SHOWN]
+        ]
+        raise BadData(self.path, told, more=len(self._found) - len(told))
+
+
+def places(rows: Iterable[str], total: int) -> str:
+    """Rows as a message names them: "line 3", "lines 3, 5", "rows 1, 2, 3, 4, 5 and 12 more"."""
+    shown = list(rows)[:SHOWN]
+    if len(shown) < 2:
+        return "".join(shown)
+    kinds = {row.rpartition(" ")[0] for row in shown}
+    if len(kinds) == 1 and (kind := kinds.pop()):
+        named = f"{kind}s " + ", ".join(row.rpartition(" ")[2] for row in shown)
+    else:
+        named = ", ".join(shown)
+    return named + (f" and {total - len(shown)} more" if total > len(shown) else "")

@@ -1,0 +1,115 @@
+"""Reads the user's own data: a file of any format that people have, or what is in memory."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragstone.datasets.own.build import Builder
+from ragstone.datasets.own.items import EvalData, Item
+from ragstone.datasets.own.problems import Problems
+from ragstone.datasets.own.rows import Rows
+from ragstone.datasets.own.sources import open_source
+from ragstone.datasets.own.words import resolve
+from ragstone.errors import DataError
+from ragstone.types import to_json
+
+__all__ = ["read_eval_data"]
+
+
+def read_eval_data(
+    source: Any,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    sep: str | None = None,
+    qrels: str | Path | None = None,
+    corpus: str | Path | None = None,
+    sheet: str | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+) -> EvalData:
+    """The items of a file, a folder, or data in memory (a list of dicts, a pandas or polars frame, a datasets.Dataset).
+
+    `mapping` says which column is which of our words (`words.WORDS`), over what the names of the columns say. `sep`
+    parts the passages of a cell that is plain text. `qrels` labels passages by the ids of rows and passages, `corpus`
+    gives the texts of passages that have ids alone. `sheet` chooses one of a workbook, `split` one of a data set.
+
+    `sample` chooses so many rows at random: those whose ids have the smallest hashes with `seed`, so that the choice
+    follows from the questions alone. The order of the rows does not matter, a larger sample contains a smaller one, and
+    files with the same questions give the same questions. `limit` takes the first rows (of those chosen).
+
+    Raises UsageError or DataError; problems of rows come together as `BadData`, one line each.
+    """
+    rows = Rows(open_source(source, sheet=sheet, split=split))
+    if not len(rows):
+        raise DataError(rows.name, "holds no rows.")
+    problems = Problems(rows.name)
+    columns = resolve(rows.columns, mapping or {}, source=rows.name)
+    builder = Builder(columns.mapping, problems, sep=sep, sparse=rows.sparse)
+    made = [builder.item(row, number) for number, row in enumerate(rows.take(), 1)]
+    problems.raise_any()
+    items = with_ids([item for item in made if item is not None], builder)
+    total, digest = len(items), _sha256(items)
+    if sample is not None and sample < total:
+        items = _sampled(items, sample, seed)
+    warnings = (*rows.warnings, *columns.warnings, *builder.warnings())
+    schema = rows.schema or columns.schema
+    return EvalData(rows.name, schema, columns.mapping, tuple(items[:limit]), digest, warnings, total)
+
+
+def with_ids(items: list[Item], builder: Builder) -> list[Item]:
+    """The items, each with an id of its own: the one it was given, else one made of its question; what occurs again
+    has -2, -3… added."""
+    taken = {item.sample.id for item in items if item.sample.id}
+    used: set[str] = set()
+    counts: dict[str, int] = {}
+    named: list[Item] = []
+    for item in items:
+        base = item.sample.id or question_id(item.sample.question)
+        chosen = base
+        if chosen in used:
+            if item.sample.id:
+                builder.note("same id", item.where)
+            while chosen in used or (chosen != base and chosen in taken):
+                counts[base] = counts.get(base, 1) + 1
+                chosen = f"{base}-{counts[base]}"
+        used.add(chosen)
+        if chosen == item.sample.id:
+            named.append(item)
+        else:
+            sample = msgspec.structs.replace(item.sample, id=chosen)
+            named.append(msgspec.structs.replace(item, sample=sample))
+    return named
+
+
+def question_id(question: str) -> str:
+    """The id of a row that was given none: that of its question."""
+    return "q-" + hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
+def _sampled(items: list[Item], count: int, seed: int) -> list[Item]:
+    """`count` items, in their order."""
+
+    def drawn(place: int) -> tuple[bytes, int]:
+        key = f"{seed}\n{items[place].sample.id}".encode("utf-8", "surrogatepass")
+        return hashlib.sha256(key).digest(), place
+
+    chosen = sorted(sorted(range(len(items)), key=drawn)[:count])
+    return [items[place] for place in chosen]
+
+
+def _sha256(items: Iterable[Item]) -> str:
+    digest = hashlib.sha256()
+    for item in items:
+        extra = dict(sorted(item.extra.items()))
+        content = (item.sample, item.response, extra, item.history)
+        try:
+            digest.update(msgspec.json.encode(content))
+        except (UnicodeEncodeError, msgspec.ValidationError):  # a lone surrogate
+            digest.update(to_json(content).encode("ascii"))
+        digest.update(b"\n")
+    return digest.hexdigest()
