@@ -57,8 +57,8 @@ class Builder:
         if (count := self._counts.get("one text")) and self._sep is None:
             column = self._mapping.get("contexts", "")
             told.append(
-                f"{count} of {self._with_contexts} rows with contexts have one text in {column!r}, taken as one passage;"
-                " --sep TEXT splits them."
+                f"{count} of {self._with_contexts} rows with contexts have one text in {column!r}, taken as one"
+                " passage; --sep TEXT splits them."
             )
         if self._gold_rows and self._with_contexts and not self._gold_met:
             told.append(

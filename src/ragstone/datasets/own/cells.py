@@ -76,7 +76,7 @@ def text(value: Any, expected: str) -> str | None:
     return str(value)
 
 
-def scalar(value: Any) -> Scalar | None:
+def scalar(value: Any) -> "Scalar | None":
     """The cell as a single value to group by; None where it is missing or no single value."""
     try:
         value = plain(value)

@@ -37,7 +37,7 @@ _SPEAKERS = {
 
 
 def passage_id(passage: str) -> str:
-    """The id of a passage that was given none: equal texts have equal ids, whatever the white space around and in them."""
+    """The id of a passage that was given none: equal texts have equal ids; white space is no difference."""
     return "c-" + _hash(" ".join(passage.split()))
 
 

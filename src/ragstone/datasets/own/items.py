@@ -1,5 +1,7 @@
 """What the user's own data become: items, each a sample with the answer that a system gave."""
 
+import msgspec
+
 from ragstone.types import Frozen, Response, Sample, Scalar, Turn
 
 __all__ = ["NO_ANSWER", "EvalData", "Item"]
@@ -21,7 +23,7 @@ class Item(Frozen, frozen=True):
     sample: Sample
     response: Response | None
     where: str
-    extra: dict[str, Scalar] = {}
+    extra: dict[str, Scalar] = msgspec.field(default_factory=dict)
     row: int = 0
     history: tuple[Turn, ...] = ()
 

@@ -82,13 +82,15 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "response", "answer", "actual_output", "prediction", "model_answer", "generated_answer", "rag_answer",
         "system_answer", "model_output", "llm_answer", "predicted_answer", "output", "generation", "completion",
         "model_response", "llm_response", "answer_text",
-        "回答", "答案", "模型回答", "系统回答", "生成答案", "生成回答", "模型答案", "实际输出", "模型输出", "回复", "输出", "答",
+        "回答", "答案", "模型回答", "系统回答", "生成答案", "生成回答", "模型答案", "实际输出", "模型输出",
+        "回复", "输出", "答",
     ),
     "contexts": (
         "retrieved_contexts", "contexts", "retrieval_context", "retrieved_context", "passages", "context",
         "retrieved_documents", "retrieved_docs", "retrieved_passages", "retrieved_chunks", "documents", "docs",
         "chunks", "source_documents", "search_results", "retrieval_contexts",
-        "上下文", "检索上下文", "检索内容", "检索结果", "召回内容", "召回结果", "召回文档", "检索文档", "检索片段", "召回片段",
+        "上下文", "检索上下文", "检索内容", "检索结果", "召回内容", "召回结果", "召回文档", "检索文档",
+        "检索片段", "召回片段",
         "参考资料", "参考文档", "文档", "资料", "片段",
     ),
     "reference": (
@@ -96,7 +98,8 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "expected_answer", "gold_answer", "gold_answers", "golden_answer", "golden_answers", "reference_answer",
         "reference_answers", "correct_answer", "correct_answers", "true_answer", "right_answer", "groundtruth",
         "expected", "expected_response", "target", "gold", "gt", "answers",
-        "参考答案", "标准答案", "正确答案", "期望答案", "预期答案", "期望输出", "预期输出", "参考回答", "标准回答", "真实答案",
+        "参考答案", "标准答案", "正确答案", "期望答案", "预期答案", "期望输出", "预期输出", "参考回答",
+        "标准回答", "真实答案",
     ),
     "id": (
         "id", "sample_id", "question_id", "query_id", "qid", "case_id", "uid", "uuid", "_id", "example_id",
