@@ -1,0 +1,137 @@
+"""`compare`: two runs, or two systems of one, sample by sample."""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from ragstone.analysis.compare import Comparison, Difference, Flip, Side, compare_runs
+from ragstone.errors import UnknownName, UsageError
+from ragstone.runs import RunReader, open_run
+from ragstone.types import Cell, Row, Table
+
+__all__ = ["Comparison", "Difference", "Flip", "compare", "comparison_tables"]
+
+
+def compare(
+    a: str | Path,
+    b: str | Path | None = None,
+    *,
+    system_a: str | None = None,
+    system_b: str | None = None,
+    metrics: Sequence[str] = (),
+    on: Literal["all", "common"] = "all",
+    judges: Literal["same", "different"] = "same",
+    where: Mapping[str, str] | None = None,
+) -> Comparison:
+    """Compares the systems of two run files; `b` None: two systems of `a`. A file with several systems needs
+    `system_a`, `system_b`. Differences are those of B minus A. See `analysis.compare` for what is tested and how.
+
+    `on="common"`: only the samples that both have. `judges="different"`: compare verdicts of different judges, too.
+    `where`: only cases with these values of the condition (ability, language, a column of `--group-by`…).
+    Raises UsageError where there is nothing that can be compared.
+    """
+    with _sides(Path(a), None if b is None else Path(b), system_a, system_b) as (one, other):
+        return compare_runs(one, other, metrics=metrics, on=on, judges=judges, group=where)
+
+
+@contextlib.contextmanager
+def _sides(a: Path, b: Path | None, system_a: str | None, system_b: str | None) -> Iterator[tuple[Side, Side]]:
+    with contextlib.ExitStack() as stack:
+        first = stack.enter_context(open_run(a))
+        second = first if b is None or b == a else stack.enter_context(open_run(b))
+        if second is first:
+            names = list(first.systems)
+            if system_a is None and system_b is None and len(names) == 2:
+                system_a, system_b = names
+            if system_a is None or system_b is None:
+                raise UsageError(
+                    f"{a} alone: name two of its systems with --system-a and --system-b; it has: {', '.join(names)}."
+                )
+        one, other = _system(first, a, system_a, "--system-a"), _system(second, b or a, system_b, "--system-b")
+        if second is first and one == other:
+            raise UsageError(f"{one} is compared with itself: name two systems.")
+        same = one == other
+        yield (
+            Side(first, one, f"{one} ({a.name})" if same else one),
+            Side(second, other, f"{other} ({(b or a).name})" if same else other),
+        )
+
+
+def _system(run: RunReader, path: Path, asked: str | None, option: str) -> str:
+    names = list(run.systems)
+    if asked is not None:
+        if asked not in names:
+            raise UnknownName("system", asked, names, hint=f"{path} has: {', '.join(names)}.")
+        return asked
+    if len(names) != 1:
+        raise UsageError(f"{path} has {len(names)} systems: name one with {option}; it has: {', '.join(names)}.")
+    return names[0]
+
+
+_WORDS = {
+    "en": {
+        "title": "{b} against {a}", "metric": "Metric", "difference": "Difference", "n": "Pairs", "p": "p (Holm)",
+        "test": "Test", "flips": "Better / worse", "mcnemar": "McNemar, exact", "permutation": "permutation",
+        "lower": "lower is better", "neither": "neither is better",
+        "note": "Differences are the second minus the first, with 95% intervals by bootstrap over samples; p-values "
+        "are corrected by Holm over this table. Better / worse: samples that flipped, or moved by half of the scale.",
+        "left_out": "Left out: {a} cases that only the first has, {b} that only the second has.",
+        "failed": "{metric}: {a} scores failed in the first, {b} in the second; those pairs are missing.",
+        "refused": "{metric} is not compared: {why}. --judges different compares it all the same.",
+        "flip_title": "Samples that flipped", "sample": "Sample", "before": "Before", "after": "After",
+        "condition": "Condition", "more": "and {n} more",
+    },
+    "zh": {
+        "title": "{b} 相对于 {a}", "metric": "指标", "difference": "差值", "n": "配对数", "p": "p（Holm）",
+        "test": "检验", "flips": "变好 / 变差", "mcnemar": "McNemar 精确检验", "permutation": "置换检验",
+        "lower": "越低越好", "neither": "无好坏之分",
+        "note": "差值为后者减前者，95% 区间由对样本的自助法得到；p 值在本表内按 Holm 校正。变好 / 变差：得分翻转、"
+        "或移动了量程一半以上的样本。",
+        "left_out": "未计入：仅前者有的 {a} 例，仅后者有的 {b} 例。",
+        "failed": "{metric}：前者有 {a} 个得分失败，后者有 {b} 个，这些配对缺失。",
+        "refused": "{metric} 未作比较：{why}。--judges different 可强制比较。",
+        "flip_title": "得分翻转的样本", "sample": "样本", "before": "之前", "after": "之后",
+        "condition": "条件", "more": "另有 {n} 个",
+    },
+}  # fmt: skip
+
+
+def comparison_tables(found: Comparison, *, language: str = "en") -> list[Table]:
+    """The differences, and the samples that flipped (`lost` first)."""
+    told = _WORDS[language]
+    rows = []
+    notes = [told["note"]]
+    if any(found.left_out):
+        notes.append(told["left_out"].format(a=found.left_out[0], b=found.left_out[1]))
+    for row in found.rows:
+        label = row.metric if row.better == "higher" else f"{row.metric} ({told[row.better]})"
+        rows.append(
+            Row((
+                Cell(label), Cell(value=row.a), Cell(value=row.b),
+                Cell(value=row.difference, low=row.low, high=row.high), Cell(f"{row.p_holm:.3g}"),
+                Cell(told[row.test]), Cell(str(row.n)), Cell(f"{row.gained_total} / {row.lost_total}"),
+            ))
+        )  # fmt: skip
+        if row.failed_a or row.failed_b:
+            notes.append(told["failed"].format(metric=row.metric, a=row.failed_a, b=row.failed_b))
+    notes += [told["refused"].format(metric=name, why=why) for name, why in found.refused.items()]
+    columns = (
+        told["metric"], found.a.name, found.b.name, told["difference"], told["p"], told["test"], told["n"],
+        told["flips"],
+    )  # fmt: skip
+    title = told["title"].format(a=found.a.name, b=found.b.name)
+    made = [Table("compare", title, columns, tuple(rows), tuple(notes))]
+    flips = [
+        Row((
+            Cell(row.metric), Cell(flip.sample), Cell(flip.condition), Cell(value=flip.before), Cell(value=flip.after)
+        ))
+        for row in found.rows
+        for flip in (*row.lost, *row.gained)
+    ]  # fmt: skip
+    if flips:
+        hidden = sum(row.gained_total + row.lost_total - len(row.gained) - len(row.lost) for row in found.rows)
+        names = tuple(told[name] for name in ("metric", "sample", "condition", "before", "after"))
+        more = (told["more"].format(n=hidden),) if hidden else ()
+        made.append(Table("compare-flips", told["flip_title"], names, tuple(flips), more, keys=3))
+    return made

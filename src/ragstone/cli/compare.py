@@ -1,0 +1,99 @@
+"""`ragstone compare`."""
+
+import dataclasses
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from ragstone.cli.options import Number, Pairs, json_option
+
+if TYPE_CHECKING:
+    from ragstone.analysis.compare import Comparison
+
+__all__ = ["command"]
+
+_FLIPS_SHOWN = 20
+
+
+@click.command(name="compare")
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", required=False, type=click.Path(path_type=Path))
+@click.option("--system-a", metavar="NAME", help="Of A, where it has several.")
+@click.option("--system-b", metavar="NAME", help="Of B (or of A, where that is the only file).")
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="This alone; may repeat.")
+@click.option("--on", type=click.Choice(["all", "common"]), default="all", show_default=True,
+              help="common: the samples that both have, where the data differ.")  # fmt: skip
+@click.option("--judges", type=click.Choice(["same", "different"]), default="same", show_default=True,
+              help="different: compare verdicts of different judges or prompts, too.")  # fmt: skip
+@click.option("--where", type=Pairs(), multiple=True, metavar="NAME=VALUE", help="Only cases of this condition.")
+@click.option("--fail-on-regression", is_flag=True, help="Exit 1 where B is significantly worse in a metric.")
+@click.option("--by", type=Number(0), help="With --fail-on-regression: only where the mean is worse by more than this.")
+@click.option("--min-coverage", type=Number(0, 1), default=0.95, show_default=True,
+              help="Exit 3 where a smaller share of pairs has both scores.")  # fmt: skip
+@click.option("--tables", "words", type=click.Choice(["en", "zh"]), default="en", help="Words of the tables.")
+@json_option
+def command(a: Path, b: Path | None, **values: Any) -> int:
+    """Compare two runs (or two systems of A): paired differences, intervals, tests, and which samples flipped.
+
+    The difference is B minus A. McNemar's exact test where scores are 0 and 1, permutation otherwise; Holm over the
+    table."""
+    from ragstone.api.compare import compare, comparison_tables  # noqa: PLC0415
+    from ragstone.errors import UsageError  # noqa: PLC0415
+    from ragstone.report.text import table_text  # noqa: PLC0415
+
+    if values["by"] is not None and not values["fail_on_regression"]:
+        raise UsageError("--by belongs to --fail-on-regression: it says how much worse is too much.")
+    found = compare(
+        a, b, system_a=values["system_a"], system_b=values["system_b"], metrics=values["metrics"], on=values["on"],
+        judges=values["judges"], where=dict(values["where"]),
+    )  # fmt: skip
+    worse = [row for row in found.rows if row.regressed(values["by"])]
+    thin = [row.metric for row in found.rows if _coverage(row) < values["min_coverage"]]
+    code = 0
+    if values["fail_on_regression"]:
+        code = 1 if worse else 3 if thin or not found.rows else 0
+    if values["as_json"]:
+        click.echo(json.dumps(_as_json(found, values["by"]) | {"exit": code}, ensure_ascii=True, indent=2))
+        return code
+    width = min(shutil.get_terminal_size((100, 24)).columns, 140)
+    for table in comparison_tables(found, language=values["words"]):
+        rows = table.rows[:_FLIPS_SHOWN] if table.id == "compare-flips" else table.rows
+        shown = msgspec.structs.replace(table, rows=rows)
+        click.echo(table_text(shown, width=width, color=sys.stdout.isatty(), language=values["words"]))
+        if len(rows) < len(table.rows):
+            click.echo(f"({len(table.rows) - len(rows)} more: --json)")
+    if values["fail_on_regression"]:
+        for row in worse:
+            told = ", ".join(flip.sample for flip in row.lost[:10])
+            click.echo(
+                f"regression: {row.metric} {row.a:.3f} → {row.b:.3f} (p {row.p_holm:.3g})"
+                + (f"; worse: {told}" if told else ""),
+                err=True,
+            )
+        for name in thin:
+            click.echo(f"too few pairs have both scores of {name}: run the evaluation again.", err=True)
+        if not found.rows:
+            click.echo("no metric could be compared.", err=True)
+    return code
+
+
+def _coverage(row: Any) -> float:
+    missing = max(row.failed_a, row.failed_b)
+    return float(row.n / (row.n + missing)) if row.n + missing else 0.0
+
+
+def _as_json(found: "Comparison", by: float | None) -> dict[str, Any]:
+    rows = []
+    for row in found.rows:
+        told = dataclasses.asdict(row)
+        rows.append({**told, "regressed": row.regressed(by)})
+    return {
+        "a": found.a.name, "b": found.b.name, "pairs": found.pairs,
+        "left_out": {"only_a": found.left_out[0], "only_b": found.left_out[1]},
+        "metrics": rows, "refused": dict(found.refused),
+    }  # fmt: skip
