@@ -142,3 +142,9 @@ def without_passages(judged: Judged) -> Judged:
     )
     reference = tuple(ReferenceClaim(c.id, c.text, (), (), c.in_answer) for c in judged.reference_claims)
     return Judged(claims, reference, judged.questions, judged.noncommittal, (), judged.steps, judged.sentences)
+
+
+async def scored(name: str, judged: Judged = JUDGED, similar: Similarities = SIMILAR, **changes: Any) -> Score:
+    """The score of a metric of the matrix, of this sample unless `case` and `response` are given."""
+    metric = made(name, StubJudge(judged, similar))
+    return await resolve(metric.score(changes.get("case", case()), changes.get("response", response())))
