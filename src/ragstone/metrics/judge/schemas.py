@@ -40,7 +40,7 @@ _CLAIMS = {"answer_claims": _NUMBERED, "reference_claims": _NUMBERED}
 _SIDES = {"question": _TEXT, "reference": _or_null(_TEXT), **_CLAIMS}
 _SUPPORT = {"supported_by": _list(_NUMBER), "contradicted_by": _list(_NUMBER)}
 _VERDICT = _object(id=_NUMBER, verdict=_one_of("supported", "contradicted", "neither"), quote=_TEXT)
-_ELEMENT = _object(id=_NUMBER, status=_one_of("present", "missing", "unknown"), sentence=_or_null(_NUMBER))
+_ELEMENT = _object(id=_NUMBER, status=_one_of("present", "missing", "unknown"), quote=_TEXT)
 _CLASSIFIED = {"id": _NUMBER, "reason": _TEXT}
 
 INPUTS: Mapping[str, Schema] = {
@@ -49,7 +49,7 @@ INPUTS: Mapping[str, Schema] = {
     "verify_passage": _object(**_SIDES, passage=_TEXT),
     "verify_reference": _object(**_SIDES),
     "rubric": _object(
-        question=_TEXT, answer=_NUMBERED, passages=_NUMBERED, reference=_or_null(_TEXT), criterion=_TEXT,
+        question=_TEXT, answer=_TEXT, passages=_NUMBERED, reference=_or_null(_TEXT), criterion=_TEXT,
         scale=_or_null(_NUMBERED),
         elements={"type": "object", "additionalProperties": _object(text=_TEXT, if_known=_YES_NO)},
     ),

@@ -1,0 +1,388 @@
+"""A user's criterion as a TOML file: its words, and every mistake in it, a line each.
+
+    name = "delayed_order"
+    version = 1                             # scores of another version stand apart
+    title.en = "A delayed order"            # optional: for people; the judge never sees it
+    question.en = "Does the answer …?"      # what the judge is asked
+    question.zh = "答案是否……？"
+    better = "higher"                       # or "lower" (a flaw is measured), or "neither"
+    needs = ["contexts", "reference"]       # what a sample must have; left out: nothing but the answer
+    weight = 1                              # beside other rubrics, in rubric:overall
+    order = ["soothe", ["status", "date"]]  # what comes before what; those of an inner list in any order
+    order_weight = 1
+
+    [scale]                                 # optional where there are elements
+    min = 1
+    max = 5
+    weight = 1
+    [scale.anchors]                         # a text for both ends at least
+    1.en = "…"
+    1.zh = "……"
+
+    [[elements]]                            # optional where there is a scale
+    id = "status"
+    weight = 1
+    if_known = false                        # true: counts only where the question or the material make it known
+    text.en = "…"
+    text.zh = "……"
+
+Every text is in English, in Chinese or in both, all alike. A plain text (`question = "…"`) is in the file's `language`,
+which is that of the question where it is not given.
+"""
+
+import difflib
+import math
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from ragstone.errors import DataError
+from ragstone.text import detect
+from ragstone.types import Frozen, to_json
+
+__all__ = ["Anchor", "Element", "Rubric", "Scale", "Text", "mistakes_in", "parse_rubric", "read_rubric"]
+
+Better = Literal["higher", "lower", "neither"]
+
+LANGUAGES = ("en", "zh")
+NEEDS = ("contexts", "reference")
+_KEYS = (
+    "name", "version", "title", "question", "language", "better", "needs", "weight", "order", "order_weight", "scale",
+    "elements",
+)  # fmt: skip
+_SCALE_KEYS = ("min", "max", "weight", "anchors")
+_ELEMENT_KEYS = ("id", "text", "weight", "if_known")
+_NAME = re.compile(r"[^\W\d_][\w-]{0,59}")
+_RESERVED = ("overall",)
+_WIDEST = 100  # steps of a scale: no judge tells more apart
+_MOST = 40  # elements of one criterion: more belong into criteria of their own
+
+
+class Text(Frozen, frozen=True):
+    """A text in English, in Chinese or in both; "" where it is missing."""
+
+    en: str = ""
+    zh: str = ""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return tuple(language for language in LANGUAGES if getattr(self, language))
+
+    def to(self, language: str) -> str:
+        """The text in this language, in the other where it is only there."""
+        return self.zh or self.en if language == "zh" else self.en or self.zh
+
+
+class Anchor(Frozen, frozen=True):
+    """What one step of a scale means."""
+
+    value: int
+    text: Text
+
+
+class Scale(Frozen, frozen=True):
+    """Whole numbers from `low` to `high`; `anchors` ascend and describe both ends at least."""
+
+    low: int
+    high: int
+    anchors: tuple[Anchor, ...]
+    weight: float = 1.0
+
+    def share(self, value: int) -> float:
+        """The value in [0, 1]."""
+        return (value - self.low) / (self.high - self.low)
+
+
+class Element(Frozen, frozen=True):
+    """Something that an answer has to hold. `if_known`: it does not count where nothing shown makes it known."""
+
+    id: str
+    text: Text
+    weight: float = 1.0
+    if_known: bool = False
+
+
+class Rubric(Frozen, frozen=True):
+    """A criterion. `order` holds groups of element ids: those of an earlier group come before those of a later one."""
+
+    name: str
+    question: Text
+    version: int = 1
+    title: Text = Text()
+    better: Better = "higher"
+    needs: tuple[str, ...] = ()
+    weight: float = 1.0
+    scale: Scale | None = None
+    elements: tuple[Element, ...] = ()
+    order: tuple[tuple[str, ...], ...] = ()
+    order_weight: float = 1.0
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages it can be asked in, "en" first."""
+        return self.question.languages
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 (hex) of all that a score depends on: not the title, not the weight beside other rubrics, not the
+        version, not how the file is written."""
+        told = [self.question, self.better, self.needs, self.scale, self.elements, self.order, self.order_weight]
+        return sha256(to_json(told).encode()).hexdigest()
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Every two elements of which the first has to come before the second."""
+        return tuple(
+            (first, second)
+            for place, group in enumerate(self.order)
+            for first in group
+            for later in self.order[place + 1 :]
+            for second in later
+        )
+
+
+def read_rubric(path: Path) -> Rubric:
+    """The rubric in a file. Raises DataError with the first of its mistakes, and says how many more there are."""
+    rubric, mistakes = mistakes_in(path)
+    if rubric is None:
+        more = f"{len(mistakes) - 1} more: " if len(mistakes) > 1 else ""
+        raise DataError(path, mistakes[0], advice=f"({more}`ragstone rubrics check {path}`)")
+    return rubric
+
+
+def mistakes_in(path: Path) -> tuple[Rubric | None, list[str]]:
+    """(the rubric, []) of a file that can be used, else (None, its mistakes, a line each)."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        return None, [f"is not UTF-8 (byte {error.start}). Save it as UTF-8."]
+    except OSError as error:
+        return None, [f"cannot be read ({error.strerror or error})."]
+    return parse_rubric(text)
+
+
+def parse_rubric(text: str) -> tuple[Rubric | None, list[str]]:
+    """(the rubric, []) of a text that can be used, else (None, its mistakes, a line each)."""
+    try:
+        held = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return None, [f"is not TOML ({' '.join(str(error).split())})."]
+    reader = _Reader(held)
+    rubric = reader.rubric()
+    return (None, reader.mistakes) if reader.mistakes else (rubric, [])
+
+
+class _Reader:
+    """Reads what a file holds and notes every mistake; what is wrong is replaced by something harmless."""
+
+    def __init__(self, held: Mapping[str, Any]) -> None:
+        self.held = held
+        self.mistakes: list[str] = []
+        self.language = ""  # of plain texts
+        self.spoken: tuple[str, ...] = ()  # the languages of the question, which all texts are in
+
+    def rubric(self) -> Rubric:
+        held = self.held
+        self._known(held, _KEYS, "")
+        name = self._name(held.get("name"), "name")
+        if name in _RESERVED:
+            self._wrong("name", f"{name!r} stands for all rubrics together. Choose another.")
+        self.language = self._language(held.get("language"))
+        question = self._text(held, "question", "")
+        self.spoken = question.languages
+        if self.language and self.spoken and self.language not in self.spoken:
+            self._wrong("language", f"is {self.language}, but the question is not in it.")
+        elements = self._elements(held.get("elements", []))
+        scale = self._scale(held["scale"]) if "scale" in held else None
+        if not elements and scale is None and not self.mistakes:
+            self.mistakes.append("there is neither a [scale] nor [[elements]]; the judge has nothing to say.")
+        made = Rubric(
+            name=name,
+            question=question,
+            version=self._whole(held.get("version", 1), "version", 1, 999),
+            title=self._text(held, "title", "") if "title" in held else Text(),
+            better=cast(Better, self._one_of(held.get("better", "higher"), "better", ("higher", "lower", "neither"))),
+            needs=self._needs(held.get("needs", [])),
+            weight=self._weight(held, ""),
+            scale=scale,
+            elements=elements,
+            order=self._order(held.get("order", []), elements),
+            order_weight=self._weight(held, "", "order_weight"),
+        )
+        if not self.mistakes and not any([scale and scale.weight, *(element.weight for element in elements)]):
+            self.mistakes.append("every weight is 0; at least one element or the scale has to count.")
+        return made
+
+    # --- parts ---------------------------------------------------------------------------------------------------
+
+    def _elements(self, value: object) -> tuple[Element, ...]:
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            self._wrong("elements", "are written as [[elements]], each with an id and a text.")
+            return ()
+        if len(value) > _MOST:
+            self._wrong("elements", f"are {len(value)}; one criterion has at most {_MOST}. Make several rubrics.")
+        found: list[Element] = []
+        for number, item in enumerate(value, start=1):
+            at = f"elements[{number}]"
+            self._known(item, _ELEMENT_KEYS, at)
+            name = self._name(item.get("id"), f"{at}.id")
+            if name and name in (one.id for one in found):
+                first = next(place for place, one in enumerate(found, start=1) if one.id == name)
+                self._wrong(f"{at}.id", f"{name!r} is the id of elements[{first}] already.")
+            if_known = item.get("if_known", False)
+            if not isinstance(if_known, bool):
+                self._wrong(f"{at}.if_known", f"is true or false, not {_shown(if_known)}.")
+            found.append(Element(name, self._text(item, "text", at), self._weight(item, at), if_known is True))
+        return tuple(found)
+
+    def _scale(self, value: object) -> Scale | None:
+        if not isinstance(value, dict):
+            self._wrong("scale", "is a table: [scale] with min, max and [scale.anchors].")
+            return None
+        self._known(value, _SCALE_KEYS, "scale")
+        before = len(self.mistakes)
+        low = self._whole(value.get("min"), "scale.min", -1_000, 1_000)
+        high = self._whole(value.get("max"), "scale.max", -1_000, 1_000)
+        if len(self.mistakes) == before and not 1 <= high - low <= _WIDEST:
+            wide = "must be larger than min" if high <= low else f"is more than {_WIDEST} steps above min"
+            self._wrong("scale.max", f"{wide} (min {low}, max {high}).")
+        sound = len(self.mistakes) == before
+        return Scale(low, high, self._anchors(value.get("anchors"), low, high, sound), self._weight(value, "scale"))
+
+    def _anchors(self, value: object, low: int, high: int, sound: bool) -> tuple[Anchor, ...]:
+        if not isinstance(value, dict) or not value:
+            self._wrong("scale.anchors", "says what the numbers mean: [scale.anchors] with a text for both ends.")
+            return ()
+        found = []
+        for key in value:
+            if not re.fullmatch(r"-?\d{1,4}", key):
+                self._wrong(f"scale.anchors.{key}", "is no whole number.")
+            elif sound and not low <= int(key) <= high:
+                self._wrong(f"scale.anchors.{key}", f"is outside of the scale, which goes from {low} to {high}.")
+            else:
+                found.append(Anchor(int(key), self._text(value, key, "scale.anchors")))
+        lacking = [str(end) for end in (low, high) if end not in {anchor.value for anchor in found}]
+        if sound and lacking:
+            self._wrong("scale.anchors", f"do not cover the scale: {' and '.join(lacking)} has no text.")
+        return tuple(sorted(found, key=lambda anchor: anchor.value))
+
+    def _order(self, value: object, elements: Sequence[Element]) -> tuple[tuple[str, ...], ...]:
+        if not isinstance(value, list):
+            self._wrong("order", "is a list of element ids, of which those in an inner list may stand in any order.")
+            return ()
+        groups = [tuple(part) if isinstance(part, list) else (part,) for part in value]
+        known, seen = {element.id for element in elements}, set()
+        for name in (one for group in groups for one in group):
+            if not isinstance(name, str):
+                self._wrong("order", f"holds {_shown(name)}, which is no element id.")
+            elif name not in known:
+                self._wrong("order", f"names {name!r}, but no element has this id.{_near(name, known)}")
+            elif name in seen:
+                self._wrong("order", f"names {name!r} twice.")
+            else:
+                seen.add(name)
+        if value and (len(groups) < 2 or not all(groups)):
+            self._wrong("order", "needs two places at least, none of them empty.")
+        return tuple(groups)
+
+    def _needs(self, value: object) -> tuple[str, ...]:
+        if not isinstance(value, list):
+            self._wrong("needs", f"is a list of {' and '.join(NEEDS)}.")
+            return ()
+        for item in value:
+            if item not in NEEDS:
+                self._wrong("needs", f"holds {_shown(item)}; there are {' and '.join(NEEDS)}.")
+        return tuple(need for need in NEEDS if need in value)
+
+    # --- values --------------------------------------------------------------------------------------------------
+
+    def _text(self, held: Mapping[str, Any], key: str, at: str) -> Text:
+        field = f"{at}.{key}" if at else key
+        value = held.get(key)
+        if value is None:
+            self._wrong(field, "is missing.")
+            return Text()
+        if isinstance(value, str):
+            if not value.strip():
+                self._wrong(field, "is empty.")
+                return Text()
+            spoken = self.language or (self.spoken[0] if len(self.spoken) == 1 else detect(value))
+            if len(self.spoken) > 1:
+                self._wrong(field, f"is one text, but the question has {' and '.join(self.spoken)}: {key}.en, {key}.zh.")
+            return Text(**{spoken: value.strip()})
+        if not isinstance(value, dict):
+            self._wrong(field, f"is a text, or {key}.en and {key}.zh; not {_shown(value)}.")
+            return Text()
+        self._known(value, LANGUAGES, field)
+        found = {}
+        for language in LANGUAGES:
+            if language in value and (not isinstance(value[language], str) or not value[language].strip()):
+                self._wrong(f"{field}.{language}", "is a text with something in it.")
+            elif language in value:
+                found[language] = value[language].strip()
+        for language in self.spoken:
+            if language not in value:
+                self._wrong(f"{field}.{language}", f"is missing; the question has {' and '.join(self.spoken)}.")
+        for language in found:
+            if self.spoken and language not in self.spoken:
+                self._wrong(f"{field}.{language}", "is more than the question has; give the question in it, too.")
+        if not value:
+            self._wrong(field, "is missing.")
+        return Text(**found)
+
+    def _name(self, value: object, field: str) -> str:
+        if value is None:
+            self._wrong(field, "is missing.")
+        elif not isinstance(value, str) or not _NAME.fullmatch(value):
+            self._wrong(field, f"{_shown(value)} is no name: a letter, then letters, digits, _ and - (60 at most).")
+        else:
+            return value
+        return ""
+
+    def _language(self, value: object) -> str:
+        return "" if value is None else self._one_of(value, "language", LANGUAGES)
+
+    def _one_of(self, value: object, field: str, choices: Sequence[str]) -> str:
+        if value in choices:
+            return str(value)
+        self._wrong(field, f"is {' or '.join(choices)}, not {_shown(value)}.")
+        return choices[0]
+
+    def _whole(self, value: object, field: str, least: int, most: int) -> int:
+        if value is None:
+            self._wrong(field, "is missing.")
+        elif not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            self._wrong(field, f"is a whole number from {least} to {most}, not {_shown(value)}.")
+        else:
+            return value
+        return least
+
+    def _weight(self, held: Mapping[str, Any], at: str, key: str = "weight") -> float:
+        value = held.get(key, 1)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and math.isfinite(value) and 0 <= value <= 1_000:
+            return float(value)
+        self._wrong(f"{at}.{key}" if at else key, f"is a number from 0 to 1000, not {_shown(value)}.")
+        return 1.0
+
+    def _known(self, held: Mapping[str, Any], keys: Sequence[str], at: str) -> None:
+        for key in held:
+            if key not in keys:
+                told = _near(key, keys) or f" There are {', '.join(keys)}."
+                self._wrong(f"{at}.{key}" if at else key, f"there is no such key.{told}")
+
+    def _wrong(self, field: str, problem: str) -> None:
+        self.mistakes.append(f"{' '.join(field.split())[:80]}: {problem}")
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
