@@ -1,0 +1,104 @@
+"""Whether the needles are in an answer, and whether an answer says that there is none: by rule.
+
+A needle that is a number is stated however its digits are grouped (3118205; 3,118,205; 3 118 205; 3.118.205;
+3'118'205; full width) and as a Chinese numeral (三百一十一万八千二百零五, 三一一八二〇五, 311万8205); a longer number
+that contains its digits does not state it. Any other needle is stated where `find_answer` finds one of its aliases.
+
+A number that the answer names counts even where the answer doubts or denies it: to find the needle is what is asked.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragstone.metrics.refusal import refusal_spans
+from ragstone.text import find_answer
+from ragstone.types import Case, Need, Response, Score
+
+__all__ = ["PLUGINS", "NeedleFound", "NeedleRefused", "number_spans"]
+
+_GROUPING = r"[,.'’`_·  \s\-]"  # between groups of three digits
+_HAN_DIGITS = str.maketrans(
+    "零〇○一壹二贰两三叁四肆五伍六陆七柒八捌九玖", "000" + "11" + "222" + "33" + "44" + "55" + "66" + "77" + "88" + "99"
+)
+_HAN_RUN = re.compile("[零〇○一壹二贰两三叁四肆五伍六陆七柒八捌九玖]+")
+_WAN = re.compile(r"(?<![\d.,])(\d+)\s?万\s?(\d{4})?(?!\d)")
+_UNANSWERABLE = re.compile(r"unanswerable|无法回答|無法回答|不可回答|无法作答", re.IGNORECASE)
+
+
+def number_spans(number: str, text: str) -> list[tuple[int, int]]:
+    """Where a whole number (its digits) is stated in a text, in characters of the text; [] where it is not."""
+    wide = "".join(
+        unicodedata.normalize("NFKC", char) if "０" <= char <= "９" or char in "，．" else char for char in text
+    )
+    head = len(number) % 3 or 3
+    groups = [number[:head], *(number[at : at + 3] for at in range(head, len(number), 3))]
+    body = "|".join({re.escape(number), f"{_GROUPING}".join(map(re.escape, groups))})
+    before, after = r"(?<!\d)(?<!\d[.,'’_])", r"(?!\d)(?![.,'’_]\d)"
+    spans = [found.span() for found in re.finditer(f"{before}(?:{body}){after}", wide)]
+    spans += [run.span() for run in _HAN_RUN.finditer(wide) if run[0].translate(_HAN_DIGITS) == number]
+    value = int(number)
+    spans += [found.span() for found in _WAN.finditer(wide) if int(found[1]) * 10_000 + int(found[2] or 0) == value]
+    spans += find_answer(number, text)
+    return sorted(dict.fromkeys(spans))
+
+
+@dataclass(frozen=True)
+class NeedleFound:
+    """The share of the needles that the answer states, by rule.
+
+    Formula: needles stated / needles (the slots of the sample's references; any alias of a slot states it).
+    Range: 0 to 1.
+    Needs: references.
+    Evidence: `spans`, for each needle where it is stated.
+    Source: the random-number needle found by rule is that of Dhinakaran, "The Needle in a Haystack Test" (2024).
+
+    An empty answer and a refusal state none: 0. A control case has no needle: not applicable.
+    """
+
+    name: ClassVar[str] = "needle.found"
+    version: ClassVar[int] = 1
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.REFERENCES})
+
+    def score(self, case: Case, response: Response, /) -> Score:
+        language = case.query.language or case.sample.language
+        spans = [
+            [
+                list(span)
+                for alias in slot
+                for span in (
+                    number_spans(alias, response.answer)
+                    if alias.isdecimal() and alias.isascii()
+                    else find_answer(alias, response.answer, language)
+                )
+            ]
+            for slot in case.sample.references
+        ]
+        return Score.of(sum(map(bool, spans)) / len(spans), evidence={"spans": spans})
+
+
+@dataclass(frozen=True)
+class NeedleRefused:
+    """Whether the answer says that the context does not hold what was asked: UNANSWERABLE, or a refusal in any words.
+
+    Formula: 1 where the answer has the word UNANSWERABLE (无法回答) or declines by `refusal`'s phrases, else 0.
+    Range: 0 or 1.
+    Needs: nothing but the answer.
+    Evidence: `spans`, where it says so.
+    Source: the control without a needle is that of Dhinakaran, "The Needle in a Haystack Test" (2024).
+
+    In a case with a needle a 1 is a false alarm. An empty answer says nothing: 0.
+    """
+
+    name: ClassVar[str] = "needle.refused"
+    version: ClassVar[int] = 1
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER})
+
+    def score(self, case: Case, response: Response, /) -> Score:
+        spans = [list(found.span()) for found in _UNANSWERABLE.finditer(response.answer)]
+        spans += [list(span) for span in refusal_spans(response.answer)]
+        return Score.of(float(bool(spans)), evidence={"spans": sorted(spans)})
+
+
+PLUGINS = {"needle.found": NeedleFound(), "needle.refused": NeedleRefused()}
