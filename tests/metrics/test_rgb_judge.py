@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.errors import TimedOut
-from ragstone.metrics.rgb_judge import PLUGINS, RgbErrorJudge, RgbRejectionJudge, error_verdict, rejection_verdict
+from ragstone.metrics.rgb_judge import (
+    PLUGINS,
+    RgbErrorJudge,
+    RgbRejectionJudge,
+    error_verdict,
+    judge_turns,
+    rejection_verdict,
+)
 from ragstone.types import (
     Case,
     Completion,
@@ -32,7 +39,7 @@ class Judge:
 
     id = "scripted/judge"
 
-    def __init__(self, *replies: str | Exception) -> None:
+    def __init__(self, *replies: str | Completion | Exception) -> None:
         self.replies = list(replies)
         self.requests: list[Request] = []
 
@@ -41,7 +48,7 @@ class Judge:
         reply = self.replies.pop(0)
         if isinstance(reply, Exception):
             raise reply
-        return Completion(reply, model="judge-0714")
+        return reply if isinstance(reply, Completion) else Completion(reply, model="judge-0714")
 
 
 def case(ability: str, *, closed_book: bool = False, question: str = "Who won?", repeat: int = 0) -> Case:
@@ -100,9 +107,10 @@ async def test_a_whole_reply_with_a_verdict_is_scored(reply: str, value: float) 
     score = await RgbRejectionJudge(judge).score(REJECTION, Response("The documents do not say."))
     assert (score.value, score.status) == (value, "scored")
     verdict = "not addressed" if value else "addressed"
-    assert score.evidence == {
-        "reply": reply, "verdicts": [{"verdict": verdict, "reply": reply, "model": "judge-0714"}]
-    }  # fmt: skip
+    assert score.evidence["reply"] == reply
+    (step,) = score.evidence["verdicts"]
+    assert (step["verdict"], step["reply"], step["model"]) == (verdict, reply, "judge-0714")
+    assert re.fullmatch("rgb_rejection/en@[0-9a-f]{12}", step["prompt"])
     assert rejection_verdict(reply.lower()) is bool(value)
     assert from_json(to_json(score), type(score)) == score
 
@@ -129,7 +137,7 @@ async def test_an_unusable_reply_is_asked_again_with_the_problem_named(reply: st
     assert [verdict["verdict"] for verdict in score.evidence["verdicts"]] == [None, "not addressed"]
     first, second = judge.requests
     assert second.messages[: len(first.messages)] == first.messages
-    assert second.messages[-2] == Turn("assistant", reply)
+    assert second.messages[-2] == Turn("assistant", reply[:4000] + "…" * (len(reply) > 4000) or "…")
     assert "could not be used" in second.messages[-1].content
 
 
@@ -141,6 +149,13 @@ async def test_two_unusable_replies_are_a_failed_score_not_a_verdict(reply: str)
     assert "it is empty" in score.reason if not reply else "not one of the two verdicts" in score.reason
     assert len(score.reason) < 200
     assert [verdict["reply"] for verdict in score.evidence["verdicts"]] == [reply, reply]
+
+
+async def test_a_verdict_that_was_cut_off_is_asked_again() -> None:
+    judge = Judge(Completion("addressed", finish_reason="length"), "not addressed")
+    score = await RgbRejectionJudge(judge).score(REJECTION, Response("No idea."))
+    assert score.value == 1.0
+    assert "cut off" in judge.requests[1].messages[-1].content
 
 
 async def test_a_call_that_fails_is_a_failed_score_with_its_kind() -> None:
@@ -244,8 +259,7 @@ async def test_hostile_text_stays_inside_its_delimiters(answer: str) -> None:
 
 @given(st.text(alphabet=st.characters(), max_size=60))
 def test_any_text_comes_through_unchanged(answer: str) -> None:
-    prompt = RgbRejectionJudge(Judge())._prompt
-    assert judged(prompt.turns("q", answer, "")[-1])["answer"] == answer
+    assert judged(judge_turns(RgbRejectionJudge, "q", answer)[-1])["answer"] == answer
 
 
 async def test_an_answer_that_copies_the_delimiter_of_another_changes_its_own() -> None:

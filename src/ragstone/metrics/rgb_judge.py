@@ -4,26 +4,30 @@ The paper (Chen et al. 2024) has its figures by exact wording checked "with inst
 because systems refuse and object in words of their own. The prompts are ragstone's, in `prompts/rgb_*.toml`; how saved
 replies of the official judge are read is `rejection_verdict` and `error_verdict`, which read our own replies as we do.
 
-What is judged is data. It travels as JSON between two lines with a code that the text cannot know: the code is a hash
-over the text itself (and `nonce`), so a text that contains its own code would be a fixed point of the hash. A code that
-depends on nothing else keeps a request the same from run to run, and so the reply cache of use.
+What is judged travels as data, and a reply is read whole or not at all: see `metrics/judge`.
 """
 
-import json
 import tomllib
 from dataclasses import dataclass
 from functools import cache, cached_property
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from importlib.resources import files
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
-from ragstone.errors import ModelError
 from ragstone.metrics import Tools
-from ragstone.types import Case, Frozen, Model, Need, Request, Response, Sampling, Score, Turn, to_json
+from ragstone.metrics.judge.asking import ask, turns_of
+from ragstone.metrics.judge.prompts import Example, Prompt
+from ragstone.metrics.judge.reply import CUT_OFF, read_reply
+from ragstone.metrics.judge.words import JudgeFailed
+from ragstone.types import Case, Completion, Frozen, Model, Need, Response, Score, Turn, to_json
 
 __all__ = ["PLUGINS", "RgbErrorJudge", "RgbRejectionJudge", "error_verdict", "judge_turns", "rejection_verdict"]
 
 _SHOWN = 80  # characters of an unusable reply that its reason quotes
+_FORM = {
+    "type": "object", "properties": {"verdict": {"type": "string"}}, "required": ["verdict"],
+    "additionalProperties": False,
+}  # fmt: skip
 
 
 def rejection_verdict(reply: str) -> bool:
@@ -36,78 +40,38 @@ def error_verdict(reply: str) -> bool:
     return "has identified" in reply or "Yes" in reply
 
 
-class _Demonstration(Frozen, frozen=True):
-    question: str
-    answer: str
-    verdict: str
+class _Asked(Frozen, frozen=True):
+    """What a judge is told, and the two verdicts that it may give: `positive` is the one that scores 1."""
 
-
-class _Prompt(Frozen, frozen=True):
-    """A judge's prompt: `positive` is the verdict that scores 1, `again` names the problem of an unusable reply."""
-
-    system: str
-    again: str
+    prompt: Prompt
     positive: str
     negative: str
-    demonstrations: tuple[_Demonstration, ...]
 
     @property
-    def schema(self) -> dict[str, object]:
-        verdict = {"type": "string", "enum": [self.positive, self.negative]}
-        return {
-            "type": "object",
-            "properties": {"verdict": verdict},
-            "required": ["verdict"],
-            "additionalProperties": False,
-        }
+    def schema(self) -> dict[str, Any]:
+        return {**_FORM, "properties": {"verdict": {"type": "string", "enum": [self.positive, self.negative]}}}
 
-    def turns(self, question: str, answer: str, nonce: str) -> tuple[Turn, ...]:
-        """The instruction, the demonstrations as a conversation, and what is to be judged."""
-        turns = [Turn("system", self.system.strip())]
-        for shown in self.demonstrations:
-            turns.append(Turn("user", _enclosed(shown.question, shown.answer, nonce)))
-            turns.append(Turn("assistant", json.dumps({"verdict": shown.verdict})))
-        return (*turns, Turn("user", _enclosed(question, answer, nonce)))
-
-    def read(self, reply: str) -> tuple[bool | None, str]:
-        """The verdict of a whole reply, or None and what is wrong with it. Nothing is searched for inside a reply."""
-        text = reply.strip()
-        if text.startswith("```") and text.endswith("```") and "\n" in text:  # a fence is form, not content
-            text = text.partition("\n")[2].removesuffix("```").strip()
-        try:
-            found = json.loads(text, object_pairs_hook=_without_duplicates)
-        except (ValueError, RecursionError):
-            found = text.strip("\"'“”.。 \t\n")
-        if isinstance(found, dict) and set(found) == {"verdict"}:
-            found = found["verdict"]
-        said = found.strip().lower() if isinstance(found, str) else ""
+    def read(self, reply: Completion) -> tuple[dict[str, Any], str]:
+        """The verdict of a whole reply, as JSON or by itself, or what is wrong with it."""
+        found, problem = read_reply(reply.text, _FORM, finish_reason=reply.finish_reason)
+        if reply.finish_reason in CUT_OFF or not reply.text.strip():
+            return {}, problem
+        said = str(found["verdict"] if found else reply.text).strip("\"'“”.。 \t\r\n").lower()
         if said in (self.positive, self.negative):
-            return said == self.positive, ""
-        return None, f"it is not one of the two verdicts: {reply.strip()[:_SHOWN]!r}" if text else "it is empty"
-
-
-def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("A key occurs twice.")
-    return found
+            return {"verdict": said}, ""
+        return {}, f"it is not one of the two verdicts: {reply.text.strip()[:_SHOWN]!r}"
 
 
 @cache
-def _prompt(name: str) -> _Prompt:
+def _asked(name: str) -> _Asked:
     text = (files("ragstone.metrics") / "prompts" / f"{name}.toml").read_text(encoding="utf-8")
     read = tomllib.loads(text)
-    shown = tuple(_Demonstration(**item) for item in read.pop("demonstrations"))
-    return _Prompt(**read, demonstrations=shown)
-
-
-def _enclosed(question: str, answer: str, nonce: str) -> str:
-    """What is judged, as JSON between two lines with a code that it cannot contain (see above)."""
-    content = json.dumps({"question": question, "answer": answer}, ensure_ascii=False)
-    # A lone surrogate has no UTF-8; its escape means the same in JSON.
-    content = content.encode("utf-8", "backslashreplace").decode("utf-8")
-    code = blake2b(f"{nonce}\0{content}".encode(), digest_size=8, person=b"ragstone judge").hexdigest()
-    return f"<judged {code}>\n{content}\n</judged {code}>"
+    examples = tuple(
+        Example({"question": shown["question"], "answer": shown["answer"]}, {"verdict": shown["verdict"]})
+        for shown in read["demonstrations"]
+    )
+    prompt = Prompt(name, "en", 1, read["system"].strip(), examples, read["again"].strip())
+    return _Asked(prompt, read["positive"], read["negative"])
 
 
 @dataclass(frozen=True)
@@ -133,39 +97,36 @@ class _Judge:
     @cached_property
     def prompt_hash(self) -> str:
         """SHA-256 of everything that is said to the judge but the judged text itself."""
-        return sha256(to_json([self._prompt, self._prompt.schema]).encode()).hexdigest()
+        return sha256(to_json([self._asked.prompt.hash, self._asked.schema]).encode()).hexdigest()
 
     @property
-    def _prompt(self) -> _Prompt:
-        return _prompt(self._file)
+    def _asked(self) -> _Asked:
+        return _asked(self._file)
 
     async def _ask(self, case: Case, response: Response) -> Score:
         """Ask once, and once more with the problem named where the reply is none of the verdicts."""
         if not response.answer.strip():
             return Score.of(0.0, reason="The answer is empty; nothing was asked of the judge.")
-        prompt = self._prompt
-        turns = prompt.turns(case.query.question, response.answer, self.nonce)
-        verdicts: list[dict[str, object]] = []
-        reply = problem = ""
-        for _ in range(2):
-            request = Request(
-                turns, Sampling(temperature=0.0), schema=prompt.schema, schema_name="verdict", sample=case.query.repeat
-            )
-            try:
-                completion = await self.judge.generate(request)
-            except ModelError as error:
-                return Score.failed(f"{error.kind}: {error}", evidence={"reply": reply, "verdicts": verdicts})
-            reply = completion.text
-            found, problem = prompt.read(reply)
-            verdict = None if found is None else prompt.positive if found else prompt.negative
-            verdicts.append({"verdict": verdict, "reply": reply, "model": completion.model or self.judge.id})
-            if found is not None:
-                return Score.of(
-                    float(found), evidence={"reply": reply, "verdicts": verdicts}, reason=f"The judge: {verdict}."
-                )
-            again = prompt.again.strip().replace("{problem}", problem)
-            turns = (*turns, Turn("assistant", reply), Turn("user", again))
-        return Score.failed(f"The judge's reply: {problem}", evidence={"reply": reply, "verdicts": verdicts})
+        asked = self._asked
+        verdicts: list[dict[str, Any]] = []
+        verdict, reason = None, ""
+        try:
+            said = await ask(
+                self.judge, asked.prompt, {"question": case.query.question, "answer": response.answer}, steps=verdicts,
+                schema=asked.schema, read=asked.read, sample=case.query.repeat, nonce=self.nonce,
+            )  # fmt: skip
+            verdict = said["verdict"]
+        except JudgeFailed as error:
+            reason = str(error)
+        for step in verdicts:
+            step["verdict"] = verdict if "problem" not in step else None
+        evidence = {
+            "reply": next((step["reply"] for step in reversed(verdicts) if "reply" in step), ""),
+            "verdicts": verdicts,
+        }
+        if verdict is None:
+            return Score.failed(reason, evidence=evidence)
+        return Score.of(float(verdict == asked.positive), evidence=evidence, reason=f"The judge: {verdict}.")
 
 
 @dataclass(frozen=True)
@@ -226,7 +187,7 @@ class RgbErrorJudge(_Judge):
 
 def judge_turns(kind: type[_Judge], question: str, answer: str) -> tuple[Turn, ...]:
     """What a judge is asked about an answer, for `--dry-run`."""
-    return _prompt(kind._file).turns(question, answer, "")
+    return turns_of(_asked(kind._file).prompt, {"question": question, "answer": answer})
 
 
 PLUGINS = {"rgb.judge.rejection": RgbRejectionJudge, "rgb.judge.error_detection": RgbErrorJudge}

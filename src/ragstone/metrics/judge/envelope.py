@@ -3,8 +3,8 @@
 What is judged is data, whatever it says. The code is a hash over the text itself (and `nonce`), so a text that contains
 its own code would be a fixed point of the hash. A code that depends on nothing else keeps a request the same from run
 to run, and so the reply cache of use. JSON escapes line ends, so no text can begin a line, and with it end the
-envelope. Characters that no reader sees (zero width, bidirectional controls, tags) are escaped too: what is hidden
-from a person is not whispered to the judge, and nothing is lost.
+envelope. What looks like a delimiter, and characters that no reader sees (zero width, bidirectional controls, tags),
+are escaped too: what is hidden from a person is not whispered to the judge, and nothing is lost.
 """
 
 import json
@@ -15,14 +15,16 @@ from typing import Any
 
 __all__ = ["enclosed", "opened"]
 
-# Controls, zero-width characters, bidirectional controls, separators, variation selectors, tags, private use.
-_HIDDEN = re.compile(
-    "[\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
+# Controls, fillers, zero-width characters, bidirectional controls, separators, variation selectors, tags, surrogates.
+_HIDDEN = (
+    "\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\ud800-\udfff"
 )
+_ESCAPED = re.compile(f"[{_HIDDEN}]|[<＜](?=[\\s/／]*judged)", re.IGNORECASE)
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code < 0x10000:
         return f"\\u{code:04x}"
@@ -32,7 +34,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 def enclosed(content: Mapping[str, Any], *, nonce: str = "") -> str:
     """The content as one line of JSON between two delimiters. `opened` gives it back, to the character."""
-    line = _HIDDEN.sub(_escaped, json.dumps(content, ensure_ascii=False))
+    line = _ESCAPED.sub(_escape, json.dumps(content, ensure_ascii=False))
     code = blake2b(f"{nonce}\0{line}".encode(), digest_size=8, person=b"ragstone judge").hexdigest()
     return f"<judged {code}>\n{line}\n</judged {code}>"
 

@@ -5,27 +5,27 @@ from typing import TypeVar
 
 from ragstone.text import estimate_tokens, sentences
 
-__all__ = ["groups", "pieces", "split_sentences"]
+__all__ = ["groups", "pieces", "sentences_of"]
 
 T = TypeVar("T")
 
 
-def split_sentences(text: str, language: str) -> list[str]:
-    """The sentences of a text without the blanks around them; blank ones are left out."""
-    return [part.strip() for part in sentences(text, language) if part.strip()]
+def sentences_of(text: str, language: str, budget: int) -> list[str]:
+    """The sentences of a text, each with the blanks that follow it; one of more than `budget` tokens in stretches."""
+    return [part for one in sentences(text, language) for part in _cut(one, budget)]
 
 
-def groups(items: Sequence[T], budget: int, tokens: Callable[[T], int]) -> Iterator[list[T]]:
-    """The items in order, in groups of at most `budget` tokens; an item beyond it makes a group of its own."""
+def groups(items: Sequence[T], budget: int, size: Callable[[T], int]) -> Iterator[list[T]]:
+    """The items in order, in groups of at most `budget` by `size`; an item beyond it makes a group of its own."""
     group: list[T] = []
     held = 0
     for item in items:
-        size = tokens(item)
-        if group and held + size > budget:
+        more = size(item)
+        if group and held + more > budget:
             yield group
             group, held = [], 0
         group.append(item)
-        held += size
+        held += more
     if group:
         yield group
 
@@ -35,14 +35,13 @@ def pieces(text: str, budget: int, language: str) -> list[str]:
     One that fits is one piece, as it is."""
     if estimate_tokens(text) <= budget:
         return [text]
-    parts: list[str] = []
-    for part in sentences(text, language):
-        parts.extend(_cut(part, budget) if estimate_tokens(part) > budget else [part])
-    return ["".join(group) for group in groups(parts, budget, estimate_tokens)]
+    return ["".join(group) for group in groups(sentences_of(text, language, budget), budget, estimate_tokens)]
 
 
 def _cut(text: str, budget: int) -> list[str]:
-    """A text without ends of sentences, in equal stretches that fit."""
-    count = -(-estimate_tokens(text) // budget)
-    size = -(-len(text) // count)
+    """A sentence as it is where it fits, else in stretches of equal length that do."""
+    tokens = estimate_tokens(text)
+    if tokens <= budget:
+        return [text]
+    size = -(-len(text) // -(-tokens // budget))
     return [text[start : start + size] for start in range(0, len(text), size)]

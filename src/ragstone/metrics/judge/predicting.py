@@ -1,72 +1,90 @@
 """What judging a sample is likely to take, before anything is asked: for `--dry-run`.
 
-Prompts are counted as they would be sent. What the judge will write is not known: claims are taken to be about as many
-as sentences and a half more, and to repeat their text. `test_predicting` holds the sum within a fifth of the truth.
+Prompts are counted as they would be sent. What the judge will write is not known: a sentence is taken to make a claim
+and a half, and claims to repeat its text. Schemas, which some endpoints count as well, and second requests are left
+out.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ragstone.metrics.judge.asking import turns_of
-from ragstone.metrics.judge.prompts import Prompt
+from ragstone.metrics.judge.prompts import Prompt, Prompts
+from ragstone.metrics.judge.showing import Excerpt, compared, excerpts, parts, sides
+from ragstone.metrics.judge.texts import Texts
 from ragstone.metrics.judge.words import AnswerClaim, Judged, ReferenceClaim
-from ragstone.text import estimate_tokens
+from ragstone.text import estimate_tokens, sentences
 from ragstone.types import Usage
-
-if TYPE_CHECKING:
-    from ragstone.metrics.judge.matrix import MatrixJudge, Texts
 
 __all__ = ["predicted"]
 
-_CLAIM_WRITTEN = 14  # tokens around a claim's text: {"sentence": 1, "text": "…", "relevant": true},
-_DECOMPOSED = 30  # of a reply to `decompose` beside the claims and the questions
-_QUESTION = 14  # of a question that the answer answers
-_CLAIM_JUDGED = 44  # {"id": 1, "supported_by": [2], …, "quote": "…"},
-_CLAIM_JUDGED_ALONE = 24
-_CLAIM_COMPARED = 12
-_PASSAGE_JUDGED = 18
-_REWRITTEN = 1.15  # a claim says who and what where the sentence had a pronoun
+_CLAIMS = 1.5  # of a sentence
+_REPEATED = 1.15  # a claim says who and what where the sentence had a pronoun
+# Tokens of a reply, beside the texts that it repeats.
+_ANSWER_CLAIM, _REFERENCE_CLAIM, _QUESTION, _DECOMPOSED = 18, 9, 18, 30
+_CLAIM_VERIFIED, _CLAIM_ALONE, _CLAIM_COMPARED, _PASSAGE = 52, 26, 16, 22
 
 
-def predicted(judge: "MatrixJudge", texts: "Texts", steps: frozenset[str]) -> Usage:
+def predicted(texts: Texts, prompts: Prompts, steps: frozenset[str], *, budget: int, separate: bool) -> Usage:
     """Requests, prompt and completion tokens of these steps for one sample; embedding is not counted."""
     total = Usage()
     if not steps & {"decompose", "verify", "similarities"}:
         return total
-    prompt = judge.prompts.get("decompose", texts.language)
-    for answer, reference in judge.decompositions(texts):
-        shown = judge.shown_to_decompose(texts, answer, reference)
-        spoken = sum(map(estimate_tokens, (*answer, *reference)))
-        written = _REWRITTEN * spoken + _CLAIM_WRITTEN * 1.5 * (len(answer) + len(reference)) + _DECOMPOSED
-        total += _request(prompt, shown, written + 2 * _QUESTION)
-    return total + _verified(judge, texts) if "verify" in steps else total
-
-
-def _verified(judge: "MatrixJudge", texts: "Texts") -> Usage:
-    """`verify`, with the sentences in the place of claims that nobody has made yet."""
-    answer = [sentence for part, _ in judge.decompositions(texts) for sentence in part]
-    reference = [sentence for _, part in judge.decompositions(texts) for sentence in part]
-    judged = Judged(
-        tuple(AnswerClaim(number, text) for number, text in enumerate(answer, start=1)),
-        tuple(ReferenceClaim(number, text) for number, text in enumerate(reference, start=1)),
-    )
-    claims = 1.4 * (len(answer) + len(reference))
-    total = Usage()
-    if judge.mode == "joint" and texts.passages:
-        prompt = judge.prompts.get("verify", texts.language)
-        for shown in judge.verifications(texts):
-            written = _CLAIM_JUDGED * claims + _PASSAGE_JUDGED * len(shown)
-            total += _request(prompt, judge.shown_to_verify(texts, judged, shown), written)
+    shown = excerpts(texts, budget)
+    prompt = prompts.get("decompose", texts.language)
+    for excerpt in shown:
+        total += _request(prompt, excerpt.shown(texts.question), _decomposed(excerpt, texts.language))
+    if "verify" not in steps:
         return total
-    for piece in judge.pieces_of(texts):
-        shown_alone = {**judge.shown_to_verify(texts, judged, []), "passages": {}, "passage": piece.text}
-        written = _CLAIM_JUDGED_ALONE * claims + _PASSAGE_JUDGED
-        total += _request(judge.prompts.get("verify_passage", texts.language), shown_alone, written)
-    if answer and reference:
-        prompt = judge.prompts.get("verify_reference", texts.language)
-        total += _request(prompt, judge.shown_to_verify(texts, judged, []), _CLAIM_COMPARED * claims)
+    judged = _likely(shown, texts.language)
+    claims = len(judged.answer_claims) + len(judged.reference_claims)
+    if compared(texts, judged, separate=separate):
+        content = sides(texts, judged.answer_claims, judged.reference_claims)
+        total += _request(prompts.get("verify_reference", texts.language), content, _CLAIM_COMPARED * claims)
+    for part in parts(texts, judged, budget, separate=separate):
+        held = len(part.answer) + len(part.reference)
+        if separate:
+            prompt, written = prompts.get("verify_passage", texts.language), _CLAIM_ALONE * held + _PASSAGE
+            total += _request(prompt, part.shown_alone(texts), written)
+        else:
+            prompt, written = (
+                prompts.get("verify", texts.language),
+                _CLAIM_VERIFIED * held + _PASSAGE * len(part.pieces),
+            )
+            total += _request(prompt, part.shown(texts), written)
     return total
 
 
-def _request(prompt: Prompt, shown: dict[str, object], written: float) -> Usage:
+def _decomposed(excerpt: Excerpt, language: str) -> float:
+    """Tokens of the reply to `decompose`."""
+    answer, reference = len(excerpt.answer), len(_sentences(excerpt.reference, language))
+    repeated = sum(map(estimate_tokens, (*excerpt.answer, excerpt.reference)))
+    structure = _CLAIMS * (_ANSWER_CLAIM * answer + _REFERENCE_CLAIM * reference)
+    return _REPEATED * repeated + structure + _QUESTION * min(answer, 2) + _DECOMPOSED
+
+
+def _likely(shown: Iterable[Excerpt], language: str) -> Judged:
+    """Claims as there may be: of every second sentence two."""
+    answer = [sentence for excerpt in shown for sentence in excerpt.answer]
+    reference = [sentence for excerpt in shown for sentence in _sentences(excerpt.reference, language)]
+    return Judged(
+        tuple(AnswerClaim(number, text) for number, text in enumerate(_halved(answer), start=1)),
+        tuple(ReferenceClaim(number, text) for number, text in enumerate(_halved(reference), start=1)),
+    )
+
+
+def _halved(found: list[str]) -> list[str]:
+    claims = []
+    for number, text in enumerate(found):
+        half = len(text) // 2 if number % 2 else len(text)
+        claims += [part for part in (text[:half], text[half:]) if part]
+    return claims
+
+
+def _sentences(text: str, language: str) -> list[str]:
+    return [part for part in sentences(text, language) if part.strip()]
+
+
+def _request(prompt: Prompt, shown: Mapping[str, Any], written: float) -> Usage:
     asked = sum(estimate_tokens(turn.content) for turn in turns_of(prompt, shown))
     return Usage(prompt_tokens=asked, completion_tokens=round(written), requests=1)

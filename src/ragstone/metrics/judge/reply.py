@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 
 from ragstone.metrics.judge.schemas import problem_with
 
-__all__ = ["CUT_OFF", "ids_problem", "read_reply"]
+__all__ = ["CUT_OFF", "ids_problem", "one_line", "read_reply"]
 
 CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})  # reasons to finish that mean an unfinished reply
-_FENCED = re.compile(r"```(?:json|JSON)?[ \t]*\n(?P<inside>.*)\n[ \t]*```", re.DOTALL)
+_FENCED = re.compile(r"```(?:json)?(?P<inside>.*)```", re.DOTALL | re.IGNORECASE)
 _SHOWN = 80  # characters of an unusable reply that the problem quotes
 
 
@@ -22,9 +22,11 @@ def read_reply(text: str, schema: Mapping[str, Any], *, finish_reason: str = "")
     """(the object, "") of a usable reply, ({}, what is wrong with it) of any other.
 
     A code fence around all of it is form and taken off. true for 1, NaN, a key that occurs twice, and anything beside
-    the one object are problems, and so is a reply that the endpoint cut off."""
+    the one object are problems, and so is a reply that the endpoint cut off or withheld a part of."""
     if finish_reason in CUT_OFF:
         return {}, "it was cut off before its end"
+    if finish_reason.startswith("content_filter"):
+        return {}, "the endpoint's content filter withheld a part of it"
     stripped = text.strip().removeprefix("\ufeff")
     if fenced := _FENCED.fullmatch(stripped):
         stripped = fenced["inside"].strip()
@@ -34,10 +36,17 @@ def read_reply(text: str, schema: Mapping[str, Any], *, finish_reason: str = "")
         found = json.loads(stripped, object_pairs_hook=_object, parse_constant=_constant)
     except json.JSONDecodeError as error:
         return {}, _not_json(stripped, error)
+    except _NotPlain as error:
+        return {}, str(error)
     except (ValueError, RecursionError) as error:
-        return {}, str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+        return {}, "it is nested too deeply" if isinstance(error, RecursionError) else "it has a number without end"
     problem = problem_with(found, dict(schema))
-    return ({}, problem) if problem else (found, "")
+    return ({}, one_line(problem)) if problem else (found, "")
+
+
+def one_line(text: str) -> str:
+    """The text without anything that a reader would not see on one line: keys that a judge made up may hold it."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def ids_problem(items: Sequence[Mapping[str, Any]], count: int, at: str) -> str:
@@ -51,6 +60,10 @@ def ids_problem(items: Sequence[Mapping[str, Any]], count: int, at: str) -> str:
     if missing := sorted(set(range(1, count + 1)) - set(ids)):
         return f"{at} lacks the verdict on {_named(missing)}"
     return ""
+
+
+class _NotPlain(ValueError):
+    """What Python reads as JSON and is none, or means two things."""
 
 
 def _named(ids: Sequence[int]) -> str:
@@ -78,9 +91,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = next(key for number, (key, _) in enumerate(pairs) if key in {name for name, _ in pairs[:number]})
-        raise ValueError(f"the key {twice[:60]!r} occurs twice in one object")
+        raise _NotPlain(f"the key {twice[:60]!r} occurs twice in one object")
     return found
 
 
 def _constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+    raise _NotPlain(f"{name} is not JSON")
