@@ -1,0 +1,151 @@
+"""Results of other needle programs: a folder of one JSON file a cell (Kamradt), or a JSON list of cells (as OpenAI's
+runs were published), read and summed up.
+
+Runs of a cell that was asked again are averaged into that cell first and cells are averaged afterwards: runs that were
+repeated for some cells only would otherwise count more than the rest. `share_at_10` is the share of cells whose mean is
+the highest score. (Of the published files for Claude 2.1 these are 6.016 and 54.9%; the 27% that its first report names
+is another statistic.)
+"""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragstone.errors import DataError, UsageError
+from ragstone.types import Frozen
+
+__all__ = ["CellResult", "Results", "read_results", "rescore"]
+
+TOP = 10  # of the judge's scale from 1
+_LENGTHS, _DEPTHS = ("context_length", "token_limit"), ("depth_percent",)
+
+
+class CellResult(Frozen, frozen=True):
+    """One row as its file has it. `version` and `model` are None where it does not say; `source` is the file."""
+
+    context_length: int
+    depth_percent: float
+    score: float
+    model: str | None = None
+    version: int | str | None = None
+    answer: str = ""
+    needle: str = ""
+    source: str = ""
+
+
+class Results(Frozen, frozen=True):
+    """The rows of one model and version. Rows of list files that name no model are apart by file (`source`)."""
+
+    model: str | None
+    version: int | str | None
+    rows: tuple[CellResult, ...]
+    source: str = ""
+
+    def cells(self) -> list[dict[str, Any]]:
+        """One dict a cell, by length and depth: `context_length`, `depth_percent`, `score` (the mean), `n` rows."""
+        held: dict[tuple[int, float], list[float]] = {}
+        for row in self.rows:
+            held.setdefault((row.context_length, row.depth_percent), []).append(row.score)
+        return [
+            {
+                "context_length": length, "depth_percent": _plain(depth),
+                "score": _plain(math.fsum(scores) / len(scores)), "n": len(scores),
+            }
+            for (length, depth), scores in sorted(held.items())
+        ]  # fmt: skip
+
+    def summary(self) -> dict[str, Any]:
+        """What `ragstone score niah --json` prints of it."""
+        cells = self.cells()
+        return {
+            "cells": cells,
+            "mean_of_cells": math.fsum(cell["score"] for cell in cells) / len(cells),
+            "share_at_10": sum(cell["score"] == TOP for cell in cells) / len(cells),
+            "n": len(self.rows),
+            "model": self.model,
+            "version": self.version,
+        }
+
+
+def rescore(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """One summary a model and version, in order. Raises DataError naming file and field of what cannot be read."""
+    return [one.summary() for one in read_results(paths)]
+
+
+def read_results(paths: Sequence[Path]) -> list[Results]:
+    """Every row under these files and folders, by model and version."""
+    held: dict[tuple[str, str, str], list[CellResult]] = {}
+    for path in paths:
+        for file in _files(path):
+            for row in _rows(file):
+                apart = row.source if row.model is None else ""
+                key = (row.model or "", f"{row.version!s:>8}" if row.version is not None else "", apart)
+                held.setdefault(key, []).append(row)
+    if not held:
+        raise UsageError(f"{', '.join(map(str, paths))}: no result is in it; expected JSON files.")
+    return [Results(rows[0].model, rows[0].version, tuple(rows), key[2]) for key, rows in sorted(held.items())]
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        found = sorted(file for file in path.rglob("*.json") if file.is_file())
+        if not found:
+            raise UsageError(f"{path}: no JSON file is in this folder.")
+        yield from found
+    elif path.is_file():
+        yield path
+    else:
+        raise UsageError(f"{path}: no such file or folder.")
+
+
+def _rows(file: Path) -> Iterator[CellResult]:
+    try:
+        held = json.loads(file.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise DataError(file, f"byte {error.start + 1} is not UTF-8.") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DataError(file, f"not JSON ({error}).") from None
+    except OSError as error:
+        raise DataError(file, f"cannot be read ({error.strerror or error}).") from None
+    rows: Iterable[Any] = held if isinstance(held, list) else [held]
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise DataError(file, "expected an object, or a list of objects.", line=0, field=f"item {number}")
+        yield _row(file, row)
+
+
+def _row(file: Path, row: dict[str, Any]) -> CellResult:
+    length = _number(file, row, _LENGTHS)
+    if length != int(length) or length < 1:
+        raise DataError(file, f"{length} is no number of tokens.", field=_LENGTHS[0])
+    depth = _number(file, row, _DEPTHS)
+    if not 0 <= depth <= 100:
+        raise DataError(file, f"{depth} is no percentage; expected 0 to 100.", field=_DEPTHS[0])
+    model, version = row.get("model"), row.get("version")
+    return CellResult(
+        int(length),
+        depth,
+        _number(file, row, ("score",)),
+        model if isinstance(model, str) else None,
+        version if isinstance(version, int | str) else None,
+        str(row.get("model_response") or ""),
+        str(row.get("needle") or "").strip(),
+        str(file),
+    )
+
+
+def _number(file: Path, row: dict[str, Any], names: Sequence[str]) -> float:
+    name = next((name for name in names if name in row), None)
+    if name is None:
+        raise DataError(file, f"there is no {' or '.join(names)}; expected a cell of a needle test.")
+    value = row[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise DataError(file, f"{value!r} is no number.", field=name)
+    return float(value)
+
+
+def _plain(value: float) -> float | int:
+    """25 rather than 25.0, as the files write it."""
+    return int(value) if value == int(value) else value
