@@ -112,7 +112,7 @@ async def open_tools(judging: Judging, asked: Sequence[str | Metric], options: M
                 budget=judging.budget or BUDGET, language=judging.language,
             )  # fmt: skip
             spec |= {key: value for key, value in judge.spec.items() if key != "prompts"}
-        tools = Tools(judge, model, embedder, prompts, tuple(judging.rubrics))
+        tools = Tools(judge, model, embedder, prompts, tuple(judging.rubrics), judging.language)
         metrics = make_metrics(names, tools)
         if prompts is not None:
             spec["prompts"] = _hashes(metrics, judge, prompts.spec)

@@ -34,13 +34,15 @@ __all__ = [
 @dataclass(frozen=True)
 class Tools:
     """What metrics may be made of. `judge` gives claims and verdicts, shared by all metrics of a sample; `model` is
-    the judge's chat model, for metrics with questions of their own; `rubrics` are files of the user's criteria."""
+    the judge's chat model, for metrics with questions of their own; `rubrics` are files of the user's criteria;
+    `language` is that of the prompts ("": each sample's own)."""
 
     judge: "Judge | None" = None
     model: Model | None = None
     embedder: Embedder | None = None
     prompts: "Prompts | None" = None
     rubrics: tuple[Path, ...] = ()
+    language: str = ""
 
 
 class Maker(Protocol):

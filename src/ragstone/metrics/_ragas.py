@@ -12,6 +12,8 @@ and Chinese. Where ragas scores what a judge has not said, these do not, and dif
 - A score that cannot be computed is NaN there. Here it is `not_applicable` or `failed` with the reason, and a mean says
   how many of how many were scored.
 - A negative cosine counts as 0, so that every score lies in [0, 1].
+- As there, all contexts go into one request, however long: one that is too long for the judge fails with its reason,
+  and nothing is cut off. The protocol `matrix` splits.
 - Statements are numbered, and a verdict names the number; there it repeats the statement. The comparison of an answer
   with its reference has a verdict on each statement of both; there it lists TP, FP and FN.
 """
@@ -21,25 +23,34 @@ import math
 from abc import abstractmethod
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 from msgspec.structs import replace
 
 from ragstone.errors import ModelError
 from ragstone.metrics import Tools
-from ragstone.metrics._passages import NO_PASSAGES, retrieved
-from ragstone.metrics._references import NO_REFERENCE, filled
-from ragstone.metrics.judge.asking import Check, ask
-from ragstone.metrics.judge.prompts import LANGUAGES, Prompts
+from ragstone.metrics._passages import NO_PASSAGES
+from ragstone.metrics._references import NO_REFERENCE
+from ragstone.metrics.judge.asking import Check, ask, turns_of
+from ragstone.metrics.judge.prompts import Prompts
 from ragstone.metrics.judge.reply import ids_problem
+from ragstone.metrics.judge.texts import Texts
 from ragstone.metrics.judge.words import JudgeFailed
-from ragstone.text import detect
-from ragstone.types import Case, Embedder, Model, Need, Response, Score
+from ragstone.text import estimate_tokens, sentences
+from ragstone.types import Case, Embedder, Model, Need, Response, Score, Usage
 
-__all__ = ["NO_STATEMENTS", "RagasStyle", "Talk", "numbered"]
+__all__ = ["NO_STATEMENTS", "Planned", "RagasStyle", "Talk", "numbered"]
 
 NO_STATEMENTS = "the answer makes no statement"
 R = TypeVar("R")
+
+
+class Planned(NamedTuple):
+    """A request that is to be made, or is likely to be: its step, what it shows, and about the tokens of its reply."""
+
+    step: str
+    shown: Mapping[str, Any]
+    written: float
 
 
 def numbered(texts: Sequence[str]) -> dict[str, str]:
@@ -51,20 +62,25 @@ class Talk:
     """One sample before a judge: its texts, the requests about it, and what was asked and replied (`steps`)."""
 
     def __init__(self, metric: "RagasStyle", case: Case, response: Response) -> None:
-        self.question, self.answer = case.query.question, response.answer
-        self.reference = " ".join(slot[0] for slot in filled(case.sample))
-        self.contexts = [passage.text for passage in retrieved(case, response)]
-        self.context = "\n".join(self.contexts)
-        self._metric = metric
-        told = case.query.language or case.sample.language
-        self._language = told if told in LANGUAGES else detect(self.question)
-        self._repeat = int(case.condition.get("judge_repeat", 0))
+        texts = Texts.of(case, response, metric.language)
+        self.question, self.answer, self.reference = texts.question, texts.answer, texts.reference
+        self.contexts, self.context = texts.passages, "\n".join(texts.passages)
+        self.language, self._repeat, self._metric = texts.language, texts.sample, metric
         self._asked: list[list[dict[str, Any]]] = []
 
     @property
     def steps(self) -> list[dict[str, Any]]:
         """One object for each request, in the order in which they were begun."""
         return [step for steps in self._asked for step in steps]
+
+    def guessed_statements(self, text: str) -> list[str]:
+        """About what the statements of a text will be, before anybody is asked: its sentences."""
+        return [part.strip() for part in sentences(text, self.language) if part.strip()]
+
+    def plan_of_statements(self, text: str) -> Planned:
+        """The request of `statements`, before it is made."""
+        written = 12 + 1.25 * estimate_tokens(text) + 5 * len(self.guessed_statements(text))
+        return Planned("ragas_statements", {"question": self.question, "text": text}, written)
 
     async def statements(self, text: str) -> list[str]:
         """The statements that the judge finds in a text that answers the question."""
@@ -89,7 +105,7 @@ class Talk:
         `ids` says how many numbered items each list of the reply must have, each once; `check` says what else is wrong
         with a reply. `copy` numbers equal requests (of `copies`). Raises JudgeFailed.
         """
-        prompt = self._metric.prompts.get(step, self._language)
+        prompt = self._metric.prompts.get(step, self.language)
         steps: list[dict[str, Any]] = []
         self._asked.append(steps)
 
@@ -114,10 +130,10 @@ class Talk:
             results.append(result)
         return results
 
-    async def cosines(self, text: str, others: Sequence[str], *, kind: Literal["query", "passage"]) -> list[float]:
+    async def cosines(self, text: str, others: Sequence[str]) -> list[float]:
         """The cosine of `text` and each of the others, by one embedding request."""
         assert self._metric.embedder is not None
-        vectors = await self._metric.embedder.embed([text, *others], kind=kind)
+        vectors = await self._metric.embedder.embed([text or " ", *others], kind="query")
         found = [float(cosine) for cosine in vectors[1:] @ vectors[0]]
         if len(found) != len(others) or not all(math.isfinite(cosine) for cosine in found):
             raise JudgeFailed("The embedder gave no cosine for each text.")
@@ -133,6 +149,7 @@ class RagasStyle:
     label: ClassVar[str] = "ragas-style"
     needs: ClassVar[frozenset[Need]]
     uses: ClassVar[tuple[str, ...]] = ("model",)
+    asks: ClassVar[tuple[str, ...]]  # the prompts it rests on
     steps: ClassVar[frozenset[str]] = frozenset()  # of the judge of the matrix: none
     better: ClassVar[Literal["higher", "lower", "neither"]] = "higher"
     # What an empty answer is worth, for metrics of the answer. None: nothing can be said of it.
@@ -141,12 +158,14 @@ class RagasStyle:
     model: Model
     prompts: Prompts
     embedder: Embedder | None = None
+    language: str = ""
 
     @classmethod
     def make(cls, tools: Tools, /) -> Self:
         """The metric by the chat model, the embedder and the prompts of these tools."""
         assert tools.model is not None
-        return cls(tools.model, tools.prompts or Prompts.load(), tools.embedder if "embedder" in cls.uses else None)
+        embedder = tools.embedder if "embedder" in cls.uses else None
+        return cls(tools.model, tools.prompts or Prompts.load(), embedder, tools.language)
 
     async def score(self, case: Case, response: Response, /) -> Score:
         """The score, with everything that the judge was asked and replied in `evidence["verdicts"]`."""
@@ -162,8 +181,20 @@ class RagasStyle:
             return Score.failed(f"{error.kind}: {error}", evidence={"verdicts": talk.steps})
         return replace(result, evidence={**(result.evidence or {}), "verdicts": talk.steps})
 
+    def estimate(self, case: Case, response: Response, /) -> Usage:
+        """The requests and tokens that the score is likely to take, for `--dry-run`; embedding is not counted."""
+        talk, total = Talk(self, case, response), Usage()
+        for planned in () if self._without_asking(talk) else self._plan(talk):
+            turns = turns_of(self.prompts.get(planned.step, talk.language), planned.shown)
+            asked = sum(estimate_tokens(turn.content) for turn in turns)
+            total += Usage(prompt_tokens=asked, completion_tokens=round(planned.written), requests=1)
+        return total
+
     @abstractmethod
     async def _measure(self, talk: Talk) -> Score: ...
+
+    @abstractmethod
+    def _plan(self, talk: Talk) -> Iterable[Planned]: ...
 
     def _without_asking(self, talk: Talk) -> Score | None:
         if Need.REFERENCES in self.needs and not talk.reference:

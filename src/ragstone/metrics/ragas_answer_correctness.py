@@ -1,14 +1,16 @@
 """Whether an answer says what the reference says, and nothing else, as ragas asks for it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragstone.metrics._ragas import RagasStyle, Talk, numbered
+from ragstone.metrics._ragas import Planned, RagasStyle, Talk, numbered
 from ragstone.types import Need, Score
 
 __all__ = ["PLUGINS", "RagasAnswerCorrectness", "f1"]
 
 FACTS, MEANING = 0.75, 0.25
+VERDICT = 38  # tokens of a verdict with its reason, about
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class RagasAnswerCorrectness(RagasStyle):
     one embedder only.
     Needs: the answer, the reference; a judge's model, an embedder.
     Evidence: {"tp", "fp": numbers of answer statements, "fn": numbers of reference statements, "f1", "cosine",
-    "verdicts"}.
+    "statements", "reference_statements": their texts, "verdicts"}.
     Source: ragas, "answer correctness"; ragas-style: its steps and formula with prompts of our own.
 
     | case | result |
@@ -36,6 +38,7 @@ class RagasAnswerCorrectness(RagasStyle):
     """
 
     name: ClassVar[str] = "ragas.answer_correctness"
+    asks: ClassVar[tuple[str, ...]] = ("ragas_statements", "ragas_correctness")
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.REFERENCES})
     uses: ClassVar[tuple[str, ...]] = ("model", "embedder")
     empty: ClassVar[float | None] = 0.0
@@ -51,10 +54,20 @@ class RagasAnswerCorrectness(RagasStyle):
             true = [statement["id"] for statement in reply["answer"] if statement["verdict"] == "TP"]
             false = [statement["id"] for statement in reply["answer"] if statement["verdict"] == "FP"]
             missing = [statement["id"] for statement in reply["ground_truth"] if statement["verdict"] == "FN"]
-        (cosine,) = await talk.cosines(talk.reference, [talk.answer], kind="passage")
+        (cosine,) = await talk.cosines(talk.reference, [talk.answer])
         facts = f1(len(true), len(false), len(missing))
-        evidence = {"tp": true, "fp": false, "fn": missing, "f1": facts, "cosine": cosine}
+        evidence = {
+            "tp": true, "fp": false, "fn": missing, "f1": facts, "cosine": cosine,
+            "statements": said, "reference_statements": wanted,
+        }  # fmt: skip
         return Score.of(FACTS * facts + MEANING * min(max(cosine, 0.0), 1.0), evidence=evidence)
+
+    def _plan(self, talk: Talk) -> Iterator[Planned]:
+        yield talk.plan_of_statements(talk.answer)
+        yield talk.plan_of_statements(talk.reference)
+        said, wanted = talk.guessed_statements(talk.answer), talk.guessed_statements(talk.reference)
+        shown = {"question": talk.question, "answer": numbered(said), "ground_truth": numbered(wanted)}
+        yield Planned("ragas_correctness", shown, 20 + VERDICT * (len(said) + len(wanted)))
 
 
 def f1(tp: int, fp: int, fn: int) -> float:

@@ -2,15 +2,16 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from ragstone.metrics._ragas import RagasStyle, Talk
+from ragstone.metrics._ragas import Planned, RagasStyle, Talk
 from ragstone.types import Need, Score
 
 __all__ = ["PLUGINS", "RagasAnswerRelevancy"]
 
 QUESTIONS = 3  # ragas calls it strictness
 WARMTH = 0.3  # the temperature at which ragas asks for several replies to one prompt
+WRITTEN = 30  # tokens of a reply, about
 
 
 @dataclass(frozen=True)
@@ -36,17 +37,20 @@ class RagasAnswerRelevancy(RagasStyle):
     """
 
     name: ClassVar[str] = "ragas.answer_relevancy"
+    asks: ClassVar[tuple[str, ...]] = ("ragas_question",)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER})
     uses: ClassVar[tuple[str, ...]] = ("model", "embedder")
     empty: ClassVar[float | None] = 0.0
 
     async def _measure(self, talk: Talk) -> Score:
         replies = await talk.all(
-            talk.ask("ragas_question", {"answer": talk.answer}, copy=copy, copies=QUESTIONS, temperature=WARMTH)
+            talk.ask(
+                "ragas_question", {"answer": talk.answer}, copy=copy, copies=QUESTIONS, temperature=WARMTH, check=_blank
+            )
             for copy in range(QUESTIONS)
         )
         texts = [reply["question"] for reply in replies]
-        cosines = await talk.cosines(talk.question, texts, kind="query")
+        cosines = await talk.cosines(talk.question, texts)
         questions = [
             {"text": text, "cosine": cosine, "noncommittal": reply["noncommittal"]}
             for text, cosine, reply in zip(texts, cosines, replies, strict=True)
@@ -56,6 +60,13 @@ class RagasAnswerRelevancy(RagasStyle):
         reason = "the answer is noncommittal" if noncommittal else ""
         evidence = {"questions": questions, "noncommittal": noncommittal}
         return Score.of(0.0 if noncommittal else mean, evidence=evidence, reason=reason)
+
+    def _plan(self, talk: Talk) -> list[Planned]:
+        return [Planned("ragas_question", {"answer": talk.answer}, WRITTEN)] * QUESTIONS
+
+
+def _blank(reply: dict[str, Any]) -> str:
+    return "" if reply["question"].strip() else "question is empty"
 
 
 PLUGINS = {"ragas.answer_relevancy": RagasAnswerRelevancy}

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragstone.metrics._ragas import RagasStyle, Talk
+from ragstone.metrics._ragas import Planned, RagasStyle, Talk
 from ragstone.types import Need, Score
 
 __all__ = ["PLUGINS", "RagasContextPrecision", "average_precision"]
+
+WRITTEN = 30  # tokens of a reply, about
 
 
 @dataclass(frozen=True)
@@ -32,19 +34,19 @@ class RagasContextPrecision(RagasStyle):
     """
 
     name: ClassVar[str] = "ragas.context_precision"
+    asks: ClassVar[tuple[str, ...]] = ("ragas_context_precision",)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.REFERENCES, Need.PASSAGES})
 
     async def _measure(self, talk: Talk) -> Score:
-        replies = await talk.all(
-            talk.ask(
-                "ragas_context_precision", {"question": talk.question, "context": context, "answer": talk.reference}
-            )
-            for context in talk.contexts
-        )
+        replies = await talk.all(talk.ask(planned.step, planned.shown) for planned in self._plan(talk))
         verdicts = [reply["verdict"] for reply in replies]
         counted = [place for place, verdict in enumerate(verdicts, start=1) if verdict]
         evidence = {"what": "passages", "counted": counted, "of": len(verdicts)}
         return Score.of(average_precision(verdicts), evidence=evidence)
+
+    def _plan(self, talk: Talk) -> list[Planned]:
+        about = {"question": talk.question, "answer": talk.reference}
+        return [Planned("ragas_context_precision", {**about, "context": text}, WRITTEN) for text in talk.contexts]
 
 
 def average_precision(verdicts: Sequence[int]) -> float:

@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragstone.metrics._ragas import RagasStyle, Talk
+from ragstone.metrics._ragas import Planned, RagasStyle, Talk
+from ragstone.text import estimate_tokens
 from ragstone.types import Need, Score
 
 __all__ = ["PLUGINS", "RagasContextRecall"]
+
+VERDICT = 35  # tokens of a verdict with its reason, about
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class RagasContextRecall(RagasStyle):
     Range: 0 to 1, higher is better.
     Needs: the reference, passages; a judge's model.
     Evidence: {"what": "reference_statements", "counted": numbers of those attributed, "of": how many there are,
-    "verdicts"}.
+    "statements": their texts, "verdicts"}.
     Source: ragas, "context recall" with a reference; ragas-style: its steps and formula with prompts of our own.
 
     | case | result |
@@ -32,15 +35,22 @@ class RagasContextRecall(RagasStyle):
     """
 
     name: ClassVar[str] = "ragas.context_recall"
+    asks: ClassVar[tuple[str, ...]] = ("ragas_context_recall",)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.REFERENCES, Need.PASSAGES})
 
     async def _measure(self, talk: Talk) -> Score:
-        shown = {"question": talk.question, "context": talk.context, "answer": talk.reference}
-        reply = await talk.ask("ragas_context_recall", shown, check=_without_statements)
+        (planned,) = self._plan(talk)
+        reply = await talk.ask(planned.step, planned.shown, check=_without_statements)
         attributed = [statement["attributed"] for statement in reply["classification"]]
         counted = [number for number, verdict in enumerate(attributed, start=1) if verdict]
-        evidence = {"what": "reference_statements", "counted": counted, "of": len(attributed)}
+        texts = [statement["statement"] for statement in reply["classification"]]
+        evidence = {"what": "reference_statements", "counted": counted, "of": len(attributed), "statements": texts}
         return Score.of(len(counted) / len(attributed), evidence=evidence)
+
+    def _plan(self, talk: Talk) -> list[Planned]:
+        shown = {"question": talk.question, "context": talk.context, "answer": talk.reference}
+        written = 1.25 * estimate_tokens(talk.reference) + VERDICT * len(talk.guessed_statements(talk.reference))
+        return [Planned("ragas_context_recall", shown, 10 + written)]
 
 
 def _without_statements(reply: dict[str, Any]) -> str:

@@ -1,12 +1,15 @@
 """Whether what an answer says stands in its contexts, as ragas asks for it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragstone.metrics._ragas import NO_STATEMENTS, RagasStyle, Talk, numbered
+from ragstone.metrics._ragas import NO_STATEMENTS, Planned, RagasStyle, Talk, numbered
 from ragstone.types import Need, Score
 
 __all__ = ["PLUGINS", "RagasFaithfulness"]
+
+VERDICT = 38  # tokens of a verdict with its reason, about
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,8 @@ class RagasFaithfulness(RagasStyle):
     Formula: statements with verdict 1 / statements. Two requests: the answer into statements; a verdict on each.
     Range: 0 to 1, higher is better.
     Needs: the answer, passages; a judge's model.
-    Evidence: {"what": "statements", "counted": numbers of those with verdict 1, "of": how many there are, "verdicts"}.
+    Evidence: {"what": "statements", "counted": numbers of those with verdict 1, "of": how many there are, "statements":
+    their texts, "verdicts"}.
     Source: ragas, "faithfulness"; ragas-style: its steps and formula with prompts of our own.
 
     | case | result |
@@ -30,6 +34,7 @@ class RagasFaithfulness(RagasStyle):
     """
 
     name: ClassVar[str] = "ragas.faithfulness"
+    asks: ClassVar[tuple[str, ...]] = ("ragas_statements", "ragas_faithfulness")
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.PASSAGES})
 
     async def _measure(self, talk: Talk) -> Score:
@@ -39,8 +44,14 @@ class RagasFaithfulness(RagasStyle):
         shown = {"context": talk.context, "statements": numbered(statements)}
         reply = await talk.ask("ragas_faithfulness", shown, ids={"verdicts": len(statements)})
         counted = [verdict["id"] for verdict in reply["verdicts"] if verdict["verdict"]]
-        evidence = {"what": "statements", "counted": counted, "of": len(statements)}
+        evidence = {"what": "statements", "counted": counted, "of": len(statements), "statements": statements}
         return Score.of(len(counted) / len(statements), evidence=evidence)
+
+    def _plan(self, talk: Talk) -> Iterator[Planned]:
+        yield talk.plan_of_statements(talk.answer)
+        statements = talk.guessed_statements(talk.answer)
+        shown = {"context": talk.context, "statements": numbered(statements)}
+        yield Planned("ragas_faithfulness", shown, 10 + VERDICT * len(statements))
 
 
 PLUGINS = {"ragas.faithfulness": RagasFaithfulness}
