@@ -89,6 +89,27 @@ async def test_texts_under_way_are_waited_for_and_not_asked_again(tmp_path: Path
     assert (found[1] == expected[1:]).all()
 
 
+async def test_a_request_that_fails_with_anothers_texts_takes_only_its_own_along() -> None:
+    gate = asyncio.Event()
+
+    class Picky(Counting):
+        async def embed(self, texts: Sequence[str], /, *, kind: Kind) -> "np.ndarray[Any, Any]":
+            rows = await super().embed(texts, kind=kind)
+            if "bad" in texts:
+                raise ServerFault("no")
+            return rows
+
+    picky = Picky(gate)
+    async with kept(picky, None) as embedder:
+        calls = [["bad", "a"], ["a", "b"], ["a"]]
+        tasks = [asyncio.ensure_future(embedder.embed(texts, kind="query")) for texts in calls]
+        await asyncio.sleep(0.01)
+        gate.set()
+        failed, *found = await asyncio.gather(*tasks, return_exceptions=True)
+    assert isinstance(failed, ServerFault)
+    assert [getattr(one, "shape", one) for one in found] == [(2, 4), (1, 4)]
+
+
 async def test_one_who_stops_waiting_takes_nothing_from_the_others() -> None:
     gate = asyncio.Event()
     counting = Counting(gate)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ragstone.errors import BadReply
+from ragstone.errors import BadReply, ModelError
 from ragstone.models.cache import Shared
 from ragstone.models.keyed import KeyedFile
 from ragstone.models.wire import encode
@@ -77,23 +77,41 @@ class CachedEmbedder:
         keys = [self._key(text, kind) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
         rows = self._kept(list(wanted))
-        missing = {key: text for key, text in wanted.items() if key not in rows}
-        shared: set[Shared[Rows]] = set()
-        for key in list(missing):
-            if (other := self._under_way.get(key)) is not None and not other.abandoned:
-                shared.add(other)
-                del missing[key]
+        joined = {
+            other
+            for key in wanted
+            if key not in rows and (other := self._under_way.get(key)) is not None and not other.abandoned
+        }
+        others = {key for key in wanted if self._under_way.get(key) in joined}
+        rows |= await self._all(
+            joined, {key: text for key, text in wanted.items() if key not in others | set(rows)}, kind
+        )
+        # A request that failed with another's texts in it says nothing about these.
+        rows |= await self._all(set(), {key: text for key, text in wanted.items() if key not in rows}, kind)
+        if len({rows[key].size for key in wanted}) != 1:
+            raise BadReply(
+                f"{self.id}: its vectors have changed their length. Use another cache folder, or --no-cache."
+            )
+        return np.stack([rows[key] for key in keys])
+
+    async def _all(self, joined: "set[Shared[Rows]]", missing: Mapping[bytes, str], kind: Kind) -> "Rows":
+        """What others are having embedded, where that goes well, and `missing`."""
+        waiting = [_or_nothing(one) for one in joined]
         if missing:
             mine = Shared(asyncio.ensure_future(self._ask(missing, kind)))
             self._under_way.update(dict.fromkeys(missing, mine))
-            shared.add(mine)
-        for found in await _all(shared):
-            rows.update(found)
-        if len({row.size for row in (rows[key] for key in wanted)}) != 1:
-            raise BadReply(
-                f"{self.id}: its vectors have changed their length. Empty the cache folder, or use --no-cache."
-            )
-        return np.stack([rows[key] for key in keys])
+            waiting.append(mine.result())
+        if len(waiting) == 1:
+            return await waiting[0]
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                done = [tasks.create_task(one) for one in waiting]
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        rows: Rows = {}
+        for task in done:
+            rows |= task.result()
+        return rows
 
     def _key(self, text: str, kind: Kind) -> bytes:
         digest = self._start.copy()
@@ -124,13 +142,8 @@ class CachedEmbedder:
                 self._under_way.pop(key, None)
 
 
-async def _all(shared: "set[Shared[Rows]]") -> "list[Rows]":
-    """What all of them give. The first error ends the wait for the others."""
-    if len(shared) == 1:
-        return [await next(iter(shared)).result()]
+async def _or_nothing(shared: "Shared[Rows]") -> "Rows":
     try:
-        async with asyncio.TaskGroup() as tasks:
-            waiting = [tasks.create_task(one.result()) for one in shared]
-    except ExceptionGroup as errors:
-        raise errors.exceptions[0] from None
-    return [task.result() for task in waiting]
+        return await shared.result()
+    except ModelError:
+        return {}
