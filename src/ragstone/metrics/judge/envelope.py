@@ -33,7 +33,8 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def enclosed(content: Mapping[str, Any], *, nonce: str = "") -> str:
-    """The content as one line of JSON between two delimiters. `opened` gives it back, to the character."""
+    """The content as one line of JSON between two delimiters. `opened` gives it back, to the character (of
+    which JSON writes one beyond the 65,536th as a pair of surrogates, and takes such a pair for it)."""
     line = _ESCAPED.sub(_escape, json.dumps(content, ensure_ascii=False))
     code = blake2b(f"{nonce}\0{line}".encode(), digest_size=8, person=b"ragstone judge").hexdigest()
     return f"<judged {code}>\n{line}\n</judged {code}>"
