@@ -32,6 +32,7 @@ COMMANDS = {
     "setup": ("ragstone.cli.setup", "Fetch the embedded models: local."),
     "metrics": ("ragstone.cli.metrics", "List the metrics."),
     "prompts": ("ragstone.cli.prompts", "Show, copy and check what a judge is told."),
+    "rubrics": ("ragstone.cli.rubrics", "List, show, copy and check criteria of your own."),
     "doctor": ("ragstone.cli.doctor", "Say what this installation can do."),
 }
 

@@ -306,32 +306,41 @@ class _Reader:
             self._wrong(field, "is missing.")
             return Text()
         if isinstance(value, str):
-            if not value.strip():
-                self._wrong(field, "is empty.")
-                return Text()
-            spoken = self.language or (self.spoken[0] if len(self.spoken) == 1 else detect(value))
-            if len(self.spoken) > 1:
-                self._wrong(field, f"is one text, but the question has {' and '.join(self.spoken)}: {key}.en, {key}.zh.")
-            return Text(**{spoken: value.strip()})
+            return self._plain(value, key, field)
         if not isinstance(value, dict):
             self._wrong(field, f"is a text, or {key}.en and {key}.zh; not {_shown(value)}.")
             return Text()
         self._known(value, LANGUAGES, field)
         found = {}
         for language in LANGUAGES:
-            if language in value and (not isinstance(value[language], str) or not value[language].strip()):
-                self._wrong(f"{field}.{language}", "is a text with something in it.")
-            elif language in value:
-                found[language] = value[language].strip()
-        for language in self.spoken:
             if language not in value:
-                self._wrong(f"{field}.{language}", f"is missing; the question has {' and '.join(self.spoken)}.")
-        for language in found:
-            if self.spoken and language not in self.spoken:
-                self._wrong(f"{field}.{language}", "is more than the question has; give the question in it, too.")
+                continue
+            if isinstance(value[language], str) and value[language].strip():
+                found[language] = value[language].strip()
+            else:
+                self._wrong(f"{field}.{language}", "is a text with something in it.")
+        self._alike(value, field)
+        return Text(**found)
+
+    def _plain(self, value: str, key: str, field: str) -> Text:
+        if not value.strip():
+            self._wrong(field, "is empty.")
+            return Text()
+        if len(self.spoken) > 1:
+            self._wrong(field, f"is one text, but the question is in en and zh. Write {key}.en and {key}.zh.")
+        spoken = self.language or (self.spoken[0] if len(self.spoken) == 1 else detect(value))
+        return Text(**{spoken: value.strip()})
+
+    def _alike(self, value: Mapping[str, Any], field: str) -> None:
+        """Every text is in the languages of the question."""
         if not value:
             self._wrong(field, "is missing.")
-        return Text(**found)
+        for language in self.spoken:
+            if value and language not in value:
+                self._wrong(f"{field}.{language}", f"is missing; the question is in {' and '.join(self.spoken)}.")
+        for language in LANGUAGES:
+            if self.spoken and language in value and language not in self.spoken:
+                self._wrong(f"{field}.{language}", "is more than the question has; give the question in it, too.")
 
     def _name(self, value: object, field: str) -> str:
         if value is None:

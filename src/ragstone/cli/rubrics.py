@@ -1,0 +1,114 @@
+"""`ragstone rubrics`."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from ragstone.cli.options import json_option, language_option
+
+if TYPE_CHECKING:
+    from ragstone.metrics.rubric import Rubric
+
+__all__ = ["command"]
+
+
+@click.group()
+def command() -> None:
+    """List, show, copy and check criteria of your own: `eval --rubric NAME|FILE|DIR`."""
+
+
+@command.command(name="list")
+@language_option
+@json_option
+def list_(language: str, as_json: bool) -> None:
+    """The ready rubrics: what each asks, what it needs, which values are the better ones."""
+    from ragstone.api.rubrics import list_rubrics  # noqa: PLC0415
+
+    found = list_rubrics()
+    if as_json:
+        click.echo(json.dumps([_document(rubric) for rubric in found], ensure_ascii=True, indent=2))
+        return
+    for rubric in found:
+        click.echo(f"{rubric.name:<30}{rubric.title.to(language)}  ({_outline(rubric)})")
+        click.echo(f"    {rubric.question.to(language)}")
+
+
+@command.command()
+@click.argument("name", metavar="NAME|FILE")
+@json_option
+def show(name: str, as_json: bool) -> None:
+    """The file of a rubric: a ready one by its name, or yours by its path."""
+    from ragstone.api.rubrics import show_rubric  # noqa: PLC0415
+
+    rubric, text = show_rubric(name)
+    if as_json:
+        click.echo(json.dumps(_document(rubric), ensure_ascii=True, indent=2))
+    else:
+        click.echo(text, nl=not text.endswith("\n"))
+
+
+@command.command()
+@click.argument("name")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--force", is_flag=True, help="Overwrite a file that is there.")
+def copy(name: str, folder: Path, force: bool) -> None:
+    """Copy the ready rubric NAME to DIR, to be edited; `eval --rubric DIR` uses it."""
+    from ragstone.api.rubrics import copy_rubric  # noqa: PLC0415
+
+    path = copy_rubric(name, folder, force=force)
+    click.echo(path)
+    click.echo(f"When it is edited: ragstone rubrics check {path}", err=True)
+
+
+@command.command()
+@click.argument("path", metavar="FILE|DIR", type=click.Path(path_type=Path))
+@json_option
+def check(path: Path, as_json: bool) -> int:
+    """Check the rubric in FILE, or each in DIR: a line for every mistake."""
+    from ragstone.api.rubrics import check_rubrics  # noqa: PLC0415
+
+    found = check_rubrics(path)
+    if as_json:
+        listed = [
+            {
+                "path": one.path,
+                "rubric": None if one.rubric is None else _document(one.rubric),
+                "mistakes": one.mistakes,
+            }
+            for one in found
+        ]
+        click.echo(json.dumps(listed, ensure_ascii=True, indent=2))
+    for one in () if as_json else found:
+        for mistake in one.mistakes:
+            click.echo(f"{one.path}: {mistake}")
+        if one.rubric is not None:
+            told = f"rubric.{one.rubric.name}  {one.rubric.hash[:12]}  {_outline(one.rubric)}"
+            click.echo(f"{one.path}: {told}")
+    wrong = sum(bool(one.mistakes) for one in found)
+    click.echo(f"{len(found)} file{'s' * (len(found) != 1)}: {wrong} wrong.", err=True)
+    return 2 if wrong else 0
+
+
+def _document(rubric: "Rubric") -> dict[str, Any]:
+    written: dict[str, Any] = msgspec.to_builtins(rubric)
+    return {**written, "hash": rubric.hash, "languages": list(rubric.languages)}
+
+
+def _outline(rubric: "Rubric") -> str:
+    """What it is made of, in a few words."""
+    parts = []
+    if rubric.elements:
+        known = sum(element.if_known for element in rubric.elements)
+        parts.append(f"{len(rubric.elements)} elements" + (f", {known} if known" if known else ""))
+    if rubric.order:
+        parts.append("ordered")
+    if rubric.scale is not None:
+        parts.append(f"scale {rubric.scale.low}-{rubric.scale.high}")
+    if rubric.needs:
+        parts.append(f"needs {' and '.join(rubric.needs)}")
+    if rubric.better != "higher":
+        parts.append(f"{rubric.better} is better")
+    return "; ".join([*parts, "/".join(rubric.languages)])

@@ -1,0 +1,113 @@
+"""What a rubric's verdicts come to: where each element stands in the answer, which pairs are in order, in words."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragstone.metrics._rubric_file import Element, Rubric, Scale
+from ragstone.text.quoting import find_quote
+from ragstone.types import Need
+
+__all__ = ["documented", "judged_element", "ordered_pairs", "step_of", "summary"]
+
+_DOCUMENT = """`{name}`: {about}
+
+{asked}
+
+Formula: (weights of the elements that are present + order_weight * share of pairs in order + scale.weight * step) /
+(all weights that apply); the step as a share of its scale, the order from where the judge's quotes stand.
+Range: 0 to 1{better}.
+Needs: {needs}; a judge's model.
+Evidence: {{"rubric", "elements": each with its status, quote and place, "order": each pair, "scale", "parts": what was
+reached of how much, "reason": the judge's, "verdicts"}}.
+Source: {source}.
+
+| case | result |
+|---|---|
+| the answer declines | as the judge finds |
+| the answer is empty | {empty} |
+| the answer makes no claim | as the judge finds |
+| no passages | {passages} |
+| no reference | {reference} |
+| nothing that the rubric asks for applies | not applicable |
+| the judge failed | failed |
+"""
+
+
+def judged_element(element: Element, verdict: Mapping[str, Any], answer: str, language: str) -> dict[str, Any]:
+    """An element as the evidence has it: its verdict, and where in the answer the quoted words stand."""
+    told: dict[str, Any] = {
+        "id": element.id, "text": element.text.to(language), "weight": element.weight, "if_known": element.if_known,
+        "status": verdict["status"],
+    }  # fmt: skip
+    if verdict["status"] == "present":
+        place = find_quote(verdict["quote"], answer)
+        told |= {"quote": verdict["quote"].strip(), "found": place is not None}
+        if place is not None:
+            told |= {"start": place[0], "end": place[1]}
+    return told
+
+
+def ordered_pairs(rubric: Rubric, elements: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Every ordered pair of elements that apply: right, wrong, or None where a quote is not from the answer."""
+    by_id = {element["id"]: element for element in elements}
+    found = []
+    for first, second in rubric.pairs:
+        both = [by_id[first], by_id[second]]
+        if any(element["status"] == "unknown" for element in both):
+            continue
+        right: bool | None = False
+        if all(element["status"] == "present" for element in both):
+            placed = all(element["found"] for element in both)
+            right = both[0]["start"] <= both[1]["start"] if placed else None
+        found.append({"first": first, "second": second, "right": right})
+    return found
+
+
+def step_of(scale: Scale, value: int, language: str) -> dict[str, Any]:
+    said = {anchor.value: anchor.text.to(language) for anchor in scale.anchors}
+    return {"value": value, "min": scale.low, "max": scale.high, "anchor": said.get(value, "")}
+
+
+def summary(evidence: Mapping[str, Any]) -> str:
+    """One line for tables and exports: what is missing, what is out of order, the step."""
+    elements = evidence["elements"]
+    told = []
+    if elements:
+        applying = [element for element in elements if element["status"] != "unknown"]
+        missing = [element["id"] for element in applying if element["status"] == "missing"]
+        told.append(f"{len(applying) - len(missing)} of {len(applying)} elements")
+        if missing:
+            told.append(f"missing: {', '.join(missing)}")
+        present = {element["id"] for element in elements if element["status"] == "present"}
+        swapped = [
+            f"{pair['second']} before {pair['first']}"
+            for pair in evidence["order"]
+            if pair["right"] is False and {pair["first"], pair["second"]} <= present
+        ]
+        if swapped:
+            told.append(f"out of order: {', '.join(swapped)}")
+    if scale := evidence.get("scale"):
+        told.append(f"{scale['value']} on {scale['min']}-{scale['max']}")
+    return "; ".join(told)
+
+
+def documented(rubric: Rubric, needs: set[Need], source: str) -> str:
+    """The docstring of the metric by this rubric, in the form that every metric's has."""
+    words = ["the answer"]
+    words += ["passages"] if Need.PASSAGES in needs else []
+    words += ["a reference"] if Need.REFERENCES in needs else []
+    told = [f"Elements: {', '.join(element.id for element in rubric.elements)}."] if rubric.elements else []
+    if rubric.scale is not None:
+        steps = "; ".join(f"{anchor.value}: {anchor.text.to('en')}" for anchor in rubric.scale.anchors)
+        told.append(f"Scale: {steps}.")
+    return _DOCUMENT.format(
+        name=f"rubric.{rubric.name}",
+        about=" ".join(rubric.question.to("en").split()),
+        asked="\n".join(told),
+        better="" if rubric.better == "neither" else f", {rubric.better} is better",
+        needs=", ".join(words),
+        source=source,
+        empty="0, and the judge is not asked" if rubric.better == "higher" else "not applicable",
+        passages="not applicable" if Need.PASSAGES in needs else "scored; none are needed",
+        reference="not applicable" if Need.REFERENCES in needs else "scored; none is needed",
+    )
