@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from ragstone.errors import UsageError
 from ragstone.metrics import GROUPS, METRICS, Tools, check_metrics, find_metric, make_metrics
 from ragstone.metrics.judge import BUDGET, MatrixJudge, Prompts, open_judge
+from ragstone.metrics.rubric import rubric_names
 from ragstone.models import ModelOptions, open_embedder, open_model
 from ragstone.types import Embedder, Metric, Model
 
@@ -59,7 +60,7 @@ class Judging:
             for one in plain:
                 own = f"ragas.{one}"
                 found.append(own if self.protocol == "ragas" and own in METRICS else one)
-        return [*found, *(f"rubric:{path}" for path in self.rubrics)]
+        return [*found, *rubric_names(self.rubrics)]
 
     def check(self, asked: Sequence[str | Metric]) -> None:
         """Raises UsageError where these metrics need a judge that is not named. Opens nothing."""
