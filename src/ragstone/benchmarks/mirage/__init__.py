@@ -1,0 +1,1 @@
+"""MIRAGE (Park et al. 2025): how well a model adapts to the context that a retriever gives it."""

@@ -1,0 +1,116 @@
+"""The official scores of MIRAGE, to the count: of answers, of adaptability, of retrieval.
+
+Answers. `em_loose`: an alias, lower-cased, is a substring of the lower-cased prediction; `em_strict`: it equals it;
+`f1` is over the sets of lower-cased tokens (parted by whitespace) of the prediction and of all aliases together, so that a
+perfect first alias of a question with several scores less than 1.
+
+Adaptability over the `em_loose` labels (b, o, m) of base, oracle and mixed: noise vulnerability o∧¬m, context
+acceptability o∧m, context insensitivity ¬b∧¬o, context misinterpretation b∧¬o, shares of the questions that sum to 1;
+the total −NV + CA − CI − CM is therefore 2·CA − 1.
+
+Retrieval at k. A chunk is relevant where it is mapped to the query and supports it. Precision divides by k even where
+fewer came back, recall by the supported chunks of the query, F1 is taken per query and averaged. `ndcg` is the official
+one, whose ideal is the retrieved list itself, sorted and then cut at k, so that a retriever that finds one chunk of
+three and ranks it first has 1; `ndcg_textbook` takes its ideal from the labels.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+__all__ = [
+    "GROUPS", "KS", "adaptability", "answer_scores", "em_loose", "em_strict", "groups", "retrieval_scores",
+    "token_set_f1",
+]  # fmt: skip
+
+KS = (1, 3, 5)
+GROUPS = tuple(f"{b}{o}{m}" for b in (0, 1) for o in (0, 1) for m in (0, 1))
+"""The eight groups of labels, in the order base, oracle, mixed."""
+
+
+def em_loose(prediction: str, aliases: Sequence[str]) -> bool:
+    """Whether the prediction holds an alias."""
+    said = prediction.lower()
+    return any(alias.lower() in said for alias in aliases)
+
+
+def em_strict(prediction: str, aliases: Sequence[str]) -> bool:
+    """Whether the prediction is an alias."""
+    said = prediction.lower()
+    return any(alias.lower() == said for alias in aliases)
+
+
+def token_set_f1(prediction: str, aliases: Sequence[str]) -> float:
+    """F1 of two sets of tokens: the prediction's, and those of all aliases together. 0 where they share none."""
+    said = set(prediction.lower().split())
+    wanted = {token for alias in aliases for token in alias.lower().split()}
+    common = len(said & wanted)
+    return 2 * common / (len(said) + len(wanted)) if common else 0.0
+
+
+def answer_scores(predictions: Sequence[str], answers: Sequence[Sequence[str]]) -> dict[str, float]:
+    """`em_loose`, `em_strict` and `f1`, means over the questions, in [0, 1]."""
+    n = len(answers)
+    pairs = list(zip(predictions, answers, strict=True))
+    return {
+        "em_loose": sum(em_loose(*pair) for pair in pairs) / n,
+        "em_strict": sum(em_strict(*pair) for pair in pairs) / n,
+        "f1": math.fsum(token_set_f1(*pair) for pair in pairs) / n,
+    }
+
+
+def groups(base: Sequence[bool], oracle: Sequence[bool], mixed: Sequence[bool]) -> dict[str, int]:
+    """How many questions have each combination of labels (see `GROUPS`)."""
+    counts = Counter(f"{b:d}{o:d}{m:d}" for b, o, m in zip(base, oracle, mixed, strict=True))
+    return {name: counts[name] for name in GROUPS}
+
+
+def adaptability(counts: Mapping[str, int]) -> dict[str, float]:
+    """The four shares and the total, from the counts of `groups`."""
+    n = sum(counts.values())
+
+    def share(*names: str) -> float:
+        return sum(counts[name] for name in names) / n
+
+    vulnerable, accepted = share("010", "110"), share("011", "111")
+    insensitive, misread = share("000", "001"), share("100", "101")
+    return {
+        "noise_vulnerability": vulnerable,
+        "context_acceptability": accepted,
+        "context_insensitivity": insensitive,
+        "context_misinterpretation": misread,
+        "total": accepted - vulnerable - insensitive - misread,
+    }
+
+
+@cache
+def _discount(rank: int) -> float:
+    return 1 / math.log2(rank + 1)
+
+
+def _gain(relevant: Sequence[bool]) -> float:
+    return math.fsum(_discount(rank) for rank, one in enumerate(relevant, start=1) if one)
+
+
+@cache
+def _ideal(relevant: int) -> float:
+    return math.fsum(_discount(rank) for rank in range(1, relevant + 1))
+
+
+def retrieval_scores(found: Mapping[str, Sequence[bool]], labels: Mapping[str, int], k: int) -> dict[str, float]:
+    """Means over the queries of `found` (query → whether each retrieved chunk is relevant, the best first). `labels`:
+    query → how many chunks support it, at least 1 for each query of `found`."""
+    sums: dict[str, list[float]] = {name: [] for name in ("f1", "ndcg", "ndcg_textbook", "precision", "recall")}
+    for query, retrieved in found.items():
+        top = retrieved[:k]
+        hits, supported = sum(top), labels[query]
+        precision, recall = hits / k, hits / supported
+        gain = _gain(top) if hits else 0.0
+        reachable = _ideal(min(k, sum(retrieved)))
+        sums["precision"].append(precision)
+        sums["recall"].append(recall)
+        sums["f1"].append(2 * precision * recall / (precision + recall) if hits else 0.0)
+        sums["ndcg"].append(gain / reachable if reachable else 0.0)
+        sums["ndcg_textbook"].append(gain / _ideal(min(k, supported)))
+    return {name: math.fsum(values) / len(values) for name, values in sums.items()}

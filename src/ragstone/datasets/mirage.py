@@ -1,0 +1,190 @@
+"""MIRAGE's files (Park et al. 2025): questions, the pool of labelled chunks, the oracle chunks; predictions and
+retrieval results as the authors' programs save them.
+
+- `dataset.json`: a list of `{source, query_id, query, doc_name, answer[], doc_url, num_doc_labels}`. Query strings
+  repeat, so `query_id` is the key.
+- `doc_pool.json`: a list of `{mapped_id, doc_name, doc_chunk, support}`; `mapped_id` is the query that a chunk was
+  collected for, `support` 1 where it holds the answer. `oracle.json`: one such row a query.
+- predictions: a list of dataset rows with `model_predictions`, a text or a list with one.
+- retrieval: a list of `{query_id, top_chunks: [pool rows], scores}`, the best chunk first.
+
+Everything is read whole and checked; an error names the file, the item and what was expected.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from ragstone.errors import DataError
+
+__all__ = [
+    "MirageChunk", "MirageQuestion", "Retrieved", "read_oracle", "read_pool", "read_predictions", "read_questions",
+    "read_retrieval", "sha256_of",
+]  # fmt: skip
+
+T = TypeVar("T")
+
+
+class MirageQuestion(msgspec.Struct, frozen=True):
+    """A question. Any of `answer` is right; `num_doc_labels` says how many of its chunks support it."""
+
+    query_id: str
+    query: str
+    answer: tuple[str, ...]
+    source: str = ""
+    doc_name: str = ""
+    doc_url: str = ""
+    num_doc_labels: int | None = None
+
+
+class MirageChunk(msgspec.Struct, frozen=True):
+    """A chunk of the pool. `support`: 1 where it supports an answer to the query it is mapped to."""
+
+    mapped_id: str
+    doc_chunk: str
+    doc_name: str = ""
+    support: int = 0
+
+
+class Retrieved(msgspec.Struct, frozen=True):
+    """What a retriever found for a query, the best first."""
+
+    query_id: str
+    top_chunks: tuple[MirageChunk, ...]
+
+
+class _Label(msgspec.Struct, frozen=True):
+    """A chunk without its text: what scores need."""
+
+    mapped_id: str
+    support: int = 0
+
+
+class _RetrievedLabels(msgspec.Struct, frozen=True):
+    query_id: str
+    top_chunks: tuple[_Label, ...]
+
+
+class _Prediction(msgspec.Struct, frozen=True):
+    query_id: str
+    model_predictions: str | list[str] | None = None
+
+
+def sha256_of(path: Path) -> str:
+    """The hash of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_questions(path: Path) -> list[MirageQuestion]:
+    """`dataset.json`. Raises DataError also for a query_id that occurs twice and a question without an answer."""
+    rows = _read(path, list[MirageQuestion], "a list of MIRAGE questions")
+    _check_once(path, [row.query_id for row in rows], "query_id")
+    for number, row in enumerate(rows):
+        if not any(alias.strip() for alias in row.answer):
+            raise DataError(path, f"item {number} ({row.query_id}) has no answer.", field="answer")
+    return rows
+
+
+def read_pool(path: Path) -> list[MirageChunk]:
+    """`doc_pool.json`, in its order."""
+    return _read(path, list[MirageChunk], "a list of MIRAGE chunks")
+
+
+def read_labels(path: Path) -> dict[str, int]:
+    """Query → how many chunks of the pool support it, 0 for a query whose chunks are all unsupported."""
+    found: dict[str, int] = {}
+    for row in _read(path, list[_Label], "a list of MIRAGE chunks"):
+        found[row.mapped_id] = found.get(row.mapped_id, 0) + (row.support == 1)
+    return found
+
+
+def read_oracle(path: Path) -> dict[str, MirageChunk]:
+    """`oracle.json`: query → its chunk."""
+    rows = _read(path, list[MirageChunk], "a list of MIRAGE chunks")
+    _check_once(path, [row.mapped_id for row in rows], "mapped_id")
+    return {row.mapped_id: row for row in rows}
+
+
+def read_predictions(path: Path, ids: Sequence[str]) -> list[str]:
+    """The predictions of a file, in the order of `ids`. They are as they were saved: nothing is stripped.
+
+    Raises DataError where a prediction is missing, null, there twice, or of a query that is not among `ids`."""
+    rows = _read(path, list[_Prediction], "a list of dataset rows with model_predictions")
+    _check_once(path, [row.query_id for row in rows], "query_id")
+    known = set(ids)
+    found: dict[str, str] = {}
+    for number, row in enumerate(rows):
+        if row.query_id not in known:
+            raise DataError(path, f"item {number}: the data set has no query {row.query_id!r}.", field="query_id")
+        said = row.model_predictions
+        if isinstance(said, list):
+            said = said[0] if len(said) == 1 else None
+        if said is None:
+            raise DataError(
+                path, f"item {number} ({row.query_id}) has no prediction; expected a text or a list with one.",
+                field="model_predictions", advice="Ask the model again, or put an empty text for no answer.",
+            )  # fmt: skip
+        found[row.query_id] = said
+    if missing := [name for name in ids if name not in found]:
+        raise DataError(path, f"{len(missing):,} of {len(ids):,} predictions are missing, the first of {missing[0]!r}.")
+    return [found[name] for name in ids]
+
+
+def read_retrieval(path: Path, labels: Mapping[str, int]) -> dict[str, list[bool]]:
+    """Query → for each retrieved chunk whether it is one that supports it. Raises DataError as `read_predictions`."""
+    rows = _read(path, list[_RetrievedLabels], "a list of {query_id, top_chunks}")
+    _check_once(path, [row.query_id for row in rows], "query_id")
+    found = {}
+    for number, row in enumerate(rows):
+        supported = labels.get(row.query_id)
+        if supported is None:
+            raise DataError(path, f"item {number}: the pool has no chunk of query {row.query_id!r}.", field="query_id")
+        if not supported:
+            raise DataError(
+                path, f"item {number}: no chunk of the pool supports query {row.query_id!r}, so nothing can be "
+                "recalled.", field="query_id",
+            )  # fmt: skip
+        found[row.query_id] = [one.mapped_id == row.query_id and one.support == 1 for one in row.top_chunks]
+    if not found:
+        raise DataError(path, "it holds no query.")
+    return found
+
+
+def _read(path: Path, kind: type[T], what: str) -> T:
+    try:
+        data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        raise DataError(path, f"expected {what}: {error}.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        problem = str(error)
+    try:  # what Python's reader takes and others write: NaN among the scores, lone surrogates
+        return msgspec.convert(json.loads(data.decode("utf-8")), kind)
+    except msgspec.ValidationError as error:
+        raise DataError(path, f"expected {what}: {error}.") from None
+    except (ValueError, RecursionError):
+        raise DataError(path, f"expected {what}: not JSON ({problem}).") from None
+
+
+def _check_once(path: Path, ids: Sequence[str], field: str) -> None:
+    if len(set(ids)) == len(ids):
+        return
+    seen: set[str] = set()
+    for number, name in enumerate(ids):
+        if name in seen:
+            raise DataError(path, f"item {number}: {name!r} occurs twice.", field=field)
+        seen.add(name)
+
+
+def as_row(question: MirageQuestion) -> dict[str, Any]:
+    """A question in the official form."""
+    row: dict[str, Any] = msgspec.to_builtins(question)
+    return row
