@@ -1,8 +1,8 @@
 """The official scores of MIRAGE, to the count: of answers, of adaptability, of retrieval.
 
 Answers. `em_loose`: an alias, lower-cased, is a substring of the lower-cased prediction; `em_strict`: it equals it;
-`f1` is over the sets of lower-cased tokens (parted by whitespace) of the prediction and of all aliases together, so that a
-perfect first alias of a question with several scores less than 1.
+`f1` is over the sets of lower-cased tokens (parted by whitespace) of the prediction and of all aliases together, so
+that a perfect first alias of a question with several scores less than 1.
 
 Adaptability over the `em_loose` labels (b, o, m) of base, oracle and mixed: noise vulnerability o∧¬m, context
 acceptability o∧m, context insensitivity ¬b∧¬o, context misinterpretation b∧¬o, shares of the questions that sum to 1;
