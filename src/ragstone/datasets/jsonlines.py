@@ -45,11 +45,11 @@ def json_lines(path: Path) -> Iterator[Line]:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
 
 
-def strict_json(text: str) -> Any:
-    """The value of a JSON text. Raises ValueError, with a message for people, also for NaN, a key that occurs twice,
-    and nesting too deep to read."""
+def strict_json(text: str, *, constants: bool = False) -> Any:
+    """The value of a JSON text. Raises ValueError, with a message for people, also for a key that occurs twice,
+    nesting too deep to read, and NaN, unless `constants` takes it as Python's own writer means it."""
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+        return json.loads(text, object_pairs_hook=_object, parse_constant=None if constants else _no_constant)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON ({error.msg}, column {error.colno})") from None
     except RecursionError:

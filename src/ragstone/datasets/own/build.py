@@ -1,6 +1,6 @@
 """Rows become items."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -28,8 +28,6 @@ class Builder:
         self._seen: dict[str, list[str]] = {}
         self._counts: dict[str, int] = {}
         self._with_contexts = 0
-        self._gold_rows = 0
-        self._gold_met = False
 
     def item(self, row: Row, number: int) -> Item | None:
         """The item of this row; None where something is wrong with it, which is told to the problems."""
@@ -49,8 +47,8 @@ class Builder:
                 right = False
         return self._item(row, number, found) if right else None
 
-    def warnings(self) -> list[str]:
-        """What a person should know about the rows so far."""
+    def warnings(self, items: Iterable[Item]) -> list[str]:
+        """What a person should know about these rows."""
         told = [_TOLD[kind].format(where=places(rows, self._counts[kind]), n=self._counts[kind],
                                    column=self._mapping.get("contexts", ""))
                 for kind, rows in self._seen.items() if kind != "one text"]  # fmt: skip
@@ -60,7 +58,7 @@ class Builder:
                 f"{count} of {self._with_contexts} rows with contexts have one text in {column!r}, taken as one"
                 " passage; --sep TEXT splits them."
             )
-        if self._gold_rows and self._with_contexts and not self._gold_met:
+        if _no_gold_met(items):
             told.append(
                 "no labelled passage is among those retrieved, in any row: rank metrics compare ids, or equal texts"
                 " where there are none; check that both columns use the same."
@@ -93,8 +91,8 @@ class Builder:
         if passages is None:
             return None
         retrieved, gold = passages
-        if answer is None:
-            self.note("retrieval" if retrieved else "no answer", row.where)
+        if answer is None and retrieved:
+            self.note("retrieval", row.where)
         sample = Sample(
             id=found.get("id") or "",
             question=asked.question,
@@ -129,9 +127,6 @@ class Builder:
             one = _named(passage, known)
             labelled.setdefault(one.id, msgspec.structs.replace(one, relevant=True))
         self._with_contexts += bool(retrieved)
-        if labelled:
-            self._gold_rows += 1
-            self._gold_met = self._gold_met or any(passage.id in labelled for passage in retrieved)
         return tuple(retrieved), tuple(labelled.values())
 
     def _read(self, word: str, cell: Any, row: Row) -> Any:
@@ -171,7 +166,6 @@ class Builder:
 
 
 _TOLD = {
-    "no answer": "{where}: {n} without an answer and without contexts; kept, and not scored.",
     "retrieval": "{where}: {n} without an answer; only their retrieval is scored.",
     "tools": "{where}: messages of tools are left out of the conversation.",
     "no list": "{where}: the contexts in {column!r} look like a list but cannot be read as one; taken as one text.",
@@ -194,6 +188,18 @@ def _joined(texts: list[Passage | None], ids: list[str | None]) -> list[Passage]
         for passage, given in pairs
         if passage is not None
     ]
+
+
+def _no_gold_met(items: Iterable[Item]) -> bool:
+    """Whether rows have labelled and retrieved passages, and in none of them a labelled one was retrieved."""
+    both = False
+    for item in items:
+        gold = {passage.id for passage in item.sample.passages if passage.relevant}
+        if gold and item.response is not None and item.response.passages:
+            both = True
+            if any(passage.id in gold for passage in item.response.passages):
+                return False
+    return both
 
 
 def _named(passage: Passage, known: Mapping[str, str]) -> Passage:

@@ -5,13 +5,17 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Mapping
-from datetime import date, datetime, time
-from typing import Any
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from ragstone.datasets.jsonlines import kind_of
 from ragstone.datasets.own.problems import CellError
-from ragstone.types import Scalar
+
+if TYPE_CHECKING:
+    from ragstone.types import Scalar
 
 __all__ = ["is_missing", "listed", "plain", "scalar", "text"]
 
@@ -34,28 +38,52 @@ def is_missing(value: object) -> bool:
 
 def plain(value: Any) -> Any:
     """The value in Python's own types: numpy's arrays and scalars, dates and bytes are turned into what they say."""
-    if value is None or isinstance(value, (str, bool, int, float, list, dict)):
+    if type(value) in _PLAIN:
         return value
     if is_missing(value):
         return None
-    if isinstance(value, datetime):
-        midnight = value.time() == time() and value.tzinfo is None
-        return value.date().isoformat() if midnight else value.isoformat()
-    if isinstance(value, (date, time)):
-        return value.isoformat()
-    if isinstance(value, (bytes, bytearray)):
-        try:
-            return bytes(value).decode("utf-8")
-        except UnicodeDecodeError:
-            raise CellError("found bytes that are not UTF-8; expected a text.") from None
-    if isinstance(value, (tuple, set, frozenset)):
-        return list(value)
+    for kind, convert in _CONVERTED:
+        if isinstance(value, kind):
+            return convert(value)
     for name in ("tolist", "to_list", "as_py"):  # numpy, pandas and polars series, pyarrow
         if callable(method := getattr(value, name, None)):
             return method()
-    if isinstance(value, Mapping):
-        return dict(value)
     return value
+
+
+def _moment(value: datetime) -> str:
+    midnight = value.time() == time() and value.tzinfo is None
+    return value.date().isoformat() if midnight else value.isoformat()
+
+
+def _decoded(value: bytes) -> str:
+    try:
+        return bytes(value).decode("utf-8")
+    except UnicodeDecodeError:
+        raise CellError("found bytes that are not UTF-8; expected a text.") from None
+
+
+def _decimal(value: Decimal) -> int | float | None:
+    if not value.is_finite():
+        return None
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+_PLAIN = frozenset({type(None), str, bool, int, float, list, dict})
+_CONVERTED: tuple[
+    tuple[Any, Callable[[Any], Any]], ...
+] = (  # the first that fits; numpy's texts and floats are Python's
+    (str, str),
+    (float, float),
+    (int, int),
+    (datetime, _moment),
+    ((date, time), lambda value: value.isoformat()),
+    ((bytes, bytearray), _decoded),
+    ((list, tuple, set, frozenset), list),
+    (Mapping, dict),
+    (Decimal, _decimal),
+    ((UUID, timedelta), str),
+)
 
 
 def text(value: Any, expected: str) -> str | None:
@@ -71,9 +99,7 @@ def text(value: Any, expected: str) -> str | None:
         return _digits(value)
     if isinstance(value, float):
         return _digits(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-    if isinstance(value, (list, dict)) or kind_of(value) == type(value).__name__ != "Decimal":
-        raise CellError(f"found {kind_of(value)}; expected {expected}.")
-    return str(value)
+    raise CellError(f"found {kind_of(value)}; expected {expected}.")
 
 
 def scalar(value: Any) -> "Scalar | None":
@@ -84,9 +110,7 @@ def scalar(value: Any) -> "Scalar | None":
         return None
     if is_missing(value) or (isinstance(value, float) and math.isinf(value)):
         return None
-    if isinstance(value, (str, bool, int, float)):
-        return value
-    return None if isinstance(value, (list, dict)) else str(value)
+    return value if isinstance(value, (str, bool, int, float)) else None
 
 
 def listed(value: str) -> Any:

@@ -9,11 +9,14 @@ import msgspec
 
 from ragstone.datasets.own.build import Builder
 from ragstone.datasets.own.items import EvalData, Item
+from ragstone.datasets.own.labels import read_qrels, read_queries, with_labels, with_texts
 from ragstone.datasets.own.problems import Problems
 from ragstone.datasets.own.rows import Rows
 from ragstone.datasets.own.sources import open_source
-from ragstone.datasets.own.words import resolve
-from ragstone.errors import DataError
+from ragstone.datasets.own.spans import are_spans, spans_as_rows
+from ragstone.datasets.own.trec import Qrels, is_run, runs_as_rows
+from ragstone.datasets.own.words import Columns, resolve
+from ragstone.errors import DataError, UsageError
 from ragstone.types import to_json
 
 __all__ = ["read_eval_data"]
@@ -44,24 +47,79 @@ def read_eval_data(
 
     Raises UsageError or DataError; problems of rows come together as `BadData`, one line each.
     """
-    rows = Rows(open_source(source, sheet=sheet, split=split))
+    sep = _separator(sep)
+    raw = open_source(source, sheet=sheet, split=split, known=tuple((mapping or {}).values()))
+    judged, texts = _given(qrels) or raw.qrels, _given(corpus) or raw.corpus
+    grades = read_qrels(judged) if judged else {}
+    rows = _as_rows(Rows(raw), texts, grades)
+    name = rows.raw.name
     if not len(rows):
-        raise DataError(rows.name, "holds no rows.")
-    problems = Problems(rows.name)
-    columns = resolve(rows.columns, mapping or {}, source=rows.name)
-    builder = Builder(columns.mapping, problems, sep=sep, sparse=rows.sparse)
+        raise DataError(name, "holds no rows.")
+    problems = Problems(name)
+    columns = _columns(rows, mapping or {}, problems)
+    builder = Builder(columns.mapping, problems, sep=sep, sparse=rows.raw.sparse)
     made = [builder.item(row, number) for number, row in enumerate(rows.take(), 1)]
     problems.raise_any()
-    items = with_ids([item for item in made if item is not None], builder)
+    items = _with_ids([item for item in made if item is not None], builder)
+    warnings = [*rows.raw.warnings, *columns.warnings]
+    if judged:
+        items, more = with_labels(items, grades, judged.name)
+        warnings += more
+    warnings += builder.warnings(items)
+    if texts:
+        items, more = with_texts(items, texts)
+        warnings += more
     total, digest = len(items), _sha256(items)
     if sample is not None and sample < total:
         items = _sampled(items, sample, seed)
-    warnings = (*rows.warnings, *columns.warnings, *builder.warnings())
-    schema = rows.schema or columns.schema
-    return EvalData(rows.name, schema, columns.mapping, tuple(items[:limit]), digest, warnings, total)
+    schema = rows.raw.schema or columns.schema
+    return EvalData(name, schema, columns.mapping, tuple(items[:limit]), digest, tuple(warnings), total)
 
 
-def with_ids(items: list[Item], builder: Builder) -> list[Item]:
+def _given(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)
+
+
+def _separator(sep: str | None) -> str | None:
+    """What parts passages; a command line spells a line end \\n and a tab \\t."""
+    if sep is None:
+        return None
+    spelled = sep.replace("\\n", "\n").replace("\\t", "\t")
+    if not spelled:
+        raise UsageError("--sep is empty; give the text that stands between two passages, such as '||'.")
+    return spelled
+
+
+def _as_rows(rows: Rows, corpus: Path | None, grades: Qrels) -> Rows:
+    """The rows with one question each, where a format has others: the lines of a run, the spans of a trace."""
+    if are_spans(rows.columns):
+        return spans_as_rows(rows)
+    queries = rows.raw.queries
+    if queries is None and corpus is not None and (corpus / "queries.jsonl").is_file():
+        queries = corpus / "queries.jsonl"
+    if is_run(rows.columns):
+        return runs_as_rows(rows, read_queries(queries) if queries else {})
+    if rows.raw.schema == "beir" and grades:  # the queries of all splits: those that are judged
+        kept = [row for row in rows.take() if row.problem or str(row.cells.get("_id")) in grades]
+        return rows.instead(kept, schema="beir", mapping=rows.raw.mapping)
+    return rows
+
+
+def _columns(rows: Rows, mapping: Mapping[str, str], problems: Problems) -> Columns:
+    """Which column is what. Where no column is the question because no line could be read, that is told instead."""
+    if {"query", "answer", "positive", "negative"} <= set(rows.columns) and "answer" not in mapping:
+        advice = f"Ask them: ragstone bench rgb --data {rows.raw.name}."
+        raise DataError(
+            rows.raw.name, "holds RGB's questions with documents, and no answers of a system.", advice=advice
+        )
+    if not rows.columns:
+        for row in rows.take():
+            problems.add(row.where, "", row.problem or "has no fields; expected at least a question.")
+        problems.raise_any()
+    return resolve(rows.columns, mapping, source=rows.raw.name, preset=rows.raw.mapping)
+
+
+def _with_ids(items: list[Item], builder: Builder) -> list[Item]:
     """The items, each with an id of its own: the one it was given, else one made of its question; what occurs again
     has -2, -3… added."""
     taken = {item.sample.id for item in items if item.sample.id}

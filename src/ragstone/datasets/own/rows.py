@@ -1,8 +1,9 @@
 """Rows as they come out of a file or from memory, before anybody knows what their columns mean."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 __all__ = ["Raw", "Row", "Rows"]
@@ -19,13 +20,21 @@ class Row:
 
 @dataclass
 class Raw:
-    """What a file holds, to be read once. `schema` is set where the format says what the columns are; `warnings` are
-    complete when all rows have been taken. In `sparse` formats an empty text is a cell without anything in it."""
+    """What a source holds, to be read once.
+
+    `schema` and `mapping` (our word → column) are set where the format says what it is. In a `sparse` format an empty
+    text is a cell with nothing in it. `qrels`, `corpus` and `queries` are files that lie beside it and belong to it.
+    `warnings` are complete when all rows have been taken.
+    """
 
     name: str
     rows: Iterable[Row]
     schema: str = ""
+    mapping: Mapping[str, str] = field(default_factory=dict)
     sparse: bool = False
+    qrels: Path | None = None
+    corpus: Path | None = None
+    queries: Path | None = None
     warnings: list[str] = field(default_factory=list)
 
 
@@ -33,23 +42,23 @@ class Rows:
     """All rows of a source, and its columns in the order in which they were first seen. Taking them frees them."""
 
     def __init__(self, raw: Raw) -> None:
-        self.name, self.schema, self.sparse = raw.name, raw.schema, raw.sparse
         columns: dict[str, None] = {}
         self._rows: deque[Row] = deque()
         for row in raw.rows:
             columns.update(dict.fromkeys(row.cells))
             self._rows.append(row)
+        self.raw = raw
         self.columns = tuple(columns)
-        self.warnings = list(raw.warnings)
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def peek(self, count: int) -> list[Row]:
-        """The first `count` rows, left in their place."""
-        return [self._rows[place] for place in range(min(count, len(self._rows)))]
-
-    def take(self) -> Iterable[Row]:
+    def take(self) -> Iterator[Row]:
         """Every row, once."""
         while self._rows:
             yield self._rows.popleft()
+
+    def instead(self, rows: Iterable[Row], *, schema: str, mapping: Mapping[str, str]) -> "Rows":
+        """Other rows in the place of these, made of them."""
+        raw = self.raw
+        return Rows(Raw(raw.name, rows, schema, mapping, False, raw.qrels, raw.corpus, raw.queries, raw.warnings))

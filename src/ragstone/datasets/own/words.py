@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.types import Frozen
 
-__all__ = ["WORDS", "Columns", "known_names", "plain_name", "resolve"]
+__all__ = ["WORDS", "Columns", "is_known", "is_question", "plain_name", "resolve"]
 
 WORDS = {
     "question": "what was asked, or a conversation that ends with it",
@@ -127,6 +127,9 @@ _SURELY_ANSWER = frozenset(_NAMES["answer"]) - {"answer", "答案", "答", "answ
 _UNSURE_ANSWER = ("answer", "答案", "answer_text")
 
 
+_KNOWN = frozenset(name for names in _NAMES.values() for name in names)
+
+
 class Columns(Frozen, frozen=True):
     """What was recognised: the layout, our word → their column, and what a person should know about the choice."""
 
@@ -141,18 +144,28 @@ def plain_name(column: str) -> str:
     return re.sub(r"[\s\-./]+", "_", parted).lower()
 
 
-def known_names(word: str) -> tuple[str, ...]:
-    """The names under which a word is recognised, in any layout."""
-    return _NAMES[word]
+def is_known(column: str) -> bool:
+    """Whether a column's name says what it is, in any layout."""
+    return plain_name(column) in _KNOWN
 
 
-def resolve(columns: Sequence[str], mapping: Mapping[str, str], *, source: str) -> Columns:
-    """Which of these columns is what. `mapping` (our word → column) is obeyed; `source` is named in errors.
+def is_question(column: str) -> bool:
+    """Whether a column of this name is the question."""
+    return plain_name(column) in _NAMES["question"]
+
+
+def resolve(
+    columns: Sequence[str], mapping: Mapping[str, str], *, source: str, preset: Mapping[str, str] | None = None
+) -> Columns:
+    """Which of these columns is what. `mapping` (our word → column) is obeyed, then `preset`, where the format says
+    what its columns are; `source` is named in errors.
 
     The layout that explains most columns wins, and fills what it can; other well-known names fill the rest. Raises
     UnknownName or UsageError for a mapping that cannot be, DataError where no column can be the question.
     """
     chosen = _given(columns, mapping)
+    if preset:
+        chosen = {**{word: name for word, name in preset.items() if name in columns}, **chosen}
     rest = {plain_name(column): column for column in reversed(columns) if column not in chosen.values()}
     schema = _layout(rest)
     warnings: list[str] = []

@@ -1,0 +1,19 @@
+"""The optional libraries that read spreadsheets and columnar files."""
+
+import importlib
+from types import ModuleType
+
+from ragstone.errors import MissingExtra
+
+__all__ = ["needs"]
+
+
+def needs(module: str, purpose: str) -> ModuleType:
+    """Import a module of the extra `files`. Where it is missing, MissingExtra says what needs it and how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        missing = (error.name or module).partition(".")[0]
+        raise MissingExtra(
+            f"{purpose} needs {missing}, which is not installed. Run: pip install 'ragstone[files]'"
+        ) from None

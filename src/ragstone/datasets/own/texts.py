@@ -1,0 +1,98 @@
+"""Opens text files as what they are: UTF-8 with or without a byte order mark, UTF-16 with one, or GB18030, which
+Chinese editions of Windows and Excel still write."""
+
+import codecs
+from pathlib import Path
+from typing import BinaryIO
+
+from ragstone.errors import DataError
+
+__all__ = ["encoding_of"]
+
+_BLOCK = 1 << 20
+_JUDGED = 1 << 22  # bytes that tell GB18030 from a file that is damaged
+_MARKS = (  # the longer first: that of UTF-32 begins with that of UTF-16
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_ADVICE = 'Save it as UTF-8 (in Excel: "CSV UTF-8").'
+
+
+def encoding_of(path: Path) -> tuple[str, str]:
+    """The encoding of a text file, and a warning where it had to be guessed. Reads the file once, a block at a time.
+
+    Raises DataError, with the line of the first byte that is wrong, where it is none of the encodings known here.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(_BLOCK)
+            for mark, name in _MARKS:
+                if head.startswith(mark):
+                    return _checked(path, file, name), ""
+            if head[:4096].count(0) > len(head[:4096]) // 4:
+                raise DataError(path, "has a NUL in every few bytes, as UTF-16 without its mark has.", advice=_ADVICE)
+            wrong = _first_wrong(file, "utf-8")
+            if wrong is None:
+                return "utf-8", ""
+            if _is_gb18030(path, file):
+                return "gb18030", "is not UTF-8; read as GB18030 (Chinese). Save it as UTF-8 if the text looks wrong."
+            raise _not_readable(path, file, wrong)
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+
+
+def _checked(path: Path, file: BinaryIO, encoding: str) -> str:
+    """The encoding that the mark at the beginning names, if all of the file is in it."""
+    wrong = _first_wrong(file, encoding)
+    if wrong is not None:
+        raise _not_readable(path, file, wrong, encoding.removesuffix("-sig").upper())
+    return encoding
+
+
+def _first_wrong(file: BinaryIO, encoding: str) -> int | None:
+    """Where the first block begins that has a byte that is not of this encoding, more exactly where that can be told;
+    None where all are."""
+    file.seek(0)
+    decoder = codecs.getincrementaldecoder(encoding)()
+    begins = 0
+    while True:
+        block = file.read(_BLOCK)
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            return max(0, begins - pending + error.start)
+        if not block:
+            return None
+        begins += len(block)
+
+
+def _is_gb18030(path: Path, file: BinaryIO) -> bool:
+    """Whether the file is Chinese in GB18030, and not UTF-8 with some damage, or a Western encoding.
+
+    Nearly any bytes can be decoded as GB18030. But in Chinese text hardly any of them is also good UTF-8, and most
+    characters are the common ones of GB2312, which accented letters beside plain ones never become.
+    """
+    file.seek(0)
+    data = file.read(_JUDGED)
+    high = len(data.translate(None, bytes(range(128))))
+    kept = data.decode("utf-8", "ignore").encode("utf-8")
+    if not high or len(kept.translate(None, bytes(range(128)))) > high // 2:
+        return False
+    decoded = data.decode("gb18030", "ignore")
+    plain = len(decoded.encode("ascii", "ignore"))
+    common = (len(decoded.encode("gb2312", "ignore")) - plain) // 2
+    return common >= 0.7 * (len(decoded) - plain) and _first_wrong(file, "gb18030") is None
+
+
+def _not_readable(path: Path, file: BinaryIO, wrong: int, name: str = "") -> DataError:
+    file.seek(0)
+    line = file.read(wrong).count(b"\n") + 1
+    file.seek(wrong)
+    byte = file.read(1)
+    expected = name or "UTF-8 and not GB18030"
+    shown = f"the byte 0x{byte.hex().upper()}" if byte else "its end"
+    return DataError(path, f"{shown} is not {expected}.", line=line, advice=_ADVICE)
