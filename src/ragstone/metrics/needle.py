@@ -10,8 +10,9 @@ A number that the answer names counts even where the answer doubts or denies it:
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+from ragstone.metrics._references import NO_REFERENCE, filled
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.text import find_answer
 from ragstone.types import Case, Need, Response, Score
@@ -46,15 +47,20 @@ def number_spans(number: str, text: str) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class NeedleFound:
-    """The share of the needles that the answer states, by rule.
+    """`needle.found`: the share of the needles that the answer states, by rule.
 
     Formula: needles stated / needles (the slots of the sample's references; any alias of a slot states it).
-    Range: 0 to 1.
-    Needs: references.
-    Evidence: `spans`, for each needle where it is stated.
-    Source: the random-number needle found by rule is that of Dhinakaran, "The Needle in a Haystack Test" (2024).
+    Range: 0 to 1, higher is better.
+    Needs: the answer, the reference.
+    Evidence: {"spans": for each needle, where it is stated}.
+    Source: Dhinakaran 2024, "The Needle in a Haystack Test" (a random number, found by rule).
 
-    An empty answer and a refusal state none: 0. A control case has no needle: not applicable.
+    | case | result |
+    |---|---|
+    | the answer declines | 0, unless it states the needle all the same |
+    | the answer is empty | 0 |
+    | no passages | scored; none are needed |
+    | no reference | not applicable: a control has no needle |
     """
 
     name: ClassVar[str] = "needle.found"
@@ -62,6 +68,9 @@ class NeedleFound:
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.REFERENCES})
 
     def score(self, case: Case, response: Response, /) -> Score:
+        slots = filled(case.sample)
+        if not slots:
+            return Score.not_applicable(NO_REFERENCE)
         language = case.query.language or case.sample.language
         spans = [
             [
@@ -73,27 +82,33 @@ class NeedleFound:
                     else find_answer(alias, response.answer, language)
                 )
             ]
-            for slot in case.sample.references
+            for slot in slots
         ]
         return Score.of(sum(map(bool, spans)) / len(spans), evidence={"spans": spans})
 
 
 @dataclass(frozen=True)
 class NeedleRefused:
-    """Whether the answer says that the context does not hold what was asked: UNANSWERABLE, or a refusal in any words.
+    """`needle.refused`: 1.0 if the answer says that the context does not hold what was asked, else 0.0.
 
-    Formula: 1 where the answer has the word UNANSWERABLE (无法回答) or declines by `refusal`'s phrases, else 0.
-    Range: 0 or 1.
-    Needs: nothing but the answer.
-    Evidence: `spans`, where it says so.
-    Source: the control without a needle is that of Dhinakaran, "The Needle in a Haystack Test" (2024).
+    Formula: 1 if the answer has the word UNANSWERABLE (无法回答) or declines by the phrases of `refusal`, else 0.
+    Range: 0 or 1, neither is better: right in a control, a false alarm where there is a needle.
+    Needs: the answer.
+    Evidence: {"spans": where it says so}.
+    Source: Dhinakaran 2024, "The Needle in a Haystack Test" (the control without a needle).
 
-    In a case with a needle a 1 is a false alarm. An empty answer says nothing: 0.
+    | case | result |
+    |---|---|
+    | the answer declines | 1 |
+    | the answer is empty | 0: it says nothing |
+    | no passages | scored; none are needed |
+    | no reference | scored; none is needed |
     """
 
     name: ClassVar[str] = "needle.refused"
     version: ClassVar[int] = 1
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER})
+    better: ClassVar[Literal["higher", "lower", "neither"]] = "neither"
 
     def score(self, case: Case, response: Response, /) -> Score:
         spans = [list(found.span()) for found in _UNANSWERABLE.finditer(response.answer)]
