@@ -226,7 +226,7 @@ def _class(rubric: Rubric, source: str) -> type[RubricMetric]:
         "better": rubric.better,
         "hash": rubric.hash[:12],
     }
-    return type(f"Rubric_{rubric.name}", (RubricMetric,), fields)
+    return dataclass(frozen=True)(type(f"Rubric_{rubric.name}", (RubricMetric,), fields))
 
 
 @dataclass(frozen=True)
