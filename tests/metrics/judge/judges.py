@@ -19,7 +19,8 @@ from ragstone.models.scripted import Scripted
 from ragstone.types import Case, Passage, Query, Request, Response, Sample
 
 __all__ = [
-    "Embedder", "careful", "case", "claims_of", "judge_by", "reply_to", "response", "shown_in",
+    "ANSWER", "BARE", "CASE", "GIVEN", "PASSAGES", "REFERENCE", "Embedder", "careful", "case", "changed", "claim",
+    "claims_of", "judge_by", "reply_to", "response", "shown_in", "spoiling",
 ]  # fmt: skip
 
 QUESTION = "When did the mill open, and who built it?"
@@ -33,6 +34,17 @@ def case(question: str = QUESTION, reference: str | None = None, *, language: st
 
 def response(answer: str, passages: Sequence[str] = ()) -> Response:
     return Response(answer, tuple(Passage(f"p{place}", text) for place, text in enumerate(passages)))
+
+
+ANSWER = "The mill opened in 1902. Ada built it. The mill, by the way, is red."
+REFERENCE = "The mill opened in 1902. Bo built it."
+PASSAGES = (
+    "In short: The mill opened in 1902, in May.",
+    "It rained. not: Ada built it. Bo built it, and",
+    "Ferries are slow.",
+)
+CASE, GIVEN = case(reference=REFERENCE), response(ANSWER, PASSAGES)
+BARE = case()
 
 
 def shown_in(request: Request) -> dict[str, Any]:
@@ -93,6 +105,36 @@ class Embedder:
         await asyncio.sleep(0)
         rows = np.array([[1.0, len(text) / 10] for text in texts], dtype=np.float32)
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def changed(**changes: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda reply: reply | changes
+
+
+def claim(index: int = 0, at: str = "answer_claims", **changes: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """The reply with one claim changed."""
+
+    def spoil(reply: dict[str, Any]) -> dict[str, Any]:
+        items = [dict(item) for item in reply[at]]
+        items[index] |= changes
+        return reply | {at: items}
+
+    return spoil
+
+
+def spoiling(step: str, spoil: Callable[[dict[str, Any]], Any], times: int) -> Callable[[Request], Any]:
+    """The careful judge, who spoils the first replies to a step."""
+    left = [times]
+
+    def script(request: Request) -> Any:
+        reply = reply_to(request)
+        if request.schema_name == step and left[0]:
+            left[0] -= 1
+            spoiled = spoil(reply)
+            return json.dumps(spoiled) if isinstance(spoiled, dict) else spoiled
+        return json.dumps(reply)
+
+    return script
 
 
 def _decompose(shown: dict[str, Any]) -> dict[str, Any]:
