@@ -1,6 +1,5 @@
 """One step of a judge: a request, and one more with the problem named where its reply could not be used."""
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -24,12 +23,7 @@ _SAID_AGAIN = 4_000  # characters of an unusable reply that the judge is reminde
 
 def turns_of(prompt: Prompt, shown: Mapping[str, Any], *, nonce: str = "") -> tuple[Turn, ...]:
     """The messages of a step: the instruction, the examples as a conversation, and what is judged."""
-    turns = [Turn("system", prompt.instruction.strip())]
-    for example in prompt.examples:
-        assert isinstance(example.input, dict)
-        turns.append(Turn("user", enclosed(example.input, nonce=nonce)))
-        turns.append(Turn("assistant", json.dumps(example.output, ensure_ascii=False)))
-    return (*turns, Turn("user", enclosed(shown, nonce=nonce)))
+    return (*prompt.opening, Turn("user", enclosed(shown, nonce=nonce)))
 
 
 async def ask(

@@ -33,15 +33,19 @@ def groups(items: Sequence[T], budget: int, size: Callable[[T], int]) -> Iterato
 def pieces(text: str, budget: int, language: str) -> list[str]:
     """A passage in pieces of at most about `budget` tokens, cut between sentences; a sentence beyond it is cut within.
     One that fits is one piece, as it is."""
-    if estimate_tokens(text) <= budget:
+    if _fits(text, budget):
         return [text]
     return ["".join(group) for group in groups(sentences_of(text, language, budget), budget, estimate_tokens)]
 
 
 def _cut(text: str, budget: int) -> list[str]:
     """A sentence as it is where it fits, else in stretches of equal length that do."""
-    tokens = estimate_tokens(text)
-    if tokens <= budget:
+    if _fits(text, budget):
         return [text]
-    size = -(-len(text) // -(-tokens // budget))
+    size = -(-len(text) // -(-estimate_tokens(text) // budget))
     return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def _fits(text: str, budget: int) -> bool:
+    # No character is estimated at more than two tokens: most texts are too short to be worth the look.
+    return 2 * len(text) < budget or estimate_tokens(text) <= budget

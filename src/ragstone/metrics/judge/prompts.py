@@ -10,16 +10,17 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
 from ragstone.errors import DataError, UnknownName
+from ragstone.metrics.judge.envelope import enclosed
 from ragstone.metrics.judge.schemas import INPUTS, OUTPUTS, problem_with
 from ragstone.text import estimate_tokens
-from ragstone.types import JSON, Frozen, to_json
+from ragstone.types import JSON, Frozen, Turn, to_json
 
 __all__ = ["LANGUAGES", "NAMES", "Example", "Prompt", "Prompts", "prompt_text", "read_prompt", "user_files"]
 
@@ -39,7 +40,7 @@ class Example(Frozen, frozen=True):
     output: JSON
 
 
-class Prompt(Frozen, frozen=True):
+class Prompt(Frozen, frozen=True, dict=True):  # `dict`: for what is computed once
     """What is said to the judge in one step, but for the judged text itself.
 
     `again` is said after a reply that could not be used; it holds `{problem}`. `version` is the edition of the file,
@@ -53,14 +54,24 @@ class Prompt(Frozen, frozen=True):
     examples: tuple[Example, ...] = ()
     again: str = ""
 
-    @property
+    @cached_property
     def tokens(self) -> int:
         """About how many tokens it costs in each request: the instruction and the examples, as they are sent."""
         shown = [json.dumps(part, ensure_ascii=False) for one in self.examples for part in (one.input, one.output)]
         told = [self.instruction, *shown, *[_DELIMITERS] * len(self.examples)]
         return sum(estimate_tokens(text) for text in told)
 
-    @property
+    @cached_property
+    def opening(self) -> tuple[Turn, ...]:
+        """What every request begins with: the instruction, and the examples as a conversation."""
+        turns = [Turn("system", self.instruction.strip())]
+        for example in self.examples:
+            assert isinstance(example.input, dict)
+            turns.append(Turn("user", enclosed(example.input)))
+            turns.append(Turn("assistant", json.dumps(example.output, ensure_ascii=False)))
+        return tuple(turns)
+
+    @cached_property
     def hash(self) -> str:
         """SHA-256 (hex) of every text that the judge is told: the instruction, the examples, what follows a reply that
         could not be used. Comments, the version and how the file spells its strings make no difference."""
