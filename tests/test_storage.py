@@ -1,6 +1,7 @@
 """Storage: nothing is acknowledged that is not on the disk, and every trouble with the place is one line."""
 
 import asyncio
+import dataclasses
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -54,6 +55,12 @@ def test_every_connection_is_durable(tmp_path: Path) -> None:
     connection = connect(tmp_path / "new" / "folder" / "a.db", LAYOUT)
     assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
     assert connection.execute("PRAGMA journal_mode").fetchone() == (journal_mode(),)
+    connection.close()
+
+
+def test_a_cache_does_not_wait_for_the_disk(tmp_path: Path) -> None:
+    connection = connect(tmp_path / "a.db", dataclasses.replace(LAYOUT, durable=False))
+    assert connection.execute("PRAGMA synchronous").fetchone() == (0,)
     connection.close()
 
 

@@ -1,8 +1,9 @@
 """One way to open SQLite, and one thread that groups commits: for the run file, the reply cache and the vectors.
 
-Durable means durable here: `synchronous=FULL` always, write-ahead logging only where the SQLite library is free of the
-bug that can lose a log (https://sqlite.org/wal.html, "the WAL-reset bug"), and nobody is told that something is
-written before its commit has returned.
+Durable means durable here: `synchronous=FULL`, write-ahead logging only where the SQLite library is free of the bug
+that can lose a log (https://sqlite.org/wal.html, "the WAL-reset bug"), and nobody is told that something is written
+before its commit has returned. A cache needs less: it outlives a killed process without waiting for the disk, and what
+a power failure leaves of it may be thrown away.
 """
 
 import asyncio
@@ -61,12 +62,14 @@ def journal_mode(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> Lite
 @dataclass(frozen=True)
 class Layout:
     """What a database of ours holds. `what` names it to a person ("run file"); `application_id` and `version` are
-    in the file's header, so that no other file is ever taken for one; `tables` are the statements that make it."""
+    in the file's header, so that no other file is ever taken for one; `tables` are the statements that make it.
+    `durable`: a commit outlives a power failure, too, and so waits for the disk."""
 
     what: str
     application_id: int
     version: int
     tables: tuple[str, ...]
+    durable: bool = True
 
 
 def _code(error: sqlite3.Error) -> int:
@@ -128,7 +131,7 @@ def connect(
                 if not write:
                     raise UsageError(f"{path} is empty: not a ragstone {layout.what}.")
                 _create(connection, path, layout)
-            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute(f"PRAGMA synchronous={'FULL' if layout.durable else 'OFF'}")
             if write:
                 connection.execute(f"PRAGMA journal_mode={journal_mode()}")
             else:

@@ -190,6 +190,27 @@ async def test_pages_damaged_in_the_middle_cost_requests_and_nothing_else(tmp_pa
             assert (await front.generate(ask(text))).text == f"re {text}"
 
 
+async def test_a_file_found_damaged_while_it_is_used_begins_anew_in_the_next_run(tmp_path: Path) -> None:
+    model = Scripted(lambda request: f"re {request.messages[0].content}")
+    file = tmp_path / "replies.sqlite"
+    text = "x" * 4000
+    async with cached(tmp_path, model) as front:
+        for number in range(5000):  # too large to be checked whenever it is opened
+            await front.generate(ask(f"{number} {text}"))
+    data = bytearray(file.read_bytes())
+    assert len(data) > 16 * 1024 * 1024
+    data[8192:] = b"\xa5" * (len(data) - 8192)
+    file.write_bytes(data)
+    async with cached(tmp_path, model) as front:
+        for number in range(100):
+            await front.generate(ask(f"{number} {text}"))
+    assert len(model.requests) == 5100
+    async with cached(tmp_path, model) as front:
+        await front.generate(ask("new"))
+    async with cached(tmp_path, model) as front:
+        assert (await front.generate(ask("new"))).cached
+
+
 async def test_a_damaged_row_is_asked_for_again_and_replaced(tmp_path: Path) -> None:
     model = Scripted(lambda _: "Paris")
     async with cached(tmp_path, model) as front:

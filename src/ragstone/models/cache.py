@@ -35,6 +35,7 @@ _LAYOUT = Layout(
     application_id=0x52475243,  # "RGRC"
     version=1,
     tables=("CREATE TABLE replies (key BLOB PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID",),
+    durable=False,
 )
 
 

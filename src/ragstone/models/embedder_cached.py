@@ -38,6 +38,7 @@ _LAYOUT = Layout(
     version=1,
     # Each vector as float32, little end first.
     tables=("CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID",),
+    durable=False,
 )
 
 

@@ -38,6 +38,7 @@ class KeyedFile:
         self._reader: sqlite3.Connection | None = None
         self._writer: GroupWriter | None = None
         self._spent: GroupWriter | None = None  # one that failed, until `close`
+        self._damaged = False  # found while it was used: put aside at the end, so that the next run begins anew
         self._on_the_way: dict[bytes, Any] = {}  # what was put and is not in the file yet
 
     def open(self) -> None:
@@ -113,6 +114,7 @@ class KeyedFile:
     def _give_up(self, error: BaseException) -> None:
         if self._reader or self._writer:
             log.warning("The %s is not used any more in this run: %s", self._layout.what, error)
+        self._damaged |= isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
         # Not closed: writes may still be on their way to it. `close` does that.
         reader, self._reader = self._reader, None
         if reader is not None:
@@ -127,3 +129,5 @@ class KeyedFile:
         if self._reader is not None:
             self._reader.close()
         self._writer = self._spent = self._reader = None
+        if self._damaged and self._put_aside():
+            self._damaged = False
