@@ -17,6 +17,7 @@ asked again; a second run asks nothing; another model asks everything.
 import argparse
 import asyncio
 import contextlib
+import importlib
 import json
 import os
 import signal
@@ -73,9 +74,13 @@ class FreeVectors:
 
 async def one(args: argparse.Namespace) -> dict[str, Any]:
     """Evaluates the samples once; seconds, CPU seconds and what became of each score."""
+    for name in ("aiohttp", "numpy"):  # imports come before the clock, as those of the other tools do
+        importlib.import_module(name)
     from ragstone.api.evaluate import evaluate_async  # noqa: PLC0415
+    from ragstone.metrics import METRICS  # noqa: PLC0415
+    from ragstone.models import PROVIDERS, ModelOptions  # noqa: PLC0415
 
-    from ragstone.models import ModelOptions  # noqa: PLC0415
+    list(METRICS), list(PROVIDERS)
 
     data = [
         {
@@ -87,13 +92,16 @@ async def one(args: argparse.Namespace) -> dict[str, Any]:
         for row in rows(args.samples)
     ]
     folder = Path(args.folder)
-    options = ModelOptions(base_url=args.url, cache=folder / "replies", in_flight=args.in_flight)
+    options = ModelOptions(cache=folder / "replies", in_flight=args.in_flight)
     wall, cpu = time.perf_counter(), time.process_time()
     result = await evaluate_async(
         data,
         metrics=["five"],
         judge=f"compat/{args.model}",
         embedder=FreeVectors() if args.free_vectors else "compat/embed-1",
+        judge_base_url=args.url,
+        embedder_base_url=args.url,
+        concurrency=args.in_flight,
         run=folder / args.run,
         model_options=options,
     )
@@ -149,8 +157,9 @@ class Bench:
         here.mkdir(exist_ok=True)
         args = self.args
         return [
-            sys.executable, str(ROOT / "bench" / "judge.py"), "--one", "--url", self.server.url, "--samples", str(args.samples),
-            "--in-flight", str(args.in_flight), "--folder", str(here), "--run", run, *more,
+            sys.executable, str(ROOT / "bench" / "judge.py"), "--one", "--url", self.server.url,
+            "--samples", str(args.samples), "--in-flight", str(args.in_flight), "--folder", str(here), "--run", run,
+            *more,
         ]  # fmt: skip
 
     def measured(self, command: Sequence[str], **page: Any) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def _decompose(judged: dict[str, Any]) -> Any:
     return {
         "answer_claims": claims,
         "reference_claims": reference,
-        "questions": [judged["question"], f"Who worked there? {judged['question'][-11:]}", judged["question"][:40]],
+        "questions": [f"{words} {judged['question'][-11:]}" for words in ("Who worked?", "What was built?", "When?")],
         "noncommittal": False,
     }
 
