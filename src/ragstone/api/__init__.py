@@ -4,6 +4,12 @@ Each function is written once, as `NAME_async`; `NAME` is its blocking form.
 """
 
 from ragstone.api.bench import BenchResult, bench, bench_async
+from ragstone.api.compare import Comparison, compare
+from ragstone.api.evaluate import EvalResult, evaluate, evaluate_async
+from ragstone.api.gates import Gate, GateResult, check_gates
 from ragstone.api.reading import OpenRun, read_run
 
-__all__ = ["BenchResult", "OpenRun", "bench", "bench_async", "read_run"]
+__all__ = [
+    "BenchResult", "Comparison", "EvalResult", "Gate", "GateResult", "OpenRun", "bench", "bench_async", "check_gates",
+    "compare", "evaluate", "evaluate_async", "read_run",
+]  # fmt: skip

@@ -1,8 +1,12 @@
 """The blocking form of an async function, made from it, so that logic is written once."""
 
 import asyncio
+import contextvars
 import functools
+import sys
+import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from typing import Any, ParamSpec, TypeVar
 
 from ragstone.errors import UsageError
@@ -14,8 +18,12 @@ R = TypeVar("R")
 
 
 def blocking(function: Callable[P, Coroutine[Any, Any, R]], /, *, name: str) -> Callable[P, R]:
-    """The blocking form of `function`, called `name`. Inside a running event loop it raises `UsageError` that says
-    to await the async form instead: nothing is patched, and no second loop is started behind the first."""
+    """The blocking form of `function`, called `name`.
+
+    In a notebook, whose kernel runs an event loop, it works in a thread with a loop of its own, while the cell waits.
+    Inside any other running loop it raises `UsageError` that says to await the async form instead: blocking there would
+    stop everything else. Nothing is patched either way.
+    """
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -23,10 +31,48 @@ def blocking(function: Callable[P, Coroutine[Any, Any, R]], /, *, name: str) -> 
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(function(*args, **kwargs))
+        if _in_notebook():
+            return _in_thread(lambda: function(*args, **kwargs))
         raise UsageError(
             f"ragstone.{name}(…) blocks, and an event loop is running here: write "
-            f"`await ragstone.{function.__name__}(…)` instead (in a notebook too)."
+            f"`await ragstone.{function.__name__}(…)` instead."
         )
 
     wrapper.__name__ = wrapper.__qualname__ = name
     return wrapper
+
+
+def _in_notebook() -> bool:
+    """Whether this is a cell of a notebook: IPython with a kernel (Jupyter, Colab, VS Code)."""
+    python = sys.modules.get("IPython")
+    shell = python.get_ipython() if python is not None and hasattr(python, "get_ipython") else None
+    return getattr(shell, "kernel", None) is not None
+
+
+def _in_thread(make: Callable[[], Coroutine[Any, Any, R]]) -> R:
+    """The result of the coroutine, run in a thread of its own. When the waiting is interrupted, so is the work."""
+    result: Future[R] = Future()
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[R]]] = Future()
+
+    async def work() -> R:
+        task = asyncio.current_task()
+        assert task is not None
+        started.set_result((asyncio.get_running_loop(), task))
+        return await make()
+
+    def run() -> None:
+        try:
+            result.set_result(asyncio.run(work()))
+        except BaseException as error:  # also a cancelled task, which whoever waits should see
+            result.set_exception(error)
+
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(run,), name="ragstone", daemon=True)
+    thread.start()
+    try:
+        return result.result()
+    except KeyboardInterrupt:
+        loop, task = started.result()
+        loop.call_soon_threadsafe(task.cancel)
+        thread.join()
+        raise
