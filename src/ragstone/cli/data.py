@@ -2,14 +2,21 @@
 
 import asyncio
 import json
+import shutil
 import sys
+import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
+from ragstone.cli.evaluate import file_options
 from ragstone.cli.options import json_option
+
+if TYPE_CHECKING:
+    from ragstone.api.checking import Checked
 
 __all__ = ["command"]
 
@@ -64,19 +71,55 @@ def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) 
 
 @command.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@file_options
 @json_option
-def check(paths: tuple[Path, ...], as_json: bool) -> int:
-    """Validate data files (or folders of them), naming line and field of everything that is wrong."""
-    from ragstone.datasets.rgb_check import check_rgb  # noqa: PLC0415
+def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
+    """Say what PATHS hold, and name file, line and field of everything that is wrong.
 
-    problems = check_rgb(paths)
-    if as_json:
-        click.echo(json.dumps(msgspec.to_builtins(problems), ensure_ascii=True, indent=2))
-    for problem in () if as_json else problems:
-        click.echo(str(problem))
+    Of answers to be scored (`ragstone eval` reads them) it tells the layout, which column is which, and for which
+    metrics rows lack data. Files of RGB's format are checked as such."""
+    from ragstone.api.checking import check_data  # noqa: PLC0415
+
+    checked, problems = check_data(paths, **{**values, "mapping": dict(values["mapping"])})
     errors = sum(problem.severity == "error" for problem in problems)
-    click.echo(f"{errors} errors, {len(problems) - errors} warnings.", err=True)
+    if as_json:
+        found = {"files": checked, "problems": problems} if checked else problems
+        click.echo(json.dumps(msgspec.to_builtins(found), ensure_ascii=True, indent=2))
+    else:
+        for one in checked:
+            click.echo("\n".join(_told(one)))
+        for problem in problems:
+            click.echo(str(problem))
+    warnings = len(problems) - errors + sum(len(one.warnings) for one in checked)
+    click.echo(f"{errors} errors, {warnings} warnings.", err=True)
     return 2 if errors else 0
+
+
+def _told(checked: "Checked") -> Iterator[str]:
+    """What was seen in a file, line by line."""
+    languages = ", ".join(f"{count} {language}" for language, count in checked.languages.items())
+    yield f"{checked.path}: {checked.schema}, {checked.rows} rows ({languages})"
+    for word, column in checked.mapping.items():
+        yield f"  {word:<21}  {column}"
+    if checked.columns:
+        yield f"  {'to group by':<21}  {', '.join(checked.columns)}"
+    for warning in checked.warnings:
+        yield f"warning: {checked.path}: {warning}"
+    yield "Rows that have"
+    for need in checked.has:
+        yield f"  {need.name:<21}  {need.ready} of {checked.rows}{_but(need.lacking, checked.rows - need.ready)}"
+    yield "Rows that have what these metrics need"
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    for one in checked.metrics:
+        yield f"  {' + '.join(one.needs)}: {one.ready} of {checked.rows}"
+        yield from textwrap.wrap(", ".join(one.metrics), width, initial_indent="    ", subsequent_indent="    ")
+
+
+def _but(lacking: Sequence[str], count: int) -> str:
+    """The rows that lack something, where not all do."""
+    if not lacking or not count:
+        return ""
+    return f"; not {', '.join(lacking)}" + (f" and {count - len(lacking)} more" if count > len(lacking) else "")
 
 
 class _Bars:

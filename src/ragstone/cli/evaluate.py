@@ -23,7 +23,7 @@ __all__ = ["command"]
 
 _SHOWN = ("eval-scores", "eval-groups", "eval-repeat", "eval-advice", "eval-cost")
 
-data_options = both(
+file_options = both(
     click.option("--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN",
                  help="Which column is which: reference=gold_answer; may repeat."),
     click.option("--sep", metavar="TEXT", help="What parts the contexts in one cell of text."),
@@ -31,6 +31,10 @@ data_options = both(
     click.option("--split", metavar="NAME", help="Of a Hugging Face data set with several."),
     click.option("--qrels", type=click.Path(path_type=Path), help="Relevance labels (TREC, BEIR) for a run file."),
     click.option("--corpus", type=click.Path(path_type=Path), help="Texts of the documents that a run file names."),
+)  # fmt: skip
+
+data_options = both(
+    file_options,
     click.option("--sample", type=click.IntRange(1), help="So many rows, chosen by a seed."),
     click.option("--limit", type=click.IntRange(1), help="The first so many rows."),
     click.option("--language", type=click.Choice(["en", "zh"]), help="Of all rows.  [default: each row's own]"),

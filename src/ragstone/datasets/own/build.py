@@ -166,7 +166,7 @@ class Builder:
 
 
 _TOLD = {
-    "retrieval": "{where}: {n} without an answer; only their retrieval is scored.",
+    "retrieval": "{where}: contexts but no answer; only the retrieval is scored.",
     "tools": "{where}: messages of tools are left out of the conversation.",
     "no list": "{where}: the contexts in {column!r} look like a list but cannot be read as one; taken as one text.",
     "language": "{where}: a language other than en and zh; the text decides which of the two rules are used.",

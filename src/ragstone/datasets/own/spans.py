@@ -2,8 +2,8 @@
 and what the retrievers below it found.
 
 Spans come as JSON lines, JSON or Parquet: as Phoenix exports them (columns `context.trace_id` and
-`attributes.input.value`), as the SDK prints them (`context`, `attributes`), or as OTLP (`resourceSpans`). Attributes may
-be dotted or nested.
+`attributes.input.value`), as the SDK prints them (`context`, `attributes`), or as OTLP (`resourceSpans`). Attributes
+may be dotted or nested.
 """
 
 import json

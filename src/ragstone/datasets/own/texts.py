@@ -38,7 +38,10 @@ def encoding_of(path: Path) -> tuple[str, str]:
             if wrong is None:
                 return "utf-8", ""
             if _is_gb18030(path, file):
-                return "gb18030", "is not UTF-8; read as GB18030 (Chinese). Save it as UTF-8 if the text looks wrong."
+                return (
+                    "gb18030",
+                    "the file is not UTF-8; read as GB18030 (Chinese). If the text looks wrong, save it as UTF-8.",
+                )
             raise _not_readable(path, file, wrong)
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None

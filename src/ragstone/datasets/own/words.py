@@ -66,8 +66,13 @@ _LAYOUTS: dict[str, tuple[dict[str, tuple[str, ...]], tuple[str, ...]]] = {
         ("gt_answer", "retrieved_context"),
     ),
     "ragstone": (
-        {"question": ("question",), "answer": ("answer",), "contexts": ("passages",), "reference": ("references",)},
-        ("passages", "references"),
+        {
+            "question": ("question",),
+            "answer": ("answer",),
+            "contexts": ("passages", "contexts"),
+            "reference": ("references", "reference"),
+        },
+        ("passages", "references", "reference"),
     ),
 }
 

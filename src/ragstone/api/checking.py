@@ -1,0 +1,167 @@
+"""What a data file holds, and which metrics it has data for: `ragstone data check`."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ragstone.datasets.jsonlines import json_lines
+from ragstone.datasets.own import BadData, EvalData, Item, read_eval_data
+from ragstone.datasets.own.items import NO_ANSWER
+from ragstone.datasets.own.words import is_question
+from ragstone.datasets.rgb import NAMES, name_of
+from ragstone.datasets.rgb_check import Problem, check_rgb
+from ragstone.errors import DataError, RagstoneError
+from ragstone.metrics import METRICS
+from ragstone.metrics.catalogue import catalogue
+from ragstone.types import Frozen
+
+__all__ = ["Checked", "Has", "Readiness", "check_data", "check_eval_data"]
+
+_NAMED = 5  # rows that a line names
+_NEEDS = {"answer": "answer", "references": "reference", "passages": "contexts", "labels": "labels"}
+_BENCHMARKS = ("rgb.", "niah.", "mirage.", "needle", "error_detection")  # they score the cases of a benchmark
+_RGB_FIELDS = frozenset({"positive", "negative", "positive_wrong", "fakeanswer"})
+_MARKS = ("queries.jsonl", "dataset_info.json", "dataset_dict.json")
+
+
+class Has(Frozen, frozen=True):
+    """One of the things that metrics need: `ready` rows have it, `lacking` names the first that have not."""
+
+    name: str
+    ready: int
+    lacking: tuple[str, ...] = ()
+
+
+class Readiness(Frozen, frozen=True):
+    """Metrics with the same needs; `ready` rows have all of what they need, and
+    `lacking` names the first that have not."""
+
+    needs: tuple[str, ...]
+    metrics: tuple[str, ...]
+    ready: int
+    lacking: tuple[str, ...] = ()
+
+
+class Checked(Frozen, frozen=True):
+    """What was seen in data of the user's. `mapping`: our word → their column; `columns`: those that rows can be
+    grouped by; `languages`: how many rows are in each."""
+
+    path: str
+    schema: str
+    mapping: dict[str, str]
+    columns: tuple[str, ...]
+    rows: int
+    languages: dict[str, int]
+    warnings: tuple[str, ...]
+    has: tuple[Has, ...]
+    metrics: tuple[Readiness, ...]
+
+
+def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checked], list[Problem]]:
+    """What these files and folders hold, as far as they are answers to be scored, and all problems. `reading` is as
+    `read_eval_data` takes it. Files of RGB's format are checked as such."""
+    checked: list[Checked] = []
+    problems: list[Problem] = []
+    for path in map(Path, paths):
+        if _is_rgb(path):
+            problems.extend(check_rgb([path]))
+            continue
+        try:
+            checked.append(check_eval_data(read_eval_data(path, **reading), str(path)))
+        except BadData as error:
+            problems.extend(_problem(str(path), one.where, one.field, one.problem) for one in error.problems)
+        except DataError as error:
+            message = str(error).removeprefix(f"{error.path}: ")
+            problems.append(Problem(str(path), error.line, error.field, message))
+        except RagstoneError as error:
+            problems.append(Problem(str(path), 0, "", str(error)))
+    return checked, problems
+
+
+def check_eval_data(data: EvalData, path: str = "") -> Checked:
+    """What these data hold and which metrics they are enough for."""
+    has = [_has(item) for item in data.items]
+    return Checked(
+        path or data.name,
+        data.schema,
+        data.mapping,
+        tuple(dict.fromkeys(column for item in data.items for column in item.extra)),
+        len(data.items),
+        dict(sorted(Counter(item.sample.language for item in data.items).items())),
+        data.warnings,
+        tuple(Has(need, *_count(data.items, has, frozenset({need}))) for need in _NEEDS.values()),
+        tuple(_readiness(data.items, has)),
+    )
+
+
+def _has(item: Item) -> frozenset[str]:
+    """What of the four things that metrics need this row has, in words of a user."""
+    response, sample = item.response, item.sample
+    retrieved = response.passages if response else ()
+    return frozenset(
+        word
+        for word, there in {
+            "answer": response is not None and response.finish_reason != NO_ANSWER,
+            "reference": bool(sample.references),
+            "contexts": bool(retrieved),
+            "labels": any(passage.relevant is not None for passage in (*sample.passages, *retrieved)),
+        }.items()
+        if there
+    )
+
+
+def _readiness(items: Sequence[Item], has: Sequence[frozenset[str]]) -> Iterator[Readiness]:
+    """The metrics by what they need, those with the least needs first."""
+    by_needs: dict[tuple[str, ...], list[str]] = {}
+    for entry in catalogue():
+        family, _, k = entry.name.partition("@")
+        if entry.name.startswith(_BENCHMARKS) or not entry.needs or (k and family in METRICS):
+            continue
+        by_needs.setdefault(tuple(_NEEDS[need] for need in entry.needs), []).append(entry.name)
+    for needs, metrics in sorted(by_needs.items(), key=lambda one: (len(one[0]), one[0])):
+        ready, lacking = _count(items, has, frozenset(needs))
+        yield Readiness(needs, tuple(metrics), ready, lacking)
+
+
+def _count(items: Sequence[Item], has: Sequence[frozenset[str]], wanted: frozenset[str]) -> tuple[int, tuple[str, ...]]:
+    """How many rows have all of this, and the first that have not."""
+    lacking = [item.where for item, one in zip(items, has, strict=True) if not wanted <= one]
+    return len(items) - len(lacking), tuple(lacking[:_NAMED])
+
+
+def _is_rgb(path: Path) -> bool:
+    """Whether this is to be checked as RGB's questions: a folder that is no data set of another kind, a file with
+    RGB's fields, or one of RGB's names whose rows are nothing else."""
+    if path.is_dir():
+        return not any(path.glob("*.parquet")) and not any(
+            (folder / mark).is_file() for folder in (path, *_folders(path)) for mark in _MARKS
+        ) and not any(path.glob("*/*.parquet"))  # fmt: skip
+    if path.suffix not in (".json", ".jsonl") or not path.is_file():
+        return False
+    try:
+        rows = [line.row for line in islice(json_lines(path), 20) if line.row is not None]
+    except DataError:
+        return name_of(path) in NAMES
+    if any(not _RGB_FIELDS.isdisjoint(row) for row in rows):
+        return True
+    other = any(
+        (is_question(key) and key != "query") or key in ("response", "retrieved_context") for row in rows for key in row
+    )
+    return name_of(path) in NAMES and not other
+
+
+def _folders(path: Path) -> list[Path]:
+    try:
+        return [inner for inner in path.iterdir() if inner.is_dir()]
+    except OSError:
+        return []
+
+
+def _problem(path: str, where: str, field: str, problem: str) -> Problem:
+    """A problem of rows in the words of a check: with the line, where it is one line of a text."""
+    kind, _, number = where.rpartition(" ")
+    if kind == "line" and number.isdigit():
+        return Problem(path, int(number), field, problem)
+    return Problem(path, 0, field, f"{where}: {problem}" if where else problem)
