@@ -1,15 +1,18 @@
 """What judging a sample is likely to take, before anything is asked: for `--dry-run`.
 
 Prompts are counted as they would be sent. What the judge will write is not known: a sentence is taken to make a claim
-and a half, and claims to repeat its text. Schemas, which some endpoints count as well, and second requests are left
-out.
+and a half, and claims to repeat its text. The schema of a reply, which some endpoints count as a part of the prompt and
+others do not, is counted by half. Second requests are left out.
 """
 
+import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from ragstone.metrics.judge.asking import turns_of
 from ragstone.metrics.judge.prompts import Prompt, Prompts
+from ragstone.metrics.judge.schemas import OUTPUTS
 from ragstone.metrics.judge.showing import Excerpt, compared, excerpts, parts, sides
 from ragstone.metrics.judge.texts import Texts
 from ragstone.metrics.judge.words import AnswerClaim, Judged, ReferenceClaim
@@ -22,7 +25,7 @@ _CLAIMS = 1.5  # of a sentence
 _REPEATED = 1.15  # a claim says who and what where the sentence had a pronoun
 # Tokens of a reply, beside the texts that it repeats.
 _ANSWER_CLAIM, _REFERENCE_CLAIM, _QUESTION, _DECOMPOSED = 18, 9, 18, 30
-_CLAIM_VERIFIED, _CLAIM_ALONE, _CLAIM_COMPARED, _PASSAGE = 52, 26, 16, 22
+_CLAIM_VERIFIED, _CLAIM_ALONE, _CLAIM_COMPARED, _PASSAGE, _PASSAGE_ALONE = 52, 29, 17, 22, 30
 
 
 def predicted(texts: Texts, prompts: Prompts, steps: frozenset[str], *, budget: int, separate: bool) -> Usage:
@@ -44,7 +47,7 @@ def predicted(texts: Texts, prompts: Prompts, steps: frozenset[str], *, budget: 
     for part in parts(texts, judged, budget, separate=separate):
         held = len(part.answer) + len(part.reference)
         if separate:
-            prompt, written = prompts.get("verify_passage", texts.language), _CLAIM_ALONE * held + _PASSAGE
+            prompt, written = prompts.get("verify_passage", texts.language), _CLAIM_ALONE * held + _PASSAGE_ALONE
             total += _request(prompt, part.shown_alone(texts), written)
         else:
             prompt, written = (
@@ -86,5 +89,10 @@ def _sentences(text: str, language: str) -> list[str]:
 
 
 def _request(prompt: Prompt, shown: Mapping[str, Any], written: float) -> Usage:
-    asked = sum(estimate_tokens(turn.content) for turn in turns_of(prompt, shown))
+    asked = sum(estimate_tokens(turn.content) for turn in turns_of(prompt, shown)) + _schema(prompt.name) // 2
     return Usage(prompt_tokens=asked, completion_tokens=round(written), requests=1)
+
+
+@cache
+def _schema(name: str) -> int:
+    return estimate_tokens(json.dumps(OUTPUTS[name], separators=(",", ":")))
