@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from ragstone.report.facts import first, flattened, notices
 from ragstone.report.figures import share
+from ragstone.report.judge import judge_label, judge_name
 from ragstone.report.section import Section, View, chosen
 
 __all__ = ["PLUGINS"]
@@ -44,9 +45,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "end; its figures say nothing about retrieval-augmented generation with a model that people use.",
         "extractive": "{name} is no language model: it answers with the passage sentence that matches the question "
         "best. It is the floor that a model must beat.",
-        "local_judge": "The judge is {name}, a tiny model. Against people it judges no better than chance: take the "
-        "judged figures as a test of the pipeline.",
-        "unmeasured_judge": "How well the judge, {name}, agrees with people on these data has not been measured.",
         "some_failed": "{failed} of {total} requests did not end in an answer. They count neither as right nor as "
         "wrong; the same command asks them again.",
         "some_cut": "{cut} answers hit the token limit and were cut off. They are scored as they are.",
@@ -82,9 +80,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "smollm2": "{name} 是只有 1.35 亿参数的语言模型。它只说明整个流程可以跑通；"
         "其数字不代表常用模型做检索增强生成的水平。",
         "extractive": "{name} 不是语言模型：它直接摘出与问题最匹配的一句文档内容作答。任何模型都应当超过这条底线。",
-        "local_judge": "评审模型是 {name}，一个极小的模型，与人工判断相比只有随机水平："
-        "由它评出的数字只能用来检验流程。",
-        "unmeasured_judge": "评审模型 {name} 在这份数据上与人工判断的一致程度尚未测量。",
         "some_failed": "{total} 次请求中有 {failed} 次没有得到回答。它们不算作错误答案；再次运行同一命令即可补问。",
         "some_cut": "有 {cut} 个回答达到词元上限而被截断，按现有内容评分。",
     },
@@ -155,7 +150,7 @@ def _facts(view: View, w: Mapping[str, str]) -> list[tuple[str, str]]:
         (w["scoring"], first(meta, "scoring")),
         (w["template"], template.name),
         (w["sampling"], _settings(_told(template.sampling)) or w["endpoint"]),
-        (w["judge"], _judge(meta)),
+        (w["judge"], judge_name(meta)),
         (w["license"], first(meta, "license", "licence") or benchmark.license),
         (w["citation"], first(meta, "citation") or benchmark.citation),
     ]
@@ -182,10 +177,6 @@ def _settings(values: object) -> str:
     return ", ".join(f"{name} {text}" for name, text in flattened(values).items() if text)
 
 
-def _judge(meta: Mapping[str, Any]) -> str:
-    return first(meta, "judge.id", "judge.model", "judge.name", "judge")
-
-
 def _notices(view: View, w: Mapping[str, str]) -> Iterator[str]:
     found = notices(view.run.meta.get("notices"), view.language)
     found += notices(view.run.meta.get("warnings"), view.language)
@@ -197,8 +188,8 @@ def _notices(view: View, w: Mapping[str, str]) -> Iterator[str]:
         for kind in ("smollm2", "extractive"):
             if system.startswith(f"local/{kind}"):
                 yield w[kind].format(name=system)
-    if judge := _judge(view.run.meta):
-        yield w["local_judge" if judge.startswith("local/smollm2") else "unmeasured_judge"].format(name=judge)
+    if label := judge_label(view.run.meta, view.language):
+        yield label
     tallies = [system.tally for system in view.digest.systems.values()]
     if failed := sum(tally.failed for tally in tallies):
         yield w["some_failed"].format(failed=f"{failed:,}", total=f"{view.digest.total:,}")
