@@ -5,12 +5,13 @@ Nothing here guesses: where there is nothing to compute from, an interval is the
 """
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from statistics import NormalDist
 
 import numpy as np
 
-__all__ = ["bootstrap_mean", "holm", "mcnemar_exact", "permutation_paired", "wilson", "wilson_clustered"]
+__all__ = ["bootstrap_mean", "cohen_kappa", "holm", "mcnemar_exact", "permutation_paired", "wilson", "wilson_clustered"]
 
 _EXACT_PAIRS = 14  # up to 2**14 ways to flip signs are all tried
 _DRAWS = 9_999  # ways that are drawn where there are more; p is then a multiple of 1/10,000
@@ -180,3 +181,20 @@ def holm(ps: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(ps) - rank) * ps[index]))
         adjusted[index] = highest
     return adjusted
+
+
+def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> float | None:
+    """Cohen's kappa (1960): the agreement of two raters beyond what chance would give them, 1 at most; 0 is chance.
+
+    `a` and `b` have one label an item, in the same order. None where it is not defined: no items, or both raters gave
+    one and the same label to all of them, so that chance alone would agree as often.
+    """
+    if len(a) != len(b):
+        raise ValueError(f"Pairs are needed: {len(a)} labels against {len(b)}.")
+    n = len(a)
+    if n == 0:
+        return None
+    agreed = sum(x == y for x, y in zip(a, b, strict=True)) / n
+    counts_a, counts_b = Counter(a), Counter(b)
+    chance = sum(counts_a[label] * counts_b[label] for label in counts_a) / n**2
+    return None if chance == 1.0 else (agreed - chance) / (1 - chance)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ragstone.metrics.judge.envelope import opened
 from ragstone.models.scripted import Scripted
-from ragstone.text import words
+from ragstone.text import sentences, words
 from ragstone.types import Request
 
 __all__ = ["Embedder", "scripted_judge", "supports", "verdict"]
@@ -23,6 +23,8 @@ def supports(text: str, claim: str) -> bool:
 def verdict(request: Request) -> str:
     """The reply to any step of the judge. A claim is a sentence; a text supports it that has all its words."""
     shown: dict[str, Any] = opened(request.messages[-1].content)
+    if request.schema_name.startswith("ragas_"):
+        return json.dumps(_ragas(request.schema_name, shown))
     if "answer_claims" not in shown:
         return json.dumps(_decomposed(shown))
     if "passage" in shown:
@@ -65,6 +67,36 @@ def _of_passage(shown: dict[str, Any]) -> dict[str, Any]:
         for at in ("answer_claims", "reference_claims")
     }
     return {**judged, "relevant": True, "useful": supports(text, reference) if reference else None}
+
+
+def _ragas(step: str, shown: dict[str, Any]) -> dict[str, Any]:
+    if step == "ragas_statements":
+        return {"statements": sentences(shown["text"])}
+    if step == "ragas_question":
+        return {"question": shown["answer"], "noncommittal": int("know" in shown["answer"])}
+    if step == "ragas_context_precision":
+        return {"reason": "", "verdict": int(supports(shown["context"], shown["answer"]))}
+    if step == "ragas_context_recall":
+        held = [(one, supports(shown["context"], one)) for one in sentences(shown["answer"])]
+        return {"classification": [{"statement": one, "reason": "", "attributed": int(yes)} for one, yes in held]}
+    if step == "ragas_faithfulness":
+        return {
+            "verdicts": [
+                {"id": int(number), "reason": "", "verdict": int(supports(shown["context"], one))}
+                for number, one in shown["statements"].items()
+            ]
+        }
+    truth, said = " ".join(shown["ground_truth"].values()), " ".join(shown["answer"].values())
+    return {
+        "answer": [
+            {"id": int(number), "reason": "", "verdict": "TP" if supports(truth, one) else "FP"}
+            for number, one in shown["answer"].items()
+        ],
+        "ground_truth": [
+            {"id": int(number), "reason": "", "verdict": "found" if supports(said, one) else "FN"}
+            for number, one in shown["ground_truth"].items()
+        ],
+    }
 
 
 def _compared(shown: dict[str, Any]) -> dict[str, Any]:

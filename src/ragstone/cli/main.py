@@ -23,6 +23,7 @@ COMMANDS = {
     "cases": ("ragstone.cli.cases", "Print the cases of a benchmark, without asking any model."),
     "eval": ("ragstone.cli.evaluate", "Score answers that exist already."),
     "compare": ("ragstone.cli.compare", "Compare two runs, sample by sample."),
+    "agreement": ("ragstone.cli.agreement", "How far verdicts agree that were made in different ways."),
     "gate": ("ragstone.cli.gates", "Check thresholds on the metrics of a run."),
     "score": ("ragstone.cli.score", "Re-score saved predictions in the official formats."),
     "report": ("ragstone.cli.report", "Write a run as one self-contained HTML file."),

@@ -1,0 +1,143 @@
+"""`ragstone agreement`."""
+
+import asyncio
+import dataclasses
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ragstone.cli.options import both, json_option
+
+if TYPE_CHECKING:
+    from ragstone.api.agreement import Ways
+    from ragstone.types import Table
+
+__all__ = ["command"]
+
+_WORDS = {
+    "en": {
+        "kinds": {
+            "answer_support": "claims of the answer × passages",
+            "reference_support": "claims of the reference × passages",
+            "in_reference": "claims of the answer in the reference",
+            "in_answer": "claims of the reference in the answer",
+            "useful": "useful passages", "relevant": "relevant passages",
+        },
+        "title": "{first} and {second}{passages}: agreement of verdicts",
+        "gap": "{first} and {second}{passages}: metrics",
+        "passages": " with {n} passages", "verdict": "Verdict", "kappa": "Cohen's κ", "agree": "Agree", "n": "Verdicts",
+        "metric": "Metric", "difference": "Difference", "samples": "Samples",
+        "note": "95% intervals by bootstrap over samples. κ is empty where both sides gave one label to everything.",
+        "failed": "{n} samples could not be judged in both ways and are left out.",
+    },
+    "zh": {
+        "kinds": {
+            "answer_support": "答案观点 × 段落", "reference_support": "参考答案观点 × 段落",
+            "in_reference": "答案观点是否在参考答案中", "in_answer": "参考答案观点是否在答案中",
+            "useful": "有用的段落", "relevant": "相关的段落",
+        },
+        "title": "{first} 与 {second}{passages}：判断的一致性", "gap": "{first} 与 {second}{passages}：指标",
+        "passages": "（{n} 个段落）", "verdict": "判断", "kappa": "Cohen's κ", "agree": "一致", "n": "判断数",
+        "metric": "指标", "difference": "差值", "samples": "样本数",
+        "note": "95% 区间由对样本的自助法得到。两边对所有项都给出同一标签时，κ 为空。",
+        "failed": "有 {n} 个样本未能以两种方式评判，未计入。",
+    },
+}  # fmt: skip
+
+judge_options = both(
+    click.option("--judge", required=True, metavar="PROVIDER/MODEL", help="The chat model that judges."),
+    click.option("--judge-base-url", metavar="URL", help="Another endpoint than the provider's own."),
+    click.option("--embedder", metavar="PROVIDER/MODEL", help="For similarities.  [default: local/e5-small]"),
+    click.option("--prompts", type=click.Path(path_type=Path), help="Your prompts."),
+)
+
+
+@click.group()
+def command() -> None:
+    """How far verdicts agree that were made in different ways."""
+
+
+@command.command(name="protocols")
+@click.argument("data", type=click.Path(path_type=Path))
+@judge_options
+@click.option("--sample", type=click.IntRange(1), help="So many rows, chosen by a seed.")
+@click.option("--passages", metavar="N,…", help="Also with so many passages a sample, filled up from other samples.")
+@click.option("--tokens", type=click.IntRange(50), default=500, show_default=True, help="Of each filled-up passage.")
+@click.option("--no-ragas", is_flag=True, help="Leave out the protocol ragas, which takes the most requests.")
+@click.option("--no-cache", is_flag=True, help="Do not use replies of earlier runs, nor keep any.")
+@click.option("--tables", "words", type=click.Choice(["en", "zh"]), default="en", help="Words of the tables.")
+@json_option
+def protocols(**values: Any) -> None:
+    """Judge the answers of DATA jointly, a passage at a time, and as ragas does, and compare the verdicts.
+
+    It says what the saving of the joint protocol costs with this judge on these data: κ for each kind of verdict, and
+    the difference of each metric. --passages 5,10 adds how it holds up with many long passages."""
+    from ragstone.api.agreement import agreement_of_protocols_async  # noqa: PLC0415
+    from ragstone.api.bench import cache_folder  # noqa: PLC0415
+    from ragstone.api.evaluate import read_data  # noqa: PLC0415
+    from ragstone.api.judging import Judging  # noqa: PLC0415
+    from ragstone.errors import UsageError  # noqa: PLC0415
+    from ragstone.models import ModelOptions  # noqa: PLC0415
+    from ragstone.report.text import table_text  # noqa: PLC0415
+
+    try:
+        counts = [int(part) for part in (values["passages"] or "").split(",") if part.strip()]
+        if any(count < 1 for count in counts):
+            raise ValueError
+    except ValueError:
+        raise UsageError(f"--passages {values['passages']}: expected numbers such as 5,10.") from None
+    judging = Judging(
+        model=values["judge"], base_url=values["judge_base_url"], embedder=values["embedder"], prompts=values["prompts"]
+    )
+    found = asyncio.run(
+        agreement_of_protocols_async(
+            read_data(values["data"], sample=values["sample"]), judging, passages=counts, tokens=values["tokens"],
+            ragas=not values["no_ragas"],
+            model_options=ModelOptions(cache=None if values["no_cache"] else cache_folder()),
+        )
+    )  # fmt: skip
+    if values["as_json"]:
+        click.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=2))
+        return
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    for one in found:
+        for table in _tables(one, values["words"]):
+            click.echo(table_text(table, width=width, color=sys.stdout.isatty(), language=values["words"]))
+
+
+def _tables(one: "Ways", language: str) -> "list[Table]":
+    from ragstone.types import Cell, Row, Table  # noqa: PLC0415
+
+    told: Any = _WORDS[language]
+    named = {
+        "first": one.first, "second": one.second,
+        "passages": "" if one.passages is None else told["passages"].format(n=one.passages),
+    }  # fmt: skip
+    notes = (told["note"], *((told["failed"].format(n=one.failed),) if one.failed else ()))
+    verdicts = [
+        Row((
+            Cell(told["kinds"][each.kind]), Cell(value=each.kappa, low=each.low, high=each.high),
+            Cell(value=each.agree, unit="%"), Cell(f"{each.n}"),
+        ))
+        for each in one.agreements
+    ]  # fmt: skip
+    gaps = [
+        Row((
+            Cell(each.metric), Cell(value=each.first), Cell(value=each.second),
+            Cell(value=each.difference, low=each.low, high=each.high), Cell(f"{each.n}"),
+        ))
+        for each in one.gaps
+    ]  # fmt: skip
+    columns = tuple(told[name] for name in ("verdict", "kappa", "agree", "n"))
+    made = (
+        Table("agreement", told["title"].format(**named), columns, tuple(verdicts), notes),
+        Table(
+            "agreement-metrics", told["gap"].format(**named),
+            (told["metric"], one.first, one.second, told["difference"], told["samples"]), tuple(gaps),
+        ),
+    )  # fmt: skip
+    return [table for table in made if table.rows]
