@@ -5,7 +5,7 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +97,8 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
 
 def _told(checked: "Checked") -> Iterator[str]:
     """What was seen in a file, line by line."""
+    from ragstone.datasets.own.problems import places  # noqa: PLC0415
+
     languages = ", ".join(f"{count} {language}" for language, count in checked.languages.items())
     yield f"{checked.path}: {checked.schema}, {checked.rows} rows ({languages})"
     for word, column in checked.mapping.items():
@@ -107,19 +109,14 @@ def _told(checked: "Checked") -> Iterator[str]:
         yield f"warning: {checked.path}: {warning}"
     yield "Rows that have"
     for need in checked.has:
-        yield f"  {need.name:<21}  {need.ready} of {checked.rows}{_but(need.lacking, checked.rows - need.ready)}"
+        count = checked.rows - need.ready
+        but = f"; not {places(need.lacking, count)}" if need.ready and count else ""
+        yield f"  {need.name:<21}  {need.ready} of {checked.rows}{but}"
     yield "Rows that have what these metrics need"
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
     for one in checked.metrics:
         yield f"  {' + '.join(one.needs)}: {one.ready} of {checked.rows}"
         yield from textwrap.wrap(", ".join(one.metrics), width, initial_indent="    ", subsequent_indent="    ")
-
-
-def _but(lacking: Sequence[str], count: int) -> str:
-    """The rows that lack something, where not all do."""
-    if not lacking or not count:
-        return ""
-    return f"; not {', '.join(lacking)}" + (f" and {count - len(lacking)} more" if count > len(lacking) else "")
 
 
 class _Bars:

@@ -49,9 +49,8 @@ def _is_lines(path: Path, encoding: str, expected: bool) -> bool:
             return expected and not first.startswith("[")
         try:
             strict_json(first, constants=True)
-        except ValueError as error:
-            # A broken first line is told as one, unless it only opens an object that goes on below.
-            return expected and first != "{" and "twice" not in str(error) and first.endswith("}")
+        except ValueError:  # broken, or only the beginning of an object that goes on below, where lines are indented
+            return expected and next(filled, "{").startswith("{")
         return next(filled, None) is not None
 
 

@@ -52,10 +52,10 @@ def read_eval_data(
     judged, texts = _given(qrels) or raw.qrels, _given(corpus) or raw.corpus
     grades = read_qrels(judged) if judged else {}
     rows = _as_rows(Rows(raw), texts, grades)
-    name = rows.raw.name
+    name, source = rows.raw.name, rows.raw.source
     if not len(rows):
-        raise DataError(name, "holds no rows.")
-    problems = Problems(name)
+        raise DataError(source, "holds no rows.")
+    problems = Problems(source)
     columns = _columns(rows, mapping or {}, problems)
     builder = Builder(columns.mapping, problems, sep=sep, sparse=rows.raw.sparse)
     made = [builder.item(row, number) for number, row in enumerate(rows.take(), 1)]
@@ -108,15 +108,15 @@ def _as_rows(rows: Rows, corpus: Path | None, grades: Qrels) -> Rows:
 def _columns(rows: Rows, mapping: Mapping[str, str], problems: Problems) -> Columns:
     """Which column is what. Where no column is the question because no line could be read, that is told instead."""
     if {"query", "answer", "positive", "negative"} <= set(rows.columns) and "answer" not in mapping:
-        advice = f"Ask them: ragstone bench rgb --data {rows.raw.name}."
+        advice = f"Ask them: ragstone bench rgb --data {rows.raw.source}."
         raise DataError(
-            rows.raw.name, "holds RGB's questions with documents, and no answers of a system.", advice=advice
+            rows.raw.source, "holds RGB's questions with documents, and no answers of a system.", advice=advice
         )
     if not rows.columns:
         for row in rows.take():
             problems.add(row.where, "", row.problem or "has no fields; expected at least a question.")
         problems.raise_any()
-    return resolve(rows.columns, mapping, source=rows.raw.name, preset=rows.raw.mapping)
+    return resolve(rows.columns, mapping, source=rows.raw.source, preset=rows.raw.mapping)
 
 
 def _with_ids(items: list[Item], builder: Builder) -> list[Item]:

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,12 @@ class Raw:
     corpus: Path | None = None
     queries: Path | None = None
     warnings: list[str] = field(default_factory=list)
+    path: Path | None = None
+
+    @property
+    def source(self) -> str:
+        """What messages call it: the path, or the name of what has none."""
+        return str(self.path) if self.path else self.name
 
 
 class Rows:
@@ -61,4 +67,4 @@ class Rows:
     def instead(self, rows: Iterable[Row], *, schema: str, mapping: Mapping[str, str]) -> "Rows":
         """Other rows in the place of these, made of them."""
         raw = self.raw
-        return Rows(Raw(raw.name, rows, schema, mapping, False, raw.qrels, raw.corpus, raw.queries, raw.warnings))
+        return Rows(replace(raw, rows=rows, schema=schema, mapping=mapping, sparse=False))

@@ -43,7 +43,9 @@ def open_source(source: Any, *, sheet: str | None = None, split: str | None = No
         raise UsageError(f"{str(source)[:80]!r} is no path ({error}).") from None
     if not str(source) or not exists:
         raise UsageError(f"{str(source)!r}: no such file or folder.{_nearest(path)}")
-    return _folder(path, split, known) if is_folder else open_file(path, sheet=sheet, known=known)
+    raw = _folder(path, split, known) if is_folder else open_file(path, sheet=sheet, known=known)
+    raw.path = path
+    return raw
 
 
 def open_file(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()) -> Raw:

@@ -178,10 +178,10 @@ def grades_of(rows: Rows) -> Qrels:
     if None in chosen:
         listed = ", ".join(map(repr, rows.columns))
         raise DataError(
-            rows.raw.name, f"holds no relevance judgements; expected query, document and grade, found {listed}."
+            rows.raw.source, f"holds no relevance judgements; expected query, document and grade, found {listed}."
         )
     query, doc, grade = (str(name) for name in chosen)
-    problems, qrels = Problems(rows.raw.name), Qrels()
+    problems, qrels = Problems(rows.raw.source), Qrels()
     for row in rows.take():
         if row.problem:
             problems.add(row.where, "", row.problem)
