@@ -133,6 +133,8 @@ ZH_ANSWER = "磨坊于1902年开业。由阿达建造！抱歉，其余不详。
         ("zh-Hans", "When did it open?", "In 1902.", "zh"),
         ("en", "磨坊是哪一年开业的？", "1902年。", "en"),
         ("", "1902?", "是的，磨坊于1902年开业。", "zh"),
+        ("", "磨坊是哪一年开业的？", "It opened in the year 1902, they say.", "zh"),
+        ("", "?", "1902.", "en"),
     ],
 )
 async def test_the_prompt_is_in_the_language_of_the_sample(

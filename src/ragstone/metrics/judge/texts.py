@@ -26,9 +26,12 @@ class Texts:
     @classmethod
     def of(cls, case: Case, response: Response, language: str = "") -> "Texts":
         """A reference of several slots is their first aliases, joined: what a whole answer says. `language` "" follows
-        the query or the sample, and where neither says, question and answer."""
+        the query or the sample, and where neither says, the question: no answer chooses how it is judged. The answer
+        decides only where the question has no letters."""
         question = case.query.question
-        spoken = language or case.query.language or case.sample.language or detect(f"{question} {response.answer}")
+        spoken = language or case.query.language or case.sample.language
+        if not spoken:
+            spoken = detect(question if any(map(str.isalpha, question)) else response.answer)
         return cls(
             question=question,
             answer=response.answer,
