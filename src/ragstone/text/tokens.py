@@ -8,6 +8,11 @@ from ragstone.text.characters import HAN
 __all__ = ["estimate_tokens"]
 
 _UNITS = re.compile(rf"[{HAN}]+|([^\W\d_{HAN}]+)|\d+|([^\S ]+|  +)|[^\w\s]|_")
+_BLANK = re.compile(r"[^\S ]+|  +")
+# ASCII characters other than letters, or digits, become blanks; of the last, all but signs go.
+_LETTERS = {code: code if chr(code).isalpha() else 32 for code in range(128)}
+_DECIMALS = {code: code if chr(code).isdecimal() else 32 for code in range(128)}
+_SIGNS = {code: None if chr(code).isalnum() or chr(code).isspace() else code for code in range(128)}
 # Fitted together on news in English and Chinese to the vocabularies of Qwen2.5, Qwen3.5 and GPT-4o (o200k).
 _HAN_CHARACTER, _WORD, _LONG_WORD, _DIGITS, _BLANKS, _SIGN = 0.67, 1.03, 0.38, 1.75, 1.9, 0.8
 
@@ -19,6 +24,23 @@ def estimate_tokens(text: str) -> int:
     many passages is within 12 % of each, and nine in ten single passages within 25 %. Older vocabularies spend more
     on Chinese (GPT-4's cl100k 1.6 times as much), and vocabularies made for English only more still.
     """
+    return math.ceil(_ascii(text) if text.isascii() else _any(text))
+
+
+def _ascii(text: str) -> float:
+    """The same as `_any`, several times as fast: judges and their budgets count every passage."""
+    words, digits = text.translate(_LETTERS).split(), text.translate(_DECIMALS).split()
+    plain = text.isprintable() and "  " not in text  # only single blanks between words
+    return (
+        _WORD * len(words)
+        + _LONG_WORD * sum([(len(word) - 1) // 7 for word in words])
+        + _DIGITS * sum([-(-len(number) // 3) for number in digits])
+        + _SIGN * len(text.translate(_SIGNS))
+        + (0.0 if plain else _BLANKS * len(_BLANK.findall(text)))
+    )
+
+
+def _any(text: str) -> float:
     total = 0.0
     for unit in _UNITS.finditer(text):
         piece = unit.group()
@@ -32,4 +54,4 @@ def estimate_tokens(text: str) -> int:
             total += _HAN_CHARACTER * len(piece)
         else:
             total += _SIGN
-    return math.ceil(total)
+    return total
