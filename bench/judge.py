@@ -101,7 +101,7 @@ async def one(args: argparse.Namespace) -> dict[str, Any]:
         embedder=FreeVectors() if args.free_vectors else "compat/embed-1",
         judge_base_url=args.url,
         embedder_base_url=args.url,
-        concurrency=args.in_flight,
+        concurrency=2 * args.in_flight,
         run=folder / args.run,
         model_options=options,
     )
