@@ -8,6 +8,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
@@ -24,6 +25,7 @@ from ragstone.metrics import steps_of
 from ragstone.models import ModelOptions
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.systems.recorded import Recorded
+from ragstone.text import estimate_tokens
 from ragstone.types import Completion, Embedder, Metric, Model, Request, Table, Usage, to_json
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ __all__ = ["EvalResult", "Plan", "evaluate", "evaluate_async", "plan_evaluation"
 # What a later command on the same file may add to: another metric's prompts, an embedder, a judge where there was none.
 GROWING = ("judge", "judge.prompts", "judge.rubrics")
 CONCURRENCY = 64
+_SHORT_REFERENCE = 8  # tokens
 
 
 @dataclass(frozen=True)
@@ -286,7 +289,7 @@ def _default_metrics(rows: Sequence[Recording], judging: Judging) -> tuple[str, 
         found += ["faithfulness"] * passages + ["answer_relevancy"] + ["context_precision"] * passages
         found += ["context_recall"] * (passages and references) + ["answer_correctness"] * references
     if references:
-        found += ["exact_match", "answer_match", "token_f1", "rouge_l"]
+        found += [*(["exact_match", "answer_match"] if _are_short(rows) else []), "token_f1", "rouge_l"]
     if labels:
         found += ["recall", "precision", "ndcg", "mrr"]
     if not found and not judging.rubrics:
@@ -295,6 +298,12 @@ def _default_metrics(rows: Sequence[Recording], judging: Judging) -> tuple[str, 
             "Name one: --judge PROVIDER/MODEL."
         )
     return tuple(found)
+
+
+def _are_short(rows: Sequence[Recording]) -> bool:
+    """Whether the references are names, numbers and the like, which an answer can match, rather than sentences."""
+    lengths = [estimate_tokens(alias) for row in rows for slot in row.sample.references for alias in slot]
+    return median(lengths) <= _SHORT_REFERENCE if lengths else False
 
 
 def _family_warning(judging: Judging, rows: Sequence[Recording], system_model: str) -> list[str]:

@@ -38,21 +38,19 @@ class _Writer:
         return (*((self.words["system"],) if self.several else ()), *others)
 
     def scores(self) -> Table:
-        """One row a metric: mean, interval, scored of total, and why the rest has no score."""
-        rows = []
+        """One row a metric: mean, interval, scored of total, and where some have no score, the most frequent reason."""
+        rows, names = [], ["metric", "mean", "scored", "failed", "not_applicable"]
+        some_lack = any(scores.reasons for one in self.tallies.values() for scores in one.metrics.values())
         for system, one in self.tallies.items():
             for name in one.names:
                 scores = one.metrics[name]
-                reason = scores.reasons.most_common(1)
-                rows.append(
-                    Row((
-                        *self._keys(system, self._label(name)), _cell(scores.mean()),
-                        *(Cell(str(count)) for count in (len(scores.values), scores.failed, scores.not_applicable)),
-                        Cell(f"{reason[0][0]} ({reason[0][1]})" if reason else ""),
-                    ))
-                )  # fmt: skip
-        names = ("metric", "mean", "scored", "failed", "not_applicable", "reasons")
-        columns = self._columns(*(self.words[name] for name in names))
+                counts = (len(scores.values), scores.failed, scores.not_applicable)
+                cells = [*self._keys(system, self._label(name)), _cell(scores.mean()), *(Cell(str(n)) for n in counts)]
+                if some_lack:
+                    reason = scores.reasons.most_common(1)
+                    cells.append(Cell(f"{reason[0][0]} ({reason[0][1]})" if reason else ""))
+                rows.append(Row(tuple(cells)))
+        columns = self._columns(*(self.words[name] for name in (*names, *(("reasons",) if some_lack else ()))))
         keys = 1 + self.several
         return Table("eval-scores", self.words["scores"], columns, tuple(rows), tuple(self._notes()), keys=keys)
 

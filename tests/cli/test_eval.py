@@ -1,0 +1,254 @@
+"""`ragstone eval`: from a file to scores, with a judge behind a real endpoint, and everything that can go wrong."""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.api.judging import verdict
+from tests.api.test_evaluate import FIVE, rows
+from tests.cli.tools import ROOT, Told, command, environment, one_line
+from tests.servers.fake_endpoint import Act, FakeEndpoint
+
+from ragstone.runs import open_run
+from ragstone.types import Request, Turn
+
+EXAMPLE = ROOT / "examples" / "answers.jsonl"
+
+
+def judging(payload: dict[str, Any]) -> Any:
+    """The test judge behind an endpoint. The forms that an endpoint adds to the last message are taken off."""
+    turns = [Turn(turn["role"], turn["content"]) for turn in payload["messages"]]
+    form = payload.get("response_format", {}).get("json_schema", {})
+    head, end, _ = turns[-1].content.rpartition("</judged ")
+    last = head + end + turns[-1].content[len(head + end) :].partition("\n\n")[0]
+    asked = Request((*turns[:-1], Turn("user", last)), schema_name=form.get("name", "reply"))
+    return json.loads(verdict(asked))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows()), encoding="utf-8")
+    return path
+
+
+async def ran(folder: Path, *arguments: object) -> Told:
+    """The command in a process of its own, while this one serves the endpoint."""
+    process = await asyncio.create_subprocess_exec(
+        *command(*arguments), cwd=folder, env=environment(folder, COMPAT_API_KEY="k"),
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await process.communicate()
+    assert process.returncode is not None
+    return Told(process.returncode, out.decode(), err.decode())
+
+
+def asked(endpoint: FakeEndpoint) -> int:
+    """How many chat requests came."""
+    return sum(one.path.endswith("/chat/completions") for one in endpoint.seen)
+
+
+def by_judge(endpoint: FakeEndpoint, *more: object) -> tuple[object, ...]:
+    return ("--judge", "compat/judge", "--judge-base-url", endpoint.base_url, "--quiet", *more)
+
+
+async def test_answers_are_judged_by_an_endpoint_and_a_second_run_asks_nothing(tmp_path: Path, data: Path) -> None:
+    metrics = "faithfulness,context_precision,context_recall"
+    async with FakeEndpoint(answer=judging) as endpoint:
+        told = await ran(tmp_path, "eval", data, *by_judge(endpoint), "--metrics", metrics, "--run", "a.run", "--json")
+        assert told.code == 0, told.err
+        scores = told.document["scores"]
+        assert scores["faithfulness"]["mean"] == pytest.approx(0.875)
+        assert (scores["context_recall"]["n"], scores["context_recall"]["not_applicable"]) == (4, 2)
+        assert asked(endpoint) <= 2 * len(rows()) + 1  # and one to learn which form it takes
+        before = asked(endpoint)
+        again = await ran(tmp_path, "eval", data, *by_judge(endpoint), "--metrics", metrics, "--run", "b.run", "--json")
+        assert again.document["scores"] == scores
+        assert asked(endpoint) == before
+        another = [*by_judge(endpoint, "--metrics", metrics, "--run", "c.run")]
+        another[1] = "compat/other"
+        other = await ran(tmp_path, "eval", data, *another)
+        assert other.code == 0
+        assert asked(endpoint) == 2 * before
+
+
+async def test_the_end_of_an_evaluation_says_scores_advice_and_worst_samples(tmp_path: Path) -> None:
+    data = tmp_path / "noisy.jsonl"
+    noisy = [{**row, "contexts": ["Rain fell.", "Snow fell.", *row["contexts"]]} for row in rows()]
+    data.write_text("".join(json.dumps(row) + "\n" for row in noisy), encoding="utf-8")
+    async with FakeEndpoint(answer=judging) as endpoint:
+        options = by_judge(endpoint, "--metrics", "context_precision,context_recall", "--report", "r.html")
+        told = await ran(tmp_path, "eval", data, *options, "--run", "a.run")
+        chinese = await ran(tmp_path, "eval", data, *options, "--run", "a.run", "--tables", "zh")
+    assert told.code == 0, told.err
+    for words in ("context_precision", "by rules of thumb", "Rerank", "Worst samples", "Run file: a.run", "r.html"):
+        assert words in told.out
+    for words in ("经验法则", "重排序", "最差的样本"):
+        assert words in chinese.out
+    assert "context_precision" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+async def test_five_percent_of_errors_lose_no_score(tmp_path: Path) -> None:
+    many = [{**row, "question": f"{row['question']} {number}"} for number in range(10) for row in rows()]
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in many), encoding="utf-8")
+
+    def plan(number: int, payload: Any) -> Act:
+        return Act("rate_limit", retry_after="0") if number % 20 == 7 else Act("status") if number % 20 == 17 else Act()
+
+    async with FakeEndpoint(plan, answer=judging) as endpoint:
+        told = await ran(tmp_path, "eval", path, *by_judge(endpoint), "--metrics", "faithfulness", "--json")
+    assert told.code == 0, told.err
+    assert told.document["scores"]["faithfulness"]["failed"] == 0
+    assert told.document["scores"]["faithfulness"]["total"] == len(many)
+
+
+async def test_what_fails_for_ever_is_told_with_exit_3_and_all_else_is_scored(tmp_path: Path, data: Path) -> None:
+    def plan(number: int, payload: Any) -> Act:
+        bad = "mill" in payload["messages"][-1]["content"]
+        return Act("status", status=400, body={"error": {"message": "no mills"}}) if bad else Act()
+
+    async with FakeEndpoint(plan, answer=judging) as endpoint:
+        told = await ran(
+            tmp_path, "eval", data, *by_judge(endpoint), "--metrics", "faithfulness", "--run", "a.run", "--json",
+            "--min-coverage", "0.9", "--fail-under", "faithfulness=0.1",
+        )  # fmt: skip
+    assert told.code == 3
+    scores = told.document["scores"]["faithfulness"]
+    assert (scores["failed"], scores["n"], scores["not_applicable"]) == (1, 3, 2)
+    assert told.document["gates"][0]["verdict"] == "unknown"
+    assert "no mills" in told.err
+
+
+@pytest.mark.slow
+async def test_a_killed_evaluation_asks_nothing_twice_that_was_answered(tmp_path: Path) -> None:
+    many = [{**row, "question": f"{row['question']} {number}"} for number in range(20) for row in rows()]
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in many), encoding="utf-8")
+    async with FakeEndpoint(answer=judging, delay=0.02) as endpoint:
+        options = (
+            *by_judge(endpoint),
+            "--metrics",
+            "faithfulness,context_recall",
+            "--run",
+            "a.run",
+            "--concurrency",
+            8,
+        )
+        for kill_after in (40, 90, 150):
+            process = await asyncio.create_subprocess_exec(
+                *command("eval", path, *options), cwd=tmp_path, env=environment(tmp_path, COMPAT_API_KEY="k"),
+                stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+            )  # fmt: skip
+            while asked(endpoint) < kill_after:  # noqa: ASYNC110  (the endpoint counts; nothing is set when it does)
+                await asyncio.sleep(0.01)
+            assert process.returncode is None
+            os.kill(process.pid, signal.SIGKILL)
+            await process.wait()
+        told = await ran(tmp_path, "eval", path, *options, "--json")
+        assert told.code == 0, told.err
+        times = Counter(
+            json.dumps(one.body, sort_keys=True) for one in endpoint.seen if one.path.endswith("completions")
+        )
+        # What was under way at a kill had no answer yet: at most the places in flight, each time.
+        assert sum(count - 1 for count in times.values()) <= 3 * 8 + 3
+        assert told.document["scores"]["faithfulness"]["total"] == len(many)
+        assert told.document["scores"]["faithfulness"]["failed"] == 0
+
+
+def test_without_a_judge_what_needs_none_is_scored(ragstone: Callable[..., Told], data: Path) -> None:
+    told = ragstone("eval", data, "--run", "a.run", "--json", "--quiet")
+    assert told.code == 0
+    assert set(told.document["scores"]) >= {"token_f1", "rouge_l"}
+    assert not set(told.document["scores"]) & set(FIVE)
+
+
+def test_the_example_is_scored_by_group(ragstone: Callable[..., Told]) -> None:
+    told = ragstone("eval", EXAMPLE, "--group-by", "topic", "--run", "a.run", "--quiet")
+    assert told.code == 0, told.err
+    assert "Scores by topic" in told.out
+
+
+def test_gates_decide_the_exit_code(ragstone: Callable[..., Told], data: Path) -> None:
+    passed = ragstone("eval", data, "--run", "a.run", "--fail-under", "token_f1=0.05", "--quiet")
+    assert passed.code == 0
+    assert "passed: token_f1" in passed.out
+    failed = ragstone("eval", data, "--run", "a.run", "--fail-under", "token_f1=0.99999", "--gate", "point", "--quiet")
+    assert failed.code == 1
+    assert "failed: token_f1" in failed.err
+    assert "decided by:" in failed.err
+
+
+def test_a_dry_run_asks_nobody_and_needs_no_key(ragstone: Callable[..., Told], data: Path) -> None:
+    told = ragstone("eval", data, "--judge", "openai/gpt-4o-mini", "--dry-run", "--price", "0.15/0.6", "--json")
+    assert told.code == 0, told.err
+    assert told.document["samples"] == len(rows())
+    assert 0 < told.document["requests"] <= 2 * len(rows())
+    assert told.document["cost"] > 0
+    ragas = ragstone("eval", data, "--judge", "openai/gpt-4o-mini", "--dry-run", "--protocol", "ragas", "--json")
+    assert ragas.document["requests"] > 2 * told.document["requests"]
+    assert ragas.document["prompt_tokens"] > told.document["prompt_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nowhere.jsonl",), ("nowhere.jsonl",)),
+        (("answers.jsonl", "--metrics", "faithfulness"), ("faithfulness needs a judge", "--judge")),
+        (("answers.jsonl", "--metrics", "faithfullness"), ("Did you mean 'faithfulness'?",)),
+        (("answers.jsonl", "--judge", "local/extractive"), ("cannot judge",)),
+        (("answers.jsonl", "--judge", "opnai/x", "--metrics", "five"), ("Did you mean 'openai'?",)),
+        (("answers.jsonl", "--judge", "deepseek/x", "--metrics", "five"), ("DEEPSEEK_API_KEY",)),
+        (("answers.jsonl", "--group-by", "colour"), ("no such column", "topic")),
+        (("answers.jsonl", "--map", "reference=gold"), ("gold",)),
+        (("answers.jsonl", "--map", "reference"), ("NAME=VALUE",)),
+        (("answers.jsonl", "--fail-under", "token_f1"), ("faithfulness=0.8",)),
+        (("answers.jsonl", "--fail-under", "token_f1=nan"), ("faithfulness=0.8",)),
+        (("answers.jsonl", "--fail-under", "faithfulness=0.5"), ("no scores of 'faithfulness'",)),
+        (("answers.jsonl", "--repeat", "0"), ("--repeat",)),
+        (("answers.jsonl", "--price", "cheap"), ("two numbers",)),
+        (("answers.jsonl", "--prompts", "nowhere", "--judge", "openai/x", "--metrics", "five"), ("nowhere",)),
+        (("answers.jsonl", "--rubric", "nowhere.toml", "--judge", "openai/x"), ("nowhere.toml",)),
+        (("answers.jsonl", "--report", "."), ("folder",)),
+        (("answers.jsonl", "--run", "answers.jsonl"), ("answers.jsonl",)),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    ragstone: Callable[..., Told], data: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...],
+    words: tuple[str, ...],
+) -> None:  # fmt: skip
+    if "no scores" in words[0]:  # a gate is known to be wrong only when the scores are there
+        told = ragstone("eval", *arguments, "--quiet")
+        assert (told.code, told.err.count("\n")) == (2, 1)
+        assert words[0] in told.err
+        return
+    if "openai/x" in arguments:
+        monkeypatch.setenv("OPENAI_API_KEY", "k")
+    one_line(ragstone("eval", *arguments, "--quiet"), *words)
+
+
+def test_the_same_run_file_refuses_other_data(ragstone: Callable[..., Told], tmp_path: Path, data: Path) -> None:
+    assert ragstone("eval", data, "--run", "a.run", "--quiet").code == 0
+    other = tmp_path / "other.jsonl"
+    other.write_text(data.read_text(encoding="utf-8").replace("tall", "high"), encoding="utf-8")
+    one_line(ragstone("eval", other, "--run", "a.run", "--quiet"), "another question", "data")
+    with open_run(tmp_path / "a.run") as run:
+        assert len(list(run.records())) == len(rows())
+
+
+def test_a_copied_run_file_can_be_looked_at_anywhere(ragstone: Callable[..., Told], tmp_path: Path, data: Path) -> None:
+    assert ragstone("eval", data, "--run", "a.run", "--quiet").code == 0
+    (tmp_path / "elsewhere").mkdir()
+    shutil.copy(tmp_path / "a.run", tmp_path / "elsewhere" / "b.run")
+    data.unlink()
+    assert ragstone("report", "elsewhere/b.run", "-o", "r.html").code == 0
+    told = ragstone("export", "elsewhere/b.run", "--format", "csv")
+    assert told.code == 0
+    assert "token_f1" in told.out
