@@ -343,18 +343,20 @@ class Series(Frozen, frozen=True):
 
 
 class Chart(Frozen, frozen=True):
-    """A chart as data. kind "lines": x is a number; "bars": x is an index into `categories`. y is a share in [0, 1]
-    where `percent`. `alt` is the text alternative: what a reader who cannot see the picture should know."""
+    """A chart as data. kind "lines": x is a number; "bars": x is an index into `categories`. "heatmap": a series is a
+    row (the first on top), x an index into `categories`; `numbers` writes the values into the cells. y is a share in
+    [0, 1] where `percent`. `alt` is the text alternative: what a reader who cannot see the picture should know."""
 
     id: str
     title: str
-    kind: Literal["lines", "bars"]
+    kind: Literal["lines", "bars", "heatmap"]
     series: tuple[Series, ...]
     x_label: str = ""
     y_label: str = ""
     categories: tuple[str, ...] = ()
     percent: bool = True
     alt: str = ""
+    numbers: bool = False
 
 
 class Span(Frozen, frozen=True):

@@ -15,6 +15,7 @@ import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from ragstone.report.heatmap import heat_figure
 from ragstone.report.safe import one_line
 from ragstone.report.svg import COLOURS, FAINT, GREY, INK, SOFT, adapted
 from ragstone.types import Chart, Point, Series
@@ -50,7 +51,7 @@ def chart_svg(chart: Chart, *, prefix: str = "c") -> str:
     with mpl.rc_context(cast(Any, _SETTINGS)), warnings.catch_warnings():
         # The font that Matplotlib measures text with may lack Chinese; the reader's browser has one that does not.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
-        figure = _lines(chart) if chart.kind == "lines" else _bars(chart)
+        figure = _DRAWN[chart.kind](chart)
         stream = io.BytesIO()
         figure.savefig(
             stream, format="svg", transparent=True,
@@ -255,3 +256,6 @@ def _bar(axes: Any, point: Point, y: float, colour: str, *, percent: bool, publi
         _percent(point.y) if percent else _plain(point.y), (end, y), xytext=(6, 0), textcoords="offset points",
         va="center", ha="left", fontsize=_SIZE, color=INK, annotation_clip=False, parse_math=False,
     )  # fmt: skip
+
+
+_DRAWN = {"lines": _lines, "bars": _bars, "heatmap": heat_figure}

@@ -87,7 +87,7 @@ _FIGURE = """
 <figure>
 <figcaption><h3><bdi>{{ chart.title }}</bdi></h3></figcaption>
 {{ svg }}
-<ul class="key">
+{% if chart.kind != "heatmap" %}<ul class="key">
 {% for name, swatch, published in legend if not published %}
 <li>{{ swatch }}<bdi>{{ name }}</bdi></li>
 {% endfor %}
@@ -95,7 +95,7 @@ _FIGURE = """
 {% if loop.first %}<li>{{ swatch }}<span class="tag">{{ words.published }}</span> {% endif %}
 <bdi>{{ name }}</bdi>{{ "</li>" | safe if loop.last else ", " }}
 {% endfor %}
-</ul>
+</ul>{% endif %}
 <details class="figures"><summary>{{ words.figures }}</summary>
 {% if chart.alt %}<p><bdi>{{ chart.alt }}</bdi></p>{% endif %}
 <div class="scroll"><table>
@@ -157,7 +157,7 @@ def _rows(chart: Chart) -> list[tuple[str, list[tuple[str, str] | None]]]:
     by_x = [{point.x: point for point in series.points} for series in chart.series]
     rows = []
     for x in xs:
-        named = chart.kind == "bars" and x == int(x) and int(x) < len(chart.categories)
+        named = chart.kind in ("bars", "heatmap") and x == int(x) and int(x) < len(chart.categories)
         head = chart.categories[int(x)] if named else f"{x:g}"
         rows.append((head, [_entry(points.get(x), percent=chart.percent) for points in by_x]))
     return rows
