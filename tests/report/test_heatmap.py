@@ -1,6 +1,7 @@
 """Heat maps: a rectangle a cell, brighter for more, an empty frame where nothing was measured, harmless names."""
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -34,7 +35,7 @@ def test_more_is_brighter_in_even_steps() -> None:
     cells = [fill for fill in fills(chart_svg(heat(rows=1, columns=4))) if re.fullmatch("#[0-9a-f]{6}", fill)][:4]
     levels = [brightness(fill) for fill in cells]
     assert levels == sorted(levels)
-    steps = [after - before for before, after in zip(levels, levels[1:], strict=False)]
+    steps = [after - before for before, after in pairwise(levels)]
     assert min(steps) > 0.5 * max(steps)
 
 
