@@ -1,0 +1,73 @@
+"""The heat maps: lengths from left to right, depths from top to bottom; and what is found by length as a curve."""
+
+from collections.abc import Mapping
+
+from ragstone.benchmarks.niah.tables import name_of_length
+from ragstone.benchmarks.niah.tally import Cells, Group, Key, count, mean_of
+from ragstone.benchmarks.niah.words import words
+from ragstone.types import Chart, Point, Run, Series
+
+__all__ = ["charts"]
+
+_MOST = 24  # maps of one report
+_NUMBERED = 12  # columns up to which the cells say their values
+
+
+def charts(run: Run, *, language: str = "en") -> list[Chart]:
+    """A map a system, needle and template (three where a retriever stood before the model), and one chart of curves."""
+    told = words(language)
+    made: list[Chart] = []
+    series = []
+    for key, group in count(run).items():
+        if not group.found.values:
+            continue
+        needle = told.get(key.needle, key.needle)
+        if key.mode == "rag":
+            for what, cells in (("retrieved", group.retrieved), ("found", group.found), ("both", group.both)):
+                name = told["map_rag"].format(
+                    system=key.system, what=told[f"what_{what}"], needle=needle, retriever=key.retriever
+                )
+                made.append(_map(f"niah-{what}-{len(made)}", name, cells, told))
+        else:
+            name = told["map"].format(system=key.system, needle=needle, template=key.template)
+            spoken = told.get(key.language, key.language)
+            made.append(_map(f"niah-map-{len(made)}", f"{name} ({spoken})", group.found, told))
+        series.append(_curve(key, group, needle))
+    curves = [one for one in series if len(one.points) > 1]
+    if curves:
+        alt = "; ".join(f"{one.name}: " + ", ".join(f"{p.x:g}: {p.y:.0%}" for p in one.points) for one in curves[:12])
+        made.append(
+            Chart("niah-lengths", told["by_length_chart"], "lines", tuple(curves[:12]), told["tokens"],
+                  told["share_found"], alt=alt)
+        )  # fmt: skip
+    return made[-1:] + made[: _MOST - 1] if len(made) > _MOST else made
+
+
+def _map(name: str, title: str, cells: Cells, told: Mapping[str, str]) -> Chart:
+    lengths, depths, means = cells.lengths, cells.depths, cells.means()
+    rows = tuple(
+        Series(f"{depth:g}%", tuple(Point(at, means[length, depth]) for at, length in enumerate(lengths)
+                                    if (length, depth) in means))
+        for depth in depths
+    )  # fmt: skip
+    mean = mean_of(means.values())
+    by_length = {length: mean_of(cells.at_length(length)) for length in lengths}
+    worst = min(lengths, key=lambda length: one.value if (one := by_length[length]) is not None else 1.0)
+    alt = told["alt_map"].format(
+        name=title, mean="–" if mean is None else f"{mean.value:.0%}", n=len(means),
+        low=sum(value < 0.5 for value in means.values()), length=name_of_length(worst),
+    )  # fmt: skip
+    return Chart(
+        name, title, "heatmap", rows, told["tokens"], told["percent_depth"], tuple(map(name_of_length, lengths)),
+        alt=alt, numbers=len(lengths) <= _NUMBERED,
+    )  # fmt: skip
+
+
+def _curve(key: Key, group: Group, needle: str) -> Series:
+    points = []
+    for length in group.found.lengths:
+        mean = mean_of(group.found.at_length(length))
+        if mean is not None:
+            points.append(Point(length, mean.value, mean.low, mean.high))
+    parts = [key.system, key.language, needle, key.template, key.retriever]
+    return Series(", ".join(part for part in parts if part), tuple(points))

@@ -1,0 +1,67 @@
+"""Why a needle was missed: not retrieved, refused, found in part, not found; or invented where there was none."""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from ragstone.benchmarks.niah.words import words
+from ragstone.types import Finding, Record, Span
+
+__all__ = ["explain"]
+
+
+def explain(record: Record, *, language: str = "en") -> Finding:
+    """A control is right where it is refused; any other case where every needle is stated."""
+    told = words(language)
+    condition = record.case.condition
+    group = told.get(str(condition.get("needle", "")), str(condition.get("needle", "")))
+    found, refused = record.scores.get("needle.found"), record.scores.get("needle.refused")
+    said_no = refused is not None and refused.value == 1.0
+    spans = _spans(record)
+    if condition.get("ability") == "control":
+        if refused is None or refused.value is None:
+            return Finding(None, group)
+        if said_no:
+            return Finding(True, group, spans=spans)
+        return _wrong("invented", group, told, told["reason_invented"], 0.6, spans)
+    if found is None or found.value is None:
+        return Finding(None, group)
+    if found.value >= 1.0:
+        return Finding(True, group, spans=spans)
+    weight = 1.0 - found.value
+    response = record.response
+    if condition.get("mode") == "rag" and response is not None and not any(p.relevant for p in response.passages):
+        return _wrong("not_retrieved", group, told, told["reason_not_retrieved"], weight, spans)
+    if found.value > 0:
+        return _wrong("partly", group, told, told["reason_partly"].format(share=f"{found.value:.0%}"), weight, spans)
+    if said_no:
+        depth = f"{float(condition.get('depth_reached', condition.get('depth', 0))):.0f}"
+        return _wrong("refused", group, told, told["reason_refused"].format(depth=depth), weight, spans)
+    return _wrong("missed", group, told, told["reason_missed"], weight, spans)
+
+
+def _wrong(
+    cause: str, group: str, told: Mapping[str, str], reason: str, weight: float, spans: tuple[Span, ...]
+) -> Finding:
+    return Finding(False, group, cause, told[f"cause_{cause}"], reason, weight, spans)
+
+
+def _spans(record: Record) -> tuple[Span, ...]:
+    made: list[Span] = []
+    kinds: tuple[tuple[str, Literal["match", "refusal"]], ...]
+    kinds = (("needle.found", "match"), ("needle.refused", "refusal"))
+    for name, kind in kinds:
+        score = record.scores.get(name)
+        held = score.evidence.get("spans") if score is not None and isinstance(score.evidence, dict) else None
+        made += [Span("answer", start, end, kind) for start, end in _flat(held)]
+    return tuple(made)
+
+
+def _flat(held: object) -> Iterable[tuple[int, int]]:
+    """Every [start, end] in a list of spans, or of lists of them."""
+    if not isinstance(held, list):
+        return
+    if len(held) == 2 and all(isinstance(one, int) for one in held):
+        yield held[0], held[1]
+        return
+    for one in held:
+        yield from _flat(one)

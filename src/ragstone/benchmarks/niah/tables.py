@@ -1,0 +1,189 @@
+"""The tables of a needle run: what was found, at which length and depth, how long a context is effective, templates
+against each other, and where the rule and the judge disagree."""
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+
+from ragstone.benchmarks.niah.tally import (
+    RULER_BAR,
+    Cells,
+    Group,
+    Key,
+    Mean,
+    by_pair,
+    count,
+    effective_length,
+    mean_of,
+    nolima_bar,
+)
+from ragstone.benchmarks.niah.words import words
+from ragstone.stats import mcnemar_exact
+from ragstone.types import Cell, Row, Run, Table
+
+__all__ = ["name_of_length", "tables"]
+
+_SHOWN = 50  # disagreements that are listed
+_WHOLE = 1.0 - 1e-9
+# Tokenizers that may not be the model's own: the names of defaults.
+_DEFAULTS = ("ragstone/words", "local/e5-small")
+
+
+def tables(run: Run, *, language: str = "en") -> list[Table]:
+    """All tables, in the language of the report; only those that have something to say."""
+    writer = _Writer(count(run), language)
+    made = [
+        writer.summary(), writer.by_length(), writer.by_depth(), writer.effective(), writer.templates(),
+        writer.disagreements(),
+    ]  # fmt: skip
+    return [table for table in made if table.rows]
+
+
+def name_of_length(tokens: int) -> str:
+    """1000 → "1k", 1500 → "1.5k"."""
+    return f"{tokens / 1000:g}k" if tokens >= 1000 else str(tokens)
+
+
+class _Writer:
+    def __init__(self, groups: Mapping[Key, Group], language: str) -> None:
+        self.groups, self.words = groups, words(language)
+
+    def _keys(self, key: Key) -> tuple[Cell, ...]:
+        told = self.words
+        mode = told.get(key.mode, key.mode)
+        where = f"{mode} ({key.retriever})" if key.retriever else mode
+        return tuple(
+            map(Cell, (key.system, told.get(key.language, key.language), told.get(key.needle, key.needle),
+                       key.template, where))
+        )  # fmt: skip
+
+    def _columns(self, *names: str) -> tuple[str, ...]:
+        return tuple(self.words[name] for name in ("system", "language", "needle", "template", "mode", *names))
+
+    def summary(self) -> Table:
+        rows = []
+        judged = any(group.judged.values for group in self.groups.values())
+        for key, group in self.groups.items():
+            means = group.found.means()
+            found = mean_of(means.values())
+            whole = sum(value >= _WHOLE for value in means.values())
+            cells = [
+                *self._keys(key), _percent(found),
+                Cell(value=whole / len(means), unit="%", scored=whole, total=len(means)) if means else Cell(),
+                Cell(str(len(means) - whole)) if means else Cell(),
+                _percent(mean_of(group.refused.means().values())), _percent(mean_of(group.alarms.means().values())),
+            ]  # fmt: skip
+            if judged:
+                score = mean_of(group.judged.means().values())
+                cells.append(Cell() if score is None else Cell(value=1 + 9 * score.value))
+            rows.append(Row(tuple(cells)))
+        names = ("found", "whole", "misses", "refused", "alarms", *(("judged",) if judged else ()))
+        columns = self._columns(*names)
+        return Table("niah-summary", self.words["summary"], columns, tuple(rows), tuple(self._notes()), keys=5)
+
+    def _notes(self) -> Iterator[str]:
+        yield self.words["mean_note"]
+        yield self.words["found_note"]
+        names = sorted({name for group in self.groups.values() for name in group.tokenizers if name})
+        if names:
+            yield self.words["tokenizer_note"].format(names=", ".join(names))
+        if foreign := [name for name in names if name in _DEFAULTS]:
+            yield self.words["not_model"].format(names=", ".join(foreign))
+        counted = [pair for group in self.groups.values() for pair in group.prompt_tokens if pair[0]]
+        if counted:
+            ratio = sum(said for _, said in counted) / sum(reached for reached, _ in counted)
+            yield self.words["counted_note"].format(ratio=f"{ratio:.2f}")
+        if missing := sum(group.errors for group in self.groups.values()):
+            yield self.words["errors"].format(n=missing)
+
+    def by_length(self) -> Table:
+        lengths = sorted({length for group in self.groups.values() for length in group.found.lengths})
+        rows = []
+        for key, group in self.groups.items():
+            if group.found.values:
+                cells = [_percent(mean_of(group.found.at_length(length))) for length in lengths]
+                rows.append(Row((*self._keys(key), *cells)))
+        columns = (*self._columns(), *map(name_of_length, lengths))
+        return Table("niah-lengths", self.words["lengths"], columns, tuple(rows), keys=5)
+
+    def by_depth(self) -> Table:
+        depths = sorted({depth for group in self.groups.values() for depth in group.found.depths})
+        rows = []
+        for key, group in self.groups.items():
+            if group.found.values:
+                cells = [_percent(mean_of(group.found.at_depth(depth))) for depth in depths]
+                rows.append(Row((*self._keys(key), *cells)))
+        columns = (*self._columns(), *(f"{depth:g}%" for depth in depths))
+        return Table("niah-depths", self.words["depths"], columns, tuple(rows), keys=5)
+
+    def effective(self) -> Table:
+        rows = []
+        for key, group in self.groups.items():
+            if len(group.found.lengths) < 2:
+                continue
+            bar = nolima_bar(group.found)
+            cells = [self._effective(group.found, bar), self._effective(group.found, RULER_BAR)]
+            rows.append(Row((*self._keys(key), *cells)))
+        columns = self._columns("effective_nolima", "effective_ruler")
+        return Table(
+            "niah-effective", self.words["effective"], columns, tuple(rows), (self.words["effective_note"],), 5
+        )
+
+    def _effective(self, cells: Cells, bar: float | None) -> Cell:
+        if bar is None or bar == 0:
+            return Cell("–")
+        reached = effective_length(cells, bar)
+        shortest = name_of_length(cells.lengths[0])
+        return Cell(
+            self.words["none_effective"].format(length=shortest) if reached is None else name_of_length(reached)
+        )
+
+    def templates(self) -> Table:
+        """Pairs of templates of one system and needle: misses on both sides, and McNemar's exact test over cells."""
+        rows = []
+        for (key, group), (other_key, other) in combinations(self.groups.items(), 2):
+            same = (key.system, key.language, key.needle, key.mode, key.retriever)
+            if same != (other_key.system, other_key.language, other_key.needle, other_key.mode, other_key.retriever):
+                continue
+            pairs = [(one >= _WHOLE, two >= _WHOLE) for one, two in by_pair(group, other)]
+            if not pairs:
+                continue
+            only_first = sum(one and not two for one, two in pairs)
+            only_second = sum(two and not one for one, two in pairs)
+            misses = [sum(not pair[side] for pair in pairs) for side in (0, 1)]
+            rows.append(
+                Row((
+                    Cell(key.system), Cell(self.words.get(key.needle, key.needle)), Cell(key.template),
+                    Cell(other_key.template), *map(Cell, map(str, misses)), Cell(str(only_first)),
+                    Cell(str(only_second)), Cell(f"{mcnemar_exact(only_first, only_second):.3g}"),
+                    Cell(str(len(pairs))),
+                ))
+            )  # fmt: skip
+        names = (
+            "system",
+            "needle",
+            "first",
+            "second",
+            "misses_first",
+            "misses_second",
+            "only_first",
+            "only_second",
+            "p",
+        )
+        columns = (*(self.words[name] for name in names), "n")
+        return Table("niah-templates", self.words["templates"], columns, tuple(rows), keys=4)
+
+    def disagreements(self) -> Table:
+        held = [(key, *one) for key, group in self.groups.items() for one in group.disagreements]
+        rows = [
+            Row((Cell(key.system), Cell(case), Cell(value=rule, unit="%"), Cell(value=1 + 9 * judge)))
+            for key, case, rule, judge in held[:_SHOWN]
+        ]
+        notes = (self.words["and_more"].format(n=len(held) - _SHOWN),) if len(held) > _SHOWN else ()
+        columns = tuple(self.words[name] for name in ("system", "case", "by_rule", "by_judge"))
+        return Table("niah-rule-judge", self.words["disagreements"], columns, tuple(rows), notes, keys=2)
+
+
+def _percent(mean: Mean | None) -> Cell:
+    if mean is None:
+        return Cell()
+    return Cell(value=mean.value, low=mean.low, high=mean.high, unit="%")

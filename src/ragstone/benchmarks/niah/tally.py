@@ -1,0 +1,169 @@
+"""One pass over a run: the scores of each cell, by system and by what was asked (language, template, needle, mode).
+
+A cell's repeats are averaged first, and cells afterwards, so that a cell that was asked more often counts no more.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ragstone.stats import bootstrap_mean
+from ragstone.types import Record, Run
+
+__all__ = ["RULER_BAR", "Cells", "Group", "Key", "Mean", "count", "effective_length", "mean_of"]
+
+RULER_BAR = 0.856
+"""Hsieh et al. 2024 (RULER): the score of Llama 2 7B at 4k, by which a length counts as effective."""
+NOLIMA_SHARE = 0.85
+"""Modarressi et al. 2025 (NoLiMa): of the score at the shortest length."""
+
+
+@dataclass(frozen=True, order=True)
+class Key:
+    """What a map is about."""
+
+    system: str
+    language: str
+    needle: str
+    template: str
+    mode: str
+    retriever: str = ""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean of cells with its 95% interval (bootstrap over cells), of `n` cells."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass
+class Cells:
+    """Values by cell: (length, depth) → repeats."""
+
+    values: dict[tuple[int, float], list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def means(self) -> dict[tuple[int, float], float]:
+        """The mean of each cell."""
+        return {cell: math.fsum(values) / len(values) for cell, values in self.values.items()}
+
+    def at_length(self, length: int) -> list[float]:
+        """The means of the cells of one length."""
+        return [mean for (one, _), mean in sorted(self.means().items()) if one == length]
+
+    def at_depth(self, depth: float) -> list[float]:
+        """The means of the cells of one depth."""
+        return [mean for (_, one), mean in sorted(self.means().items()) if one == depth]
+
+    @property
+    def lengths(self) -> list[int]:
+        return sorted({length for length, _ in self.values})
+
+    @property
+    def depths(self) -> list[float]:
+        return sorted({depth for _, depth in self.values})
+
+
+@dataclass
+class Group:
+    """All that was measured under one key. `found`: the share of needles stated; `alarms`: a refusal although there was
+    a needle; `refused`: the refusal where there was none, by length; `judged`: the judge's score, from 1 to 10;
+    `retrieved`: whether the retriever found the needle; `both`: retrieved and stated."""
+
+    found: Cells = field(default_factory=Cells)
+    alarms: Cells = field(default_factory=Cells)
+    refused: Cells = field(default_factory=Cells)
+    judged: Cells = field(default_factory=Cells)
+    retrieved: Cells = field(default_factory=Cells)
+    both: Cells = field(default_factory=Cells)
+    disagreements: list[tuple[str, float, float]] = field(default_factory=list)  # case, by rule, by the judge
+    answers: dict[str, float] = field(default_factory=dict)  # sample of a cell and repeat → found, for paired tests
+    errors: int = 0
+    prompt_tokens: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # (reached by our tokenizer, as the endpoint says)
+    tokenizers: set[str] = field(default_factory=set)
+
+
+def count(run: Run) -> dict[Key, Group]:
+    """Every key of the run, in order."""
+    found: dict[Key, Group] = {}
+    for record in run.records():
+        condition = record.case.condition
+        key = Key(
+            record.system_id, str(condition.get("language", "")), str(condition.get("needle", "")),
+            str(condition.get("template", "")), str(condition.get("mode", "full")), str(condition.get("retriever", "")),
+        )  # fmt: skip
+        _add(found.setdefault(key, Group()), record)
+    return dict(sorted(found.items()))
+
+
+def _add(group: Group, record: Record) -> None:
+    condition = record.case.condition
+    cell = (int(condition.get("length", 0)), float(condition.get("depth", 0.0)))
+    group.tokenizers.add(str(condition.get("tokenizer", "")))
+    if record.response is None:
+        group.errors += 1
+        return
+    if record.response.usage is not None and record.response.usage.prompt_tokens:
+        group.prompt_tokens.append((int(condition.get("length_reached", 0)), record.response.usage.prompt_tokens))
+    scores = {name: score.value for name, score in record.scores.items() if score.value is not None}
+    refused, found = scores.get("needle.refused"), scores.get("needle.found")
+    if condition.get("ability") == "control":
+        if refused is not None:
+            group.refused.values[cell].append(refused)
+        return
+    if found is not None:
+        group.found.values[cell].append(found)
+        group.answers[f"{cell[0]}/{cell[1]}/{condition.get('repeat', 0)}"] = found
+        if refused is not None:
+            group.alarms.values[cell].append(float(refused and not found))
+    if (judged := scores.get("needle.judge")) is not None:
+        group.judged.values[cell].append(judged)
+        if found is not None and (judged >= 0.75) != (found >= 0.75):
+            group.disagreements.append((record.case.id, found, judged))
+    if condition.get("mode") == "rag":
+        hit = float(any(passage.relevant for passage in record.response.passages))
+        group.retrieved.values[cell].append(hit)
+        if found is not None:
+            group.both.values[cell].append(hit * found)
+
+
+def mean_of(values: Iterable[float]) -> Mean | None:
+    """The mean of cells; None where there are none."""
+    held = list(values)
+    if not held:
+        return None
+    low, high = bootstrap_mean(held)
+    return Mean(math.fsum(held) / len(held), low, high, len(held))
+
+
+def effective_length(cells: Cells, bar: float) -> int | None:
+    """The longest length up to which every length has at least `bar` in the mean; None where the shortest has not."""
+    reached = None
+    for length in cells.lengths:
+        means = cells.at_length(length)
+        if math.fsum(means) / len(means) < bar:
+            break
+        reached = length
+    return reached
+
+
+def nolima_bar(cells: Cells) -> float | None:
+    """85% of the mean at the shortest length."""
+    if not cells.lengths:
+        return None
+    means = cells.at_length(cells.lengths[0])
+    return NOLIMA_SHARE * math.fsum(means) / len(means)
+
+
+def by_pair(one: Group, other: Group) -> list[tuple[float, float]]:
+    """The values of cells and repeats that both groups have."""
+    return [(one.answers[name], other.answers[name]) for name in sorted(one.answers) if name in other.answers]
+
+
+Groups = Mapping[Key, Group]
