@@ -1,0 +1,162 @@
+"""What the tables and maps of a needle run say, from synthetic answers whose truth is known."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from ragstone.benchmarks.niah.charts import charts
+from ragstone.benchmarks.niah.explain import explain
+from ragstone.benchmarks.niah.tables import name_of_length, tables
+from ragstone.benchmarks.niah.tally import Cells, effective_length
+from ragstone.types import Case, Passage, Query, Record, Response, Sample, Score, Table, Usage
+
+LENGTHS, DEPTHS = (1000, 2000, 4000), (0.0, 50.0, 100.0)
+
+
+def record(
+    length: int, depth: float, found: float | None, *, template: str = "simple", repeat: int = 0, refused: float = 0.0,
+    judged: float | None = None, **more: Any,
+) -> Record:  # fmt: skip
+    condition = {
+        "ability": "needle" if found is not None else "control", "language": "en", "length": length, "depth": depth,
+        "length_reached": length - 10, "depth_reached": depth, "template": template, "needle": "number",
+        "repeat": repeat, "tokenizer": "local/smollm2", "mode": "full", **more,
+    }  # fmt: skip
+    name = f"{template}/{length}/{depth}/{repeat}/{found is None}"
+    scores = {"needle.refused": Score.of(refused, evidence={"spans": [[0, 2]] if refused else []})}
+    if found is not None:
+        scores["needle.found"] = Score.of(found, evidence={"spans": [[[0, 4]]] if found else [[]]})
+    if judged is not None:
+        scores["needle.judge"] = Score.of(judged)
+    passages = (Passage("chunk", "", relevant=bool(more.get("hit"))),) if more.get("mode") == "rag" else ()
+    response = Response("some words", passages, usage=Usage(prompt_tokens=2 * (length - 10)))
+    return Record("m", Case(name, Sample(name, "?"), condition, Query("?")), response, None, scores)
+
+
+class SyntheticRun:
+    def __init__(self, *records: Record) -> None:
+        self._records = sorted(records, key=lambda one: one.case.id)
+        self.meta: Mapping[str, Any] = {}
+        self.systems: Mapping[str, Mapping[str, Any]] = {"m": {}}
+
+    def records(self, *, system: str | None = None) -> Iterator[Record]:
+        return iter(self._records)
+
+
+def by_id(run: SyntheticRun, language: str = "en") -> dict[str, Table]:
+    return {table.id: table for table in tables(run, language=language)}
+
+
+def grid(*missed: tuple[int, float], template: str = "simple", **more: Any) -> list[Record]:
+    return [
+        record(length, depth, 0.0 if (length, depth) in missed else 1.0, template=template, **more)
+        for length in LENGTHS
+        for depth in DEPTHS
+    ]
+
+
+def test_the_summary_counts_cells_and_refusals_apart() -> None:
+    controls = [record(length, 100.0, None, refused=float(length > 1000)) for length in LENGTHS]
+    alarm = record(4000, 50.0, 0.0, refused=1.0)
+    run = SyntheticRun(*grid()[:-2], alarm, record(4000, 100.0, 1.0), *controls)
+    (row,) = by_id(run)["niah-summary"].rows
+    found, whole, misses, refused, alarms = row.cells[5:10]
+    assert found.value == pytest.approx(8 / 9)
+    assert (whole.scored, whole.total, misses.text) == (8, 9, "1")
+    assert refused.value == pytest.approx(2 / 3)
+    assert alarms.value == pytest.approx(1 / 9)
+
+
+def test_a_cell_that_was_asked_again_counts_once() -> None:
+    run = SyntheticRun(record(1000, 0.0, 1.0), *[record(1000, 50.0, 0.0, repeat=number) for number in range(9)])
+    (row,) = by_id(run)["niah-summary"].rows
+    assert row.cells[5].value == pytest.approx(0.5)
+
+
+def test_templates_are_compared_cell_by_cell() -> None:
+    first = grid((4000, 0.0), (4000, 50.0), (2000, 0.0), template="simple")
+    second = grid((4000, 0.0), template="anthropic-rev2")
+    (row,) = by_id(SyntheticRun(*first, *second))["niah-templates"].rows
+    assert [cell.text for cell in row.cells[2:]] == ["anthropic-rev2", "simple", "1", "3", "2", "0", "0.5", "9"]
+
+
+def test_effective_lengths_by_both_bars() -> None:
+    cells = Cells()
+    for length, value in ((1000, 1.0), (2000, 0.9), (4000, 0.852), (8000, 0.9), (16000, 0.2)):
+        cells.values[length, 0.0].append(value)
+    assert effective_length(cells, 0.85) == 8000
+    assert effective_length(cells, 0.856) == 2000
+    assert effective_length(cells, 1.1) is None
+    run = SyntheticRun(*grid((4000, 0.0), (4000, 50.0)))
+    (row,) = by_id(run)["niah-effective"].rows
+    assert [cell.text for cell in row.cells[5:]] == ["2k", "2k"]
+
+
+def test_rule_and_judge_that_disagree_are_listed() -> None:
+    run = SyntheticRun(record(1000, 0.0, 1.0, judged=0.0), record(1000, 50.0, 1.0, judged=1.0))
+    found = by_id(run)
+    (row,) = found["niah-rule-judge"].rows
+    assert row.cells[1].text == "simple/1000/0.0/0/False"
+    assert row.cells[3].value == 1.0
+    assert found["niah-summary"].rows[0].cells[10].value == pytest.approx(5.5)
+
+
+def test_what_the_endpoint_counts_is_told() -> None:
+    notes = " ".join(by_id(SyntheticRun(*grid()))["niah-summary"].notes)
+    assert "2.00 times" in notes
+    assert "local/smollm2" in notes
+
+
+def test_maps_have_a_row_a_depth_and_a_column_a_length() -> None:
+    run = SyntheticRun(*grid((4000, 50.0)), *grid(template="anthropic-rev2"))
+    made = {chart.id: chart for chart in charts(run)}
+    maps = [chart for chart in made.values() if chart.kind == "heatmap"]
+    assert len(maps) == 2
+    simple = next(chart for chart in maps if "simple" in chart.title)
+    assert simple.categories == ("1k", "2k", "4k")
+    assert [series.name for series in simple.series] == ["0%", "50%", "100%"]
+    assert [point.y for point in simple.series[1].points] == [1.0, 1.0, 0.0]
+    assert "worst at length 4k" in simple.alt
+    assert len(made["niah-lengths"].series) == 2
+
+
+def test_through_a_retriever_there_are_three_maps() -> None:
+    run = SyntheticRun(
+        *(record(1000, depth, 1.0, mode="rag", retriever="bm25", hit=depth > 0) for depth in DEPTHS),
+    )
+    maps = {chart.title: chart for chart in charts(run) if chart.kind == "heatmap"}
+    values = {title: [series.points[0].y for series in chart.series] for title, chart in maps.items()}
+    assert sorted(values.values()) == [[0.0, 1.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("one", "right", "cause"),
+    [
+        (record(1000, 0.0, 1.0), True, ""),
+        (record(1000, 0.0, 0.0), False, "missed"),
+        (record(1000, 0.0, 0.5), False, "partly"),
+        (record(1000, 0.0, 0.0, refused=1.0), False, "refused"),
+        (record(1000, 0.0, None, refused=1.0), True, ""),
+        (record(1000, 0.0, None), False, "invented"),
+        (record(1000, 0.0, 0.0, mode="rag", hit=False), False, "not_retrieved"),
+        (record(1000, 0.0, 0.0, mode="rag", hit=True), False, "missed"),
+    ],
+)
+def test_every_miss_has_a_cause(one: Record, right: bool, cause: str) -> None:
+    for language in ("en", "zh"):
+        finding = explain(one, language=language)
+        assert (finding.right, finding.cause) == (right, cause)
+        assert bool(finding.reason) is not right
+        assert all(0 <= span.start < span.end <= len("some words") for span in finding.spans)
+
+
+def test_both_languages_have_every_word() -> None:
+    run = SyntheticRun(*grid((4000, 0.0)), *grid(template="anthropic-rev2"), record(1000, 0.0, None))
+    english, chinese = tables(run, language="en"), tables(run, language="zh")
+    assert [table.id for table in english] == [table.id for table in chinese]
+    assert all(one.title != other.title for one, other in zip(english, chinese, strict=True))
+
+
+def test_lengths_have_short_names() -> None:
+    assert [name_of_length(length) for length in (500, 1000, 1500, 200_000)] == ["500", "1k", "1.5k", "200k"]
