@@ -248,7 +248,8 @@ def faults(bench: Bench) -> dict[str, Any]:
 
 
 def killed(bench: Bench) -> dict[str, Any]:
-    """Killed when about half is answered, then started again; then once more, with a new run file; another model."""
+    """Killed when about half is answered, then started again. And, of a run that ended well: the same command again,
+    the same data into a new run file, and another model."""
     server, samples = bench.server, bench.args.samples
     server.call("reset", {})
     process = subprocess.Popen(bench.ours("killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
@@ -262,9 +263,10 @@ def killed(bench: Bench) -> dict[str, Any]:
     before = server.call("stats")
     done = subprocess.run(bench.ours("killed"), capture_output=True, text=True, check=True, cwd=ROOT)
     after = server.call("stats")
-    again = bench.measured(bench.ours("killed", run="another.run"))
-    same = bench.measured(bench.ours("killed"))
-    other = bench.measured(bench.ours("killed", "--model", "judge-2", run="other.run"))
+    bench.measured(bench.ours("whole"))
+    again = bench.measured(bench.ours("whole", run="another.run"))
+    same = bench.measured(bench.ours("whole"))
+    other = bench.measured(bench.ours("whole", "--model", "judge-2", run="other.run"))
     return {
         "answered": before["answered"],
         "asked_again": sum(at < died - GRACE_SECONDS for at in after["again"]),

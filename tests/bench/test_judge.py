@@ -12,7 +12,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "bench" / "judge.py"
 
 @pytest.mark.slow
 def test_nothing_is_asked_twice_and_no_more_is_lost_than_must_be() -> None:
-    command = [sys.executable, str(SCRIPT), "--no-peers", "--json", "--samples", "24", "--repeat", "1"]
+    command = [sys.executable, str(SCRIPT), "--no-peers", "--json", "--samples", "48", "--repeat", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
