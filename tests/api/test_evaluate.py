@@ -172,6 +172,15 @@ def test_groups_costs_and_advice_have_tables_in_both_languages(tmp_path: Path) -
     assert sum(row.cells[1].text == "12" for row in tables["eval-cost"].rows) == 1
 
 
+def test_a_later_command_may_group_by_other_columns(tmp_path: Path) -> None:
+    run(tmp_path, metrics=["token_f1"])
+    result = run(tmp_path, metrics=["token_f1"], group_by=["topic"])
+    assert result.outcome.asked == 0
+    tables = {table.id: table for table in result.tables()}
+    assert [row.cells[0].text for row in tables["eval-groups"].rows] == ["a", "b"]
+    assert {row["topic"] for row in result.scores} == {"a", "b"}
+
+
 def test_the_report_and_the_exports_know_such_a_run(tmp_path: Path) -> None:
     result = run(tmp_path, metrics=FIVE)
     page = result.write_report(tmp_path / "r.html").read_text(encoding="utf-8")

@@ -136,8 +136,8 @@ def _scores(side: Side, group: Mapping[str, str] | None) -> dict[Pair, dict[str,
     found: dict[Pair, dict[str, _One]] = {}
     for record in side.run.records(system=side.system):
         condition = record.case.condition
-        if group and any(str(condition.get(name, condition.get(f"group:{name}"))) != value
-                         for name, value in group.items()):  # fmt: skip
+        columns = record.case.sample.meta.get("columns", {})
+        if group and any(str(condition.get(name, columns.get(name))) != value for name, value in group.items()):
             continue
         told = ", ".join(f"{name}={condition[name]}" for name in sorted(condition) if name != "documents")
         scores = {

@@ -18,7 +18,7 @@ from ragstone.api.blocking import blocking
 from ragstone.api.judging import Judging, family_of, open_tools
 from ragstone.api.reading import OpenRun, read_run
 from ragstone.benchmarks.own import OwnData, Recording
-from ragstone.benchmarks.own.tally import display_order, tally
+from ragstone.benchmarks.own.tally import columns_of, display_order, tally
 from ragstone.datasets.own import EvalData, read_eval_data
 from ragstone.errors import UsageError
 from ragstone.metrics import steps_of
@@ -68,8 +68,8 @@ class EvalResult:
 
     @property
     def scores(self) -> list[dict[str, Any]]:
-        """One dict a sample, in the order of the data: `id`, `question`, `answer`, the groups, and each metric's value
-        (None where there is none; `METRIC.reason` says why)."""
+        """One dict a sample, in the order of the data: `id`, `question`, `answer`, its other columns, and the value
+        of each metric (None where there is none; `METRIC.reason` says why)."""
         rows = []
         with open_run(self.run) as run:
             for record in run.records():
@@ -78,7 +78,7 @@ class EvalResult:
                     "id": case.sample.id, "question": case.sample.question,
                     "answer": None if record.response is None else record.response.answer,
                 }  # fmt: skip
-                row |= {name.removeprefix("group:"): value for name, value in case.condition.items()}
+                row |= {**columns_of(record), **case.condition}
                 for name in sorted(record.scores, key=display_order):
                     score = record.scores[name]
                     row[name] = score.value
@@ -154,9 +154,8 @@ def plan_evaluation(
     unanswered = [item.where for item in data.items if item.response is None]
     for item in data.items:
         if item.response is not None:
-            groups = {column: item.extra[column] for column in group_by if column in item.extra}
             sample = replace(item.sample, language=language) if language else item.sample
-            rows.append(Recording(item.row, sample, item.response, item.history, groups))
+            rows.append(Recording(item.row, sample, item.response, item.history, item.extra))
     if unanswered:
         told = ", ".join(unanswered[:5]) + ("…" if len(unanswered) > 5 else "")
         warnings.append(f"{len(unanswered)} of {len(data.items)} rows have no answer and are left out ({told}).")
@@ -342,6 +341,8 @@ def _info(path: Path, plan: Plan, metrics: Sequence[Metric], price: str, command
             old = dict(run.meta)
     options = dict(plan.benchmark.options)
     options["repeat"] = max(options["repeat"], int(old.get("options", {}).get("repeat", 1)))
+    before = old.get("options", {}).get("group_by", ())
+    options["group_by"] = list(dict.fromkeys([*before, *options["group_by"]]))
     commands = [line for line in str(old.get("command", "")).splitlines() if line]
     return {
         "options": options,

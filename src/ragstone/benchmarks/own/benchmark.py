@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from ragstone.benchmarks.own import charts, explain, tables
 from ragstone.errors import UsageError
@@ -29,17 +30,16 @@ from ragstone.types import (
 
 __all__ = ["OwnData", "Recording"]
 
-_GROUP = "group:"
-
 
 class Recording(Frozen, frozen=True):
-    """A row of the data: `row` from 1, in the whole of them. `groups` are the values to group by."""
+    """A row of the data: `row` from 1, in the whole of them. `columns` has the single
+    values of its other columns, to group by."""
 
     row: int
     sample: Sample
     response: Response
     history: tuple[Turn, ...] = ()
-    groups: dict[str, Scalar] = msgspec.field(default_factory=dict)
+    columns: dict[str, Scalar] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class OwnData:
     version: ClassVar[int] = 1
     license: ClassVar[str] = ""
     citation: ClassVar[str] = ""
-    growing: ClassVar[tuple[str, ...]] = ("repeat",)
+    growing: ClassVar[tuple[str, ...]] = ("repeat", "group_by")
 
     rows: Sequence[Recording] = ()
     data_name: str = ""
@@ -114,8 +114,7 @@ class OwnData:
 
     @property
     def question(self) -> Mapping[str, Any]:
-        return {"benchmark": self.name, "version": self.version, "data": self.sha256, "language": self.language,
-                "groups": list(self.group_by)}  # fmt: skip
+        return {"benchmark": self.name, "version": self.version, "data": self.sha256, "language": self.language}
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -132,13 +131,15 @@ class OwnData:
     def cases(self) -> Iterator[Case]:
         """Each row, and each repeat of it. Ids sort in the order of the data."""
         for one in self.rows:
-            groups = {f"{_GROUP}{name}": value for name, value in one.groups.items()}
+            sample = (
+                replace(one.sample, meta={**one.sample.meta, "columns": one.columns}) if one.columns else one.sample
+            )
             query = Query(
                 one.sample.question, None, one.history, language=self.language or one.sample.language, repeat=one.row
             )
             for number in range(self.repeat):
-                tail, condition = ("", groups) if not number else (f"/r{number}", {**groups, "judge_repeat": number})
-                yield Case(f"{one.row:06d}{tail}", one.sample, condition, query)
+                tail, condition = (f"/r{number}", {"judge_repeat": number}) if number else ("", {})
+                yield Case(f"{one.row:06d}{tail}", sample, condition, query)
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         return tables.tables(run, language=language)

@@ -9,9 +9,8 @@ from ragstone.metrics import better
 from ragstone.stats import bootstrap_mean
 from ragstone.types import Record, Run, Usage
 
-__all__ = ["GROUP", "Cost", "Mean", "Scores", "Tally", "display_order", "tally"]
+__all__ = ["Cost", "Mean", "Scores", "Tally", "columns_of", "display_order", "tally"]
 
-GROUP = "group:"
 _REASONS = 20  # different reasons of one metric that are told apart
 
 # The order in which metrics are told; what is not named follows by name.
@@ -99,19 +98,26 @@ class Tally:
 def tally(run: Run) -> dict[str, Tally]:
     """Every system of the run, in order."""
     found: dict[str, Tally] = {system: Tally() for system in run.systems}
+    options = run.meta.get("options", {})
+    columns = tuple(options.get("group_by", ())) if isinstance(options, Mapping) else ()
     for record in run.records():
-        _add(found.setdefault(record.system_id, Tally()), record)
+        _add(found.setdefault(record.system_id, Tally()), record, columns)
     return found
 
 
-def _add(one: Tally, record: Record) -> None:
+def columns_of(record: Record) -> Mapping[str, Any]:
+    """The single values of the row's other columns."""
+    held = record.case.sample.meta.get("columns")
+    return held if isinstance(held, Mapping) else {}
+
+
+def _add(one: Tally, record: Record, columns: Sequence[str]) -> None:
     one.records += 1
     if record.response is None:
         one.errors += 1
     repeat = int(record.case.condition.get("judge_repeat", 0))
-    groups = {
-        name.removeprefix(GROUP): str(value) for name, value in record.case.condition.items() if name.startswith(GROUP)
-    }
+    held = columns_of(record)
+    groups = {column: str(held[column]) for column in columns if column in held}
     for name, score in record.scores.items():
         places = [one.metrics.setdefault(name, Scores())]
         for column, value in groups.items():
