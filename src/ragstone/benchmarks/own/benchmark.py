@@ -138,7 +138,8 @@ class OwnData:
                 one.sample.question, None, one.history, language=self.language or one.sample.language, repeat=one.row
             )
             for number in range(self.repeat):
-                tail, condition = (f"/r{number}", {"judge_repeat": number}) if number else ("", {})
+                condition: dict[str, Scalar] = {"judge_repeat": number} if number else {}
+                tail = f"/r{number}" if number else ""
                 yield Case(f"{one.row:06d}{tail}", sample, condition, query)
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
