@@ -27,7 +27,7 @@ _TOLD_BY: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Advice:
-    """One rule that applies. `rule` names it in the words files; `worst` are the cases behind it, the worst first."""
+    """One rule that applies. `rule` names it in the words files; `worst` are the samples behind it, the worst first."""
 
     rule: str
     metric: str
@@ -54,5 +54,5 @@ def advise(metrics: Mapping[str, Scores]) -> list[Advice]:
         retrieval = any(one.rule in ("recall", "precision") for one in found)
         rule = "correctness_too" if about == "correctness" and retrieval else about
         low = mean.high is not None and mean.high < BAR
-        found.append(Advice(rule, name, mean, low, tuple(metrics[name].worst(_WORST))))
+        found.append(Advice(rule, name, mean, low, tuple(metrics[name].worst(_WORST, below=BAR))))
     return found

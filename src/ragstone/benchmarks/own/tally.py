@@ -59,11 +59,11 @@ class Scores:
         low, high = bootstrap_mean(self.values, groups=groups)
         return Mean(sum(self.values) / len(self.values), low, high, len(self.values), self.total)
 
-    def worst(self, count: int, *, lower_is_better: bool = False) -> list[tuple[str, float]]:
-        """The cases with the worst values: (case id, value), the worst first."""
-        sign = -1 if lower_is_better else 1
-        order = sorted(range(len(self.values)), key=lambda at: (sign * self.values[at], self.cases[at]))
-        return [(self.cases[at], self.values[at]) for at in order[:count]]
+    def worst(self, count: int, *, below: float) -> list[tuple[str, float]]:
+        """The samples with the lowest values, those below a bar: (sample id, value), the lowest first."""
+        low = [at for at, value in enumerate(self.values) if value < below]
+        low.sort(key=lambda at: (self.values[at], self.cases[at]))
+        return [(self.samples[at], self.values[at]) for at in low[:count]]
 
 
 @dataclass
