@@ -331,9 +331,9 @@ def test_a_path_that_is_not_there_offers_the_nearest(tmp_path: Path) -> None:
         read_eval_data(tmp_path / "answer.jsonl")
     with pytest.raises(UsageError, match="no such file"):
         read_eval_data("")
-    with pytest.raises(UsageError, match="no such file|is no path"):  # as Python's version has it
+    with pytest.raises(UsageError, match=r"no such file|is no path"):  # as Python's version has it
         read_eval_data("a\0b")
-    with pytest.raises(UsageError, match="no such file|is no path"):
+    with pytest.raises(UsageError, match=r"no such file|is no path"):
         read_eval_data("a" * 5000)
     with pytest.raises(DataError, match=r"no saved data set .* Name a file in it: answers\.jsonl"):
         read_eval_data(tmp_path)

@@ -124,7 +124,7 @@ def _parquet(path: Path) -> Iterator[dict[str, Any]]:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=_BATCH):
                 yield from _records(batch)
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise DataError(path, f"cannot be read as Parquet ({_line(error)}).") from None
 
 
@@ -142,7 +142,7 @@ def _arrow(path: Path) -> Iterator[dict[str, Any]]:
             else:
                 for batch in ipc.open_stream(source):
                     yield from _sliced(batch)
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise DataError(path, f"cannot be read as Arrow ({_line(error)}).") from None
 
 
@@ -152,6 +152,7 @@ def _sliced(batch: Any) -> Iterator[dict[str, Any]]:
 
 
 def _records(batch: Any) -> Iterator[dict[str, Any]]:
+    batch.validate(full=True)  # a damaged Arrow file would otherwise be read beyond its end
     for record in batch.to_pylist():
         yield {name: value for name, value in record.items() if not _INDEX.match(name)}
 

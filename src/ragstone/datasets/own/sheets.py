@@ -1,8 +1,8 @@
 """Excel's workbooks (.xlsx)."""
 
+import io
 import re
 import warnings
-import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,21 +21,22 @@ def xlsx_rows(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()
     """The rows of a sheet: the one that is named, else the first with a column for the question, else the first.
     The first row that is not empty has the names. Values of formulas are those that Excel saved. Raises DataError."""
     openpyxl = needs("openpyxl", "reading .xlsx")
+    raw = Raw(path.name, (), sparse=True)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of styles and validations that no reader of values needs
-            book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+            book = openpyxl.load_workbook(io.BytesIO(path.read_bytes()), read_only=True, data_only=True)
+        sheets = {one.title: one for one in book.worksheets}
+        asking = [name for name, one in sheets.items() if _has_question(one, known)] if len(sheets) > 1 else []
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, SyntaxError, EOFError) as error:
-        raise DataError(path, f"is no workbook that can be read ({error}).", advice="Save it again as .xlsx.") from None
-    sheets = {one.title: one for one in book.worksheets}
+    except Exception as error:  # what openpyxl makes of a damaged file, or of another kind of archive
+        raise _damaged(path, error) from None
     if not sheets:
         raise DataError(path, "has no sheet with cells.")
     if sheet is not None and sheet not in sheets:
         raise UnknownName("sheet", sheet, sheets)
-    raw = Raw(path.name, (), sparse=True)
-    chosen = sheet or next((name for name in sheets if _has_question(sheets[name], known)), next(iter(sheets)))
+    chosen = sheet or next(iter(asking or sheets))
     if sheet is None and len(sheets) > 1:
         others = ", ".join(repr(name) for name in sheets if name != chosen)
         raw.warnings.append(f"read from the sheet {chosen!r}; there are others: {others} (--sheet NAME).")
@@ -68,10 +69,17 @@ def _rows(path: Path, sheet: Any, book: Any) -> Iterator[Row]:
                 )
                 continue
             yield Row(where, {name: _value(cells[place]) for place, name in header.items() if place < len(cells)})
-    except (zipfile.BadZipFile, SyntaxError, ValueError, KeyError, EOFError, OSError) as error:
-        raise DataError(path, f"is damaged ({error}).", advice="Save it again as .xlsx.") from None
+    except DataError:
+        raise
+    except Exception as error:
+        raise _damaged(path, error) from None
     finally:
         book.close()
+
+
+def _damaged(path: Path, error: Exception) -> DataError:
+    told = " ".join(str(error).split())[:120]
+    return DataError(path, f"is no workbook that can be read ({told}).", advice="Save it again as .xlsx.")
 
 
 def _header(path: Path, cells: Sequence[Any], number: int) -> dict[int, str]:

@@ -36,6 +36,15 @@ _LAYOUTS: dict[str, tuple[dict[str, tuple[str, ...]], tuple[str, ...]]] = {
         },
         ("user_input",),
     ),
+    "ragstone": (
+        {
+            "question": ("question",),
+            "answer": ("answer",),
+            "contexts": ("passages", "contexts"),
+            "reference": ("references", "reference"),
+        },
+        ("passages", "references", "reference"),
+    ),
     "ragas-0.1": (
         {
             "question": ("question",),
@@ -64,15 +73,6 @@ _LAYOUTS: dict[str, tuple[dict[str, tuple[str, ...]], tuple[str, ...]]] = {
             "id": ("query_id",),
         },
         ("gt_answer", "retrieved_context"),
-    ),
-    "ragstone": (
-        {
-            "question": ("question",),
-            "answer": ("answer",),
-            "contexts": ("passages", "contexts"),
-            "reference": ("references", "reference"),
-        },
-        ("passages", "references", "reference"),
     ),
 }
 
