@@ -1,6 +1,6 @@
 """Parts of the page that several sections use: tables, charts with their legends, highlighted text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -188,9 +188,13 @@ _MARKED = """
 """
 
 
-def marked(view: View, text: str, spans: Sequence[Span], *, limit: int) -> Markup:
-    """Text with its highlights, cut to about `limit` characters; what is left out is counted in place."""
-    return view.html(_MARKED, shown=pieces(text, spans, limit=limit), words=view.words, parts=_whole)
+def marked(
+    view: View, text: str, spans: Sequence[Span], *, limit: int, kinds: Mapping[str, str] | None = None
+) -> Markup:
+    """Text with its highlights, cut to about `limit` characters; what is left out is counted in place. `kinds` says
+    what the highlights mean, where that is something else than usual."""
+    words = {**view.words, **(kinds or {})}
+    return view.html(_MARKED, shown=pieces(text, spans, limit=limit), words=words, parts=_whole)
 
 
 def _whole(text: str) -> Markup:

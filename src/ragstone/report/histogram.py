@@ -1,0 +1,33 @@
+"""A histogram small enough to stand in a table's cell."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from ragstone.report.section import View
+from ragstone.report.svg import COLOURS, FAINT, variable
+
+__all__ = ["histogram_html"]
+
+_STEP, _BAR, _HEIGHT = 13, 11, 34
+
+_SVG = """<svg class="histogram" viewBox="0 0 {{ width }} {{ height }}" role="img">
+<title>{{ label }}</title>
+<path d="M0 {{ height - 0.5 }}H{{ width }}" stroke="{{ line }}" fill="none"/>
+{%- for x, y, tall in bars %}<rect x="{{ x }}" y="{{ y }}" width="{{ bar }}" height="{{ tall }}" fill="{{ fill }}"/>
+{%- endfor %}</svg>"""
+
+
+def histogram_html(view: View, counts: Sequence[int], label: str) -> Markup:
+    """Bars for these counts, the highest as high as the picture; any count above 0 can be seen. `label` is the text
+    alternative, which should tell the counts."""
+    most = max(counts, default=0) or 1
+    bars = []
+    for place, count in enumerate(counts):
+        if count:
+            tall = max(1.5, round((_HEIGHT - 2) * count / most, 1))
+            bars.append((place * _STEP + 1, round(_HEIGHT - 1 - tall, 1), tall))
+    return view.html(
+        _SVG, width=_STEP * len(counts), height=_HEIGHT, bar=_BAR, bars=bars, label=label,
+        fill=variable(COLOURS[0]), line=variable(FAINT),
+    )  # fmt: skip

@@ -1,0 +1,159 @@
+"""The judged scores of a run in figures: what was scored, what was not and why, and which samples did worst.
+
+One pass; memory does not grow with the run: bins instead of values, bounded lists of names, heaps of ids.
+"""
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from ragstone.metrics import GROUPS, better, find_metric
+from ragstone.report.digest import OTHER, Pair
+from ragstone.report.evidence import judged_scores, steps_of
+from ragstone.report.safe import one_line
+from ragstone.types import Run, Score
+
+__all__ = ["BINS", "JudgedDigest", "MetricDigest", "better_of", "goodness", "judged_digest"]
+
+BINS = 10
+_NAMES = 40  # different reasons of one metric, models and prompts that are told apart
+_METRICS = 120  # of one system
+_REASON = 160
+
+
+@dataclass
+class MetricDigest:
+    """One metric of one system: how many scores lie in each tenth from 0 to 1, and why others are missing."""
+
+    bins: list[int] = field(default_factory=lambda: [0] * BINS)
+    total: float = 0.0
+    scored: int = 0
+    failed: int = 0
+    not_applicable: int = 0
+    better: str = "higher"
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def mean(self) -> float | None:
+        return self.total / self.scored if self.scored else None
+
+    def add(self, score: Score) -> None:
+        if score.value is not None and math.isfinite(score.value):
+            self.scored += 1
+            self.total += score.value
+            self.bins[min(BINS - 1, max(0, int(score.value * BINS)))] += 1
+            return
+        if score.status == "not_applicable":
+            self.not_applicable += 1
+        else:
+            self.failed += 1
+        _count(self.reasons, one_line(score.reason, _REASON))
+
+
+@dataclass
+class JudgedDigest:
+    """All judged metrics of a run: by metric and system; who judged by the names that came back (`models`), by which
+    prompts; and the worst samples as (system, case id), taken in turn from every system."""
+
+    metrics: dict[str, dict[str, MetricDigest]] = field(default_factory=dict)
+    models: Counter[str] = field(default_factory=Counter)
+    prompts: Counter[str] = field(default_factory=Counter)
+    worst: list[Pair] = field(default_factory=list)
+    below: int = 0  # samples of which a judged score is not the best
+
+
+def judged_digest(run: Run, *, shown: int) -> JudgedDigest:
+    """Read the run once and sum up what was judged; `shown` samples at most are named as the worst."""
+    found = JudgedDigest()
+    heaps: dict[str, list[tuple[float, bytes, str]]] = {}
+    known: dict[str, bool] = {}
+    for record in run.records():
+        judged = judged_scores(record)
+        for name, score in record.scores.items():
+            if name in judged or _is_judged(name, known):
+                _add(found, record.system_id, name, score)
+        if not judged:
+            continue
+        for step in steps_of(record):
+            _count(found.models, one_line(step.model, _REASON))
+            _count(found.prompts, one_line(step.prompt, _REASON))
+        badness = _badness(judged)
+        # A repeat of the judge says of the same answer what may differ; the first stands for all.
+        if badness > 0 and not record.case.condition.get("judge_repeat"):
+            found.below += 1
+            lot = blake2b(record.case.sample.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            heap, entry = heaps.setdefault(record.system_id, []), (badness, lot, record.case.id)
+            heapq.heappush(heap, entry) if len(heap) < shown else heapq.heappushpop(heap, entry)
+    found.metrics = dict(sorted(found.metrics.items(), key=lambda item: _order(item[0])))
+    found.worst = _in_turn({system: sorted(heap, reverse=True) for system, heap in sorted(heaps.items())}, shown)
+    return found
+
+
+def goodness(name: str, score: Score) -> float | None:
+    """The score turned so that 1 is good, in [0, 1]; None where it says nothing of good and bad, or is no score."""
+    side = better_of(name, score)
+    if score.value is None or not math.isfinite(score.value) or side == "neither":
+        return None
+    value = min(1.0, max(0.0, score.value))
+    return 1.0 - value if side == "lower" else value
+
+
+def better_of(name: str, score: Score) -> str:
+    """Which values are the better ones; a rubric of the user's own says it in its evidence."""
+    if isinstance(score.evidence, Mapping) and isinstance(rubric := score.evidence.get("rubric"), Mapping):
+        return str(rubric.get("better", "higher"))
+    return better(name)
+
+
+def _add(found: JudgedDigest, system: str, name: str, score: Score) -> None:
+    if name not in found.metrics and len(found.metrics) >= _METRICS:
+        return
+    by_system = found.metrics.setdefault(name, {})
+    if system not in by_system:
+        by_system[system] = MetricDigest()
+    if by_system[system].better == "higher":  # not every score says it
+        by_system[system].better = better_of(name, score)
+    by_system[system].add(score)
+
+
+def _is_judged(name: str, known: dict[str, bool]) -> bool:
+    """Whether the metric of this name asks a judge, even where it could not: its coverage counts too."""
+    if name not in known:
+        if len(known) >= 10 * _METRICS:
+            return False
+        try:
+            uses = set() if name.startswith("rubric:") else set(getattr(find_metric(name), "uses", ()))
+        except Exception:  # a name from anywhere
+            uses = set()
+        known[name] = bool(uses & {"judge", "model"}) or name.startswith("rubric.")
+    return known[name]
+
+
+def _badness(judged: Mapping[str, Score]) -> float:
+    values = [value for name, score in judged.items() if (value := goodness(name, score)) is not None]
+    return 1.0 - sum(values) / len(values) if values else 0.0
+
+
+def _count(counter: Counter[str], name: str) -> None:
+    if name:
+        counter[name if name in counter or len(counter) < _NAMES else OTHER] += 1
+
+
+_ORDER = list(dict.fromkeys(name for group in ("five", "triad", "citations") for name in GROUPS[group]))
+
+
+def _order(name: str) -> tuple[int, str]:
+    return (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
+
+
+def _in_turn(lines: Mapping[str, list[tuple[float, bytes, str]]], limit: int) -> list[Pair]:
+    chosen: list[Pair] = []
+    deepest = max(map(len, lines.values()), default=0)
+    for place in range(deepest):
+        for system, line in lines.items():
+            if place < len(line) and len(chosen) < limit:
+                chosen.append((system, line[place][2]))
+    return chosen

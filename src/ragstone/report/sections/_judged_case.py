@@ -1,0 +1,256 @@
+"""One judged sample: its sentences, claims and passages with links between them, its rubrics, and the raw replies.
+
+Ids on the page are made of numbers that are counted here; nothing that a file holds becomes part of one.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from ragstone.report.evidence import Claim, Matrix, Step, judged_scores, matrix_of, quote_spans, steps_of
+from ragstone.report.figures import number
+from ragstone.report.html import lang_attribute, marked
+from ragstone.report.judged import goodness
+from ragstone.report.safe import cut, one_line
+from ragstone.report.section import View
+from ragstone.report.sections._judged_rubric import answer_spans, rubrics_html
+from ragstone.types import Passage, Record, Score, Span
+
+__all__ = ["case_html"]
+
+_CASE = """
+<details class="case judged"><summary>
+<span class="q"{{ lang }}><bdi>{{ question }}</bdi></span>
+<span class="a"><bdi>{{ answer_line or w.no_answer }}</bdi></span>
+<span class="who">{% for name, text in low %}<span class="badge bad"><bdi>{{ name }}</bdi> {{ text }}</span> {% endfor %}<bdi>{{ record.system_id }}</bdi></span>
+</summary><div class="in">
+{% if scores %}<h4>{{ w.scores }}</h4><ul class="chips">{% for name, text, why in scores %}<li><b><bdi>{{ name }}</bdi></b> {{ text }}{% if why %} <small><bdi>{{ why }}</bdi></small>{% endif %}</li>{% endfor %}</ul>{% endif %}
+{% if noncommittal %}<p class="why">{{ w.noncommittal }}</p>{% endif %}
+{{ answer }}
+{{ rubrics }}
+{{ claims }}
+{% if expected %}<h4>{{ w.expected }}</h4><p class="text"{{ lang }}>{% for slot in expected %}<b><bdi>{{ slot }}</bdi></b>{{ " · " if not loop.last }}{% endfor %}</p>{% endif %}
+{{ passages }}
+{% if steps %}<details class="figures replies"><summary>{{ w.replies.format(n=count) }}</summary>
+{% for step in steps %}
+<p class="head"><b class="mono"><bdi>{{ step.name }}</bdi></b> <bdi>{{ step.model or w.unnamed }}</bdi> <small class="mono"><bdi>{{ step.prompt }}</bdi></small> <small>{{ step.tokens }}</small>{% if step.problem %} <span class="badge bad"><bdi>{{ step.problem }}</bdi></span>{% endif %}</p>
+{% if step.reply %}<pre dir="auto">{{ step.reply }}</pre>{% endif %}
+{% endfor %}
+{% if more_steps %}<p class="legend">{{ w.more_replies.format(n=more_steps) }}</p>{% endif %}
+</details>{% endif %}
+<h4>{{ w.condition }}</h4><ul class="chips"><li class="mono"><bdi>{{ record.case.id }}</bdi></li>{% for name, text in condition %}<li><b><bdi>{{ name }}</bdi></b> <bdi>{{ text }}</bdi></li>{% endfor %}</ul>
+</div></details>
+"""  # noqa: E501  a template
+
+_ANSWER = """
+{% if sentences %}<h4>{{ w.by_sentence }}</h4>
+<ol class="sentences"{{ lang }}>
+{% for text, claims in sentences %}<li id="{{ at }}-s{{ loop.index }}"><span class="text" dir="auto">{{ text }}</span> <span class="refs">
+{%- for id in claims %}<a href="#{{ at }}-a{{ id }}">A{{ id }}</a> {% else %}<small>{{ w.no_claim }}</small>{% endfor %}</span></li>
+{% endfor %}</ol>
+{% if more %}<p class="legend">{{ w.more_sentences.format(n=more) }}</p>{% endif %}
+{% else %}<h4>{{ w.answer }}</h4><div class="text answer" dir="auto"{{ lang }}>{{ whole or w.no_answer }}</div>{% endif %}
+"""  # noqa: E501  a template
+
+_CLAIMS = """
+<div class="sides">
+{% for side in sides %}<div><h4>{{ side.title }}</h4>
+{% if side.claims %}<ol class="claims">
+{% for claim in side.claims %}<li id="{{ at }}-{{ side.letter }}{{ claim.id }}" class="{{ claim.tone }}">
+<p><b class="mono">{{ side.letter | upper }}{{ claim.id }}</b> <span class="text" dir="auto"{{ lang }}>{{ claim.text }}</span></p>
+<p class="refs">{% if claim.sentence %}<a href="#{{ at }}-s{{ claim.sentence }}">{{ w.sentence.format(n=claim.sentence) }}</a> {% endif %}
+{%- if claim.support %}<span class="good">✓ {{ w.supported }}{% for n, linked in claim.support %} {% if linked %}<a href="#{{ at }}-p{{ n }}">[{{ n }}]</a>{% else %}[{{ n }}]{% endif %}{% endfor %}</span> {% endif %}
+{%- if claim.against %}<span class="bad">✗ {{ w.contradicted }}{% for n, linked in claim.against %} {% if linked %}<a href="#{{ at }}-p{{ n }}">[{{ n }}]</a>{% else %}[{{ n }}]{% endif %}{% endfor %}</span> {% endif %}
+{%- for told in claim.told %}<span class="badge{{ ' ' ~ told[1] if told[1] }}">{{ told[0] }}</span> {% endfor %}</p>
+{% for text, lost in claim.quotes %}<p class="quote"><q{{ lang }}><bdi>{{ text }}</bdi></q>{% if lost %} <span class="badge bad">{{ w.lost }}</span>{% endif %}</p>{% endfor %}
+</li>
+{% endfor %}</ol>
+{% if side.more %}<p class="legend">{{ w.more_claims.format(n=side.more) }}</p>{% endif %}
+{% else %}<p class="legend">{{ side.none }}</p>{% endif %}</div>
+{% endfor %}
+</div>
+"""  # noqa: E501  a template
+
+_PASSAGES = """
+{% if shown %}<h4>{{ w.passages }}</h4>
+<ol class="passages numbered">
+{% for p in shown %}<li id="{{ at }}-p{{ p.n }}"><div class="head"><b class="mono">[{{ p.n }}]</b><span class="mono"><bdi>{{ p.id }}</bdi></span>{% if p.title %}<b><bdi>{{ p.title }}</bdi></b>{% endif %}
+{%- for text, tone in p.told %}<span class="badge{{ ' ' ~ tone if tone }}">{{ text }}</span>{% endfor %}
+{%- if p.supports %}<span class="good">✓ {{ w.supports }}{% for name, target in p.supports %} <a href="#{{ at }}-{{ target }}">{{ name }}</a>{% endfor %}</span>{% endif %}
+{%- if p.contradicts %}<span class="bad">✗ {{ w.contradicts }}{% for name, target in p.contradicts %} <a href="#{{ at }}-{{ target }}">{{ name }}</a>{% endfor %}</span>{% endif %}</div>
+<div class="text" dir="auto"{{ lang }}>{{ p.text }}</div></li>
+{% endfor %}</ol>
+{% if more %}<p class="legend">{{ w.more_passages.format(n=more) }}</p>{% endif %}{% endif %}
+"""  # noqa: E501  a template
+
+_QUESTION, _LINE, _TEXT, _ANSWER_LENGTH, _PASSAGE, _PLAIN, _REPLY = 1_000, 180, 600, 2_400, 1_100, 420, 1_200
+_SENTENCES, _CLAIMS_SHOWN, _PASSAGES_SHOWN, _STEPS, _SCORES, _CONDITIONS, _SLOTS = 40, 30, 12, 12, 30, 24, 8
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """A sample on the page: `at` begins its ids, `lang` is the attribute of what people wrote in it."""
+
+    view: View
+    w: Mapping[str, str]
+    record: Record
+    at: str
+    judged: Mapping[str, Score]
+    steps: Sequence[Step]
+    matrix: Matrix
+    passages: Sequence[Passage]
+    spans: Mapping[int, Sequence[Span]]
+    lost: Collection[str]
+
+    @property
+    def answer(self) -> str:
+        return self.record.response.answer if self.record.response else ""
+
+    @property
+    def lang(self) -> Markup:
+        return lang_attribute(self.record.case.query.language or self.record.case.sample.language)
+
+    def marked(self, text: str, spans: Sequence[Span], limit: int) -> Markup:
+        kinds = {"match": self.w["quoted"], "wrong": self.w["quoted_against"]}
+        return marked(self.view, text, spans, limit=limit, kinds=kinds)
+
+    def html(self, template: str, **values: Any) -> Markup:
+        return self.view.html(template, w=self.w, at=self.at, lang=self.lang, **values)
+
+
+def case_html(view: View, w: Mapping[str, str], record: Record, index: int) -> Markup:
+    """The sample as a fold. `index` is its number on the page, from 1."""
+    steps = steps_of(record)
+    matrix = matrix_of(steps)
+    # The passages that the judge saw: what the system returned, else what it was given.
+    passages = (record.response and record.response.passages) or record.case.query.passages or ()
+    spans, lost = quote_spans(matrix, [passage.text for passage in passages])
+    one = _Sample(view, w, record, f"j{index}", judged_scores(record), steps, matrix, passages, spans, lost)
+    case = record.case
+    return one.html(
+        _CASE, record=record, question=one_line(case.query.question, _QUESTION), low=_low(one.judged),
+        answer_line=one_line(one.answer, _LINE), scores=_scores(one.judged, w), noncommittal=matrix.noncommittal,
+        answer=_answer(one), rubrics=rubrics_html(view, w, one.judged, one.lang), claims=_claims(one),
+        expected=[one_line(slot[0], _TEXT) for slot in case.sample.references[:_SLOTS] if slot],
+        passages=_passages(one), steps=[_shown(step, w) for step in steps[:_STEPS]], count=len(steps),
+        more_steps=max(0, len(steps) - _STEPS),
+        condition=[
+            (one_line(name, 80), one_line(str(value), _LINE))
+            for name, value in list(case.condition.items())[:_CONDITIONS]
+        ],
+    )  # fmt: skip
+
+
+def _low(judged: Mapping[str, Score]) -> list[tuple[str, str]]:
+    """The lowest of the scores, as far as they are below one half."""
+    found = [(good, name) for name, score in judged.items() if (good := goodness(name, score)) is not None]
+    return [(one_line(name, 60), number(judged[name].value or 0.0)) for good, name in sorted(found)[:4] if good < 0.5]
+
+
+def _scores(judged: Mapping[str, Score], w: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    told = []
+    for name, score in list(judged.items())[:_SCORES]:
+        value = number(score.value) if score.value is not None else w[_status(score)]
+        told.append((one_line(name, 80), value, one_line(score.reason, _LINE)))
+    return told
+
+
+def _status(score: Score) -> str:
+    return "failed" if score.status == "failed" else "not_applicable"
+
+
+def _answer(one: _Sample) -> Markup:
+    """The answer's sentences with the claims of each; the whole of it where rubrics quote it or nobody split it."""
+    by_sentence: dict[int, list[int]] = {}
+    for claim in list(one.matrix.answer.values())[:_CLAIMS_SHOWN]:
+        by_sentence.setdefault(claim.sentence, []).append(claim.id)
+    sentences = [
+        (one.marked(text, (), _TEXT), by_sentence.get(place, []))
+        for place, text in enumerate(one.matrix.sentences[:_SENTENCES], start=1)
+    ]
+    parts = []
+    if sentences:
+        more = max(0, len(one.matrix.sentences) - _SENTENCES)
+        parts.append(one.html(_ANSWER, sentences=sentences, more=more, whole=""))
+    if (spans := answer_spans(one.judged)) or not sentences:
+        whole = one.marked(one.answer, spans, _ANSWER_LENGTH)
+        parts.append(one.html(_ANSWER, sentences=[], more=0, whole=whole))
+    return Markup().join(parts)
+
+
+def _claims(one: _Sample) -> Markup:
+    """The claims of both texts, side by side; "" where nobody asked for claims."""
+    if not (one.matrix.answer or one.matrix.reference):
+        return Markup()
+    sides = []
+    for letter, claims, side in (("a", one.matrix.answer, "answer"), ("r", one.matrix.reference, "reference")):
+        sides.append({
+            "letter": letter, "title": one.w[f"{side}_claims"], "none": one.w[f"no_{side}_claims"],
+            "claims": [_claim(one, claim, letter) for claim in list(claims.values())[:_CLAIMS_SHOWN]],
+            "more": max(0, len(claims) - _CLAIMS_SHOWN),
+        })  # fmt: skip
+    return one.html(_CLAIMS, sides=sides)
+
+
+def _claim(one: _Sample, claim: Claim, letter: str) -> dict[str, Any]:
+    w, told = one.w, list[tuple[str, str]]()
+    if claim.judged and not (claim.support or claim.against):
+        told.append((w["unsupported"], ""))
+    if claim.shared is not None:
+        other = "reference" if letter == "a" else "answer"
+        told.append((w[f"in_{other}" if claim.shared else f"not_in_{other}"], "good" if claim.shared else "bad"))
+    if not claim.relevant:
+        told.append((w["irrelevant"], ""))
+    linked, sentences = min(len(one.passages), _PASSAGES_SHOWN), min(len(one.matrix.sentences), _SENTENCES)
+    return {
+        "id": claim.id, "text": one_line(claim.text, _TEXT), "told": told,
+        "tone": "bad" if claim.against and not claim.support else "good" if claim.support else "open",
+        "sentence": claim.sentence if claim.sentence <= sentences and letter == "a" else 0,
+        "support": [(place, place <= linked) for place in sorted(claim.support)[:_PASSAGES_SHOWN]],
+        "against": [(place, place <= linked) for place in sorted(claim.against)[:_PASSAGES_SHOWN]],
+        "quotes": [(one_line(quote.text, _LINE), quote.text in one.lost) for quote in claim.quotes],
+    }  # fmt: skip
+
+
+def _passages(one: _Sample) -> Markup:
+    shown = [_passage(one, passage, place) for place, passage in enumerate(one.passages[:_PASSAGES_SHOWN], start=1)]
+    return one.html(_PASSAGES, shown=shown, more=max(0, len(one.passages) - _PASSAGES_SHOWN))
+
+
+def _passage(one: _Sample, passage: Passage, place: int) -> dict[str, Any]:
+    """A passage with what the judge says of it, the claims that it speaks of, and the quotes in its text."""
+    relevant, useful = one.matrix.passages.get(place, (None, None))
+    told = []
+    if relevant is not None:
+        told.append((one.w["relevant" if relevant else "beside"], "good" if relevant else ""))
+    if useful is not None:
+        told.append((one.w["useful" if useful else "useless"], "good" if useful else ""))
+    supports, contradicts = list[tuple[str, str]](), list[tuple[str, str]]()
+    for letter, claims in (("a", one.matrix.answer), ("r", one.matrix.reference)):
+        for claim in list(claims.values())[:_CLAIMS_SHOWN]:
+            name = (f"{letter.upper()}{claim.id}", f"{letter}{claim.id}")
+            if place in claim.support:
+                supports.append(name)
+            elif place in claim.against:
+                contradicts.append(name)
+    marks = one.spans.get(place, ())
+    return {
+        "n": place, "id": one_line(passage.id, 80), "title": one_line(passage.title, _LINE), "told": told,
+        "supports": supports, "contradicts": contradicts,
+        "text": one.marked(passage.text, marks, _PASSAGE if marks else _PLAIN),
+    }  # fmt: skip
+
+
+def _shown(step: Step, w: Mapping[str, str]) -> dict[str, str]:
+    reply, left_out = cut(step.reply, _REPLY)
+    sent, got = step.tokens
+    return {
+        "name": one_line(step.name, 60),
+        "model": one_line(step.model, 80),
+        "prompt": one_line(step.prompt, 80),
+        "tokens": w["tokens"].format(sent=f"{sent:,}", got=f"{got:,}") if sent or got else "",
+        "problem": w["problem"].format(problem=one_line(step.problem, _LINE)) if step.problem else "",
+        "reply": reply + (f"… (+{left_out:,})" if left_out else ""),
+    }
