@@ -76,7 +76,7 @@ def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checke
             message = str(error).removeprefix(f"{error.path}: ")
             problems.append(Problem(str(path), error.line, error.field, message))
         except RagstoneError as error:
-            problems.append(Problem(str(path), 0, "", str(error)))
+            problems.append(Problem(str(path), 0, "", str(error).removeprefix(f"{str(path)!r}: ")))
     return checked, problems
 
 
