@@ -6,6 +6,7 @@ each runs its whole course: every claim is there, and a verdict on each. The ver
 
 import json
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bench.peers.data import split
@@ -19,6 +20,7 @@ _JUDGED = re.compile(r"<judged (?P<code>\w+)>\n(?P<content>.*?)\n</judged (?P=co
 _STOP = frozenset({"the", "of", "a", "in", "an", "and", "to", "with", "on", "as", "was", "is"})
 
 
+@lru_cache(maxsize=1 << 16)  # a judge's thinking is the server's delay, not its computing
 def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", text.lower())) - _STOP
 
