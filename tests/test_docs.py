@@ -165,7 +165,7 @@ def test_the_pictures_are_small(name: str) -> None:
 
 @pytest.mark.parametrize("name", READMES)
 def test_the_library_example_of_a_readme_runs(name: str, tmp_path: Path) -> None:
-    first, own = blocks(name, "python")
+    first, own, scores = blocks(name, "python")
     printed = python(first, tmp_path)
     assert "100" in printed
     assert "local/extractive" in printed
@@ -173,6 +173,24 @@ def test_the_library_example_of_a_readme_runs(name: str, tmp_path: Path) -> None
     assert len([line for line in first.splitlines() if line]) <= 10
     python(own.replace("limit=5", "limit=1"), tmp_path)
     assert (tmp_path / "mine.run").exists()
+    assert "1.0" in python(scores, tmp_path)
+    assert (tmp_path / "mine.eval.run").exists()
+
+
+@pytest.mark.parametrize(("name", "language"), [*zip(READMES, ("en", "zh"), strict=True)])
+def test_what_a_readme_shows_of_an_evaluation_is_what_it_prints(name: str, language: str, tmp_path: Path) -> None:
+    shown = text_of(name).partition("<!-- eval excerpt -->")[2].partition("<!-- /eval excerpt -->")[0]
+    lines = [line for line in shown.splitlines() if line and not line.startswith("```")]
+    (arguments,) = [one for one in commands(name) if one[:2] == ["eval", "examples/answers.jsonl"]]
+    more = ["--run", str(tmp_path / "e.run"), "--quiet", "--tables", language]
+    done = subprocess.run(
+        [sys.executable, "-m", "ragstone", *arguments, *more],
+        cwd=ROOT, env={**os.environ, "COLUMNS": "100", "XDG_CACHE_HOME": str(tmp_path)}, capture_output=True,
+        text=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert len(lines) >= 8
+    assert [line for line in done.stdout.splitlines() if line][: len(lines)] == lines
 
 
 def plugin(name: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registry: Registry[Any]) -> Any:
