@@ -46,9 +46,14 @@ __all__ = [
 
 
 class RagstoneError(Exception):
-    """Base of all errors that ragstone raises on purpose. `str(error)` is one line for a person."""
+    """Base of all errors that ragstone raises on purpose. `str(error)` is one line for a person; where several things
+    are wrong at once, `lines` has one for each."""
 
     exit_code = 2
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return (str(self),)
 
 
 class UsageError(RagstoneError):

@@ -142,3 +142,14 @@ def test_the_examples_are_twelve_in_two_languages_and_enough_for_every_judged_me
     assert (seen.rows, seen.languages, seen.warnings) == (12, {"en": 6, "zh": 6}, ())
     assert seen.columns == ("topic", "quality")
     assert [one.ready for one in seen.has] == [12, 12, 12, 0]
+
+
+def test_eval_tells_each_problem_of_its_data_on_a_line(ragstone: Ragstone) -> None:
+    write("bad.jsonl", [{"question": ""}, {"question": "Q?", "contexts": 3}])
+    told = ragstone("eval", "bad.jsonl")
+    assert (told.code, told.out) == (2, "")
+    assert told.err.splitlines() == [
+        "ragstone: bad.jsonl, line 1, field 'question': is empty; expected the question.",
+        "ragstone: bad.jsonl, line 2, field 'contexts': found a number; expected a list of texts, or of objects with a"
+        " text.",
+    ]

@@ -128,7 +128,8 @@ def _run(arguments: Sequence[str]) -> int:
     except RagstoneError as error:
         if debug:
             raise
-        _tell(str(error))
+        for line in error.lines:
+            _tell(line)
         return error.exit_code
     except BrokenPipeError:
         raise

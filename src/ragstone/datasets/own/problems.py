@@ -37,10 +37,15 @@ class BadData(DataError):
         if more:
             lines.append(f"{path}: and {more} other problem{'' if more == 1 else 's'}.")
         UsageError.__init__(self, "\n".join(lines))
+        self._lines = tuple(lines)
         first = self.problems[0]
         number = first.where.rpartition(" ")[2]
         self.path, self.field = str(path), first.field
         self.line = int(number) if first.where.startswith("line ") and number.isdigit() else 0
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return self._lines
 
 
 class Problems:
