@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "JSON", "Aggregate", "Benchmark", "Case", "Cell", "Chart", "Completion", "Embedder", "Finding", "Frozen",
-    "Metric", "Model", "Need", "Passage", "Point", "Query", "Record", "Request", "Resources", "Response",
+    "JSON", "NO_ANSWER", "Aggregate", "Benchmark", "Case", "Cell", "Chart", "Completion", "Embedder", "Finding",
+    "Frozen", "Metric", "Model", "Need", "Passage", "Point", "Query", "Record", "Request", "Resources", "Response",
     "Retriever", "Row", "Run", "Sample", "Sampling", "Scalar", "Score", "Series", "Span", "Step", "System",
     "Table", "Template", "Tokenizer", "Turn", "Usage", "from_json", "to_json",
 ]  # fmt: skip
@@ -120,8 +120,14 @@ class Step(Frozen, frozen=True):
     usage: Usage | None = None
 
 
+NO_ANSWER = "no_answer"
+"""The `finish_reason` of a response that has passages and no answer, such as a line of a TREC run: its retrieval can be
+scored and its answer ("") cannot, which is not the same as an answer that is empty."""
+
+
 class Response(Frozen, frozen=True):
-    """What a system answered. `reasoning` is kept apart and never scored; `model` is as the provider named it."""
+    """What a system answered. `reasoning` is kept apart and never scored; `model` is as the provider named it.
+    `finish_reason` is as the endpoint told it ("stop", "length"…), or `NO_ANSWER`."""
 
     answer: str
     passages: tuple[Passage, ...] = ()

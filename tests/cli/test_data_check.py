@@ -11,6 +11,7 @@ from tests.cli.tools import ROOT, Told
 from ragstone.api.checking import check_data
 
 Ragstone = Callable[..., Told]
+NO_CONTEXTS = "found a number; expected a list of texts, or of objects with a text."
 EXAMPLES = ROOT / "examples" / "answers.jsonl"
 ROWS: list[dict[str, Any]] = [
     {"user_input": "When?", "response": "At 8.", "retrieved_contexts": ["At 8."], "reference": "At 8.", "topic": "a"},
@@ -80,10 +81,9 @@ def test_what_is_wrong_is_told_in_lines_and_the_other_files_too(ragstone: Ragsto
     told = ragstone("data", "check", "bad.jsonl", "god.jsonl", "good.jsonl")
     assert told.code == 2
     assert told.out.splitlines()[0] == "good.jsonl: ragas, 3 rows (2 en, 1 zh)"
-    contexts = "found a number; expected a list of texts, or of objects with a text."
     assert told.out.splitlines()[-3:] == [
         "error: bad.jsonl, field 'question': lines 1, 2: is empty; expected the question.",
-        f"error: bad.jsonl, line 3, field 'contexts': {contexts}",
+        f"error: bad.jsonl, line 3, field 'contexts': {NO_CONTEXTS}",
         "error: god.jsonl: no such file or folder. Did you mean 'good.jsonl'?",
     ]
     assert told.err == "3 errors, 1 warnings.\n"
@@ -150,6 +150,17 @@ def test_eval_tells_each_problem_of_its_data_on_a_line(ragstone: Ragstone) -> No
     assert (told.code, told.out) == (2, "")
     assert told.err.splitlines() == [
         "ragstone: bad.jsonl, line 1, field 'question': is empty; expected the question.",
-        "ragstone: bad.jsonl, line 2, field 'contexts': found a number; expected a list of texts, or of objects with a"
-        " text.",
+        f"ragstone: bad.jsonl, line 2, field 'contexts': {NO_CONTEXTS}",
     ]
+
+
+def test_what_is_only_retrieved_is_scored_for_its_retrieval_alone(ragstone: Ragstone) -> None:
+    rows = [{"question": "When?", "contexts": ["At 8."], "reference_contexts": ["At 8."], "reference": "At 8."}]
+    write("retrieved.jsonl", rows)
+    metrics = ("--metrics", "exact_match,token_f1,recall@1")
+    told = ragstone("eval", "retrieved.jsonl", *metrics, "--run", "a.run", "--quiet", "--json")
+    assert told.code == 0
+    scores = told.document["scores"]
+    assert {name: (one["mean"], one["n"], one["not_applicable"]) for name, one in scores.items()} == {
+        "exact_match": (None, 0, 1), "token_f1": (None, 0, 1), "recall@1": (1.0, 1, 0),
+    }  # fmt: skip

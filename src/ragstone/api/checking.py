@@ -8,14 +8,13 @@ from typing import Any
 
 from ragstone.datasets.jsonlines import json_lines
 from ragstone.datasets.own import BadData, EvalData, Item, read_eval_data
-from ragstone.datasets.own.items import NO_ANSWER
 from ragstone.datasets.own.words import is_question
 from ragstone.datasets.rgb import NAMES, name_of
 from ragstone.datasets.rgb_check import Problem, check_rgb
 from ragstone.errors import DataError, RagstoneError
 from ragstone.metrics import METRICS
 from ragstone.metrics.catalogue import catalogue
-from ragstone.types import Frozen
+from ragstone.types import NO_ANSWER, Frozen
 
 __all__ = ["Checked", "Has", "Readiness", "check_data", "check_eval_data"]
 

@@ -70,8 +70,9 @@ def _guard_streams() -> None:
             stream.reconfigure(errors="ragstone.terminal")
 
 
-def _tell(message: str) -> None:
-    click.echo(f"ragstone: {' '.join(message.split())}", err=True)
+def _tell(*messages: str) -> None:
+    for message in messages:
+        click.echo(f"ragstone: {' '.join(message.split())}", err=True)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -128,8 +129,7 @@ def _run(arguments: Sequence[str]) -> int:
     except RagstoneError as error:
         if debug:
             raise
-        for line in error.lines:
-            _tell(line)
+        _tell(*error.lines)
         return error.exit_code
     except BrokenPipeError:
         raise

@@ -8,7 +8,7 @@ from typing import Any
 from ragstone.errors import StorageError
 from ragstone.runs.entries import ScoreRow
 from ragstone.runs.schema import encode_score, key_of
-from ragstone.types import Case, Metric, Need, Response, Score
+from ragstone.types import NO_ANSWER, Case, Metric, Need, Response, Score
 
 __all__ = ["describe", "row_of", "score", "waits"]
 
@@ -64,10 +64,11 @@ def row_of(metric: Metric, result: Score) -> tuple[Score, ScoreRow]:
 
 
 def _lacking(needs: frozenset[Need], case: Case, response: Response) -> str:
-    """What a metric needs and this case has not; "" where nothing is lacking. An empty answer is an answer."""
+    """What a metric needs and this case has not; "" where nothing is lacking. An empty answer is an answer;
+    that a row of the user's has none is told by `NO_ANSWER`."""
     passages = response.passages or case.query.passages or ()
     has: Mapping[Need, bool] = {
-        Need.ANSWER: True,
+        Need.ANSWER: response.finish_reason != NO_ANSWER,
         Need.REFERENCES: _any_filled(case.sample.references),
         Need.PASSAGES: bool(passages),
         Need.LABELS: any(passage.relevant is not None for passage in (*passages, *case.sample.passages)),

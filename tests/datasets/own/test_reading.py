@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.datasets.own.samples import answer, texts
 
-from ragstone.datasets.own import NO_ANSWER, BadData, read_eval_data
+from ragstone.datasets.own import BadData, read_eval_data
 from ragstone.datasets.own.fields import passage_id
 from ragstone.errors import DataError, UsageError
-from ragstone.types import Turn
+from ragstone.types import NO_ANSWER, Turn
 
 
 def rows(count: int) -> list[dict[str, Any]]:

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from tests.datasets.own.samples import answer, texts
 
-from ragstone.datasets.own import NO_ANSWER, EvalData, read_eval_data
-from ragstone.types import Turn
+from ragstone.datasets.own import EvalData, read_eval_data
+from ragstone.types import NO_ANSWER, Turn
 
 DOCUMENTS = [
     {"document.content": "The ferry leaves at 8.", "document.id": "d1", "document.score": 0.9,

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from tests.datasets.own.samples import answer, texts
 
-from ragstone.datasets.own import NO_ANSWER, read_eval_data
+from ragstone.datasets.own import read_eval_data
 from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.types import NO_ANSWER
 
 RUN = "q1 Q0 d2 1 9.5 mine\nq1 Q0 d1 2 12.0 mine\nq1 Q0 d3 3 9.5 mine\nq2 Q0 d9 1 0.5 mine\n"
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d4 1\nq3 0 d1 1\n"

@@ -7,11 +7,11 @@ import msgspec
 
 from ragstone.datasets.own import fields
 from ragstone.datasets.own.cells import scalar, text
-from ragstone.datasets.own.items import NO_ANSWER, Item
+from ragstone.datasets.own.items import Item
 from ragstone.datasets.own.problems import CellError, Problems, places
 from ragstone.datasets.own.rows import Row
 from ragstone.text import detect
-from ragstone.types import Passage, Response, Sample
+from ragstone.types import NO_ANSWER, Passage, Response, Sample
 
 __all__ = ["Builder"]
 

@@ -4,16 +4,13 @@ import msgspec
 
 from ragstone.types import Frozen, Response, Sample, Scalar, Turn
 
-__all__ = ["NO_ANSWER", "EvalData", "Item"]
-
-NO_ANSWER = "no_answer"
-"""`Response.finish_reason` of an item that has retrieved passages but no answer, such as a line of a TREC run: its
-retrieval can be scored and its answer ("") cannot, which is not the same as an answer that is empty."""
+__all__ = ["EvalData", "Item"]
 
 
 class Item(Frozen, frozen=True):
     """A row. `sample` holds the question, the references and the labelled passages, `response` what the system answered
-    and the passages that it retrieved, in order; None where the row has neither (see `NO_ANSWER`).
+    and the passages that it retrieved, in order; None where the row has
+    neither. Passages without an answer are a response that ends with `types.NO_ANSWER`.
 
     `where` is the row as its file counts it ("line 3", "row 3"), `row` its place among the rows of the data, from 1,
     whatever `limit` and `sample` chose. `extra` has the single values of columns that nothing else uses (and the
