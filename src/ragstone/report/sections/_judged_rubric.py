@@ -24,7 +24,7 @@ _RUBRIC = """
 {% endfor %}
 </tbody></table></div>{% endif %}
 {% if order %}<p>{{ order }}{% for first, second in swapped %} {{ w.swapped.format(first=first, second=second) }}{% endfor %}{% if undecided %} {{ w.undecided.format(n=undecided) }}{% endif %}</p>{% endif %}
-{% if step %}<p><b>{{ step }}</b>{% if anchor %} <span{{ lang }}><bdi>{{ anchor }}</bdi></span>{% endif %}</p>{% endif %}
+{% if step or anchor %}<p><b>{{ step }}</b>{% if anchor %} <span{{ lang }}><bdi>{{ anchor }}</bdi></span>{% endif %}</p>{% endif %}
 {% if reason %}<p class="said">{{ w.judge_says }} <bdi>{{ reason }}</bdi></p>{% endif %}
 """  # noqa: E501  a template
 

@@ -86,7 +86,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "step": "{value} on a scale from {low} to {high}",
         "judge_says": "The judge:",
         "scores": "Scores",
-        "replies": "What the judge replied ({n} requests)",
+        "replies": "What the judge replied (requests: {n})",
         "unnamed": "not told",
         "tokens": "{sent} tokens in, {got} out",
         "problem": "not usable: {problem}",
