@@ -62,6 +62,12 @@ def test_any_text_is_read_or_kept(written: str) -> None:
         "[" * 5000 + "]" * 5000,
         "['a', __import__('os').system('false')]",
         "['a' + 'b']",
+        "[open('x')]",
+        "[print(sep='x', *[1])]",
+        "[os.system(command='x')]",
+        "[f(**{'a': 1})]",
+        "[{**{}}]",
+        "[x for x in y]",
         "['it's']",
         "[\\]",
         "['\\']",
@@ -83,6 +89,14 @@ def test_adjacent_texts_of_an_array_are_not_joined() -> None:
     assert listed("['a' 'b'\n 'c']") == ["a", "b", "c"]
     assert listed("array(['a', 'b'], dtype='<U1')") == ["a", "b"]
     assert listed("array(['a', \"b's\"], dtype=object)") == ["a", "b's"]
+
+
+def test_documents_that_became_texts_are_passages() -> None:
+    cell = """[Document(id='d1', metadata={'source': 'a.pdf', 'score': nan}, page_content="It's 8."), 'b']"""
+    [one, other], as_text = fields.passages(cell)
+    assert one is not None
+    assert other is not None
+    assert (one.id, one.text, one.meta, other.text, as_text) == ("d1", "It's 8.", {"source": "a.pdf"}, "b", False)
 
 
 def test_backslashes_of_a_text_are_no_warning() -> None:

@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,28 @@ def test_what_is_in_memory_gives_the_same_items(source: Any) -> None:
     data = read_eval_data(source)
     assert_is_rows(data)
     assert data.sha256 == read_eval_data(ROWS).sha256
+
+
+@dataclass
+class Case:
+    """As deepeval and ragas have theirs: objects with fields."""
+
+    input: str
+    actual_output: str
+    retrieval_context: list[str]
+
+
+class Model(Case):
+    """As pydantic has it."""
+
+    def model_dump(self) -> dict[str, Any]:
+        return {"input": self.input, "actual_output": self.actual_output, "retrieval_context": self.retrieval_context}
+
+
+@pytest.mark.parametrize("kind", [Case, Model])
+def test_objects_of_other_tools_are_rows(kind: type[Case]) -> None:
+    data = read_eval_data([kind("Q?", "A.", ["a", "b"])])
+    assert (data.schema, answer(data).answer, texts(data)) == ("deepeval", "A.", ["a", "b"])
 
 
 def test_a_generator_is_read_once() -> None:

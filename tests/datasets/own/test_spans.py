@@ -227,4 +227,6 @@ def test_spans_that_are_each_others_parents_end() -> None:
         {"trace_id": "t", "span_id": "2", "parent_id": "1", "attributes": {"input.value": "R?"}},
         {"trace_id": "t", "span_id": "3", "parent_id": "3", "attributes": {"input.value": "S?", "output.value": "A."}},
     ]
-    assert [item.sample.question for item in read_eval_data(spans).items] == ["S?"]
+    data = read_eval_data(spans)
+    assert [item.sample.question for item in data.items] == ["S?"]
+    assert data.warnings == ("2 of 3 spans are each other's parents; left out.",)

@@ -155,13 +155,31 @@ def _texts(spelled: str) -> list[str] | None:
 
 
 def _literal(spelled: str) -> Any:
-    """What Python's `repr` wrote; None where it is not that. Evaluates literals only."""
+    """What Python's `repr` wrote; None where it is not that. The text is parsed and never evaluated.
+
+    Beyond literals it takes `nan`, and objects written with the names of their fields, as LangChain writes its
+    documents: Document(page_content='…', metadata={…}) is an object with these fields."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a text's own backslashes are no mistake of anybody's program
-            return ast.literal_eval(spelled)
+            return _value(ast.parse(spelled, mode="eval").body)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None
+
+
+def _value(node: ast.expr) -> Any:
+    """The value of a parsed literal. Raises ValueError where it is anything else."""
+    match node:
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return [_value(element) for element in elements]
+        case ast.Dict(keys=keys, values=values) if all(isinstance(key, ast.Constant) for key in keys):
+            return dict(zip(map(ast.literal_eval, keys), map(_value, values), strict=True))  # type: ignore[arg-type]
+        case ast.Call(func=ast.Name(), args=[], keywords=fields) if fields and all(field.arg for field in fields):
+            return {field.arg: _value(field.value) for field in fields}
+        case ast.Name(id="nan"):
+            return None
+        case _:
+            return ast.literal_eval(node)
 
 
 def _digits(value: int) -> str:

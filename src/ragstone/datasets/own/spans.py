@@ -80,6 +80,9 @@ def spans_as_rows(rows: Rows) -> Rows:
         number = several[root.trace]
         cells["trace_id"] = root.trace if number == 1 else f"{root.trace}/{number}"
         made.append(Row(root.where, cells))
+    lost = len(spans) - sum(1 for root in roots for _ in _below(root))
+    if lost:
+        rows.raw.warnings.append(f"{lost} of {len(spans)} spans are each other's parents; left out.")
     left = len(roots) - len(made)
     if left:
         rows.raw.warnings.append(f"{left} of {len(roots)} traces were asked nothing (no input.value); left out.")
