@@ -11,7 +11,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-__all__ = ["bootstrap_mean", "cohen_kappa", "holm", "mcnemar_exact", "permutation_paired", "wilson", "wilson_clustered"]
+__all__ = [
+    "bootstrap_mean", "cohen_kappa", "holm", "mcnemar_exact", "mean_interval", "permutation_paired", "wilson",
+    "wilson_clustered",
+]  # fmt: skip
 
 _EXACT_PAIRS = 14  # up to 2**14 ways to flip signs are all tried
 _DRAWS = 9_999  # ways that are drawn where there are more; p is then a multiple of 1/10,000
@@ -98,6 +101,19 @@ def bootstrap_mean(
         means[start : start + len(drawn)] = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
     low, high = np.quantile(means, [alpha / 2, 1 - alpha / 2])
     return (float(low), float(high))
+
+
+def mean_interval(values: Sequence[float], *, groups: Sequence[Hashable] | None = None) -> tuple[float, float]:
+    """The 95% interval of a mean of scores: Wilson's where all are 0 or 1 (the mean is a proportion, and all alike do
+    not mean that it is certain), else the bootstrap's. `groups` as in `bootstrap_mean`. ValueError for no values."""
+    if not values or not {*values} <= {0.0, 1.0}:
+        return bootstrap_mean(values, groups=groups)
+    counts: dict[Hashable, list[int]] = {}
+    for value, group in zip(values, range(len(values)) if groups is None else groups, strict=True):
+        count = counts.setdefault(group, [0, 0])
+        count[0] += int(value)
+        count[1] += 1
+    return wilson_clustered((won, tried) for won, tried in counts.values())
 
 
 def _confidence(level: float) -> float:

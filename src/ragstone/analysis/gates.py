@@ -11,7 +11,7 @@ from typing import Literal
 
 from ragstone.errors import UsageError
 from ragstone.metrics import better
-from ragstone.stats import bootstrap_mean
+from ragstone.stats import mean_interval
 from ragstone.types import Run
 
 __all__ = ["Gate", "GateResult", "Verdict", "check_gates", "gates_of"]
@@ -110,7 +110,7 @@ def _result(
         values = [value for _, value in scored]
         samples = [sample for sample, _ in scored]
         mean = sum(values) / len(values)
-        low, high = bootstrap_mean(values, groups=samples if len(set(samples)) < len(samples) else None)
+        low, high = mean_interval(values, groups=samples if len(set(samples)) < len(samples) else None)
     verdict, reason = _verdict(gate, mean, low, high, coverage, mode, min_coverage)
     sign = 1 if gate.side == "under" else -1
     beyond = [(sample, value) for sample, value in scored if sign * (value - gate.threshold) < 0]

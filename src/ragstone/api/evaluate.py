@@ -15,18 +15,20 @@ from msgspec.structs import replace
 
 from ragstone.api.bench import LOCAL_CONCURRENCY, cache_folder
 from ragstone.api.blocking import blocking
-from ragstone.api.judging import Judging, family_of, open_tools
+from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of, open_tools
 from ragstone.api.reading import OpenRun, read_run
 from ragstone.benchmarks.own import OwnData, Recording
+from ragstone.benchmarks.own.tables import price_of
 from ragstone.benchmarks.own.tally import columns_of, display_order, tally
 from ragstone.datasets.own import EvalData, read_eval_data
 from ragstone.errors import UsageError
 from ragstone.metrics import steps_of
+from ragstone.metrics.judge import Prompts
 from ragstone.models import ModelOptions
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.systems.recorded import Recorded
 from ragstone.text import estimate_tokens
-from ragstone.types import Completion, Embedder, Metric, Model, Request, Table, Usage, to_json
+from ragstone.types import NO_ANSWER, Completion, Embedder, Metric, Model, Request, Table, Usage, to_json
 
 if TYPE_CHECKING:
     import pandas
@@ -41,11 +43,13 @@ _SHORT_REFERENCE = 8  # tokens
 
 @dataclass(frozen=True)
 class EvalResult:
-    """How an evaluation ended and where it is kept. `warnings`: what to know about data and judge, a line each."""
+    """How an evaluation ended and where it is kept. `warnings`: what to know about data and judge, a line each.
+    `system`: what these answers are called in the run, which may hold others of the same data."""
 
     run: Path
     outcome: Outcome
     warnings: tuple[str, ...] = ()
+    system: str = ""
 
     def open(self) -> OpenRun:
         """The run, to look at."""
@@ -53,17 +57,17 @@ class EvalResult:
 
     @property
     def summary(self) -> dict[str, dict[str, Any]]:
-        """Metric → `mean`, `low`, `high` (95%, bootstrap over samples), `n` scored of `total`, `failed`,
-        `not_applicable`. `mean` is None where nothing was scored."""
+        """Metric → `mean`, `low`, `high` (95%, over samples), `n` scored of `total`, `failed`, `not_applicable`. `mean`
+        is None where nothing was scored."""
         with open_run(self.run) as run:
-            found = {}
-            for one in tally(run).values():
-                for name in one.names:
-                    scores, mean = one.metrics[name], one.metrics[name].mean()
-                    found[name] = {
-                        "mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.scored, "total": mean.total,
-                        "failed": scores.failed, "not_applicable": scores.not_applicable,
-                    }  # fmt: skip
+            one = tally(run)[self.system]
+        found = {}
+        for name in one.names:
+            scores, mean = one.metrics[name], one.metrics[name].mean()
+            found[name] = {
+                "mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.scored, "total": mean.total,
+                "failed": scores.failed, "not_applicable": scores.not_applicable,
+            }  # fmt: skip
         return found
 
     @property
@@ -72,7 +76,7 @@ class EvalResult:
         of each metric (None where there is none; `METRIC.reason` says why)."""
         rows = []
         with open_run(self.run) as run:
-            for record in run.records():
+            for record in run.records(system=self.system):
                 case = record.case
                 row: dict[str, Any] = {
                     "id": case.sample.id, "question": case.sample.question,
@@ -174,7 +178,7 @@ def plan_evaluation(
 
 async def evaluate_async(
     data: Any,
-    metrics: Sequence[str | Metric] | None = None,
+    metrics: str | Sequence[str | Metric] | None = None,
     judge: str | Model | None = None,
     *,
     embedder: str | Embedder | None = None,
@@ -211,9 +215,11 @@ async def evaluate_async(
     `sample`, `limit`: so many rows, chosen by a seed or the first. `repeat`: how often the judge is asked, for its own
     variance. `price`: "IN/OUT" of a million tokens, for the table of costs. Raises `RagstoneError`s, one line each.
     """
+    if price and price_of(price) is None:
+        raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
     plan = prepared or plan_evaluation(
         read_data(data, mapping=mapping, limit=limit, sample=sample, **reading),
-        metrics,
+        [metrics] if isinstance(metrics, str) else metrics,
         Judging(
             model=judge, base_url=judge_base_url, embedder=embedder, embedder_base_url=embedder_base_url,
             protocol=protocol, verify=verify, prompts=None if prompts is None else Path(prompts),
@@ -238,7 +244,7 @@ async def evaluate_async(
                 progress=progress,
                 stop=stop,
             )
-    return EvalResult(path, outcome, plan.warnings)
+    return EvalResult(path, outcome, plan.warnings, plan.system.id)
 
 
 evaluate: Callable[..., EvalResult] = blocking(evaluate_async, name="evaluate")
@@ -278,6 +284,7 @@ class _Nobody:
 
 def _default_metrics(rows: Sequence[Recording], judging: Judging) -> tuple[str, ...]:
     """What the data allow: of metrics that need a reference, labels or passages only where a row has them."""
+    answers = any(row.response.finish_reason != NO_ANSWER for row in rows)
     references = any(row.sample.references for row in rows)
     passages = any(row.response.passages for row in rows)
     labels = any(passage.relevant for row in rows for passage in row.sample.passages) or any(
@@ -285,15 +292,16 @@ def _default_metrics(rows: Sequence[Recording], judging: Judging) -> tuple[str, 
     )
     found: list[str] = []
     if judging.model is not None:
-        found += ["faithfulness"] * passages + ["answer_relevancy"] + ["context_precision"] * passages
-        found += ["context_recall"] * (passages and references) + ["answer_correctness"] * references
-    if references:
+        found += ["faithfulness"] * (passages and answers) + ["answer_relevancy"] * answers
+        found += ["context_precision"] * passages + ["context_recall"] * (passages and references)
+        found += ["answer_correctness"] * (answers and references)
+    if references and answers:
         found += [*(["exact_match", "answer_match"] if _are_short(rows) else []), "token_f1", "rouge_l"]
     if labels:
         found += ["recall", "precision", "ndcg", "mrr"]
     if not found and not judging.rubrics:
         raise UsageError(
-            "There is nothing to score without a judge: the data have no references and no labels. "
+            "There is nothing to score without a judge: the data have no answers with references and no labels. "
             "Name one: --judge PROVIDER/MODEL."
         )
     return tuple(found)
@@ -323,9 +331,17 @@ def _family_warning(judging: Judging, rows: Sequence[Recording], system_model: s
 
 
 def _short(plan: Plan) -> str:
-    """What names a run file: the data and who judges, not which metrics, which may be added."""
-    judge = plan.judging.model if isinstance(plan.judging.model, str) else getattr(plan.judging.model, "id", "")
-    return hashlib.sha256(to_json([plan.benchmark.question, plan.system.id, judge or ""]).encode()).hexdigest()[:8]
+    """What names a run file: the data, and who judges and how; not which metrics, which may be added."""
+    judging = plan.judging
+    judge, embedder = (
+        one if isinstance(one, str) else getattr(one, "id", "") for one in (judging.model, judging.embedder)
+    )
+    how: list[Any] = []
+    if judge:
+        prompts = {} if judging.prompts is None else dict(Prompts.load(judging.prompts).spec)
+        how = [judging.protocol, judging.verify, judging.budget or 0, prompts]
+    asked = [plan.benchmark.question, plan.system.id, judge or "", embedder or DEFAULT_EMBEDDER, *how]
+    return hashlib.sha256(to_json(asked).encode()).hexdigest()[:8]
 
 
 def _concurrency(judging: Judging) -> int:

@@ -113,6 +113,8 @@ async def open_tools(judging: Judging, asked: Sequence[str | Metric], options: M
                 budget=judging.budget or BUDGET, language=judging.language,
             )  # fmt: skip
             spec |= {key: value for key, value in judge.spec.items() if key != "prompts"}
+        if judging.protocol == "ragas" and any(str(name).startswith("ragas.") for name in names):
+            spec["protocol"] = judging.protocol
         tools = Tools(judge, model, embedder, prompts, tuple(judging.rubrics), judging.language)
         metrics = make_metrics(names, tools)
         if prompts is not None:

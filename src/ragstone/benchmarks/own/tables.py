@@ -1,7 +1,8 @@
 """The tables of scored answers: means with intervals and coverage, groups, what the judge took, advice."""
 
+import math
 from collections.abc import Iterator, Mapping
-from statistics import stdev
+from statistics import variance
 from typing import Any
 
 from ragstone.benchmarks.own.advice import BAR, advise
@@ -9,7 +10,7 @@ from ragstone.benchmarks.own.tally import Mean, display_order, lower_is_better, 
 from ragstone.benchmarks.own.words import words
 from ragstone.types import Cell, Row, Run, Table
 
-__all__ = ["tables"]
+__all__ = ["price_of", "tables"]
 
 _MOST_GROUPS = 50  # values of a column that have a row; a column of ids has one a sample
 _WORST_SHOWN = 5
@@ -86,7 +87,8 @@ class _Writer:
                 if not several:
                     continue
                 most = max(most, *map(len, several))
-                spread = sum(map(stdev, several)) / len(several)
+                freedom = sum(len(values) - 1 for values in several)
+                spread = math.sqrt(sum(variance(values) * (len(values) - 1) for values in several) / freedom)
                 rows.append(Row((*self._keys(system, self._label(name)), Cell(value=spread), Cell(str(len(several))))))
         columns = self._columns(self.words["metric"], self.words["sd"], self.words["repeated"])
         notes = (self.words["repeat_note"].format(repeat=most),)
@@ -115,7 +117,7 @@ class _Writer:
     def cost(self) -> Table:
         """Requests and tokens of the judge, a row a metric and one for all; money where the price is known."""
         rows = []
-        price = _price(self.meta.get("price"))
+        price = price_of(self.meta.get("price"))
         for system, one in self.tallies.items():
             named = [
                 name for name in one.names if name in one.costs and one.costs[name].alone[0] + one.costs[name].cached
@@ -176,12 +178,13 @@ def _cell(mean: Mean) -> Cell:
     return Cell(value=mean.value, low=mean.low, high=mean.high, scored=mean.scored, total=mean.total)
 
 
-def _price(text: Any) -> tuple[float, float] | None:
-    """The price of a million tokens of prompts and of answers, as the run keeps it: "0.15/0.60"."""
-    if not isinstance(text, str) or text.count("/") != 1:
+def price_of(text: Any) -> tuple[float, float] | None:
+    """The price of a million tokens of prompts and of answers, from "0.15/0.60"; None where it is no such text."""
+    try:
+        asked, answered = map(float, text.split("/"))
+    except (AttributeError, ValueError):
         return None
-    asked, answered = text.split("/")
-    return float(asked), float(answered)
+    return (asked, answered) if 0 <= asked < math.inf and 0 <= answered < math.inf else None
 
 
 def _spent(amounts: list[float], price: tuple[float, float] | None) -> list[Cell]:

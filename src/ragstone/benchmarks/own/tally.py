@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragstone.metrics import better
-from ragstone.stats import bootstrap_mean
+from ragstone.stats import mean_interval
 from ragstone.types import Record, Run, Usage
 
 __all__ = ["Cost", "Mean", "Scores", "Tally", "columns_of", "display_order", "tally"]
@@ -27,7 +27,7 @@ def display_order(name: str) -> tuple[int, str]:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with its interval over samples (95%, bootstrap), of `scored` of `total` scores."""
+    """A mean with its 95% interval over samples (`mean_interval`), of `scored` of `total` scores."""
 
     value: float | None
     low: float | None
@@ -56,7 +56,7 @@ class Scores:
         if not self.values:
             return Mean(None, None, None, 0, self.total)
         groups = self.samples if len(set(self.samples)) < len(self.samples) else None
-        low, high = bootstrap_mean(self.values, groups=groups)
+        low, high = mean_interval(self.values, groups=groups)
         return Mean(sum(self.values) / len(self.values), low, high, len(self.values), self.total)
 
     def worst(self, count: int, *, below: float) -> list[tuple[str, float]]:
@@ -68,8 +68,9 @@ class Scores:
 
 @dataclass
 class Cost:
-    """What one metric took of the judge. `alone`: all steps it rests on; `share`: each divided by how many metrics
-    rest on it, so that the shares of all metrics sum to what was spent. Requests, prompt and completion tokens."""
+    """What one metric took of the judge: requests, prompt and completion tokens. `alone`: all steps that it rests on,
+    as if nothing had been asked before; `share`: those that were sent, each divided by how many metrics rest on it, so
+    that the shares of all metrics sum to what was spent. `cached` counts the replies that cost nothing."""
 
     alone: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
     share: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
@@ -115,7 +116,6 @@ def _add(one: Tally, record: Record, columns: Sequence[str]) -> None:
     one.records += 1
     if record.response is None:
         one.errors += 1
-    repeat = int(record.case.condition.get("judge_repeat", 0))
     held = columns_of(record)
     groups = {column: str(held[column]) for column in columns if column in held}
     for name, score in record.scores.items():
@@ -132,7 +132,7 @@ def _add(one: Tally, record: Record, columns: Sequence[str]) -> None:
             scores.not_applicable += score.status == "not_applicable"
             reason = score.reason if score.reason in scores.reasons or len(scores.reasons) < _REASONS else "…"
             scores.reasons[reason] += 1
-        if score.value is not None and (repeat or record.case.sample.id):
+        if score.value is not None:
             one.repeats[name][record.case.sample.id].append(score.value)
     _add_cost(one, {name: steps(score.evidence) for name, score in record.scores.items()})
 
@@ -155,7 +155,7 @@ def _add_cost(one: Tally, by_metric: Mapping[str, Sequence[Mapping[str, Any]]]) 
             cost = one.costs[name]
             for at, amount in enumerate(amounts):
                 cost.alone[at] += amount
-                cost.share[at] += amount / users[id(step)]
+                cost.share[at] += 0 if step.get("cached") else amount / users[id(step)]
             cost.cached += bool(step.get("cached")) / users[id(step)]
             if id(step) not in told:
                 told.add(id(step))
