@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test test-slow check bench clean system-packages
+.PHONY: demo test test-slow check bench bench-judge clean system-packages
 .DEFAULT_GOAL := check
 
 # What a user gets: the core, the embedded model and the report.
@@ -49,6 +49,10 @@ bench: $(VENV)/.dev
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/install.py
 	$(BIN)/python bench/overhead.py
+
+# Beside ragas and deepeval, which are installed once into environments of their own (1.2 GB in the user's cache).
+bench-judge: $(VENV)/.dev
+	$(BIN)/python bench/judge.py
 
 clean:
 	rm -rf $(VENV) demo dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

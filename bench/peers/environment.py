@@ -14,7 +14,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     # `langchain-community` 0.4 has no longer what ragas 0.4.3 imports; aiohttp is its fastest transport; litellm,
     # without what it needs, carries OpenAI's vocabularies, so that tiktoken counts without a network.
     "ragas": ("ragas==0.4.3", "langchain-community<0.4", "httpx-aiohttp", "tiktoken"),
-    "deepeval": ("deepeval", "aiohttp"),
+    "deepeval": ("deepeval==4.3.1", "aiohttp"),
 }
 _WITHOUT_DEPENDENCIES = {"ragas": ("litellm",)}
 
