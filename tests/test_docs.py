@@ -233,3 +233,20 @@ def test_the_example_of_a_benchmark_is_one_file_that_runs(tmp_path: Path, monkey
     printed = python(example("benchmark") + example("run"), tmp_path)
     assert "local/extractive" in printed
     assert "scored=3" in printed
+
+
+@pytest.mark.parametrize("name", ["docs/ci.md", "docs/ci.zh-CN.md"])
+def test_the_example_of_the_pytest_plugin_runs(name: str, pytester: pytest.Pytester) -> None:
+    (code,) = blocks(name, "python")
+    # Every claim of its answers is what its passage says: the example is scored without a judge here.
+    pytester.makepyfile(test_example=code.replace("faithfulness", "token_f1").replace("0.8", "0.1"))
+    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize("name", ["examples/ci/github.yml", "examples/ci/gitlab.yml"])
+def test_every_command_of_a_workflow_exists_with_its_options(name: str) -> None:
+    text = re.sub(r">\n\s+(ragstone .*)\n\s+(--.*)", r"\1 \2", text_of(name))
+    found = [line.strip(" -") for line in text.splitlines() if line.strip(" -").startswith("ragstone ")]
+    assert len(found) == 3
+    for line in found:
+        parse(shlex.split(line)[1:])
