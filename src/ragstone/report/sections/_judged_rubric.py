@@ -69,7 +69,7 @@ def _told(name: str, score: Score, w: Mapping[str, str]) -> dict[str, Any]:
     known = isinstance(scale, Mapping) and all(type(scale.get(key)) is int for key in ("value", "min", "max"))
     return {
         "title": _line(rubric, "title") or one_line(name, _SHORT),
-        "value": number(score.value) if score.value is not None else "",
+        "value": number(score.value) if score.value is not None else w[score.status],
         "question": _line(rubric, "question"),
         "elements": [_element(one, w) for one in list(_objects(held, "elements"))[:_ELEMENTS]],
         "order": w["in_order"].format(n=sum(decided), of=len(decided)) if decided else "",
