@@ -245,8 +245,7 @@ def test_the_example_of_the_pytest_plugin_runs(name: str, pytester: pytest.Pytes
 
 @pytest.mark.parametrize("name", ["examples/ci/github.yml", "examples/ci/gitlab.yml"])
 def test_every_command_of_a_workflow_exists_with_its_options(name: str) -> None:
-    text = re.sub(r">\n\s+(ragstone .*)\n\s+(--.*)", r"\1 \2", text_of(name))
-    found = [line.strip(" -") for line in text.splitlines() if line.strip(" -").startswith("ragstone ")]
+    found = [line.strip(" -") for line in text_of(name).splitlines() if line.strip(" -").startswith("ragstone ")]
     assert len(found) == 3
     for line in found:
         parse(shlex.split(line)[1:])
