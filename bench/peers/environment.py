@@ -39,5 +39,5 @@ def environment(name: str, folder: Path) -> tuple[Path | None, str]:
 
 
 def _install(python: Path, *what: str) -> None:
-    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what]
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", *what]
     subprocess.run(command, check=True, capture_output=True)
