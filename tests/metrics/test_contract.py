@@ -124,7 +124,8 @@ async def test_an_answer_without_claims_is_never_perfect_by_default(name: str) -
     judged = without_claims(JUDGED, noncommittal=True)
     result = await resolve(metric(name, judged).score(FULL, Response("I do not know.", PASSAGES)))
     # What is left out measures refusals, or meaning as our embedder of fixed vectors sees it.
-    answers = Need.ANSWER in metric(name).needs and name not in {"refusal", "semantic_similarity"} and "rgb" not in name
+    answers = Need.ANSWER in metric(name).needs and name not in {"refusal", "needle.refused", "semantic_similarity"}
+    answers = answers and "rgb" not in name
     assert not answers or result.value is None or result.value < 0.5
 
 
