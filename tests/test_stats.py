@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as oracle
 
-from ragstone.stats import bootstrap_mean, holm, mcnemar_exact, permutation_paired, wilson, wilson_clustered
+from ragstone.stats import (
+    bootstrap_mean,
+    holm,
+    mcnemar_exact,
+    mean_interval,
+    permutation_paired,
+    wilson,
+    wilson_clustered,
+)
 
 proportions = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -143,6 +151,22 @@ def test_bootstrap_of_one_value_has_no_width_and_of_none_is_refused() -> None:
     assert bootstrap_mean([0.4]) == pytest.approx((0.4, 0.4))
     with pytest.raises(ValueError, match="no values"):
         bootstrap_mean([])
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=30))
+def test_the_mean_of_zeros_and_ones_has_the_interval_of_a_proportion(answers: list[bool]) -> None:
+    values = [float(answer) for answer in answers]
+    assert mean_interval(values) == wilson_clustered((int(answer), 1) for answer in answers)
+    twice = mean_interval([*values, *values], groups=[*range(len(values)), *range(len(values))])
+    assert twice == pytest.approx(wilson_clustered((2 * int(answer), 2) for answer in answers))
+
+
+def test_any_other_mean_has_that_of_the_bootstrap() -> None:
+    values, groups = [0.0, 0.5, 1.0, 1.0], ["a", "a", "b", "c"]
+    assert mean_interval(values) == bootstrap_mean(values)
+    assert mean_interval(values, groups=groups) == bootstrap_mean(values, groups=groups)
+    with pytest.raises(ValueError, match="no values"):
+        mean_interval([])
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])

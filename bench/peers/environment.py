@@ -15,6 +15,8 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     # without what it needs, carries OpenAI's vocabularies, so that tiktoken counts without a network.
     "ragas": ("ragas==0.4.3", "langchain-community<0.4", "httpx-aiohttp", "tiktoken"),
     "deepeval": ("deepeval==4.3.1", "aiohttp"),
+    # Not a peer: what `evaluate` is called in (tests/api/test_loops.py).
+    "loops": ("ipykernel", "jupyter_client", "uvloop"),
 }
 _WITHOUT_DEPENDENCIES = {"ragas": ("litellm",)}
 

@@ -13,6 +13,7 @@ from tests.api.judging import Embedder, scripted_judge, verdict
 from ragstone import evaluate, evaluate_async
 from ragstone.api.evaluate import plan_evaluation, predict, read_data
 from ragstone.api.judging import Judging, family_of
+from ragstone.api.prompts import copy_prompts
 from ragstone.errors import DifferentQuestion, RateLimited, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted
@@ -98,6 +99,56 @@ def test_another_judge_on_the_same_file_is_refused_with_the_difference(tmp_path:
         run(tmp_path, metrics=["faithfulness"], judge=scripted_judge("scripted/other"))
     with pytest.raises(DifferentQuestion, match=r"judge\.verify"):
         run(tmp_path, metrics=["faithfulness"], verify="separate")
+
+
+def test_the_protocol_is_part_of_who_judges(tmp_path: Path) -> None:
+    run(tmp_path, metrics=["faithfulness"])
+    with pytest.raises(DifferentQuestion, match=r"judge\.protocol: 'matrix' in the file, 'ragas' now"):
+        run(tmp_path, metrics=["faithfulness"], protocol="ragas")
+    result = run(tmp_path, metrics=["faithfulness", "ragas.faithfulness"])  # both by name, in one run
+    assert result.summary.keys() == {"faithfulness", "ragas.faithfulness"}
+
+
+def test_another_embedder_or_prompt_on_the_same_file_is_refused(tmp_path: Path) -> None:
+    class Other(Embedder):
+        id = "test/other"
+
+    run(tmp_path, metrics=["answer_relevancy"])
+    with pytest.raises(DifferentQuestion, match=r"judge\.embedder"):
+        run(tmp_path, metrics=["answer_relevancy"], embedder=Other())
+    copy_prompts(tmp_path / "mine", names=["decompose"], languages=["en"])
+    edited = tmp_path / "mine" / "en" / "decompose.toml"
+    edited.write_text(edited.read_text(encoding="utf-8").replace(". ", ".  "), encoding="utf-8")
+    with pytest.raises(DifferentQuestion, match=r"judge\.prompts\.decompose/en"):
+        run(tmp_path, metrics=["answer_relevancy"], prompts=tmp_path / "mine")
+
+
+def test_without_a_file_each_way_to_judge_gets_its_own_and_the_same_way_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ways: list[dict[str, Any]] = [{}, {"verify": "separate"}, {"protocol": "ragas"}, {"judge": scripted_judge("a/b")}]
+    found = [run(tmp_path, metrics=["faithfulness"], **{"run": None, **way}).run for way in ways]
+    assert len(set(found)) == len(ways)
+    assert run(tmp_path, metrics=["faithfulness", "context_recall"], run=None).run == found[0]
+
+
+def test_a_result_is_that_of_its_own_answers_where_a_file_has_several(tmp_path: Path) -> None:
+    run(tmp_path, metrics=["token_f1"], name="old")
+    result = run(tmp_path, metrics=["rouge_l"], name="new")
+    assert result.summary.keys() == {"rouge_l"}
+    assert len(result.scores) == len(rows())
+
+
+def test_one_metric_may_be_named_by_itself(tmp_path: Path) -> None:
+    assert run(tmp_path, metrics="token_f1").summary.keys() == {"token_f1"}
+
+
+def test_passages_without_an_answer_are_scored_for_their_retrieval_alone(tmp_path: Path) -> None:
+    data = [{name: text for name, text in row.items() if name != "answer"} for row in rows()]
+    result = run(tmp_path, data)
+    assert result.outcome.complete
+    assert set(result.summary) == {"context_precision", "context_recall"}
 
 
 def test_a_judge_may_come_later(tmp_path: Path) -> None:
@@ -236,6 +287,8 @@ def test_wrong_options_are_one_line_before_anything_is_asked(tmp_path: Path) -> 
         ({"language": "fr"}, "en or zh"),
         ({"metrics": ["faithfullness"]}, "Did you mean 'faithfulness'"),
         ({"protocol": "other"}, "matrix or ragas"),
+        ({"verify": "both"}, "joint or separate"),
+        ({"price": "cheap"}, "two numbers"),
         ({"judge": "local/extractive"}, "cannot judge"),
     ):
         with pytest.raises(UsageError, match=told) as caught:

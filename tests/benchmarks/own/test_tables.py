@@ -30,7 +30,8 @@ def test_a_mean_has_its_interval_and_what_could_not_be_scored_is_counted() -> No
     ]
     (row,) = tables(records)["eval-scores"].rows
     mean = row.cells[1]
-    assert (mean.value, mean.scored, mean.total) == (pytest.approx(0.5), 3, 5)
+    assert mean.value == pytest.approx(0.5)
+    assert (mean.scored, mean.total) == (3, 5)
     assert (mean.low, mean.high) == bootstrap_mean(values)
     assert [cell.text for cell in row.cells[2:5]] == ["3", "1", "1"]
     assert "timed_out: late (1)" in row.cells[5].text
@@ -52,7 +53,8 @@ def test_repeats_of_a_sample_do_not_narrow_the_interval() -> None:
     once = [record(f"q{at}", {"m": value}) for at, value in enumerate(values)]
     again = [record(f"q{at}", {"m": value}, repeat=1) for at, value in enumerate(values)]
     alone, both = (tables(held)["eval-scores"].rows[0].cells[1] for held in (once, once + again))
-    assert (both.low, both.high) == (pytest.approx(alone.low), pytest.approx(alone.high))
+    assert both.low == pytest.approx(alone.low)
+    assert both.high == pytest.approx(alone.high)
     assert (both.scored, both.total) == (8, 8)
 
 

@@ -1,0 +1,110 @@
+"""The blocking form where it is called for real: in the cell of a notebook, in a script under uvloop, in a server.
+
+A kernel and uvloop are no dependencies of ragstone's: they run in an environment of their own, made at the first run.
+"""
+
+import subprocess
+from pathlib import Path
+
+import platformdirs
+import pytest
+from bench.peers.environment import environment
+
+import ragstone
+
+pytestmark = pytest.mark.slow
+
+ROWS = '[{"question": "How tall?", "answer": "It is 5 m.", "contexts": ["It is 5 m."], "reference": "5 m"}]'
+
+# Runs the cell (standard input) in a kernel and prints what it prints, or the error that it ends with.
+NOTEBOOK = """
+import sys
+from jupyter_client.manager import start_new_kernel
+
+manager, client = start_new_kernel(kernel_name="python3")
+try:
+    client.execute(sys.stdin.read())
+    while True:
+        message = client.get_iopub_msg(timeout=60)
+        kind, content = message["msg_type"], message["content"]
+        if kind == "stream" and content["name"] == "stdout":
+            print(content["text"], end="")
+        if kind == "error":
+            sys.exit("\\n".join(content["traceback"]))
+        if kind == "status" and content["execution_state"] == "idle":
+            break
+finally:
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+"""
+
+CELL = f"""
+import asyncio, ragstone
+ticks = []
+async def tick():
+    while True:
+        ticks.append(1)
+        await asyncio.sleep(0.001)
+beside = asyncio.create_task(tick())
+loop, run_once = asyncio.get_running_loop(), asyncio.BaseEventLoop._run_once
+blocking = ragstone.evaluate({ROWS}, "token_f1", run="a.run")
+awaited = await ragstone.evaluate_async({ROWS}, "token_f1", run="a.run")
+try:
+    ragstone.evaluate({ROWS}, "no_such_metric", run="b.run")
+except ragstone.errors.UsageError as error:
+    print(type(error).__name__)
+print(blocking.outcome.asked, awaited.outcome.asked, blocking.summary == awaited.summary)
+print(asyncio.get_running_loop() is loop, asyncio.BaseEventLoop._run_once is run_once, beside.done())
+"""
+
+UVLOOP = f"""
+import asyncio, uvloop, ragstone
+
+async def server():
+    result = await ragstone.evaluate_async({ROWS}, "token_f1", run="a.run")
+    try:
+        ragstone.evaluate({ROWS}, "token_f1", run="a.run")
+    except ragstone.errors.UsageError as error:
+        print(error)
+    return result.outcome.asked, type(asyncio.get_running_loop()).__module__
+
+print(*uvloop.run(server()))
+asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+print(ragstone.evaluate({ROWS}, "token_f1", run="b.run").outcome.asked)
+"""
+
+
+@pytest.fixture(scope="module")
+def python() -> Path:
+    """A Python that has a kernel, uvloop, and this ragstone with what it needs."""
+    found, reason = environment("loops", Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "peers")
+    if found is None:
+        pytest.skip(reason)
+    return found
+
+
+def ran(python: Path, folder: Path, program: str, told: str = "") -> list[str]:
+    """The lines that a program prints, which sees this ragstone and the packages of this environment."""
+    import numpy as np
+
+    paths = [Path(ragstone.__file__).parents[1], Path(np.__file__).parents[1]]
+    done = subprocess.run(
+        [str(python), "-W", "error::RuntimeWarning", "-c", program], input=told, cwd=folder, capture_output=True,
+        text=True, check=False, env={"PYTHONPATH": ":".join(map(str, paths)), "HOME": str(folder), "PATH": "/usr/bin"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.splitlines()
+
+
+def test_in_a_real_notebook_both_forms_work_and_nothing_is_patched(python: Path, tmp_path: Path) -> None:
+    lines = ran(python, tmp_path, NOTEBOOK, CELL)
+    assert lines == ["UnknownName", "1 0 True", "True True False"]
+
+
+def test_under_uvloop_both_forms_work_and_inside_a_server_the_blocking_one_says_what_to_do(
+    python: Path, tmp_path: Path
+) -> None:
+    advice, awaited, blocking = ran(python, tmp_path, UVLOOP)
+    assert "await ragstone.evaluate_async(…)" in advice
+    assert awaited == "1 uvloop"
+    assert blocking == "1"
