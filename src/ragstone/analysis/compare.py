@@ -118,7 +118,9 @@ def compare_runs(
         raise UsageError(f"Neither run has scores of {unknown[0]!r}; there are: {', '.join(names)}.")
     refused = {} if judges == "different" else _refused(a, b, one, other)
     wanted = [name for name in (metrics or names) if name not in refused]
-    rows = [row for name in wanted if (row := _difference(name, common, one, other)) is not None]
+    rows = [
+        row for name in wanted if (row := _difference(name, common, one, other, better(name, b.run.meta))) is not None
+    ]
     adjusted = holm([row.p for row in rows]) if rows else []
     rows = [replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
     told = {name: why for name, why in refused.items() if not metrics or name in metrics}
@@ -214,6 +216,7 @@ def _difference(
     common: Sequence[Pair],
     one: Mapping[Pair, Mapping[str, _One]],
     other: Mapping[Pair, Mapping[str, _One]],
+    direction: Literal["higher", "lower", "neither"],
 ) -> Difference | None:
     pairs: list[tuple[Pair, float, float]] = []
     failed = [0, 0]
@@ -238,7 +241,6 @@ def _difference(
         means = [_by_sample(samples, values) for values in (a, b)]
         p = permutation_paired(means[0], means[1])
     up, down = _flips(pairs, binary)
-    direction = better(name)
     gained, lost = (down, up) if direction == "lower" else (up, down)
     return Difference(
         metric=name, n=len(pairs), a=sum(a) / len(a), b=sum(b) / len(b),

@@ -366,6 +366,7 @@ def _info(path: Path, plan: Plan, metrics: Sequence[Metric], price: str, command
         "license": "",
         "citation": "",
         "metrics": {**old.get("metrics", {}), **{metric.name: metric.version for metric in metrics}},
+        "better": {**old.get("better", {}), **{metric.name: getattr(metric, "better", "higher") for metric in metrics}},
         "command": "\n".join(commands if not command or command in commands else [*commands, command]),
         "warnings": list(dict.fromkeys([*old.get("warnings", ()), *plan.warnings])),
         **({"price": price or old.get("price")} if price or old.get("price") else {}),

@@ -12,7 +12,7 @@ entry-point group `ragstone.metrics`. Such a plugin is one of three things:
 
 import importlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, cast, runtime_checkable
@@ -117,8 +117,12 @@ def steps_of(metrics: Iterable[Metric]) -> frozenset[str]:
     return frozenset(step for metric in metrics for step in getattr(metric, "steps", ()))
 
 
-def better(name: str) -> Literal["higher", "lower", "neither"]:
-    """Which values of the metric of this name are the better ones; "higher" for a name that is not known here."""
+def better(name: str, meta: Mapping[str, Any] | None = None) -> Literal["higher", "lower", "neither"]:
+    """Which values of the metric of this name are the better ones; "higher" for a name that is not known here. `meta`:
+    of a run, which says it of metrics that are the user's own."""
+    told = (meta or {}).get("better")
+    if isinstance(told, Mapping) and told.get(name) in ("higher", "lower", "neither"):
+        return cast('Literal["higher", "lower", "neither"]', told[name])
     try:
         plugin = find_metric(name)
     except UsageError:

@@ -8,6 +8,7 @@ full costs requests, never a run.
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import logging
 from collections.abc import Mapping
@@ -135,17 +136,20 @@ class Cached:
         shared = self._under_way.get(key)
         if shared is not None and not shared.abandoned:
             return _free(await shared.result())
-        shared = self._under_way[key] = Shared(asyncio.ensure_future(self._ask(key, request)))
+        task = asyncio.ensure_future(self._ask(key, request))
+        shared = self._under_way[key] = Shared(task)
+        task.add_done_callback(functools.partial(self._done, key, shared))
         return await shared.result()
 
     async def _ask(self, key: bytes, request: Request) -> Completion:
-        try:
-            completion = await self._model.generate(request)
-            if self._cache is not None and not completion.cached:
-                self._cache.put(key, completion)
-            return completion
-        finally:
-            self._under_way.pop(key, None)
+        completion = await self._model.generate(request)
+        if self._cache is not None and not completion.cached:
+            self._cache.put(key, completion)
+        return completion
+
+    def _done(self, key: bytes, shared: "Shared[Completion]", _: "asyncio.Future[Completion]") -> None:
+        if self._under_way.get(key) is shared:  # an abandoned one may have a successor already
+            del self._under_way[key]
 
 
 class Shared(Generic[T]):

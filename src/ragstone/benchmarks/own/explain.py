@@ -2,7 +2,7 @@
 
 from ragstone.benchmarks.own.tally import display_order, lower_is_better
 from ragstone.benchmarks.own.words import words
-from ragstone.types import Finding, Record
+from ragstone.types import Finding, Record, Score
 
 __all__ = ["explain"]
 
@@ -23,7 +23,7 @@ def explain(record: Record, *, language: str = "en") -> Finding:
     good = {}
     for name, score in record.scores.items():
         if score.value is not None and 0 <= score.value <= 1:
-            good[name] = 1 - score.value if lower_is_better(name) else score.value
+            good[name] = 1 - score.value if _is_lower_better(name, score) else score.value
     if not good:
         return Finding(None, "", reason=told["no_score"])
     low = sorted((name for name, value in good.items() if value < _LOW), key=display_order)
@@ -33,3 +33,12 @@ def explain(record: Record, *, language: str = "en") -> Finding:
     cause = next((cause for cause, names in _CAUSES.items() if any(name in low for name in names)), "other")
     reason = told["low_scores"].format(scores=", ".join(f"{name} {record.scores[name].value:.2f}" for name in low))
     return Finding(False, "", cause=cause, label=told[f"cause_{cause}"], reason=reason, weight=weight)
+
+
+def _is_lower_better(name: str, score: Score) -> bool:
+    """A rubric of the user's own says it in its evidence."""
+    evidence = score.evidence if isinstance(score.evidence, dict) else {}
+    rubric = evidence.get("rubric")
+    if isinstance(rubric, dict) and "better" in rubric:
+        return bool(rubric["better"] == "lower")
+    return lower_is_better(name)

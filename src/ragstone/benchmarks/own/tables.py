@@ -143,7 +143,7 @@ class _Writer:
         told = [name]
         if name.startswith("ragas."):
             told.append(f"({self.words['ragas_style']})")
-        if lower_is_better(name):
+        if lower_is_better(name, self.meta):
             told.append(f"({self.words['lower']})")
         return " ".join(told)
 

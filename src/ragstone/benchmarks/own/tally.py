@@ -165,6 +165,6 @@ def _add_cost(one: Tally, by_metric: Mapping[str, Sequence[Mapping[str, Any]]]) 
                     one.judges[model] += 1
 
 
-def lower_is_better(name: str) -> bool:
+def lower_is_better(name: str, meta: Mapping[str, Any] | None = None) -> bool:
     """Whether small values of the metric are the good ones."""
-    return better(name) == "lower"
+    return better(name, meta) == "lower"
