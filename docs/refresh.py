@@ -1,17 +1,23 @@
-"""Makes what the READMEs show of a run, from a run: the first table, and the pictures of its report.
+"""Makes what the READMEs show of a run, from a run: the first table, and the pictures of its report; and what they show
+of `eval`, from the example: its first table, and the claims of one answer.
 
-    python docs/refresh.py RUN [--chromium PATH]
+    python docs/refresh.py [RUN] [--chromium PATH]
+
+Without a run only what is shown of `eval` is made.
 
 Both languages. Needs the extras `report` and `dev`, and a Chromium. The pictures are in docs/images.
 """
 
 import argparse
+import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import FloatRect, sync_playwright
+from playwright.sync_api import Browser, FloatRect, sync_playwright
 
 from ragstone.api import read_run
 from ragstone.report.text import table_text
@@ -29,14 +35,60 @@ CLIP = """() => {
 }"""
 
 
+# Of the example: the answer whose claims are shown, by the beginning of its question.
+SHOWN = {"en": "Who approves a business trip", "zh": "云杉科技的员工出差住宿"}
+EXAMPLE = [
+    "eval", "examples/answers.jsonl", "--judge", "scripted/examples/judge.jsonl", "--quiet", "--run",
+]  # fmt: skip
+OPEN = """(words) => {
+    const entries = [...document.querySelectorAll('section details')];
+    const entry = entries.find(one => one.querySelector('summary').innerText.includes(words));
+    entry.open = true;
+    entry.id = 'shown';
+}"""
+
+
+def ragstone(*arguments: str) -> str:
+    """What a command prints, 100 columns wide."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ragstone", *arguments], cwd=ROOT, env={**os.environ, "COLUMNS": "100"},
+        capture_output=True, encoding="utf-8", check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def evaluation(browser: Browser, folder: Path) -> None:
+    """The first table of `eval` on the example, and one answer with its claims as the report shows it."""
+    for language, readme in READMES.items():
+        run = str(folder / f"{language}.run")
+        metrics = "faithfulness,context_precision,context_recall"
+        table = ragstone(*EXAMPLE, run, "--metrics", metrics, "--tables", language)
+        excerpt = re.split(r"\n(?=below, |95% |下方|下面)", table, maxsplit=1)[0].rstrip()
+        path = ROOT / readme
+        before, _, rest = path.read_text("utf-8").partition("<!-- eval excerpt -->")
+        after = rest.partition("<!-- /eval excerpt -->")[2]
+        block = f"<!-- eval excerpt -->\n```text\n{excerpt}\n```\n<!-- /eval excerpt -->"
+        path.write_text(before + block + after, "utf-8")
+        ragstone(*EXAMPLE, run, "--metrics", "five,citations")
+        report = folder / f"{language}.html"
+        ragstone("report", run, "-o", str(report), "--language", language)
+        page = browser.new_page(viewport={"width": WIDTH, "height": 900})
+        page.goto(report.as_uri())
+        page.evaluate(OPEN, SHOWN[language])
+        box = page.locator("#shown").bounding_box()
+        assert box is not None
+        clip: FloatRect = {"x": box["x"], "y": box["y"], "width": box["width"], "height": box["height"] - 130}
+        page.screenshot(path=ROOT / "docs" / "images" / f"claims.{language}.png", full_page=True, clip=clip)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("run", type=Path)
+    parser.add_argument("run", type=Path, nargs="?")
     parser.add_argument("--chromium", default=shutil.which("chromium"))
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=args.chromium, args=ARGUMENTS)
-        for language, readme in READMES.items():
+        for language, readme in READMES.items() if args.run else ():
             with read_run(args.run) as run:
                 page_file = run.write_report(Path(folder) / f"{language}.html", language=language)
                 table = run.tables(language=language)[0]
@@ -52,6 +104,7 @@ def main() -> None:
             top, bottom = page.evaluate(CLIP)
             clip: FloatRect = {"x": 0, "y": top, "width": WIDTH, "height": bottom - top}
             page.screenshot(path=ROOT / "docs" / "images" / f"report.{language}.png", full_page=True, clip=clip)
+        evaluation(browser, Path(folder))
         browser.close()
 
 

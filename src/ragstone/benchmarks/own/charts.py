@@ -1,57 +1,38 @@
-"""How the scores of each metric are distributed: ten bins from 0 to 1, as shares of the samples."""
+"""The means of all metrics at a glance. How each is distributed stands with what the judge found."""
 
-from itertools import pairwise
-
-from ragstone.benchmarks.own.tally import Scores, tally
+from ragstone.benchmarks.own.tally import display_order, tally
 from ragstone.benchmarks.own.words import words
 from ragstone.types import Chart, Point, Run, Series
 
 __all__ = ["charts"]
 
-_BINS = 10
-_MOST = 24  # charts
+_MOST = 24  # metrics
 
 
 def charts(run: Run, *, language: str = "en") -> list[Chart]:
-    """One chart a metric, a series a system. A metric whose values leave [0, 1] has bins over its own range."""
+    """One chart of bars: a category a metric, a series a system. Metrics whose values leave [0, 1] are in the table
+    alone."""
     told = words(language)
     tallies = tally(run)
-    names = list(dict.fromkeys(name for one in tallies.values() for name in one.names))
-    made = []
-    for name in names[:_MOST]:
-        scores = {system: one.metrics[name] for system, one in tallies.items() if name in one.metrics}
-        scores = {system: each for system, each in scores.items() if each.values}
-        if not scores:
-            continue
-        low, high = _range(list(scores.values()))
-        edges = [low + (high - low) * at / _BINS for at in range(_BINS + 1)]
-        categories = tuple(f"{a:.3g}–{b:.3g}" for a, b in pairwise(edges))
-        series, alts = [], []
-        for system, each in scores.items():
-            shares = _shares(each.values, low, high)
-            series.append(Series(system, tuple(Point(at, share) for at, share in enumerate(shares))))
-            mean = each.mean().value
-            mode = categories[max(range(_BINS), key=shares.__getitem__)]
-            alts.append(
-                told["alt"].format(metric=f"{system}, {name}", n=len(each.values), mean=f"{mean:.2f}", mode=mode)
-            )
-        made.append(
-            Chart(
-                f"eval-distribution-{name}", told["distribution"].format(metric=name), "bars", tuple(series),
-                x_label=told["value"], y_label=told["share_of_samples"], categories=categories, alt=" ".join(alts),
-            )
-        )  # fmt: skip
-    return made
-
-
-def _range(scores: list[Scores]) -> tuple[float, float]:
-    values = [value for one in scores for value in one.values]
-    low, high = min(values), max(values)
-    return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high if high > low else low + 1)
-
-
-def _shares(values: list[float], low: float, high: float) -> list[float]:
-    counts = [0] * _BINS
-    for value in values:
-        counts[min(_BINS - 1, int((value - low) / (high - low) * _BINS))] += 1
-    return [count / len(values) for count in counts]
+    names = sorted(
+        {
+            name
+            for one in tallies.values()
+            for name, scores in one.metrics.items()
+            if scores.values and min(scores.values) >= 0 and max(scores.values) <= 1
+        },
+        key=display_order,
+    )[:_MOST]
+    series, alts = [], []
+    for system, one in tallies.items():
+        points = []
+        for at, name in enumerate(names):
+            mean = one.metrics[name].mean() if name in one.metrics else None
+            if mean is not None and mean.value is not None:
+                points.append(Point(at, mean.value, mean.low, mean.high))
+                alts.append(f"{system}, {name}: {mean.value:.2f} ({mean.scored}/{mean.total})")
+        series.append(Series(system, tuple(points)))
+    if not names:
+        return []
+    title = told["means"]
+    return [Chart("eval-means", title, "bars", tuple(series), categories=tuple(names), alt="; ".join(alts))]
