@@ -35,7 +35,7 @@ from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider, Source
 from ragstone.types import Completion, Embedder, Model, Request
 
-__all__ = ["LONGEST_ANSWER", "PLUGINS", "LocalServer", "local_chat_model", "smollm2_path"]
+__all__ = ["LONGEST_ANSWER", "PLUGINS", "LocalServer", "local_chat_model", "local_server", "smollm2_path"]
 
 log = logging.getLogger(__name__)
 
@@ -227,6 +227,17 @@ async def local_chat_model(name: str, options: ModelOptions) -> AsyncIterator[Mo
         watched = _Watched(client, server)
         async with client, compose(watched, own, identity=identity, cache=reply_cache(own)) as model:
             yield model
+
+
+@contextlib.asynccontextmanager
+async def local_server(name: str, options: ModelOptions) -> AsyncIterator[tuple[str, str]]:
+    """A server of `local/NAME` that is only asked for tokens: its address, and the key that it asks for."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise MissingExtra(f"local/{name} needs the llama.cpp server, which is not installed; {SETUP}")
+    path = await asyncio.to_thread(_model_file, name)
+    settings = _Settings(str(path), path.stem, 1, 512, secrets.token_urlsafe(24))
+    async with LocalServer.started(settings) as server:
+        yield server.address, settings.key
 
 
 class _Local:

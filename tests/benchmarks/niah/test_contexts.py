@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.benchmarks.niah.contexts import PARTING, Hay, make_hay
+from ragstone.benchmarks.niah.contexts import PARTING, Hay, make_hay, parts_of
 from ragstone.datasets.haystack import haystack
 from ragstone.errors import UsageError
 from ragstone.text import sentences
@@ -17,8 +17,14 @@ def by_characters(texts: Sequence[str]) -> list[int]:
     return [-(-len(text) // 4) for text in texts]
 
 
+def made(texts: Sequence[str], language: str) -> Hay:
+    parts = parts_of(texts, language)
+    whole, parting = by_characters(["".join(parts), PARTING])
+    return make_hay(parts, by_characters(parts), parting=parting, whole=whole, language=language)
+
+
 def hay(language: str) -> Hay:
-    return make_hay(haystack(language).texts, by_characters, language=language)  # type: ignore[arg-type]
+    return made(haystack(language).texts, language)  # type: ignore[arg-type]
 
 
 HAYS = {"en": hay("en"), "zh": hay("zh")}
@@ -130,8 +136,8 @@ def test_a_context_too_short_for_the_needle_is_one_clear_line() -> None:
 
 def test_a_haystack_without_ends_of_sentences_is_one_clear_line() -> None:
     with pytest.raises(UsageError, match="without the end of a sentence"):
-        make_hay(["word " * 20_000], by_characters, language="en")
+        made(["word " * 20_000], "en")
     with pytest.raises(UsageError, match="empty"):
-        make_hay([" \n"], by_characters, language="en")
+        made([" \n"], "en")
     with pytest.raises(UsageError, match="single sentence"):
-        make_hay(["One sentence."], by_characters, language="en")
+        made(["One sentence."], "en")

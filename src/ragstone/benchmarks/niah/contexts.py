@@ -1,23 +1,23 @@
 """Contexts: the haystack cut to a length, with needles between its sentences.
 
 The haystack is one long text, repeated where a context is longer than it. Its sentences are counted once, each by
-itself, by the tokenizer; a context is as many whole sentences as fit, and making it is slicing the text. The sum of the
-sentences' tokens is what their text has at most, as far as the tokenizer never makes more tokens of a joined text than
-of its parts (`test_contexts` holds that for the tokenizers here), so a context never exceeds its budget.
+itself, by the tokenizer; a context is as many whole sentences as fit, and making it is slicing the text. The counts are
+raised where a joined text has more tokens than its parts, so that a context never exceeds its budget.
 
 A context of any length begins like every other, up to its first needle: that is what a server with a prefix cache
 need not evaluate again.
 """
 
+import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from ragstone.errors import UsageError
 from ragstone.text import sentences
 
-__all__ = ["Context", "Hay", "Plan", "make_hay"]
+__all__ = ["PARTING", "Context", "Hay", "Plan", "make_hay", "parts_of"]
 
 PARTING = "\n\n"  # between two texts of a haystack
 _LONGEST_SENTENCE = 2_000  # tokens: beyond it a "sentence" is a text without ends of sentences
@@ -159,22 +159,32 @@ class Hay:
         return needle + space
 
 
-def make_hay(texts: Sequence[str], count: Callable[[Sequence[str]], Sequence[int]], *, language: str) -> Hay:
-    """Counts the sentences of a haystack. `count` gives the tokens of each of several texts, each by itself.
-
-    Raises UsageError where the haystack has no text, or no ends of sentences between which a needle could stand."""
+def parts_of(texts: Sequence[str], language: str) -> list[str]:
+    """The sentences of a haystack, each with what follows it; joined they are its text. Raises UsageError where there
+    are no ends of sentences between which a needle could stand."""
     text = PARTING.join(texts)
     parts = [part for part in sentences(text, language) if part]
     if not text.strip() or not parts:
         raise UsageError("The haystack is empty: give it texts with --haystack DIR.")
-    *numbers, parting = count([*parts, PARTING])
-    if max(numbers) > _LONGEST_SENTENCE:
-        worst = parts[max(range(len(parts)), key=numbers.__getitem__)]
+    if len(parts) < 2 and len(text) < _LONGEST_SENTENCE:
+        raise UsageError("The haystack is a single sentence: a needle needs the ends of sentences to stand at.")
+    return parts
+
+
+def make_hay(parts: Sequence[str], tokens: Sequence[int], *, parting: int, whole: int, language: str) -> Hay:
+    """A haystack from its sentences (`parts_of`) and the tokens of each, counted by itself; `parting` are the tokens of
+    what stands between two passes, `whole` those of the joined text.
+
+    Where the joined text has more tokens than its sentences, every count is raised by that ratio and half a percent, so
+    that a sum stays what a text has at most. Raises UsageError where a stretch is too long to place needles in."""
+    if max(tokens) > _LONGEST_SENTENCE:
+        worst = parts[max(range(len(parts)), key=tokens.__getitem__)]
         raise UsageError(
-            f"The haystack has a stretch of {max(numbers):,} tokens without the end of a sentence ({worst[:40]!r}…), "
+            f"The haystack has a stretch of {max(tokens):,} tokens without the end of a sentence ({worst[:40]!r}…), "
             f"where no needle can stand. A sentence ends with one of . ! ? 。 ！ ？ or a blank line."
         )
-    if len(parts) < 2:
-        raise UsageError("The haystack is a single sentence: a needle needs the ends of sentences to stand at.")
-    tokens = [max(1, number) for number in numbers]
-    return Hay(text, [0, *accumulate(map(len, parts))], [0, *accumulate(tokens)], parting, language)
+    total = sum(tokens)
+    ratio = 1.005 * whole / total if whole > total else 1.0
+    counted = [math.ceil(ratio * number) for number in accumulate(max(1, number) for number in tokens)]
+    ends = [0, *accumulate(map(len, parts))]
+    return Hay("".join(parts), ends, [0, *counted], max(1, parting), language)

@@ -1,0 +1,229 @@
+"""Needle in a haystack: cells of length × depth, each a case that is made into a text only when it is asked.
+
+A case holds a recipe, not its text: the haystack's first so many sentences, with these needles before those sentences.
+`expand` makes the text of one case at a time. Cells are streamed by where their needle stands, from the end of the
+longest context to the beginning, so that each prompt shares all that stands before its own needle with the one before
+it: a server with a prefix cache evaluates little of it again. `lanes` cuts this order into runs that are asked side by
+side, each in order.
+"""
+
+import hashlib
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from msgspec.structs import replace
+
+from ragstone.benchmarks.niah import charts, explain, tables
+from ragstone.benchmarks.niah.contexts import Hay, Plan
+from ragstone.benchmarks.niah.needles import Asked
+from ragstone.benchmarks.niah.templates import NeedleTemplate
+from ragstone.metrics.needle import NeedleFound, NeedleRefused
+from ragstone.types import (
+    Aggregate,
+    Case,
+    Chart,
+    Finding,
+    Frozen,
+    Metric,
+    Passage,
+    Query,
+    Record,
+    Resources,
+    Run,
+    Sample,
+    Sampling,
+    Scalar,
+    Table,
+    Turn,
+    to_json,
+)
+
+__all__ = ["NIAH", "CellPlan", "Templates", "expanded"]
+
+_RECIPE = "recipe"
+
+
+class CellPlan(Frozen, frozen=True):
+    """One cell, planned: everything of its case but the text. `depth` is the asked one, in percent."""
+
+    language: str
+    kind: str
+    template: str
+    length: int
+    depth: float
+    repeat: int
+    asked: Asked
+    control: bool
+    start: int  # which essay the haystack begins with
+    sentences: int
+    at: tuple[int, ...]
+    needles: tuple[str, ...]
+    tokens: int  # of the whole prompt, at most
+    reached: float  # percent
+    before: int  # tokens before the first needle
+
+    @property
+    def id(self) -> str:
+        ability = "control" if self.control else "needle"
+        tail = f"/r{self.repeat}" if self.repeat else ""
+        return f"{ability}/{self.language}/{self.kind}/{self.template}/{self.length:07d}/{self.depth:06.2f}{tail}"
+
+
+@dataclass(frozen=True)
+class Templates:
+    """The templates of a run as one: each query names its own, in the recipe."""
+
+    held: Mapping[str, NeedleTemplate]
+    name: str = "niah"
+
+    @property
+    def sampling(self) -> Sampling:
+        return next(iter(self.held.values())).sampling if self.held else Sampling(temperature=0.0, max_tokens=300)
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """Which template a prompt has is part of its case."""
+        return {"name": self.name, "version": 1}
+
+    def messages(self, query: Query, /) -> tuple[Turn, ...]:
+        passages = query.passages or ()
+        name = passages[0].meta.get("template", "") if passages else ""
+        template = self.held.get(name) or next(iter(self.held.values()))
+        return template.messages(query)
+
+
+@dataclass(frozen=True)
+class NIAH:
+    """The cells of a needle test. Made by `api.make_niah`; without cells there are no cases, but runs can be read.
+
+    `hays`: (language, essay that it begins with) → the haystack. `tokenizer` names who counted. `lanes`: how many runs
+    of cells are asked side by side."""
+
+    name: ClassVar[str] = "niah"
+    version: ClassVar[int] = 1
+    license: ClassVar[str] = ""
+    citation: ClassVar[str] = (
+        "Greg Kamradt: LLMTest_NeedleInAHaystack (2023). Aparna Dhinakaran: The Needle in a Haystack Test (2024)."
+    )
+    growing: ClassVar[tuple[str, ...]] = ("lengths", "depths", "languages", "needles", "templates", "repeat")
+
+    cells: Sequence[CellPlan] = ()
+    hays: Mapping[tuple[str, int], Hay] | None = None
+    templates: Mapping[str, NeedleTemplate] | None = None
+    haystacks: Mapping[str, str] | None = None  # language → hash
+    tokenizer: str = ""
+    seed: int = 0
+    lanes: int = 4
+    settings: Mapping[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def from_meta(cls, meta: Mapping[str, Any]) -> Self:
+        """The benchmark that made a run, to tabulate and explain it."""
+        return cls(settings=meta.get("options", {}))
+
+    @property
+    def window(self) -> int:
+        """Tokens that a model must take: the longest prompt with its answer, and some for the chat's own marks."""
+        return max((cell.length for cell in self.cells), default=0) + 64
+
+    @property
+    def template(self) -> Templates:
+        return Templates(self.templates or {})
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        return (NeedleFound(), NeedleRefused())
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        return ()
+
+    @property
+    def question(self) -> Mapping[str, Any]:
+        """Haystacks, tokenizer and seed; the grid may grow."""
+        return {
+            "benchmark": self.name, "version": self.version, "data": {"sha256": dict(self.haystacks or {})},
+            "tokenizer": self.tokenizer, "seed": self.seed,
+        }  # fmt: skip
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return dict(self.settings or {})
+
+    async def prepare(self, resources: Resources, /) -> str:
+        return hashlib.sha256(to_json(self.question).encode()).hexdigest()
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def prompt_tokens(self, case: Case) -> int:
+        """Of a case's prompt, without making it."""
+        return int(case.condition["length_reached"])
+
+    def cases(self) -> Iterator[Case]:
+        """Every cell, in the order that shares most of its prompts, cut into lanes of about equal work."""
+        order = sorted(self.cells, key=lambda cell: (cell.language, cell.start, -cell.before, -cell.tokens, cell.id))
+        work = [cell.tokens - cell.before for cell in order]
+        each = sum(work) / max(1, self.lanes)
+        done = 0.0
+        for cell, amount in zip(order, work, strict=True):
+            lane = min(self.lanes - 1, int(done / each)) if each else 0
+            done += amount
+            yield self._case(cell, f"{cell.language}/{lane}")
+
+    def _case(self, cell: CellPlan, lane: str) -> Case:
+        assert self.templates is not None
+        template = self.templates[cell.template]
+        recipe: dict[str, Any] = {
+            "sentences": cell.sentences, "at": list(cell.at), "needles": list(cell.needles), "start": cell.start,
+            "haystack": (self.haystacks or {}).get(cell.language, ""), "language": cell.language,
+        }  # fmt: skip
+        mark = hashlib.sha256(to_json(dict(template.spec)).encode()).hexdigest()[:12]
+        passage = Passage("haystack", "", meta={_RECIPE: recipe, "template": cell.template, "template_hash": mark})
+        references = () if cell.control else cell.asked.answers
+        sample = Sample(
+            f"{cell.language}/{cell.kind}/{cell.length}/{cell.depth:g}/{cell.repeat}", cell.asked.question, references,
+            language=cell.language,
+        )  # fmt: skip
+        condition: dict[str, Scalar] = {
+            "ability": "control" if cell.control else "needle", "language": cell.language, "length": cell.length,
+            "depth": cell.depth, "length_reached": cell.tokens, "depth_reached": round(cell.reached, 3),
+            "template": cell.template, "needle": cell.kind, "needles": len(cell.needles), "repeat": cell.repeat,
+            "tokenizer": self.tokenizer, "mode": "full",
+        }  # fmt: skip
+        query = Query(cell.asked.question, (passage,), language=cell.language, repeat=cell.repeat)
+        return Case(cell.id, sample, condition, query, lane)
+
+    async def expand(self, query: Query, /) -> Query:
+        """The query with the text of its context."""
+        assert self.hays is not None
+        return expanded(query, self.hays)
+
+    def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
+        return tables.tables(run, language=language)
+
+    def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]:
+        return charts.charts(run, language=language)
+
+    def explain(self, record: Record, /, *, language: str = "en") -> Finding:
+        return explain.explain(record, language=language)
+
+
+def expanded(query: Query, hays: Mapping[tuple[str, int], Hay]) -> Query:
+    """A query whose recipe is made into its text; any other query as it is."""
+    passages = query.passages or ()
+    if not passages or _RECIPE not in passages[0].meta:
+        return query
+    recipe = passages[0].meta[_RECIPE]
+    plan = Plan(recipe["sentences"], tuple(recipe["at"]), tuple(recipe["needles"]), 0, None, 0)
+    text = hays[recipe["language"], recipe["start"]].make(plan).text
+    return replace(query, passages=(replace(passages[0], id="context", text=text),))
+
+
+def rng_of(seed: int, *parts: object) -> random.Random:
+    """A generator that depends on the seed and these parts alone."""
+    digest = hashlib.sha256(to_json([seed, *map(str, parts)]).encode()).digest()
+    return random.Random(int.from_bytes(digest[:8], "big"))
