@@ -16,6 +16,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path / "home" / name))
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.chdir(tmp_path)
 
 

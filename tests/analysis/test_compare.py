@@ -1,0 +1,157 @@
+"""Comparisons: paired by sample, tested by the book, refused where they would mean nothing."""
+
+from typing import Any
+
+import pytest
+from scipy import stats as scipy_stats
+from tests.benchmarks.own.held import Held, record
+
+from ragstone.analysis.compare import Comparison, Side, compare_runs
+from ragstone.errors import UsageError
+from ragstone.stats import holm
+from ragstone.types import Score
+
+JUDGED = {"model": "m", "protocol": "matrix", "prompts": {"verify/en": "abc"}}
+
+
+def side(values: dict[str, dict[str, Score | float]], name: str = "s", **meta: Any) -> Side:
+    held = Held(
+        [record(sample, scores) for sample, scores in values.items()], **{"question": {"benchmark": "eval"}} | meta
+    )
+    return Side(held, "s", name)
+
+
+def compared(a: dict[str, Any], b: dict[str, Any], **options: Any) -> Comparison:
+    return compare_runs(side(a, "a"), side(b, "b"), **options)
+
+
+def values(metric: str, *numbers: float) -> dict[str, dict[str, Score | float]]:
+    return {f"q{at:03d}": {metric: number} for at, number in enumerate(numbers)}
+
+
+def test_right_and_wrong_are_tested_by_mcnemar_and_the_flips_named() -> None:
+    before = [1.0] * 12 + [0.0] * 8
+    after = [0.0] * 9 + [1.0] * 3 + [1.0] * 1 + [0.0] * 7
+    found = compared(values("exact_match", *before), values("exact_match", *after))
+    (row,) = found.rows
+    assert (row.n, row.a, row.b, row.test) == (20, 0.6, 0.2, "mcnemar")
+    assert row.p == pytest.approx(scipy_stats.binomtest(1, 10, 0.5).pvalue)
+    assert (row.lost_total, row.gained_total) == (9, 1)
+    assert [flip.sample for flip in row.lost] == [f"q{at:03d}" for at in range(9)]
+    assert row.low <= row.difference <= row.high
+    assert row.regressed()
+    assert not row.regressed(0.5)
+    assert row.regressed(0.3)
+
+
+def test_other_scores_are_tested_by_permutation() -> None:
+    a = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+    b = [0.3, 0.35, 0.5, 0.55, 0.8, 0.7, 0.9, 0.85]
+    (row,) = compared(values("token_f1", *a), values("token_f1", *b)).rows
+    expected = scipy_stats.permutation_test(
+        (a, b), lambda x, y: (x - y).mean(), permutation_type="samples", n_resamples=9_999
+    )
+    assert row.test == "permutation"
+    assert row.p == pytest.approx(expected.pvalue)
+    assert not row.regressed()
+
+
+def test_p_values_are_corrected_over_the_table() -> None:
+    a = {f"q{at}": {"m1": 0.0, "m2": float(at % 2), "m3": 0.5} for at in range(12)}
+    b = {f"q{at}": {"m1": 1.0, "m2": float(at % 3 == 0), "m3": 0.5} for at in range(12)}
+    rows = compared(a, b).rows
+    assert [row.p_holm for row in rows] == holm([row.p for row in rows])
+
+
+def test_lower_is_better_turns_the_direction() -> None:
+    worse = compared(
+        values("ragchecker.hallucination", *[0.0] * 10), values("ragchecker.hallucination", *[1.0] * 10)
+    ).rows[0]
+    assert worse.better == "lower"
+    assert worse.gain == -1.0
+    assert worse.regressed()
+    assert worse.lost_total == 10
+    own = {"better": {"mine": "lower"}}
+    row = compare_runs(
+        side(values("mine", *[1.0] * 10), "a", **own), side(values("mine", *[0.0] * 10), "b", **own)
+    ).rows[0]
+    assert row.gain == 1.0
+
+
+def test_data_that_differ_are_refused_with_what_differs_unless_on_common() -> None:
+    a, b = values("m", 1.0, 0.0, 1.0), values("m", 1.0, 0.0)
+    b["other"] = {"m": 1.0}
+    with pytest.raises(
+        UsageError, match=r"1 only in a \('q002'…\) and 1 only in b \('other'…\); 2 in both.*--on common"
+    ):
+        compared(a, b)
+    found = compared(a, b, on="common")
+    assert (found.pairs, found.left_out, found.rows[0].n) == (2, (1, 1), 2)
+    with pytest.raises(UsageError, match="no sample in common"):
+        compared(values("m", 1.0), {"other": {"m": 1.0}}, on="common")
+
+
+def judged(value: float) -> Score:
+    return Score.of(value, evidence={"verdicts": [{"step": "verify"}]})
+
+
+def test_verdicts_of_different_judges_are_not_compared_silently() -> None:
+    held: dict[str, dict[str, Score | float]] = {
+        f"q{at}": {"faithfulness": judged(1.0), "token_f1": 0.5} for at in range(3)
+    }
+    a = side(held, "a", question={"benchmark": "eval", "judge": JUDGED})
+    for other, why in (
+        ({**JUDGED, "model": "n"}, "the judge's model differs: 'm' and 'n'"),
+        ({**JUDGED, "protocol": "ragas"}, "the judge's protocol differs"),
+        ({**JUDGED, "prompts": {"verify/en": "xyz"}}, "the judge's prompts differ: verify/en"),
+    ):
+        b = side(held, "b", question={"benchmark": "eval", "judge": other})
+        found = compare_runs(a, b)
+        assert [row.metric for row in found.rows] == ["token_f1"]
+        assert why in found.refused["faithfulness"]
+        assert [row.metric for row in compare_runs(a, b, judges="different").rows] == ["faithfulness", "token_f1"]
+
+
+def test_other_versions_of_a_metric_are_not_compared() -> None:
+    a = side(values("m", 1.0, 0.0), "a", metrics={"m": 1})
+    b = side(values("m", 1.0, 0.0), "b", metrics={"m": 2})
+    found = compare_runs(a, b)
+    assert found.rows == ()
+    assert "version" in found.refused["m"]
+
+
+def test_runs_of_different_benchmarks_share_no_question() -> None:
+    with pytest.raises(UsageError, match="'eval' and b one of 'rgb'"):
+        compare_runs(side(values("m", 1.0), "a"), side(values("m", 1.0), "b", question={"benchmark": "rgb"}))
+
+
+def test_scores_that_failed_on_one_side_are_counted_and_not_compared() -> None:
+    a = values("m", 1.0, 1.0, 0.0)
+    b = values("m", 1.0, 1.0, 0.0)
+    b["q001"] = {"m": Score.failed("timed_out: late")}
+    (row,) = compared(a, b).rows
+    assert (row.n, row.failed_a, row.failed_b) == (2, 0, 1)
+
+
+def test_repeats_of_a_sample_are_one_cluster() -> None:
+    def repeated(value: float) -> Held:
+        held = [record(f"q{at}", {"m": value * at / 10}, repeat=r) for at in range(6) for r in range(3)]
+        return Held(held, question={"benchmark": "eval"})
+
+    (row,) = compare_runs(Side(repeated(0.5), "s", "a"), Side(repeated(1.0), "s", "b")).rows
+    once = Held([record(f"q{at}", {"m": 0.5 * at / 10}) for at in range(6)], question={"benchmark": "eval"})
+    twice = Held([record(f"q{at}", {"m": 1.0 * at / 10}) for at in range(6)], question={"benchmark": "eval"})
+    (single,) = compare_runs(Side(once, "s", "a"), Side(twice, "s", "b")).rows
+    assert row.n == 18
+    assert row.p == pytest.approx(single.p)
+    assert (row.low, row.high) == pytest.approx((single.low, single.high))
+
+
+def test_a_part_of_the_cases_can_be_compared() -> None:
+    a = Held(
+        [record(f"q{at}", {"m": 1.0}, topic="x" if at < 3 else "y") for at in range(6)], question={"benchmark": "eval"}
+    )
+    b = Held(
+        [record(f"q{at}", {"m": 0.0}, topic="x" if at < 3 else "y") for at in range(6)], question={"benchmark": "eval"}
+    )
+    assert compare_runs(Side(a, "s", "a"), Side(b, "s", "b"), group={"topic": "x"}).pairs == 3

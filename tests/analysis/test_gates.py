@@ -1,0 +1,103 @@
+"""Gates: what an interval can tell and what it cannot, and which samples decided."""
+
+from pathlib import Path
+
+import pytest
+from tests.benchmarks.own.held import Held, record
+
+from ragstone.analysis.gates import Gate, check_gates, gates_of
+from ragstone.api.gates import project_gates
+from ragstone.errors import DataError, UsageError
+from ragstone.types import Score
+
+
+def run(*values: float, failed: int = 0, not_applicable: int = 0, metric: str = "faithfulness") -> Held:
+    records = [record(f"q{at:03d}", {metric: value}) for at, value in enumerate(values)]
+    records += [record(f"f{at}", {metric: Score.failed("timed_out: late")}) for at in range(failed)]
+    records += [record(f"n{at}", {metric: Score.not_applicable("no claim")}) for at in range(not_applicable)]
+    return Held(records)
+
+
+def verdict(held: Held, gate: Gate, mode: str = "interval", min_coverage: float = 0.95) -> str:
+    (result,) = check_gates(held, [gate], mode=mode, min_coverage=min_coverage)  # type: ignore[arg-type]
+    return result.verdict
+
+
+@pytest.mark.parametrize(
+    ("values", "threshold", "interval", "point"),
+    [
+        ([0.9] * 40 + [1.0] * 10, 0.8, "passed", "passed"),
+        ([0.4] * 40 + [0.6] * 10, 0.8, "failed", "failed"),
+        ([0.0, 1.0] * 5 + [1.0] * 5, 0.7, "warned", "failed"),
+        ([0.0, 1.0] * 3 + [1.0] * 9, 0.75, "warned", "passed"),
+    ],
+)
+def test_an_interval_that_holds_the_threshold_only_warns(
+    values: list[float], threshold: float, interval: str, point: str
+) -> None:
+    gate = Gate("faithfulness", threshold)
+    assert verdict(run(*values), gate) == interval
+    assert verdict(run(*values), gate, mode="point") == point
+
+
+def test_lower_is_better_gates_are_set_on_the_other_side() -> None:
+    held = run(*[0.1] * 20, metric="ragchecker.hallucination")
+    assert verdict(held, Gate("ragchecker.hallucination", 0.2, "over")) == "passed"
+    assert verdict(held, Gate("ragchecker.hallucination", 0.05, "over")) == "failed"
+    with pytest.raises(UsageError, match=r"--fail-over ragchecker\.hallucination=0\.2"):
+        gates_of({"ragchecker.hallucination": 0.2}, {})
+
+
+def test_too_little_coverage_is_no_answer_whatever_the_mean() -> None:
+    assert verdict(run(*[0.1] * 10, failed=2), Gate("faithfulness", 0.8)) == "unknown"
+    assert verdict(run(*[0.1] * 10, failed=2), Gate("faithfulness", 0.8), min_coverage=0.8) == "failed"
+    # What cannot apply is not lacking.
+    assert verdict(run(*[0.9] * 10, not_applicable=20), Gate("faithfulness", 0.8)) == "passed"
+    assert verdict(run(failed=1), Gate("faithfulness", 0.8)) == "unknown"
+
+
+def test_the_samples_that_decided_are_the_lowest_below_the_threshold() -> None:
+    (result,) = check_gates(run(0.9, 0.1, 0.5, 0.95), [Gate("faithfulness", 0.8)])
+    assert result.worst == (("q001", 0.1), ("q002", 0.5))
+    assert "faithfulness ≥ 0.8" in result.line
+
+
+def test_a_gate_on_what_was_not_scored_is_one_clear_line() -> None:
+    with pytest.raises(UsageError, match="no scores of 'recall'"):
+        check_gates(run(0.9), [Gate("recall", 0.8)])
+
+
+def test_every_system_has_its_own_result() -> None:
+    held = Held([record("q", {"m": 1.0}, system="a"), record("q", {"m": 0.0}, system="b")])
+    found = check_gates(held, [Gate("m", 0.5)], mode="point")
+    assert [(one.system, one.verdict) for one in found] == [("a", "passed"), ("b", "failed")]
+
+
+def test_thresholds_of_a_project_are_read_from_the_nearest_file_upward(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.ragstone.gates]\nfaithfulness = 0.8\n"ragchecker.hallucination" = { max = 0.1 }\n'
+        'settings = { gate = "point", min_coverage = 0.5 }\n'
+    )
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "a" / "pyproject.toml").write_text('[project]\nname = "x"\n')
+    under, over, settings = project_gates(inner)
+    assert (under, over) == ({"faithfulness": 0.8}, {"ragchecker.hallucination": 0.1})
+    assert settings == {"gate": "point", "min_coverage": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[tool.ragstone]\ngates = 3\n", "no table"),
+        ('[tool.ragstone.gates]\nfaithfulness = "high"\n', "'high' is no number"),
+        ("[tool.ragstone.gates]\nfaithfulness = { least = 1 }\n", "expected min or max"),
+        ('[tool.ragstone.gates]\nsettings = { gate = "hard" }\n', "interval or point"),
+        ("[tool.ragstone.gates]\nsettings = { min_coverage = 2 }\n", "from 0 to 1"),
+        ("[tool.ragstone.gates\n", "cannot be read"),
+    ],
+)
+def test_what_is_wrong_in_a_projects_thresholds_is_named(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(DataError, match=told):
+        project_gates(tmp_path)
