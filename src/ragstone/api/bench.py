@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import importlib.metadata
+import inspect
 import platform
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from ragstone.metrics import Tools, check_metrics, make_metrics, steps_of
 from ragstone.models import PROVIDERS, ModelOptions, open_model
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.systems import open_system
+from ragstone.systems.expanding import Expanding
 from ragstone.types import Benchmark, Metric, Resources, Sampling, System, Table, Template, to_json
 
 __all__ = [
@@ -157,7 +159,11 @@ async def bench_async(
     names = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
     check_names(names, judge)
     check_extra(metrics, judge)
-    made: Any = prepared or make_benchmark(benchmark, **options)
+    made: Any = prepared
+    if made is None:
+        about = {"models": [name for name in names if isinstance(name, str)]} if benchmark == "niah" else {}
+        made = make_benchmark(benchmark, **about, **options)
+        made = await made if inspect.isawaitable(made) else made
     calling = model_options or ModelOptions(cache=cache_folder())
     chosen = sampling_of(made.template, sampling or {})
     async with contextlib.AsyncExitStack() as stack:
@@ -172,6 +178,8 @@ async def bench_async(
             )
             for one in names
         ]
+        if hasattr(made, "expand"):  # its cases are recipes, made into texts when they are asked
+            systems = [Expanding(system, made.expand) for system in systems]
         data_hash = await made.prepare(Resources(cache=str(cache_folder().parent)))
         specs = {system.id: dict(system.spec) for system in systems}
         path = Path(run) if run is not None else Path(f"{made.name}-{_short(made.question)}.run")

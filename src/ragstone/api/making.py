@@ -10,11 +10,14 @@ __all__ = ["make_benchmark"]
 
 # What turns a user's options (names of data, of retrievers…) into the benchmark; one that somebody registered is called
 # with the options as they are.
-BUILDERS: Mapping[str, str] = {"rgb": "ragstone.api.make_rgb:make_rgb"}
+BUILDERS: Mapping[str, str] = {
+    "niah": "ragstone.api.make_niah:make_niah_async",
+    "rgb": "ragstone.api.make_rgb:make_rgb",
+}
 
 
 def make_benchmark(name: str, **options: Any) -> Any:
-    """The benchmark of this name over what `options` say. Raises UsageError."""
+    """The benchmark of this name over what `options` say, or a coroutine that makes it. Raises UsageError."""
     kind: Any = BENCHMARKS.get(name)  # says which there are where this one is not
     if name not in BUILDERS:
         return kind(**options)

@@ -19,7 +19,7 @@ INTERRUPTED = 130
 
 # Name → (module, first line of its help). The modules are not imported to list them.
 COMMANDS = {
-    "bench": ("ragstone.cli.bench", "Run a benchmark: rgb."),
+    "bench": ("ragstone.cli.bench", "Run a benchmark: rgb, niah."),
     "cases": ("ragstone.cli.cases", "Print the cases of a benchmark, without asking any model."),
     "eval": ("ragstone.cli.evaluate", "Score answers that exist already."),
     "compare": ("ragstone.cli.compare", "Compare two runs, sample by sample."),

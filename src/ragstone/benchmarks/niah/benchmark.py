@@ -40,7 +40,7 @@ from ragstone.types import (
     to_json,
 )
 
-__all__ = ["NIAH", "CellPlan", "Templates", "expanded"]
+__all__ = ["NIAH", "CellPlan", "Templates", "expanded", "rng_of"]
 
 _RECIPE = "recipe"
 
@@ -80,7 +80,7 @@ class Templates:
 
     @property
     def sampling(self) -> Sampling:
-        return next(iter(self.held.values())).sampling if self.held else Sampling(temperature=0.0, max_tokens=300)
+        return next(iter(self.held.values())).sampling if self.held else Sampling(temperature=0.0, max_tokens=128)
 
     @property
     def spec(self) -> Mapping[str, Any]:

@@ -54,18 +54,58 @@ _SANDWICH = {
 # Sentences that could stand in the essays.
 _TOPIC: Mapping[str, tuple[Asked, ...]] = {
     "en": (
-        Asked("What did the harbour master keep under his bed?", ("The harbour master kept a jar of sea glass under his bed.",), (("sea glass",),)),
-        Asked("What colour was the ink of the catalogue's first cards?", ("The first cards of the catalogue were written in violet ink.",), (("violet",),)),
-        Asked("What did the bakers whistle while the dough was resting?", ("While the dough was resting, the bakers whistled an old waltz.",), (("waltz",),)),
-        Asked("What was the inspectors' dog called?", ("The inspectors had a dog called Rivet, who waited at the end of the bridge.",), (("Rivet",),)),
-        Asked("What did the beekeeper hang beside the hives?", ("Beside the hives the beekeeper hung a copper bell.",), (("copper bell", "bell of copper"),)),
+        Asked(
+            "What did the harbour master keep under his bed?",
+            ("The harbour master kept a jar of sea glass under his bed.",),
+            (("sea glass",),),
+        ),
+        Asked(
+            "What colour was the ink of the catalogue's first cards?",
+            ("The first cards of the catalogue were written in violet ink.",),
+            (("violet",),),
+        ),
+        Asked(
+            "What did the bakers whistle while the dough was resting?",
+            ("While the dough was resting, the bakers whistled an old waltz.",),
+            (("waltz",),),
+        ),
+        Asked(
+            "What was the inspectors' dog called?",
+            ("The inspectors had a dog called Rivet, who waited at the end of the bridge.",),
+            (("Rivet",),),
+        ),
+        Asked(
+            "What did the beekeeper hang beside the hives?",
+            ("Beside the hives the beekeeper hung a copper bell.",),
+            (("copper bell", "bell of copper"),),
+        ),
     ),
     "zh": (
-        Asked("外婆把什么埋在井边？", ("外婆在井边埋了一坛梅子酒。",), (("梅子酒",),)),
-        Asked("裁缝铺的门帘是什么颜色的？", ("裁缝铺的门帘是靛蓝色的。",), (("靛蓝",),)),
-        Asked("钟楼的屋檐下养着什么鸟？", ("钟楼的屋檐下养着一对灰鸽子。",), (("灰鸽子", "鸽子"),)),
-        Asked("舅公在豆腐坊的墙上挂了什么？", ("舅公在豆腐坊的墙上挂了一把旧二胡。",), (("二胡",),)),
-        Asked("渡口的樟树上系着什么？", ("渡口的樟树上系着一条红布。",), (("红布",),)),
+        Asked(
+            "外婆把什么埋在井边？",
+            ("外婆在井边埋了一坛梅子酒。",),
+            (("梅子酒",),),
+        ),
+        Asked(
+            "裁缝铺的门帘是什么颜色的？",
+            ("裁缝铺的门帘是靛蓝色的。",),
+            (("靛蓝",),),
+        ),
+        Asked(
+            "钟楼的屋檐下养着什么鸟？",
+            ("钟楼的屋檐下养着一对灰鸽子。",),
+            (("灰鸽子", "鸽子"),),
+        ),
+        Asked(
+            "舅公在豆腐坊的墙上挂了什么？",
+            ("舅公在豆腐坊的墙上挂了一把旧二胡。",),
+            (("二胡",),),
+        ),
+        Asked(
+            "渡口的樟树上系着什么？",
+            ("渡口的樟树上系着一条红布。",),
+            (("红布",),),
+        ),
     ),
 }  # fmt: skip
 _CHAIN = {
@@ -145,8 +185,8 @@ def _of_numbers(
 ) -> Asked:
     if not 1 <= queries <= keys <= len(cities(language)) or not 1 <= values <= 20:
         raise UsageError(
-            f"--keys {keys} --values {values} --queries {queries}: at least 1 each, at most {len(cities(language))} keys "
-            "and 20 values, and no more queries than keys."
+            f"--keys {keys} --values {values} --queries {queries}: at least 1 each, at most {len(cities(language))} "
+            "keys and 20 values, and no more queries than keys."
         )
     needle, question = _NUMBER[language]
     several = {"multi": keys, "distractor": 1 + distractors}.get(kind, 1)

@@ -3,6 +3,7 @@ against each other, and where the rule and the judge disagree."""
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
+from typing import Any
 
 from ragstone.benchmarks.niah.tally import (
     RULER_BAR,
@@ -46,18 +47,28 @@ def name_of_length(tokens: int) -> str:
 class _Writer:
     def __init__(self, groups: Mapping[Key, Group], language: str) -> None:
         self.groups, self.words = groups, words(language)
+        held: dict[str, set[Any]] = {
+            "language": {key.language for key in groups}, "needle": {key.needle for key in groups},
+            "template": {key.template for key in groups}, "mode": {(key.mode, key.retriever) for key in groups},
+        }  # fmt: skip
+        self.varying = tuple(name for name, different in held.items() if len(different) > 1)
 
     def _keys(self, key: Key) -> tuple[Cell, ...]:
+        """The system, and of the rest what is not the same in every row."""
         told = self.words
         mode = told.get(key.mode, key.mode)
-        where = f"{mode} ({key.retriever})" if key.retriever else mode
-        return tuple(
-            map(Cell, (key.system, told.get(key.language, key.language), told.get(key.needle, key.needle),
-                       key.template, where))
-        )  # fmt: skip
+        texts = {
+            "language": told.get(key.language, key.language), "needle": told.get(key.needle, key.needle),
+            "template": key.template, "mode": f"{mode} ({key.retriever})" if key.retriever else mode,
+        }  # fmt: skip
+        return (Cell(key.system), *(Cell(texts[name]) for name in self.varying))
+
+    @property
+    def keys(self) -> int:
+        return 1 + len(self.varying)
 
     def _columns(self, *names: str) -> tuple[str, ...]:
-        return tuple(self.words[name] for name in ("system", "language", "needle", "template", "mode", *names))
+        return tuple(self.words[name] for name in ("system", *self.varying, *names))
 
     def summary(self) -> Table:
         rows = []
@@ -78,9 +89,15 @@ class _Writer:
             rows.append(Row(tuple(cells)))
         names = ("found", "whole", "misses", "refused", "alarms", *(("judged",) if judged else ()))
         columns = self._columns(*names)
-        return Table("niah-summary", self.words["summary"], columns, tuple(rows), tuple(self._notes()), keys=5)
+        return Table("niah-summary", self.words["summary"], columns, tuple(rows), tuple(self._notes()), keys=self.keys)
 
     def _notes(self) -> Iterator[str]:
+        if self.groups:
+            key = next(iter(self.groups))
+            same = [self.words.get(value, value) for name, value in (("language", key.language), ("needle", key.needle),
+                    ("template", key.template)) if name not in self.varying]  # fmt: skip
+            if same:
+                yield self.words["asked_note"].format(asked=", ".join(same))
         yield self.words["mean_note"]
         yield self.words["found_note"]
         names = sorted({name for group in self.groups.values() for name in group.tokenizers if name})
@@ -103,7 +120,7 @@ class _Writer:
                 cells = [_percent(mean_of(group.found.at_length(length))) for length in lengths]
                 rows.append(Row((*self._keys(key), *cells)))
         columns = (*self._columns(), *map(name_of_length, lengths))
-        return Table("niah-lengths", self.words["lengths"], columns, tuple(rows), keys=5)
+        return Table("niah-lengths", self.words["lengths"], columns, tuple(rows), keys=self.keys)
 
     def by_depth(self) -> Table:
         depths = sorted({depth for group in self.groups.values() for depth in group.found.depths})
@@ -113,7 +130,7 @@ class _Writer:
                 cells = [_percent(mean_of(group.found.at_depth(depth))) for depth in depths]
                 rows.append(Row((*self._keys(key), *cells)))
         columns = (*self._columns(), *(f"{depth:g}%" for depth in depths))
-        return Table("niah-depths", self.words["depths"], columns, tuple(rows), keys=5)
+        return Table("niah-depths", self.words["depths"], columns, tuple(rows), keys=self.keys)
 
     def effective(self) -> Table:
         rows = []

@@ -23,7 +23,7 @@ from ragstone.types import Frozen, Query, Sampling, Turn
 __all__ = ["TEMPLATES", "NeedleTemplate", "find_template"]
 
 _FIELDS = re.compile(r"\{(context|question)\}")
-_SAMPLING = Sampling(temperature=0.0, max_tokens=300)
+_SAMPLING = Sampling(temperature=0.0, max_tokens=128)
 
 
 class NeedleTemplate(Frozen, frozen=True):

@@ -1,0 +1,191 @@
+"""Cells of a needle run: within their length by a real count, each needle once, the same bytes again, in an order that
+shares prompts."""
+
+import json
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone.api.make_niah import grid_of, make_niah
+from ragstone.benchmarks.niah.benchmark import NIAH, expanded, rng_of
+from ragstone.benchmarks.niah.needles import KINDS, cities, make_needle, read_needles
+from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.text import estimate_tokens, words
+from ragstone.types import Case
+
+SMALL: dict[str, Any] = {"lengths": "600,1200", "depths": "0:100:5"}
+
+
+def prompts(made: NIAH) -> list[tuple[Case, str]]:
+    found = []
+    for case in made.cases():
+        turns = made.template.messages(expanded(case.query, made.hays or {}))
+        found.append((case, "\n".join(turn.content for turn in turns)))
+    return found
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "file"])
+def test_every_prompt_holds_its_needles_once_and_the_control_none(language: str, kind: str) -> None:
+    made = make_niah(languages=[language], needles=[kind], templates=["simple", "anthropic-rev2"], **SMALL)
+    held = prompts(made)
+    assert len(held) == 2 * (2 * 5 + 2)
+    for case, text in held:
+        passages = case.query.passages or ()
+        needles = passages[0].meta["recipe"]["needles"]
+        assert case.condition["length"] in (600, 1200)
+        assert estimate_tokens(text) + 128 <= int(case.condition["length"]) * 1.02
+        assert int(case.condition["length_reached"]) + 128 <= int(case.condition["length"])
+        for needle in needles:
+            assert text.count(needle) == 1
+        assert bool(needles) is (case.condition["ability"] == "needle")
+        assert bool(case.sample.references) is bool(needles)
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_other_numbers() -> None:
+    first, again = (prompts(make_niah(**SMALL)) for _ in range(2))
+    other = prompts(make_niah(**SMALL, seed=1))
+    assert [text for _, text in first] == [text for _, text in again]
+    assert [case.id for case, _ in first] == [case.id for case, _ in other]
+    assert {text for _, text in first}.isdisjoint(text for case, text in other if case.condition["ability"] == "needle")
+
+
+def test_a_cell_does_not_depend_on_the_rest_of_the_grid() -> None:
+    few = {case.id: text for case, text in prompts(make_niah(lengths="1200", depths="0,50"))}
+    many = {case.id: text for case, text in prompts(make_niah(lengths="600,1200,2400", depths="0:100:5"))}
+    assert few.items() <= many.items()
+
+
+def test_every_cell_has_a_number_of_its_own_that_is_not_in_the_haystack() -> None:
+    made = make_niah(**SMALL, repeat=2)
+    numbers = Counter(case.sample.references[0][0] for case in made.cases() if case.sample.references)
+    assert max(numbers.values()) == 1
+    assert all(len(number) == 7 for number in numbers)
+    assert made.hays is not None
+    assert not any(number in hay.text for number in numbers for hay in made.hays.values())
+
+
+def test_repeats_begin_their_haystack_elsewhere() -> None:
+    made = make_niah(lengths="1200", depths="100", repeat=2, control=False)
+    first, second = (text for _, text in sorted(prompts(made), key=lambda one: one[0].id))
+    assert first[300:600] != second[300:600]
+
+
+def test_each_prompt_shares_what_stands_before_its_needle_with_the_one_before() -> None:
+    made = make_niah(lengths="1000,2000,4000", depths="0:100:11", control=False, lanes=1)
+    texts = [text for _, text in prompts(made)]
+    whole = sum(map(len, texts))
+    evaluated = len(texts[0])
+    for before, after in pairwise(texts):
+        shared = next((at for at, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(after))
+        evaluated += len(after) - shared
+    assert evaluated / whole < 0.60  # 0.56 of tokens is the goal of long contexts; these have a large template
+
+
+def test_lanes_are_runs_of_that_order() -> None:
+    one = [case.id for case in make_niah(**SMALL, lanes=1).cases()]
+    several = list(make_niah(**SMALL, lanes=4).cases())
+    assert [case.id for case in several] == one
+    lanes = [case.lane for case in several]
+    assert len(set(lanes)) == 4
+    assert lanes == sorted(lanes)
+
+
+def test_a_large_grid_is_planned_without_its_texts() -> None:
+    made = make_niah(lengths="1k:200k:35", depths="0:100:35")
+    assert len(made) == 35 * 35 + 35
+    case = next(iter(made.cases()))
+    passages = case.query.passages or ()
+    assert passages[0].text == ""
+    assert made.prompt_tokens(case) > 190_000
+    assert len(json.dumps(passages[0].meta)) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("1k:4k:4", (1000, 2000, 3000, 4000)), ("500, 1.5k", (500, 1500)), ("0:100:3", (0, 50, 100)), ("7", (7,))],
+)
+def test_grids_are_ranges_or_lists(text: str, expected: tuple[float, ...]) -> None:
+    assert grid_of(text, what="lengths", low=0, high=10_000) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"depths": "0,101"}, "101 is not from 0 to 100"),
+        ({"depths": "-1"}, "-1 is not from 0 to 100"),
+        ({"lengths": "many"}, "expected numbers"),
+        ({"lengths": "1k:2k:0"}, "expected numbers"),
+        ({"lengths": "nan"}, "expected numbers"),
+        ({"lengths": "10"}, "10 is not from 50"),
+        ({"lengths": "200"}, "holds not even one sentence"),
+        ({"lengths": "64k", "window": 8192}, "beyond the window of 8,192"),
+        ({"needles": ["nedle"]}, "No needle named"),
+        ({"needles": ["file"]}, "--needle-file"),
+        ({"templates": ["simpel"]}, "Did you mean 'simple'"),
+        ({"languages": ["fr"]}, "No language named"),
+        ({"haystack_source": "nowhere"}, "no such folder"),
+        ({"repeat": 0}, "at least once"),
+        ({"needles": ["multi"], "keys": 2, "queries": 3}, "no more queries than keys"),
+    ],
+)
+def test_bad_options_are_one_clear_line(options: dict[str, Any], told: str) -> None:
+    with pytest.raises((UsageError, UnknownName), match=told) as caught:
+        make_niah(**({"lengths": "1000", "depths": "50"} | options))
+    assert "\n" not in str(caught.value)
+
+
+def test_needles_of_the_users_own_are_hidden(tmp_path: Path) -> None:
+    path = tmp_path / "needles.jsonl"
+    path.write_text(
+        '{"needle": "The cat sleeps on the tuba.", "question": "Where does the cat sleep?", "answer": "tuba"}\n'
+    )
+    made = make_niah(lengths="1000", depths="50", needles=["file"], needle_file=path, control=False)
+    ((case, text),) = prompts(made)
+    assert "The cat sleeps on the tuba." in text
+    assert case.sample.references == (("tuba",),)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("{", "line 1"),
+        ('{"needle": "x"}', "line 1"),
+        ("", "no needle"),
+        ('{"needle": "", "question": "q", "answer": "a"}', "empty"),
+    ],
+)
+def test_a_file_of_needles_says_what_is_wrong(tmp_path: Path, line: str, told: str) -> None:
+    path = tmp_path / "needles.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(DataError, match=told):
+        read_needles(path)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_there_are_cities_enough(language: str) -> None:
+    assert len(set(cities(language))) >= 60
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_paraphrase_shares_no_word_with_its_question(language: str) -> None:
+    for number in range(30):
+        asked = make_needle("paraphrase", language, rng_of(number))
+        asked_words, told = set(words(asked.question, language)), set(words(asked.needles[0], language))
+        assert not asked_words & told - {
+            "the",
+            "has",
+            "been",
+            "to",
+            "which",
+            "person",
+            "in",
+            "of",
+            "a",
+            "去",
+            "过",
+            "谁",
+        }

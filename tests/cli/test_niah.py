@@ -1,0 +1,140 @@
+"""`ragstone bench niah` and its kin: from a grid to a map, resumed by cell, scored by rule."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cli.tools import ROOT, Told, one_line
+
+from ragstone.runs import open_run
+
+DATA = ROOT.parent / "shared" / "data" / "niah"
+GRID = ("--lengths", "600,1200", "--depths", "0:100:3")
+
+
+@pytest.fixture
+def finder(tmp_path: Path, ragstone: Callable[..., Told]) -> str:
+    """A recorded model that finds the needle in short contexts, and says UNANSWERABLE in all others."""
+    told = ragstone("cases", "niah", *GRID)
+    lines = []
+    for line in told.out.splitlines():
+        case = json.loads(line)
+        if case["condition"]["ability"] == "needle" and case["condition"]["length"] == 600:
+            number = int(case["answers"][0][0])
+            question = case["messages"][0]["content"].partition("#QUESTION\n")[2].partition("?")[0]
+            lines.append({"contains": f"#QUESTION\n{question}?", "text": f"It is {number:,}."})
+    path = tmp_path / "finder.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, {"default": "UNANSWERABLE"}]))
+    return "scripted/finder.jsonl"
+
+
+def test_a_map_says_what_was_found_and_what_was_rightly_refused(ragstone: Callable[..., Told], finder: str) -> None:
+    told = ragstone(
+        "bench", "niah", "--model", finder, *GRID, "--run", "n.run", "--report", "n.html", "--quiet", "--json"
+    )
+    assert told.code == 0, told.err
+    tables = {table["id"]: table for table in told.document["tables"]}
+    cells = tables["niah-summary"]["rows"][0]["cells"]
+    assert cells[1]["value"] == 0.5
+    assert (cells[2]["scored"], cells[2]["total"]) == (3, 6)
+    assert (
+        cells[4]["value"] == 0.5
+    )  # one control was refused; in the other the model "found" a number that is not there
+    assert cells[5]["value"] == 0.5  # and so were the long contexts, which was wrong
+    page = Path("n.html").read_text(encoding="utf-8")
+    assert "Heat maps" in page
+    assert "1.2k" in page
+    assert "热力图" in ragstone("report", "n.run", "-o", "zh.html", "--language", "zh").out + Path("zh.html").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_the_same_command_goes_on_and_a_wider_grid_asks_only_for_the_rest(
+    ragstone: Callable[..., Told], finder: str
+) -> None:
+    first = ragstone("bench", "niah", "--model", finder, *GRID, "--run", "n.run", "--quiet", "--json")
+    again = ragstone("bench", "niah", "--model", finder, *GRID, "--run", "n.run", "--quiet", "--json")
+    assert (first.document["asked"], again.document["asked"]) == (8, 0)
+    wider = ragstone(
+        "bench", "niah", "--model", finder, "--lengths", "600,1200,1800", "--depths", "0:100:5", "--template",
+        "simple,anthropic-original", "--lanes", "2", "--run", "n.run", "--quiet", "--json",
+    )  # fmt: skip
+    assert wider.code == 0, wider.err
+    assert wider.document["asked"] == 2 * (3 * 5 + 3) - 8
+    one_line(
+        ragstone("bench", "niah", "--model", finder, *GRID, "--needle-seed", "5", "--run", "n.run", "--quiet"),
+        "another question", "seed",
+    )  # fmt: skip
+
+
+def test_the_run_file_holds_recipes_and_no_contexts(ragstone: Callable[..., Told], finder: str, tmp_path: Path) -> None:
+    ragstone(
+        "bench", "niah", "--model", finder, "--lengths", "20k,30k", "--depths", "0:100:5", "--run", "n.run", "--quiet"
+    )
+    assert (tmp_path / "n.run").stat().st_size < 400_000
+    with open_run(tmp_path / "n.run") as run:
+        assert all(not (record.case.query.passages or ())[0].text for record in run.records())
+
+
+def test_a_dry_run_counts_without_making_any_context(ragstone: Callable[..., Told]) -> None:
+    told = ragstone("bench", "niah", "--model", "openai/gpt-4o-mini", "--lengths", "1k:200k:35", "--depths", "0:100:35",
+                    "--dry-run", "--json")  # fmt: skip
+    assert told.document["cases"] == 35 * 35 + 35
+    assert 100e6 < told.document["prompt_tokens"] < 130e6
+
+
+def test_cases_are_printed_whole(ragstone: Callable[..., Told]) -> None:
+    told = ragstone("cases", "niah", *GRID, "--language", "zh", "--template", "anthropic-rev2")
+    lines = [json.loads(line) for line in told.out.splitlines()]
+    assert len(lines) == 8
+    for line in lines:
+        user, assistant = line["messages"]
+        assert (user["role"], assistant["role"]) == ("user", "assistant")
+        assert "<haystack>" in user["content"]
+        assert assistant["content"].startswith("上下文中最相关")
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published results are not beside the repository")
+def test_published_results_are_re_scored(ragstone: Callable[..., Told]) -> None:
+    told = ragstone("score", "niah", DATA / "kamradt_format", "--json")
+    assert [(one["model"], one["version"], one["n"]) for one in told.document] == [
+        ("claude-2.1", 1, 30), ("claude-2.1", 2, 30),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--depths", "0,120"), ("120", "0 to 100")),
+        (("--lengths", "long"), ("expected numbers",)),
+        (("--lengths", "100"), ("not even one sentence",)),
+        (("--window", "500"), ("beyond the window",)),
+        (("--template", "simpel"), ("Did you mean 'simple'?",)),
+        (("--needle", "nail"), ("No needle named",)),
+        (("--haystack", "nowhere"), ("no such folder",)),
+        (("--needle", "file"), ("--needle-file",)),
+    ],
+)
+def test_bad_input_is_one_clear_line_before_anything_is_asked(
+    ragstone: Callable[..., Told], tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    (tmp_path / "m.jsonl").write_text('{"default": "x"}\n')
+    one_line(ragstone("bench", "niah", "--model", "scripted/m.jsonl", *GRID, *arguments, "--run", "n.run"), *words)
+    assert not (tmp_path / "n.run").exists()
+
+
+@pytest.mark.slow
+def test_a_real_model_finds_needles_in_short_contexts(ragstone: Callable[..., Told]) -> None:
+    told = ragstone("bench", "niah", "--model", "local/smollm2", "--lengths", "500,1000", "--depths", "0,50,100",
+                    "--run", "n.run", "--quiet", "--json")  # fmt: skip
+    assert told.code == 0, told.err
+    tables = {table["id"]: table for table in told.document["tables"]}
+    assert tables["niah-summary"]["rows"][0]["cells"][1]["value"] >= 0.5
+    with open_run(Path("n.run")) as run:
+        for record in run.records():
+            assert record.case.condition["tokenizer"] == "local/smollm2"
+            assert record.response is not None
+            assert record.response.usage is not None
+            # What the server counted is within the length that was asked for.
+            assert record.response.usage.prompt_tokens + 128 <= int(record.case.condition["length"])
