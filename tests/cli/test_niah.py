@@ -41,7 +41,9 @@ def test_a_map_says_what_was_found_and_what_was_rightly_refused(ragstone: Callab
     assert (
         cells[4]["value"] == 0.5
     )  # one control was refused; in the other the model "found" a number that is not there
-    assert cells[5]["value"] == 0.5  # and so were the long contexts, which was wrong
+    # Two of the three long contexts were refused, which was wrong; the third is about a city of a short one, and the
+    # model, which goes by the question, names that one's number.
+    assert cells[5]["value"] == pytest.approx(2 / 6)
     page = Path("n.html").read_text(encoding="utf-8")
     assert "Heat maps" in page
     assert "1.2k" in page
