@@ -7,6 +7,7 @@ from scipy import stats as scipy_stats
 from tests.benchmarks.own.held import Held, record
 
 from ragstone.analysis.compare import Comparison, Side, compare_runs
+from ragstone.api.compare import comparison_tables
 from ragstone.errors import UsageError
 from ragstone.stats import holm
 from ragstone.types import Score
@@ -142,9 +143,45 @@ def test_repeats_of_a_sample_are_one_cluster() -> None:
     once = Held([record(f"q{at}", {"m": 0.5 * at / 10}) for at in range(6)], question={"benchmark": "eval"})
     twice = Held([record(f"q{at}", {"m": 1.0 * at / 10}) for at in range(6)], question={"benchmark": "eval"})
     (single,) = compare_runs(Side(once, "s", "a"), Side(twice, "s", "b")).rows
-    assert row.n == 18
+    assert row.n == 6  # what is compared is answers
     assert row.p == pytest.approx(single.p)
     assert (row.low, row.high) == pytest.approx((single.low, single.high))
+
+
+def test_repeats_of_a_judge_are_one_score_however_many_there_are() -> None:
+    once = Held([record(f"q{at}", {"m": 1.0}) for at in range(4)], question={"benchmark": "eval"})
+    thrice = Held(
+        [record(f"q{at}", {"m": float(r > 0)}, repeat=r) for at in range(4) for r in range(3)],
+        question={"benchmark": "eval"},
+    )
+    found = compare_runs(Side(once, "s", "a"), Side(thrice, "s", "b"))
+    assert (found.pairs, found.left_out) == (4, (0, 0))
+    assert found.rows[0].b == pytest.approx(2 / 3)
+
+
+def test_a_metric_without_any_pair_is_told_and_so_is_one_that_only_one_side_has() -> None:
+    a = values("faithfulness", 1.0, 1.0)
+    b: dict[str, dict[str, Score | float]] = {
+        name: {"faithfulness": Score.failed("timed_out: late"), "token_f1": 0.5} for name in a
+    }
+    found = compared(a, b)
+    assert found.rows == ()
+    assert found.unpaired == {"faithfulness": (0, 2)}
+    assert found.one_sided == ((), ("token_f1",))
+    notes = comparison_tables(found)[0].notes
+    assert any("faithfulness is not compared" in note and "2 in the second" in note for note in notes)
+    assert any("token_f1" in note for note in notes)
+
+
+def test_a_judge_that_the_endpoint_names_otherwise_is_told() -> None:
+    def run(model: str) -> dict[str, Any]:
+        return {"q": {"m": Score.of(1.0, evidence={"verdicts": [{"step": "verify", "model": model}]})}}
+
+    found = compared(run("gpt-2026-01"), run("gpt-2026-06"))
+    assert found.judges == (("gpt-2026-01",), ("gpt-2026-06",))
+    for language in ("en", "zh"):
+        assert "gpt-2026-06" in comparison_tables(found, language=language)[0].notes[-1]
+    assert "gpt" not in " ".join(comparison_tables(compared(run("gpt-1"), run("gpt-1")))[0].notes)
 
 
 def test_a_part_of_the_cases_can_be_compared() -> None:

@@ -49,6 +49,32 @@ def test_a_regression_is_exit_1_and_an_improvement_is_none(ragstone: Callable[..
     assert ragstone("compare", GOOD, BAD, "--fail-on-regression", "--json").document["exit"] == 1
 
 
+def test_what_could_not_be_compared_never_passes_for_no_regression(
+    ragstone: Callable[..., Told], tmp_path: Path
+) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows()), encoding="utf-8")
+    judge = Path("mute.jsonl")
+    judge.write_text('{"contains": "judged", "text": "{}"}\n')
+    other = Path("other.jsonl")
+    other.write_text(judge.read_text())
+    asked = ("--metrics", "faithfulness,token_f1", "--quiet")
+    assert ragstone("eval", path, "--metrics", "token_f1", "--run", "plain.run", "--quiet").code == 0
+    for script, name in ((judge, "one.run"), (judge, "two.run"), (other, "three.run")):
+        assert ragstone("eval", path, *asked, "--judge", f"scripted/{script}", "--run", name).code == 3
+    told = ragstone("compare", "one.run", "two.run", "--fail-on-regression")
+    assert told.code == 3
+    assert "too few pairs have both scores of faithfulness" in told.err
+    told = ragstone("compare", "one.run", "three.run", "--fail-on-regression")
+    assert told.code == 3
+    assert "faithfulness is not compared: the judge's model differs" in told.err
+    # A metric that only one run was asked for is named, and is missing only where it was asked for.
+    told = ragstone("compare", "one.run", "plain.run", "--fail-on-regression")
+    assert told.code == 0
+    assert "Only the first was asked for: faithfulness." in told.out
+    assert ragstone("compare", "one.run", "plain.run", "--metric", "faithfulness", "--fail-on-regression").code == 3
+
+
 @pytest.mark.usefixtures("runs")
 def test_a_run_can_be_gated_afterwards(ragstone: Callable[..., Told]) -> None:
     assert ragstone("gate", GOOD, "--fail-under", "token_f1=0.2").code == 0

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from ragstone.errors import UsageError
 from ragstone.metrics import better
 from ragstone.stats import bootstrap_mean, holm, mcnemar_exact, permutation_paired
-from ragstone.types import Run
+from ragstone.types import Run, Score
 
 __all__ = ["Comparison", "Difference", "Flip", "Side", "compare_runs"]
 
@@ -81,7 +81,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two sides. `left_out` has pairs that only one side has: (in A only, in B only); `refused` metrics with why."""
+    """Two sides. `left_out` has pairs that only one side has: (in A only, in B only); `refused` metrics with why.
+    `unpaired`: metrics of which no pair has both scores, with the number of pairs that failed in A and in B.
+    `one_sided`: metrics that only one side was asked for: (A only, B only). `judges`: the judge's model as the endpoint
+    called it, in A and in B."""
 
     a: Side
     b: Side
@@ -89,7 +92,9 @@ class Comparison:
     pairs: int
     left_out: tuple[int, int]
     refused: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    unpaired: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    one_sided: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    judges: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
 
 def compare_runs(
@@ -105,7 +110,7 @@ def compare_runs(
     with "all" that is refused. `group`: only cases whose condition has these values.
 
     Raises UsageError where they cannot be compared: different benchmarks, different data, nothing in common."""
-    one, other = _scores(a, group), _scores(b, group)
+    (one, judges_a), (other, judges_b) = _scores(a, group), _scores(b, group)
     _check_benchmarks(a, b)
     only_a, only_b = one.keys() - other.keys(), other.keys() - one.keys()
     if (only_a or only_b) and on == "all":
@@ -113,18 +118,24 @@ def compare_runs(
     common = sorted(one.keys() & other.keys())
     if not common:
         raise UsageError(f"{a.name} and {b.name} have no sample in common: nothing can be compared.")
-    names = sorted({name for held in (one, other) for scores in held.values() for name in scores})
+    in_a, in_b = ({name for scores in held.values() for name in scores} for held in (one, other))
+    names = sorted(in_a | in_b)
     if unknown := [name for name in metrics if name not in names]:
         raise UsageError(f"Neither run has scores of {unknown[0]!r}; there are: {', '.join(names)}.")
     refused = {} if judges == "different" else _refused(a, b, one, other)
-    wanted = [name for name in (metrics or names) if name not in refused]
-    rows = [
-        row for name in wanted if (row := _difference(name, common, one, other, better(name, b.run.meta))) is not None
-    ]
+    asked = [name for name in dict.fromkeys(metrics or names) if name not in refused]
+    wanted = [name for name in asked if name in in_a and name in in_b]
+    made = {name: _difference(name, common, one, other, better(name, b.run.meta)) for name in wanted}
+    rows = [row for row in made.values() if row.n]
     adjusted = holm([row.p for row in rows]) if rows else []
     rows = [replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
     told = {name: why for name, why in refused.items() if not metrics or name in metrics}
-    return Comparison(a, b, tuple(rows), len(common), (len(only_a), len(only_b)), told)
+    return Comparison(
+        a, b, tuple(rows), len(common), (len(only_a), len(only_b)), told,
+        unpaired={row.metric: (row.failed_a, row.failed_b) for row in made.values() if not row.n},
+        one_sided=(tuple(sorted({*asked} - in_b)), tuple(sorted({*asked} - in_a))),
+        judges=(judges_a, judges_b),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -134,24 +145,42 @@ class _One:
     judged: bool
 
 
-def _scores(side: Side, group: Mapping[str, str] | None) -> dict[Pair, dict[str, _One]]:
-    found: dict[Pair, dict[str, _One]] = {}
+def _scores(side: Side, group: Mapping[str, str] | None) -> tuple[dict[Pair, dict[str, _One]], tuple[str, ...]]:
+    """The scores by pair and metric, and the judge's models as the endpoint called them. Several judgements of one
+    answer (`--repeat`) are one score, their mean, however many the other side has."""
+    held: dict[Pair, dict[str, list[Score]]] = {}
+    judges: set[str] = set()
     for record in side.run.records(system=side.system):
         condition = record.case.condition
         columns = record.case.sample.meta.get("columns", {})
         if group and any(str(condition.get(name, columns.get(name))) != value for name, value in group.items()):
             continue
-        told = ", ".join(f"{name}={condition[name]}" for name in sorted(condition) if name != "documents")
-        scores = {
-            name: _One(score.value, score.status == "failed", _is_judged(score.evidence))
-            for name, score in record.scores.items()
-        }
-        found[record.case.sample.id, told] = scores
-    return found
+        told = ", ".join(
+            f"{name}={condition[name]}" for name in sorted(condition) if name not in ("documents", "judge_repeat")
+        )
+        pair = held.setdefault((record.case.sample.id, told), {})
+        for name, score in record.scores.items():
+            pair.setdefault(name, []).append(score)
+            judges.update(
+                step["model"] for step in _verdicts(score.evidence) if isinstance(step, Mapping) and step.get("model")
+            )
+    found = {pair: {name: _one(scores) for name, scores in named.items()} for pair, named in held.items()}
+    return found, tuple(sorted(judges))
 
 
-def _is_judged(evidence: Any) -> bool:
-    return isinstance(evidence, Mapping) and isinstance(evidence.get("verdicts"), list) and bool(evidence["verdicts"])
+def _one(scores: Sequence[Score]) -> _One:
+    values = [score.value for score in scores if score.value is not None]
+    return _One(
+        sum(values) / len(values) if values else None,
+        not values and any(score.status == "failed" for score in scores),
+        any(_verdicts(score.evidence) for score in scores),
+    )
+
+
+def _verdicts(evidence: Any) -> list[Any]:
+    """The requests to a judge that a score rests on."""
+    found = evidence.get("verdicts") if isinstance(evidence, Mapping) else None
+    return found if isinstance(found, list) else []
 
 
 def _question(side: Side) -> Mapping[str, Any]:
@@ -217,7 +246,8 @@ def _difference(
     one: Mapping[Pair, Mapping[str, _One]],
     other: Mapping[Pair, Mapping[str, _One]],
     direction: Literal["higher", "lower", "neither"],
-) -> Difference | None:
+) -> Difference:
+    """Of one metric; with `n` 0, and no number that means anything, where no pair has both scores."""
     pairs: list[tuple[Pair, float, float]] = []
     failed = [0, 0]
     for pair in common:
@@ -227,7 +257,7 @@ def _difference(
         if before is not None and after is not None and before.value is not None and after.value is not None:
             pairs.append((pair, before.value, after.value))
     if not pairs:
-        return None
+        return Difference(name, 0, 0, 0, 0, 0, 0, "permutation", 1, 1, direction, failed[0], failed[1])
     a, b = [value for _, value, _ in pairs], [value for _, _, value in pairs]
     differences = [after - before for _, before, after in pairs]
     samples = [pair[0] for pair, _, _ in pairs]

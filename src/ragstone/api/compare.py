@@ -79,6 +79,10 @@ _WORDS = {
         "left_out": "Left out: {a} cases that only the first has, {b} that only the second has.",
         "failed": "{metric}: {a} scores failed in the first, {b} in the second; those pairs are missing.",
         "refused": "{metric} is not compared: {why}. --judges different compares it all the same.",
+        "unpaired": "{metric} is not compared: no case has a score on both sides ({a} failed in the first, {b} in the "
+        "second).",
+        "first": "Only the first was asked for: {names}.", "second": "Only the second was asked for: {names}.",
+        "judges": "The endpoint called the judge {a} in the first and {b} in the second.",
         "flip_title": "Samples that flipped", "sample": "Sample", "before": "Before", "after": "After",
         "condition": "Condition", "more": "and {n} more",
     },
@@ -91,6 +95,9 @@ _WORDS = {
         "left_out": "未计入：仅前者有的 {a} 例，仅后者有的 {b} 例。",
         "failed": "{metric}：前者有 {a} 个得分失败，后者有 {b} 个，这些配对缺失。",
         "refused": "{metric} 未作比较：{why}。--judges different 可强制比较。",
+        "unpaired": "{metric} 未作比较：没有任何一例两边都有得分（前者失败 {a} 个，后者失败 {b} 个）。",
+        "first": "仅前者评了：{names}。", "second": "仅后者评了：{names}。",
+        "judges": "接口返回的评委模型名，前者为 {a}，后者为 {b}。",
         "flip_title": "得分翻转的样本", "sample": "样本", "before": "之前", "after": "之后",
         "condition": "条件", "more": "另有 {n} 个",
     },
@@ -116,6 +123,14 @@ def comparison_tables(found: Comparison, *, language: str = "en") -> list[Table]
         if row.failed_a or row.failed_b:
             notes.append(told["failed"].format(metric=row.metric, a=row.failed_a, b=row.failed_b))
     notes += [told["refused"].format(metric=name, why=why) for name, why in found.refused.items()]
+    notes += [told["unpaired"].format(metric=name, a=a, b=b) for name, (a, b) in found.unpaired.items()]
+    notes += [
+        told[side].format(names=", ".join(names))
+        for side, names in zip(("first", "second"), found.one_sided, strict=True)
+        if names
+    ]
+    if all(found.judges) and found.judges[0] != found.judges[1]:
+        notes.append(told["judges"].format(a=", ".join(found.judges[0]), b=", ".join(found.judges[1])))
     columns = (
         told["metric"], found.a.name, found.b.name, told["difference"], told["p"], told["test"], told["n"],
         told["flips"],

@@ -54,9 +54,11 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     )  # fmt: skip
     worse = [row for row in found.rows if row.regressed(values["by"])]
     thin = [row.metric for row in found.rows if _coverage(row) < values["min_coverage"]]
+    thin += [name for name, failed in found.unpaired.items() if any(failed)]
+    thin += [name for names in found.one_sided for name in names if name in values["metrics"]]
     code = 0
     if values["fail_on_regression"]:
-        code = 1 if worse else 3 if thin or not found.rows else 0
+        code = 1 if worse else 3 if thin or found.refused or not found.rows else 0
     if values["as_json"]:
         click.echo(json.dumps(_as_json(found, values["by"]) | {"exit": code}, ensure_ascii=True, indent=2))
         return code
@@ -77,6 +79,8 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
             )
         for name in thin:
             click.echo(f"too few pairs have both scores of {name}: run the evaluation again.", err=True)
+        for name, why in found.refused.items():
+            click.echo(f"{name} is not compared: {why}. Make the first run anew, or see --judges.", err=True)
         if not found.rows:
             click.echo("no metric could be compared.", err=True)
     return code
@@ -96,4 +100,7 @@ def _as_json(found: "Comparison", by: float | None) -> dict[str, Any]:
         "a": found.a.name, "b": found.b.name, "pairs": found.pairs,
         "left_out": {"only_a": found.left_out[0], "only_b": found.left_out[1]},
         "metrics": rows, "refused": dict(found.refused),
+        "unpaired": {name: {"failed_a": a, "failed_b": b} for name, (a, b) in found.unpaired.items()},
+        "one_sided": {"only_a": list(found.one_sided[0]), "only_b": list(found.one_sided[1])},
+        "judges": {"a": list(found.judges[0]), "b": list(found.judges[1])},
     }  # fmt: skip
