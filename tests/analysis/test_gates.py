@@ -62,6 +62,12 @@ def test_the_samples_that_decided_are_the_lowest_below_the_threshold() -> None:
     assert "faithfulness ≥ 0.8" in result.line
 
 
+def test_a_sample_that_was_judged_several_times_decides_once() -> None:
+    held = Held([record("q", {"m": value}, repeat=r) for r, value in enumerate((0.0, 0.5))] + [record("p", {"m": 0.9})])
+    (result,) = check_gates(held, [Gate("m", 0.8)])
+    assert result.worst == (("q", 0.25),)
+
+
 def test_a_gate_on_what_was_not_scored_is_one_clear_line() -> None:
     with pytest.raises(UsageError, match="no scores of 'recall'"):
         check_gates(run(0.9), [Gate("recall", 0.8)])

@@ -113,9 +113,17 @@ def _result(
         low, high = mean_interval(values, groups=samples if len(set(samples)) < len(samples) else None)
     verdict, reason = _verdict(gate, mean, low, high, coverage, mode, min_coverage)
     sign = 1 if gate.side == "under" else -1
-    beyond = [(sample, value) for sample, value in scored if sign * (value - gate.threshold) < 0]
+    beyond = [(sample, value) for sample, value in _by_sample(scored) if sign * (value - gate.threshold) < 0]
     worst = tuple(sorted(beyond, key=lambda one: (sign * one[1], one[0]))[:_DECIDED])
     return GateResult(gate, system, verdict, mean, low, high, len(scored), total, coverage, worst, reason)
+
+
+def _by_sample(scored: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """The mean of each sample, in the order in which they came: one name each, however often it was judged."""
+    held: dict[str, list[float]] = {}
+    for sample, value in scored:
+        held.setdefault(sample, []).append(value)
+    return [(sample, sum(values) / len(values)) for sample, values in held.items()]
 
 
 def _verdict(

@@ -127,6 +127,8 @@ ADVICE = [
     ({"context_recall": 0.3, "context_precision": 0.3, "answer_correctness": 0.3},
      ["recall", "precision", "correctness_too"]),
     ({"ragas.context_recall": 0.3}, ["recall"]),
+    ({"answer_match": 0.3}, ["correctness_alone"]),  # nothing is known of the passages
+    ({"context_recall": 0.9, "answer_match": 0.3}, ["correctness"]),
     ({"faithfulness": 0.2, "answer_relevancy": 0.2}, ["faithfulness", "relevancy"]),
     ({"context_recall": 0.95, "answer_correctness": 0.9}, []),
 ]  # fmt: skip
@@ -150,6 +152,12 @@ def test_advice_is_named_as_rules_of_thumb_with_the_ten_worst_samples_behind_it(
     (row,) = texts(table)
     assert [name for name in (f"q{at:02d}" for at in range(20)) if name in row[3]] == [f"q{at:02d}" for at in range(10)]
     assert "q00 (0.00)" in row[3]
+
+
+def test_a_sample_that_was_judged_several_times_is_named_once_with_its_mean() -> None:
+    held = [record("q", {"context_recall": value}, repeat=r) for r, value in enumerate((0.0, 0.5, 0.25))]
+    held += [record("good", {"context_recall": value}, repeat=r) for r, value in enumerate((0.7, 1.0, 1.0))]
+    assert texts(tables(held)["eval-advice"])[0][3] == "q (0.25)"
 
 
 def test_samples_that_are_not_low_are_not_behind_an_advice() -> None:

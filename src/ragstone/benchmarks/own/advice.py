@@ -51,8 +51,14 @@ def advise(metrics: Mapping[str, Scores]) -> list[Advice]:
         mean = metrics[name].mean()
         if mean.value is None or mean.value >= BAR:
             continue
-        retrieval = any(one.rule in ("recall", "precision") for one in found)
-        rule = "correctness_too" if about == "correctness" and retrieval else about
+        rule = _of_correctness(metrics, found) if about == "correctness" else about
         low = mean.high is not None and mean.high < BAR
         found.append(Advice(rule, name, mean, low, tuple(metrics[name].worst(_WORST, below=BAR))))
     return found
+
+
+def _of_correctness(metrics: Mapping[str, Scores], found: list[Advice]) -> str:
+    """Wrong answers speak against the model only where the passages are known to hold what an answer needs."""
+    if any(one.rule in ("recall", "precision") for one in found):
+        return "correctness_too"
+    return "correctness" if find(metrics, "recall") else "correctness_alone"

@@ -42,7 +42,6 @@ class Scores:
 
     values: list[float] = field(default_factory=list)
     samples: list[str] = field(default_factory=list)
-    cases: list[str] = field(default_factory=list)
     failed: int = 0
     not_applicable: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
@@ -60,10 +59,14 @@ class Scores:
         return Mean(sum(self.values) / len(self.values), low, high, len(self.values), self.total)
 
     def worst(self, count: int, *, below: float) -> list[tuple[str, float]]:
-        """The samples with the lowest values, those below a bar: (sample id, value), the lowest first."""
-        low = [at for at, value in enumerate(self.values) if value < below]
-        low.sort(key=lambda at: (self.values[at], self.cases[at]))
-        return [(self.samples[at], self.values[at]) for at in low[:count]]
+        """The samples with the lowest values, those below a bar: (sample id, value), the lowest first. A sample that was
+        judged several times has their mean."""
+        held: dict[str, list[float]] = {}
+        for sample, value in zip(self.samples, self.values, strict=True):
+            held.setdefault(sample, []).append(value)
+        means = {sample: sum(values) / len(values) for sample, values in held.items()}
+        low = sorted((sample for sample, mean in means.items() if mean < below), key=means.__getitem__)  # stable
+        return [(sample, means[sample]) for sample in low[:count]]
 
 
 @dataclass
@@ -126,7 +129,6 @@ def _add(one: Tally, record: Record, columns: Sequence[str]) -> None:
             if score.status == "scored" and score.value is not None:
                 scores.values.append(score.value)
                 scores.samples.append(record.case.sample.id)
-                scores.cases.append(record.case.id)
                 continue
             scores.failed += score.status == "failed"
             scores.not_applicable += score.status == "not_applicable"
