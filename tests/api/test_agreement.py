@@ -64,6 +64,18 @@ async def test_the_protocol_ragas_is_compared_by_what_both_judge() -> None:
     assert all(one.low <= one.difference <= one.high for way in ways for one in way.gaps)
 
 
+async def test_samples_that_one_way_could_not_judge_are_counted_with_the_reason() -> None:
+    def mute_alone(request: Request) -> str:
+        return "no" if request.schema_name == "verify_passage" else verdict(request)
+
+    ways = await compared(Scripted(mute_alone, id="scripted/judge"))
+    joint, ragas, _ = ways
+    with_passages = sum(bool(row["contexts"]) for row in rows())
+    assert (joint.failed, joint.samples) == (with_passages, len(rows()))
+    assert "verify:passage" in joint.why
+    assert (ragas.failed, ragas.why) == (0, "")  # what does not apply has not failed
+
+
 async def test_without_a_judge_there_is_one_clear_line() -> None:
     with pytest.raises(UsageError, match="--judge"):
         await agreement_of_protocols_async(read_data(rows()), Judging())

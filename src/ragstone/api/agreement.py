@@ -29,7 +29,8 @@ _CONCURRENCY = 16
 
 @dataclass(frozen=True)
 class Ways:
-    """Two ways to judge the same samples. `passages` is how many each sample had (None: its own)."""
+    """Two ways to judge the same samples. `passages` is how many each sample had (None: its own). `failed` of `samples`
+    could not be judged in both ways; `why` is what went wrong with the first of them."""
 
     first: str
     second: str
@@ -37,14 +38,17 @@ class Ways:
     agreements: tuple[Agreement, ...]
     gaps: tuple[MetricGap, ...]
     failed: int
+    samples: int = 0
+    why: str = ""
 
 
 @dataclass(frozen=True)
 class _Judged:
-    """What one way made of the samples: verdicts and the five metrics; None for a sample that failed."""
+    """What one way made of the samples: verdicts and the five metrics; None for a sample that failed, and why."""
 
     verdicts: list[Verdicts | None]
     scores: dict[str, list[float | None]]
+    why: list[str]
 
 
 async def agreement_of_protocols_async(
@@ -101,34 +105,38 @@ async def _judged(
 ) -> _Judged:
     async with open_tools(judging, FIVE, options) as opened:
 
-        async def one(case: Case, response: Response) -> tuple[Verdicts | None, list[Any]]:
+        async def one(case: Case, response: Response) -> tuple[Verdicts | None, list[Any], str]:
             async with limit:
                 scores = await asyncio.gather(*(score(metric, case, response) for metric in opened.metrics))
                 verdicts: Verdicts | None = None
+                why = next((each.reason for each in scores if each.status == "failed"), "")
                 if judging.protocol == "ragas":
                     verdicts = _of_ragas(opened.metrics, scores)
                 elif opened.tools.judge is not None:
                     try:
                         verdicts = verdicts_of(await opened.tools.judge.verify(case, response))
-                    except JudgeFailed:
-                        verdicts = None
-                return verdicts, list(scores)
+                    except JudgeFailed as error:
+                        verdicts, why = None, str(error)
+                return verdicts, list(scores), why
 
         made = await asyncio.gather(*(one(case, response) for case, response in samples))
     names = [metric.name.removeprefix("ragas.") for metric in opened.metrics]
     return _Judged(
-        [verdicts for verdicts, _ in made],
-        {name: [scores[at].value for _, scores in made] for at, name in enumerate(names)},
+        [verdicts for verdicts, _, _ in made],
+        {name: [scores[at].value for _, scores, _ in made] for at, name in enumerate(names)},
+        [why for _, _, why in made],
     )
 
 
 def _of_ragas(metrics: Sequence[Metric], scores: Sequence[Any]) -> Verdicts | None:
     """The one verdict of the ragas protocol that is about the same items: whether a passage is useful. Its statements
-    are its own, and cannot be compared one by one."""
+    are its own, and cannot be compared one by one. None where it failed; no verdict where it does not apply."""
     at = next(at for at, metric in enumerate(metrics) if metric.name == "ragas.context_precision")
+    if scores[at].status == "failed":
+        return None
     evidence = scores[at].evidence
     if not isinstance(evidence, dict) or "counted" not in evidence:
-        return None
+        return {}
     return {"useful": {(place,): place in evidence["counted"] for place in range(1, evidence["of"] + 1)}}
 
 
@@ -142,6 +150,16 @@ def _ways(first: str, second: str, passages: int | None, one: _Judged, other: _J
         tuple(agreement([a for a, _ in both], [b for _, b in both])),
         tuple(each for each in gaps if each is not None),
         failed=len(one.verdicts) - len(both),
+        samples=len(one.verdicts),
+        why=next(
+            (
+                why
+                for held in (one, other)
+                for each, why in zip(held.verdicts, held.why, strict=True)
+                if each is None and why
+            ),
+            "",
+        ),
     )
 
 

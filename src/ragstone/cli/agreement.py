@@ -32,7 +32,7 @@ _WORDS = {
         "passages": " with {n} passages", "verdict": "Verdict", "kappa": "Cohen's κ", "agree": "Agree", "n": "Verdicts",
         "metric": "Metric", "difference": "Difference", "samples": "Samples",
         "note": "95% intervals by bootstrap over samples. κ is empty where both sides gave one label to everything.",
-        "failed": "{n} samples could not be judged in both ways and are left out.",
+        "failed": "{n} of {total} samples could not be judged in both ways and are left out{why}.", "why": "; of one: ",
     },
     "zh": {
         "kinds": {
@@ -44,7 +44,7 @@ _WORDS = {
         "passages": "（{n} 个段落）", "verdict": "判断", "kappa": "Cohen's κ", "agree": "一致", "n": "判断数",
         "metric": "指标", "difference": "差值", "samples": "样本数",
         "note": "95% 区间由对样本的自助法得到。两边对所有项都给出同一标签时，κ 为空。",
-        "failed": "有 {n} 个样本未能以两种方式评判，未计入。",
+        "failed": "{total} 个样本中有 {n} 个未能以两种方式评判，未计入{why}。", "why": "；其中一个：",
     },
 }  # fmt: skip
 
@@ -52,6 +52,7 @@ judge_options = both(
     click.option("--judge", required=True, metavar="PROVIDER/MODEL", help="The chat model that judges."),
     click.option("--judge-base-url", metavar="URL", help="Another endpoint than the provider's own."),
     click.option("--embedder", metavar="PROVIDER/MODEL", help="For similarities.  [default: local/e5-small]"),
+    click.option("--embedder-base-url", metavar="URL", help="Another endpoint than the provider's own."),
     click.option("--prompts", type=click.Path(path_type=Path), help="Your prompts."),
 )
 
@@ -71,11 +72,12 @@ def command() -> None:
 @click.option("--no-cache", is_flag=True, help="Do not use replies of earlier runs, nor keep any.")
 @click.option("--tables", "words", type=click.Choice(["en", "zh"]), default="en", help="Words of the tables.")
 @json_option
-def protocols(**values: Any) -> None:
+def protocols(**values: Any) -> int:
     """Judge the answers of DATA jointly, a passage at a time, and as ragas does, and compare the verdicts.
 
     It says what the saving of the joint protocol costs with this judge on these data: κ for each kind of verdict, and
-    the difference of each metric. --passages 5,10 adds how it holds up with many long passages."""
+    the difference of each metric. --passages 5,10 adds how it holds up with many long passages. Exit 3 where a sample
+    could not be judged."""
     from ragstone.api.agreement import agreement_of_protocols_async  # noqa: PLC0415
     from ragstone.api.bench import cache_folder  # noqa: PLC0415
     from ragstone.api.evaluate import read_data  # noqa: PLC0415
@@ -91,8 +93,9 @@ def protocols(**values: Any) -> None:
     except ValueError:
         raise UsageError(f"--passages {values['passages']}: expected numbers such as 5,10.") from None
     judging = Judging(
-        model=values["judge"], base_url=values["judge_base_url"], embedder=values["embedder"], prompts=values["prompts"]
-    )
+        model=values["judge"], base_url=values["judge_base_url"], embedder=values["embedder"],
+        embedder_base_url=values["embedder_base_url"], prompts=values["prompts"],
+    )  # fmt: skip
     found = asyncio.run(
         agreement_of_protocols_async(
             read_data(values["data"], sample=values["sample"]), judging, passages=counts, tokens=values["tokens"],
@@ -100,13 +103,15 @@ def protocols(**values: Any) -> None:
             model_options=ModelOptions(cache=None if values["no_cache"] else cache_folder()),
         )
     )  # fmt: skip
+    code = 3 if any(one.failed for one in found) else 0
     if values["as_json"]:
         click.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=2))
-        return
+        return code
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
     for one in found:
         for table in _tables(one, values["words"]):
             click.echo(table_text(table, width=width, color=sys.stdout.isatty(), language=values["words"]))
+    return code
 
 
 def _tables(one: "Ways", language: str) -> "list[Table]":
@@ -117,7 +122,9 @@ def _tables(one: "Ways", language: str) -> "list[Table]":
         "first": one.first, "second": one.second,
         "passages": "" if one.passages is None else told["passages"].format(n=one.passages),
     }  # fmt: skip
-    notes = (told["note"], *((told["failed"].format(n=one.failed),) if one.failed else ()))
+    why = one.why.rstrip(".。")
+    missing = told["failed"].format(n=one.failed, total=one.samples, why=told["why"] + why if why else "")
+    notes = (told["note"], *((missing,) if one.failed else ()))
     verdicts = [
         Row((
             Cell(told["kinds"][each.kind]), Cell(value=each.kappa, low=each.low, high=each.high),
@@ -140,4 +147,5 @@ def _tables(one: "Ways", language: str) -> "list[Table]":
             (told["metric"], one.first, one.second, told["difference"], told["samples"]), tuple(gaps),
         ),
     )  # fmt: skip
-    return [table for table in made if table.rows]
+    # A table without a row stays where something failed: its note says so.
+    return [table for table in made if table.rows or (one.failed and table.notes)]
