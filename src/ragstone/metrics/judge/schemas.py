@@ -59,6 +59,7 @@ INPUTS: Mapping[str, Schema] = {
     "ragas_context_precision": _object(question=_TEXT, context=_TEXT, answer=_TEXT),
     "ragas_context_recall": _object(question=_TEXT, context=_TEXT, answer=_TEXT),
     "ragas_correctness": _object(question=_TEXT, answer=_NUMBERED, ground_truth=_NUMBERED),
+    "needle": _object(question=_TEXT, reference=_TEXT, answer=_TEXT),
 }  # fmt: skip
 
 OUTPUTS: Mapping[str, Schema] = {
@@ -92,6 +93,7 @@ OUTPUTS: Mapping[str, Schema] = {
         answer=_list(_object(**_CLASSIFIED, verdict=_one_of("TP", "FP"))),
         ground_truth=_list(_object(**_CLASSIFIED, verdict=_one_of("FN", "found"))),
     ),
+    "needle": _object(reason=_TEXT, score=_one_of(*range(1, 11))),
 }
 
 _TYPES: Mapping[str, tuple[type, ...]] = {

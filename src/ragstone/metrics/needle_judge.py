@@ -1,0 +1,104 @@
+"""How well an answer gives what the needle says, by a judge on the scale of the original test.
+
+The rule of `needle.found` comes first; the judge sees what a rule cannot, such as a sandwich in other words. Where both
+were asked, the tables list the cells in which they disagree.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+from ragstone.metrics import Tools
+from ragstone.metrics._references import NO_REFERENCE, filled
+from ragstone.metrics.judge.asking import ask, turns_of
+from ragstone.metrics.judge.prompts import Prompts
+from ragstone.metrics.judge.words import JudgeFailed
+from ragstone.text import detect, estimate_tokens
+from ragstone.types import Case, Model, Need, Response, Score
+
+__all__ = ["PLUGINS", "NeedleJudge", "judged_tokens"]
+
+_LOWEST, _HIGHEST = 1, 10
+_VERDICT_TOKENS = 40  # {"reason": "…", "score": 7}
+
+
+@dataclass(frozen=True)
+class NeedleJudge:
+    """`needle.judge`: how well the answer gives what the needle says, rated from 1 to 10 by a judge.
+
+    Formula: (rating - 1) / 9. The rating is a whole number with the anchors 1 (nothing of it), 3 (touches on it), 5
+    (right in part, wrong in part), 7 (a small part is missing), 10 (all of it).
+    Range: 0 (a rating of 1) to 1 (a rating of 10), higher is better.
+    Needs: the answer, the reference; a judge's model.
+    Evidence: {"rating": from 1 to 10, "reason": the judge's, "verdicts": each request with its reply}.
+    Source: Kamradt 2023, "LLMTest_NeedleInAHaystack" (the scale and its anchors; the prompt is ours).
+
+    | case | result |
+    |---|---|
+    | the answer declines | as the judge finds: 0, if it follows its anchors |
+    | the answer is empty | 0, and the judge is not asked |
+    | no passages | scored; none are needed |
+    | no reference | not applicable: a control has no needle |
+    | the judge failed | failed |
+    """
+
+    name: ClassVar[str] = "needle.judge"
+    version: ClassVar[int] = 1
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.REFERENCES})
+    uses: ClassVar[tuple[str, ...]] = ("model",)
+
+    judge: Model
+    prompts: Prompts = field(default_factory=Prompts.load)
+    language: str = ""
+    nonce: str = ""
+
+    @classmethod
+    def make(cls, tools: Tools) -> Self:
+        """The metric by the model of these tools, which must have one."""
+        assert tools.model is not None
+        return cls(tools.model, tools.prompts or Prompts.load(), tools.language)
+
+    @property
+    def prompt_hash(self) -> str:
+        """Which prompts it asks with, in both languages."""
+        return "/".join(self.prompts.get("needle", language).hash[:12] for language in ("en", "zh"))
+
+    async def score(self, case: Case, response: Response, /) -> Score:
+        if not filled(case.sample):
+            return Score.not_applicable(NO_REFERENCE)
+        if not response.answer.strip():
+            return Score.of(0.0, reason="The answer is empty; nothing was asked of the judge.")
+        steps: list[dict[str, Any]] = []
+        prompt = self.prompts.get("needle", self.language or _language(case))
+        try:
+            said = await ask(
+                self.judge, prompt, _shown(case, response.answer), steps=steps, sample=case.query.repeat,
+                nonce=self.nonce,
+            )  # fmt: skip
+        except JudgeFailed as error:
+            return Score.failed(str(error), evidence={"verdicts": steps})
+        rating = int(said["score"])
+        evidence = {"rating": rating, "reason": said["reason"], "verdicts": steps}
+        return Score.of((rating - _LOWEST) / (_HIGHEST - _LOWEST), evidence=evidence, reason=f"The judge: {rating}.")
+
+
+def _language(case: Case) -> str:
+    spoken = case.query.language or case.sample.language or detect(case.query.question)
+    return "zh" if spoken == "zh" else "en"
+
+
+def _shown(case: Case, answer: str) -> Mapping[str, Any]:
+    """The needle is what is told of it (`meta["needle"]`), else the first alias of each thing that is asked for."""
+    told = case.sample.meta.get("needle") or "; ".join(slot[0] for slot in filled(case.sample))
+    return {"question": case.query.question, "reference": str(told), "answer": answer}
+
+
+def judged_tokens(case: Case, answer: str) -> int:
+    """About the tokens of what the judge is asked about such an answer, with its verdict; 0 where it is not asked."""
+    if not filled(case.sample):
+        return 0
+    prompt = Prompts.load().get("needle", _language(case))
+    return sum(estimate_tokens(turn.content) for turn in turns_of(prompt, _shown(case, answer))) + _VERDICT_TOKENS
+
+
+PLUGINS = {"needle.judge": NeedleJudge}
