@@ -195,6 +195,22 @@ def test_a_dry_run_asks_nobody_and_needs_no_key(ragstone: Callable[..., Told], d
     ragas = ragstone("eval", data, "--judge", "openai/gpt-4o-mini", "--dry-run", "--protocol", "ragas", "--json")
     assert ragas.document["requests"] > 2 * told.document["requests"]
     assert ragas.document["prompt_tokens"] > told.document["prompt_tokens"]
+    cents = ragstone("eval", data, "--judge", "openai/gpt-4o-mini", "--dry-run", "--price", "0.15/0.6").out
+    assert f"about {told.document['cost']:.2g} at" in cents  # not "about 0.00"
+
+
+def test_a_dry_run_of_the_example_is_within_a_fifth_of_what_the_table_of_costs_says_then(
+    ragstone: Callable[..., Told],
+) -> None:
+    asked = ("eval", EXAMPLE, "--judge", f"scripted/{EXAMPLE.parent / 'judge.jsonl'}", "--metrics", "faithfulness")
+    told = ragstone(*asked, "--dry-run", "--json").document
+    (table,) = [
+        one for one in ragstone(*asked, "--run", "a.run", "--json").document["tables"] if one["id"] == "eval-cost"
+    ]
+    _, requests, prompt, written, *_ = [cell.get("text", "").replace(",", "") for cell in table["rows"][-1]["cells"]]
+    assert int(requests) == told["requests"]
+    assert int(prompt) == pytest.approx(told["prompt_tokens"], rel=0.2)
+    assert int(written) == pytest.approx(told["completion_tokens"], rel=0.2)
 
 
 @pytest.mark.parametrize(

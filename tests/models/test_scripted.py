@@ -19,7 +19,7 @@ async def test_a_function_answers_and_its_requests_are_kept() -> None:
     reply = await model.generate(ask())
     assert reply.text == "re Who?"
     assert (reply.model, reply.finish_reason) == ("scripted/echo", "stop")
-    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.requests) == (3, 2, 1)
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.requests) == (5, 3, 1)
     assert model.requests == [ask()]
 
 

@@ -185,7 +185,7 @@ async def _dry_run(plan: "Plan", values: dict[str, Any]) -> int:
         "samples": len(plan.benchmark.rows), "cases": len(plan.benchmark), "requests": usage.requests,
         "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens,
         "cost": None if price is None else round(
-            (usage.prompt_tokens * price[0] + usage.completion_tokens * price[1]) / 1e6, 4
+            (usage.prompt_tokens * price[0] + usage.completion_tokens * price[1]) / 1e6, 6
         ),
         "warnings": list(plan.warnings),
     }  # fmt: skip
@@ -199,5 +199,6 @@ async def _dry_run(plan: "Plan", values: dict[str, Any]) -> int:
     if price is None:
         click.echo("cost: unknown; --price IN/OUT (per million tokens) computes it; local models cost nothing")
     else:
-        click.echo(f"cost: about {document['cost']:.2f} at {values['price']} a million tokens")
+        cost = f"{document['cost']:.2f}" if document["cost"] >= 1 else f"{document['cost']:.2g}"
+        click.echo(f"cost: about {cost} at {values['price']} a million tokens")
     return 0

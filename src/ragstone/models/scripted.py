@@ -21,6 +21,7 @@ from ragstone import errors
 from ragstone.errors import DataError, ModelError, Rejected, UsageError
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Source
+from ragstone.text import estimate_tokens
 from ragstone.types import Completion, Embedder, Model, Request, Usage, from_json, to_json
 
 __all__ = ["PLUGINS", "Scripted", "load_script", "recording"]
@@ -33,8 +34,8 @@ class Scripted:
     """A chat model that answers by `script`: a function of the request (plain or asynchronous), or a mapping from the
     last message's text to the reply. A reply is a text, a completion, or an error to raise.
 
-    `requests` holds what it was asked, in order. Its token counts are the numbers of words: they depend on the texts
-    alone.
+    `requests` holds what it was asked, in order. Its token counts are estimates (`estimate_tokens`): they
+    depend on the texts alone, and are what `--dry-run` predicts by.
     """
 
     def __init__(self, script: Script | Mapping[str, Reply], *, id: str = "scripted/function") -> None:  # noqa: A002
@@ -61,8 +62,8 @@ class Scripted:
         return reply if isinstance(reply, Completion) else self._completion(request, reply)
 
     def _completion(self, request: Request, text: str) -> Completion:
-        asked = sum(len(turn.content.split()) for turn in request.messages)
-        usage = Usage(prompt_tokens=asked, completion_tokens=len(text.split()), requests=1)
+        asked = sum(estimate_tokens(turn.content) for turn in request.messages)
+        usage = Usage(prompt_tokens=asked, completion_tokens=estimate_tokens(text), requests=1)
         return Completion(text=text, finish_reason="stop", usage=usage, model=self.id)
 
 
