@@ -165,6 +165,9 @@ async def bench_async(
         made = make_benchmark(benchmark, **about, **options)
         made = await made if inspect.isawaitable(made) else made
     calling = model_options or ModelOptions(cache=cache_folder())
+    if hasattr(made, "window"):  # long prompts in an order that shares their beginnings
+        lanes = made.lanes if all(isinstance(name, str) and name.startswith("local/") for name in names) else 1
+        calling = replace(calling, context=max(calling.context, made.window), slots=lanes, prefix_cache=True)
     chosen = sampling_of(made.template, sampling or {})
     async with contextlib.AsyncExitStack() as stack:
         more, judged = await stack.enter_async_context(

@@ -136,7 +136,7 @@ async def make_niah_async(
     local = bool(models) and all(model.startswith("local/") for model in models)
     return NIAH(
         cells, hays, held, {language: one.sha256 for language, one in made.items()}, name, seed,
-        lanes or (4 if local else 16), settings,
+        lanes or (1 if local else 16), settings,
     )  # fmt: skip
 
 

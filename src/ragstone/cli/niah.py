@@ -54,16 +54,13 @@ def bench(**values: Any) -> int:
 
     Every cell has a new random number and city unless --needle says otherwise; controls without a needle count who
     answers all the same."""
-    from dataclasses import replace  # noqa: PLC0415
-
     from ragstone.api.make_niah import ANSWER_TOKENS, make_niah_async  # noqa: PLC0415
 
     asked = read_asked(values)
     left = asked.sampling["max_tokens"] or ANSWER_TOKENS  # of a length, for the answer
     arguments = _arguments(values) | {"answer_tokens": left}
     made = asyncio.run(make_niah_async(models=asked.models, model_options=asked.calling, **arguments))
-    calling = replace(asked.calling, context=max(asked.calling.context, made.window))
-    return run_benchmark(made, asked._replace(calling=calling), shown=_SHOWN)
+    return run_benchmark(made, asked, shown=_SHOWN)
 
 
 @click.command(name="niah")

@@ -93,6 +93,7 @@ class _Settings:
     context: int
     key: str
     longest_answer: int = LONGEST_ANSWER
+    prefix_cache: bool = False
 
 
 class LocalServer:
@@ -206,12 +207,16 @@ async def local_chat_model(name: str, options: ModelOptions) -> AsyncIterator[Mo
     from ragstone.models.client import Client  # noqa: PLC0415  (heavy, and this module is looked through for names)
     from ragstone.models.endpoint import compose, reply_cache  # noqa: PLC0415
 
-    settings = _Settings(str(path), path.stem, options.slots, options.context, secrets.token_urlsafe(24))
+    settings = _Settings(
+        str(path), path.stem, options.slots, options.context, secrets.token_urlsafe(24),
+        prefix_cache=options.prefix_cache,
+    )  # fmt: skip
     identity = {
         **await asyncio.to_thread(file_identity, path),
         "server": importlib.metadata.version("xllamacpp"),
         "slots": options.slots,
         "longest_answer": LONGEST_ANSWER,
+        **({"prefix_cache": True} if options.prefix_cache else {}),
     }
     # More than the slots would only wait inside the server, where waiting counts as being slow.
     own = dataclasses.replace(

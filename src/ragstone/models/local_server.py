@@ -49,7 +49,7 @@ def _serve(settings: dict[str, Any]) -> str:
     params.n_ctx = settings["slots"] * settings["context"]
     # An answer must depend on its prompt alone. What is kept of the last prompt changes how the next one is split
     # into batches, and with it the last bits of the numbers, and now and then a word.
-    params.cache_prompt = False
+    params.cache_prompt = settings["prefix_cache"]
     params.cache_ram_mib = 0
     params.n_predict = settings["longest_answer"]
     params.sampling.temp = 0.0

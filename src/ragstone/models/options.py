@@ -20,6 +20,8 @@ class ModelOptions:
     in_flight: calls under way at one time.
     slots, context: of `local/…` chat models only: prompts worked on at one time, and tokens of prompt and answer
         for each of them. One slot keeps answers independent of what else is asked (see `models/local.py`).
+    prefix_cache: of `local/…` chat models only: what a prompt shares with the one before in its slot is not evaluated
+        again. It changes how prompts are split into batches, and with it now and then a word of an answer.
     """
 
     base_url: str | None = None
@@ -32,3 +34,4 @@ class ModelOptions:
     in_flight: int = 64
     slots: int = 1
     context: int = 8192
+    prefix_cache: bool = False
