@@ -109,7 +109,7 @@ def test_verdicts_of_different_judges_are_not_compared_silently() -> None:
         b = side(held, "b", question={"benchmark": "eval", "judge": other})
         found = compare_runs(a, b)
         assert [row.metric for row in found.rows] == ["token_f1"]
-        assert why in found.refused["faithfulness"]
+        assert why in str(found.refused["faithfulness"])
         assert [row.metric for row in compare_runs(a, b, judges="different").rows] == ["faithfulness", "token_f1"]
 
 
@@ -118,7 +118,7 @@ def test_other_versions_of_a_metric_are_not_compared() -> None:
     b = side(values("m", 1.0, 0.0), "b", metrics={"m": 2})
     found = compare_runs(a, b)
     assert found.rows == ()
-    assert "version" in found.refused["m"]
+    assert "version" in str(found.refused["m"])
 
 
 def test_runs_of_different_benchmarks_share_no_question() -> None:
@@ -191,4 +191,4 @@ def test_a_part_of_the_cases_can_be_compared() -> None:
     b = Held(
         [record(f"q{at}", {"m": 0.0}, topic="x" if at < 3 else "y") for at in range(6)], question={"benchmark": "eval"}
     )
-    assert compare_runs(Side(a, "s", "a"), Side(b, "s", "b"), group={"topic": "x"}).pairs == 3
+    assert compare_runs(Side(a, "s", "a"), Side(b, "s", "b"), where={"topic": "x"}).pairs == 3

@@ -8,46 +8,42 @@ measurements: such metrics are left out, with the reason, unless they are asked 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
+from ragstone.analysis.comparable import Reason, question_of, refused
+from ragstone.analysis.pairing import Held, One, Pair, Side, read_side
 from ragstone.errors import UsageError
 from ragstone.metrics import better
 from ragstone.stats import bootstrap_mean, holm, mcnemar_exact, permutation_paired
-from ragstone.types import Run, Score
 
-__all__ = ["Comparison", "Difference", "Flip", "Side", "compare_runs"]
+__all__ = ["FLIPPED", "Comparison", "Difference", "Flip", "Reason", "Side", "compare_runs"]
 
-Pair = tuple[str, str]  # sample id, condition as text
-
-_JUDGED_QUESTION = ("model", "protocol", "verify", "budget", "language", "embedder")
-_FLIPPED = 0.5  # how far a score that is not 0 or 1 must move to count as a flip
+FLIPPED = 0.5  # how far a score that is not 0 or 1 must move to count as a flip
 _MOST_FLIPS = 50
-
-
-@dataclass(frozen=True)
-class Side:
-    """One system of one run. `name` is what it is called in tables."""
-
-    run: Run
-    system: str
-    name: str
+_LARGEST = 5  # moves that are named although they are no flips
+_APART = ("benchmark", "version", "data", "judge")  # of a question, what is looked at by itself
 
 
 @dataclass(frozen=True)
 class Flip:
-    """A sample whose score changed: from wrong to right or back, or by half of the scale."""
+    """A sample whose score moved. `flipped`: from wrong to right or back, or by at least `FLIPPED`."""
 
     sample: str
     condition: str
     before: float
     after: float
+    flipped: bool = True
 
 
 @dataclass(frozen=True)
 class Difference:
     """One metric: both means over the `n` pairs that both sides have a score for, the mean of the differences (B − A)
-    with its 95% interval, the test and its p-value, raw and by Holm. `failed_a`, `failed_b`: scores that failed on one
-    side. `gained` and `lost` are flips for the better and for the worse."""
+    with its 95% interval, the test and its p-value, raw and by Holm.
+
+    `failed_a`, `failed_b`: pairs whose score failed on one side; `lacking`: pairs that are missing for that. `only_a`,
+    `only_b`: pairs to which the metric applies on one side only. `gained` and `lost` are the flips for the better and
+    for the worse, the largest first, and the largest other moves of scores that are not 0 or 1; `gained_total` and
+    `lost_total` count flips. `group`: the part of the cases that this is about, "" for all."""
 
     metric: str
     n: int
@@ -66,6 +62,20 @@ class Difference:
     lost: tuple[Flip, ...] = ()
     gained_total: int = 0
     lost_total: int = 0
+    group: str = ""
+    lacking: int = 0
+    only_a: int = 0
+    only_b: int = 0
+
+    @property
+    def label(self) -> str:
+        """The metric, and the part of the cases."""
+        return f"{self.metric} ({self.group})" if self.group else self.metric
+
+    @property
+    def coverage(self) -> float:
+        """The share of pairs that have both scores, of those that could have."""
+        return self.n / (self.n + self.lacking) if self.n + self.lacking else 1.0
 
     @property
     def gain(self) -> float:
@@ -81,20 +91,24 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two sides. `left_out` has pairs that only one side has: (in A only, in B only); `refused` metrics with why.
+    """Two sides. `pairs` that were compared; `left_out`, pairs that only one side has (in A only, in B only);
+    `changed`, pairs in which the sides were not asked the same. `refused` metrics with why.
+
     `unpaired`: metrics of which no pair has both scores, with the number of pairs that failed in A and in B.
     `one_sided`: metrics that only one side was asked for: (A only, B only). `judges`: the judge's model as the endpoint
-    called it, in A and in B."""
+    called it, in A and in B. `differing`: in what else the questions of the runs differ, such as the template."""
 
     a: Side
     b: Side
     rows: tuple[Difference, ...]
     pairs: int
     left_out: tuple[int, int]
-    refused: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, Reason] = field(default_factory=dict)
     unpaired: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     one_sided: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     judges: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    changed: int = 0
+    differing: tuple[str, ...] = ()
 
 
 def compare_runs(
@@ -104,193 +118,145 @@ def compare_runs(
     metrics: Sequence[str] = (),
     on: Literal["all", "common"] = "all",
     judges: Literal["same", "different"] = "same",
-    group: Mapping[str, str] | None = None,
+    where: Mapping[str, str] | None = None,
+    group_by: Sequence[str] = (),
 ) -> Comparison:
-    """Compares two systems. `metrics`: these alone. `on="common"`: the samples that both have, where the data differ;
-    with "all" that is refused. `group`: only cases whose condition has these values.
+    """Compares two systems. `metrics`: these alone. `on="common"`: the pairs in which both were asked the same, where
+    the data differ; with "all" that is refused. `where`: only cases of which the condition, or a column of the data,
+    has these values. `group_by`: a row for each value of these, instead of one for all.
 
     Raises UsageError where they cannot be compared: different benchmarks, different data, nothing in common."""
-    (one, judges_a), (other, judges_b) = _scores(a, group), _scores(b, group)
     _check_benchmarks(a, b)
-    only_a, only_b = one.keys() - other.keys(), other.keys() - one.keys()
-    if (only_a or only_b) and on == "all":
-        raise UsageError(_data_differ(a, b, only_a, only_b, len(one.keys() & other.keys())))
-    common = sorted(one.keys() & other.keys())
+    one, other = read_side(a, where or {}, group_by), read_side(b, where or {}, group_by)
+    only_a, only_b = one.scores.keys() - other.scores.keys(), other.scores.keys() - one.scores.keys()
+    both = sorted(one.scores.keys() & other.scores.keys())
+    common = [pair for pair in both if one.asked[pair] == other.asked[pair]]
+    changed = [pair for pair in both if one.asked[pair] != other.asked[pair]]
+    if on == "all" and (only_a or only_b or changed):
+        raise UsageError(_data_differ(a, b, only_a, only_b, changed, len(common)))
     if not common:
         raise UsageError(f"{a.name} and {b.name} have no sample in common: nothing can be compared.")
-    in_a, in_b = ({name for scores in held.values() for name in scores} for held in (one, other))
-    names = sorted(in_a | in_b)
+    names = sorted(one.metrics | other.metrics)
     if unknown := [name for name in metrics if name not in names]:
         raise UsageError(f"Neither run has scores of {unknown[0]!r}; there are: {', '.join(names)}.")
-    refused = {} if judges == "different" else _refused(a, b, one, other)
-    asked = [name for name in dict.fromkeys(metrics or names) if name not in refused]
-    wanted = [name for name in asked if name in in_a and name in in_b]
-    made = {name: _difference(name, common, one, other, better(name, b.run.meta)) for name in wanted}
-    rows = [row for row in made.values() if row.n]
-    adjusted = holm([row.p for row in rows]) if rows else []
-    rows = [replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
-    told = {name: why for name, why in refused.items() if not metrics or name in metrics}
+    apart = {} if judges == "different" else refused(a, b, one, other)
+    asked = [name for name in dict.fromkeys(metrics or names) if name not in apart]
+    made = [
+        _difference(name, group, pairs, one, other, better(name, b.run.meta))
+        for group, pairs in _groups(common, one)
+        for name in asked
+        if name in one.metrics and name in other.metrics
+    ]
+    rows = [row for row in made if row.n]
+    rows = [replace(row, p_holm=p) for row, p in zip(rows, holm([row.p for row in rows]), strict=True)]
     return Comparison(
-        a, b, tuple(rows), len(common), (len(only_a), len(only_b)), told,
-        unpaired={row.metric: (row.failed_a, row.failed_b) for row in made.values() if not row.n},
-        one_sided=(tuple(sorted({*asked} - in_b)), tuple(sorted({*asked} - in_a))),
-        judges=(judges_a, judges_b),
+        a, b, tuple(rows), len(common), (len(only_a), len(only_b)),
+        {name: why for name, why in apart.items() if not metrics or name in metrics},
+        unpaired={row.label: (row.failed_a, row.failed_b) for row in made if not row.n},
+        one_sided=(tuple(sorted({*asked} - other.metrics)), tuple(sorted({*asked} - one.metrics))),
+        judges=(one.judges, other.judges), changed=len(changed), differing=_differing(a, b),
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _One:
-    value: float | None
-    failed: bool
-    judged: bool
-
-
-def _scores(side: Side, group: Mapping[str, str] | None) -> tuple[dict[Pair, dict[str, _One]], tuple[str, ...]]:
-    """The scores by pair and metric, and the judge's models as the endpoint called them. Several judgements of one
-    answer (`--repeat`) are one score, their mean, however many the other side has."""
-    held: dict[Pair, dict[str, list[Score]]] = {}
-    judges: set[str] = set()
-    for record in side.run.records(system=side.system):
-        condition = record.case.condition
-        columns = record.case.sample.meta.get("columns", {})
-        if group and any(str(condition.get(name, columns.get(name))) != value for name, value in group.items()):
-            continue
-        told = ", ".join(
-            f"{name}={condition[name]}" for name in sorted(condition) if name not in ("documents", "judge_repeat")
-        )
-        pair = held.setdefault((record.case.sample.id, told), {})
-        for name, score in record.scores.items():
-            pair.setdefault(name, []).append(score)
-            judges.update(
-                step["model"] for step in _verdicts(score.evidence) if isinstance(step, Mapping) and step.get("model")
-            )
-    found = {pair: {name: _one(scores) for name, scores in named.items()} for pair, named in held.items()}
-    return found, tuple(sorted(judges))
-
-
-def _one(scores: Sequence[Score]) -> _One:
-    values = [score.value for score in scores if score.value is not None]
-    return _One(
-        sum(values) / len(values) if values else None,
-        not values and any(score.status == "failed" for score in scores),
-        any(_verdicts(score.evidence) for score in scores),
-    )
-
-
-def _verdicts(evidence: Any) -> list[Any]:
-    """The requests to a judge that a score rests on."""
-    found = evidence.get("verdicts") if isinstance(evidence, Mapping) else None
-    return found if isinstance(found, list) else []
-
-
-def _question(side: Side) -> Mapping[str, Any]:
-    question = side.run.meta.get("question", {})
-    return question if isinstance(question, Mapping) else {}
+def _groups(common: Sequence[Pair], one: Held) -> list[tuple[str, list[Pair]]]:
+    found: dict[str, list[Pair]] = {}
+    for pair in common:
+        found.setdefault(one.groups[pair], []).append(pair)
+    return sorted(found.items())
 
 
 def _check_benchmarks(a: Side, b: Side) -> None:
-    names = [_question(side).get("benchmark") for side in (a, b)]
+    names = [question_of(side).get("benchmark") for side in (a, b)]
     if names[0] != names[1]:
         raise UsageError(f"{a.name} is a run of {names[0]!r} and {b.name} one of {names[1]!r}: they share no question.")
 
 
-def _data_differ(a: Side, b: Side, only_a: set[Pair], only_b: set[Pair], common: int) -> str:
+def _differing(a: Side, b: Side) -> tuple[str, ...]:
+    old, new = question_of(a), question_of(b)
+    return tuple(key for key in sorted(old.keys() | new.keys()) if key not in _APART and old.get(key) != new.get(key))
+
+
+def _data_differ(
+    a: Side, b: Side, only_a: set[Pair], only_b: set[Pair], changed: Sequence[Pair], common: int
+) -> str:  # fmt: skip
     named = [
         f"{len(only)} only in {side.name} ({min(only)[0]!r}…)" for side, only in ((a, only_a), (b, only_b)) if only
     ]
-    return (
-        f"The data differ: {' and '.join(named)}; {common} in both. Compare what both have with --on common."
-        if common
-        else f"The data differ: {' and '.join(named)}, and none in both."
-    )
-
-
-def _judge(side: Side) -> Mapping[str, Any]:
-    judge = _question(side).get("judge") or side.run.meta.get("judge") or {}
-    return judge if isinstance(judge, Mapping) else {}
-
-
-def _refused(
-    a: Side, b: Side, one: Mapping[Pair, Mapping[str, _One]], other: Mapping[Pair, Mapping[str, _One]]
-) -> dict[str, str]:
-    """Judged metrics whose verdicts are not comparable, and versions that differ, each with why."""
-    found: dict[str, str] = {}
-    versions = [side.run.meta.get("metrics", {}) for side in (a, b)]
-    for name in versions[0].keys() & versions[1].keys():
-        if versions[0][name] != versions[1][name]:
-            found[name] = f"version {versions[0][name]} there, {versions[1][name]} here"
-    why = _judges_differ(_judge(a), _judge(b))
-    if why:
-        judged = {
-            name for held in (one, other) for scores in held.values() for name, score in scores.items() if score.judged
-        }
-        found |= dict.fromkeys(sorted(judged), why)
-    return found
-
-
-def _judges_differ(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
-    for key in _JUDGED_QUESTION:
-        if key in a and key in b and a[key] != b[key]:
-            return f"the judge's {key} differs: {a[key]!r} and {b[key]!r}"
-    for key in ("prompts", "rubrics"):
-        old, new = a.get(key, {}), b.get(key, {})
-        differing = sorted(name for name in old.keys() & new.keys() if old[name] != new[name])
-        if differing:
-            return f"the judge's {key} differ: {', '.join(differing[:5])}"
-    return ""
+    if changed:
+        named.append(f"{len(changed)} with another question, reference or given passages ({changed[0][0]!r}…)")
+    told = f"The data differ: {' and '.join(named)}"
+    return f"{told}; {common} in both. Compare what both have with --on common." if common else f"{told}, none in both."
 
 
 def _difference(
     name: str,
+    group: str,
     common: Sequence[Pair],
-    one: Mapping[Pair, Mapping[str, _One]],
-    other: Mapping[Pair, Mapping[str, _One]],
+    one: Held,
+    other: Held,
     direction: Literal["higher", "lower", "neither"],
 ) -> Difference:
     """Of one metric; with `n` 0, and no number that means anything, where no pair has both scores."""
     pairs: list[tuple[Pair, float, float]] = []
-    failed = [0, 0]
+    failed_a = failed_b = lacking = only_a = only_b = 0
+    nothing = One(None, False)
     for pair in common:
-        before, after = one[pair].get(name), other[pair].get(name)
-        failed[0] += before is not None and before.failed
-        failed[1] += after is not None and after.failed
-        if before is not None and after is not None and before.value is not None and after.value is not None:
+        before, after = one.scores[pair].get(name, nothing), other.scores[pair].get(name, nothing)
+        failed_a, failed_b = failed_a + before.failed, failed_b + after.failed
+        lacking += before.failed or after.failed
+        if before.value is not None and after.value is not None:
             pairs.append((pair, before.value, after.value))
+        elif not (before.failed or after.failed):
+            only_a, only_b = only_a + (before.value is not None), only_b + (after.value is not None)
+    empty = Difference(
+        name, 0, 0, 0, 0, 0, 0, "permutation", 1, 1, direction, failed_a, failed_b, group=group, lacking=lacking,
+        only_a=only_a, only_b=only_b,
+    )  # fmt: skip
     if not pairs:
-        return Difference(name, 0, 0, 0, 0, 0, 0, "permutation", 1, 1, direction, failed[0], failed[1])
+        return empty
     a, b = [value for _, value, _ in pairs], [value for _, _, value in pairs]
-    differences = [after - before for _, before, after in pairs]
     samples = [pair[0] for pair, _, _ in pairs]
+    differences = [after - before for _, before, after in pairs]
     low, high = bootstrap_mean(differences, groups=samples if len(set(samples)) < len(samples) else None)
-    binary = {*a, *b} <= {0.0, 1.0}
-    if binary and len(set(samples)) == len(samples):
-        test: Literal["mcnemar", "permutation"] = "mcnemar"
-        p = mcnemar_exact(sum(x > y for x, y in zip(a, b, strict=True)), sum(y > x for x, y in zip(a, b, strict=True)))
-    else:
-        test = "permutation"
-        means = [_by_sample(samples, values) for values in (a, b)]
-        p = permutation_paired(means[0], means[1])
-    up, down = _flips(pairs, binary)
+    test, p = _tested(samples, a, b)
+    up, down = _moves(pairs, binary={*a, *b} <= {0.0, 1.0})
     gained, lost = (down, up) if direction == "lower" else (up, down)
-    return Difference(
-        metric=name, n=len(pairs), a=sum(a) / len(a), b=sum(b) / len(b),
-        difference=sum(differences) / len(differences), low=low, high=high, test=test, p=p, p_holm=p, better=direction,
-        failed_a=failed[0], failed_b=failed[1], gained=tuple(gained[:_MOST_FLIPS]), lost=tuple(lost[:_MOST_FLIPS]),
-        gained_total=len(gained), lost_total=len(lost),
+    return replace(
+        empty, n=len(pairs), a=sum(a) / len(a), b=sum(b) / len(b), difference=sum(differences) / len(differences),
+        low=low, high=high, test=test, p=p, p_holm=p, gained=_named(gained), lost=_named(lost),
+        gained_total=sum(flip.flipped for flip in gained), lost_total=sum(flip.flipped for flip in lost),
     )  # fmt: skip
 
 
+def _tested(
+    samples: Sequence[str], a: Sequence[float], b: Sequence[float]
+) -> tuple[Literal["mcnemar", "permutation"], float]:
+    """The test that suits these scores, and its p-value. What is exchangeable is a sample, not each of its conditions:
+    where a sample has several pairs, its mean takes part."""
+    if {*a, *b} <= {0.0, 1.0} and len(set(samples)) == len(samples):
+        worse, improved = (sum(x > y for x, y in zip(*each, strict=True)) for each in ((a, b), (b, a)))
+        return "mcnemar", mcnemar_exact(worse, improved)
+    return "permutation", permutation_paired(_by_sample(samples, a), _by_sample(samples, b))
+
+
 def _by_sample(samples: Sequence[str], values: Sequence[float]) -> list[float]:
-    """The mean of each sample: what is exchangeable is a sample, not each of its conditions."""
     held: dict[str, list[float]] = {}
     for sample, value in zip(samples, values, strict=True):
         held.setdefault(sample, []).append(value)
     return [sum(each) / len(each) for each in held.values()]
 
 
-def _flips(pairs: Sequence[tuple[Pair, float, float]], binary: bool) -> tuple[list[Flip], list[Flip]]:
+def _moves(pairs: Sequence[tuple[Pair, float, float]], *, binary: bool) -> tuple[list[Flip], list[Flip]]:
     """Those that went up and those that went down, the largest first."""
-    least = 1.0 if binary else _FLIPPED
-    moved = [Flip(*pair, before, after) for pair, before, after in pairs if abs(after - before) >= least]
+    least = 1.0 if binary else FLIPPED
+    moved = [
+        Flip(*pair, before, after, flipped=abs(after - before) >= least - 1e-9)
+        for pair, before, after in pairs
+        if after != before
+    ]
     moved.sort(key=lambda flip: (-abs(flip.after - flip.before), flip.sample, flip.condition))
     return [flip for flip in moved if flip.after > flip.before], [flip for flip in moved if flip.after < flip.before]
+
+
+def _named(moves: Sequence[Flip]) -> tuple[Flip, ...]:
+    return tuple(flip for place, flip in enumerate(moves[:_MOST_FLIPS]) if flip.flipped or place < _LARGEST)

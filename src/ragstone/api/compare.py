@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from ragstone.analysis.compare import Comparison, Difference, Flip, Side, compare_runs
+from ragstone.analysis.compare import FLIPPED, Comparison, Difference, Flip, Reason, Side, compare_runs
 from ragstone.errors import UnknownName, UsageError
 from ragstone.runs import RunReader, open_run
 from ragstone.types import Cell, Row, Table
 
-__all__ = ["Comparison", "Difference", "Flip", "compare", "comparison_tables"]
+__all__ = ["Comparison", "Difference", "Flip", "Reason", "compare", "comparison_tables"]
 
 
 def compare(
@@ -23,16 +23,18 @@ def compare(
     on: Literal["all", "common"] = "all",
     judges: Literal["same", "different"] = "same",
     where: Mapping[str, str] | None = None,
+    group_by: Sequence[str] = (),
 ) -> Comparison:
     """Compares the systems of two run files; `b` None: two systems of `a`. A file with several systems needs
     `system_a`, `system_b`. Differences are those of B minus A. See `analysis.compare` for what is tested and how.
 
-    `on="common"`: only the samples that both have. `judges="different"`: compare verdicts of different judges, too.
-    `where`: only cases with these values of the condition (ability, language, a column of `--group-by`…).
+    `on="common"`: only what both were asked alike. `judges="different"`: compare verdicts of different judges, too.
+    `where`: only cases with these values of the condition or of a column of the data (ability, language, topic…).
+    `group_by`: such names; a row for each of their values.
     Raises UsageError where there is nothing that can be compared.
     """
     with _sides(Path(a), None if b is None else Path(b), system_a, system_b) as (one, other):
-        return compare_runs(one, other, metrics=metrics, on=on, judges=judges, group=where)
+        return compare_runs(one, other, metrics=metrics, on=on, judges=judges, where=where, group_by=group_by)
 
 
 @contextlib.contextmanager
@@ -71,82 +73,107 @@ def _system(run: RunReader, path: Path, asked: str | None, option: str) -> str:
 
 _WORDS = {
     "en": {
-        "title": "{b} against {a}", "metric": "Metric", "difference": "Difference", "n": "Pairs", "p": "p (Holm)",
-        "test": "Test", "flips": "Better / worse", "mcnemar": "McNemar, exact", "permutation": "permutation",
-        "lower": "lower is better", "neither": "neither is better",
+        "title": "{b} against {a}", "metric": "Metric", "group": "Cases", "difference": "Difference", "n": "Pairs",
+        "p": "p (Holm)", "test": "Test", "flips": "Better / worse", "mcnemar": "McNemar, exact",
+        "permutation": "permutation", "lower": "lower is better", "neither": "neither is better",
         "note": "Differences are the second minus the first, with 95% intervals by bootstrap over samples; p-values "
-        "are corrected by Holm over this table. Better / worse: samples that flipped, or moved by half of the scale.",
+        "are corrected by Holm over this table. Better / worse: samples that flipped, from wrong to right or back; of "
+        "scores that are not 0 or 1, those that moved by {least:g} or more.",
         "left_out": "Left out: {a} cases that only the first has, {b} that only the second has.",
+        "changed": "Left out: {n} cases with another question, reference or given passages.",
+        "differing": "The runs differ in: {names}.",
         "failed": "{metric}: {a} scores failed in the first, {b} in the second; those pairs are missing.",
+        "applies": "{metric}: {a} cases have a score in the first only, {b} in the second only (not applicable in the "
+        "other); they are not compared.",
         "refused": "{metric} is not compared: {why}. --judges different compares it all the same.",
         "unpaired": "{metric} is not compared: no case has a score on both sides ({a} failed in the first, {b} in the "
         "second).",
         "first": "Only the first was asked for: {names}.", "second": "Only the second was asked for: {names}.",
         "judges": "The endpoint called the judge {a} in the first and {b} in the second.",
-        "flip_title": "Samples that flipped", "sample": "Sample", "before": "Before", "after": "After",
-        "condition": "Condition", "more": "and {n} more",
+        "flip_title": "Samples that flipped, and the largest other moves", "sample": "Sample", "before": "Before",
+        "after": "After", "condition": "Condition", "more": "and {n} more", "and": " and ",
+        "why.version": "its version is {a} in the first and {b} in the second",
+        "why.judge": "the judge's {what} differs ({a}, {b})", "why.prompts": "the judge's prompts differ ({what})",
+        "why.rubrics": "the rubric differs", "why.embedder": "the embedder differs ({a}, {b})",
     },
     "zh": {
-        "title": "{b} 相对于 {a}", "metric": "指标", "difference": "差值", "n": "配对数", "p": "p（Holm）",
-        "test": "检验", "flips": "变好 / 变差", "mcnemar": "McNemar 精确检验", "permutation": "置换检验",
-        "lower": "越低越好", "neither": "无好坏之分",
-        "note": "差值为后者减前者，95% 区间由对样本的自助法得到；p 值在本表内按 Holm 校正。变好 / 变差：得分翻转、"
-        "或移动了量程一半以上的样本。",
+        "title": "{b} 相对于 {a}", "metric": "指标", "group": "样例", "difference": "差值", "n": "配对数",
+        "p": "p（Holm）", "test": "检验", "flips": "变好 / 变差", "mcnemar": "McNemar 精确检验",
+        "permutation": "置换检验", "lower": "越低越好", "neither": "无好坏之分",
+        "note": "差值为后者减前者，95% 区间由对样本的自助法得到；p 值在本表内按 Holm 校正。变好 / 变差：由错变对、"
+        "由对变错的样本；得分不是 0 或 1 的，指变动达到 {least:g} 的样本。",
         "left_out": "未计入：仅前者有的 {a} 例，仅后者有的 {b} 例。",
+        "changed": "未计入：问题、参考答案或给定段落不同的 {n} 例。",
+        "differing": "两次运行的不同之处：{names}。",
         "failed": "{metric}：前者有 {a} 个得分失败，后者有 {b} 个，这些配对缺失。",
+        "applies": "{metric}：有 {a} 例仅前者有得分，{b} 例仅后者有得分（在另一方不适用），未作比较。",
         "refused": "{metric} 未作比较：{why}。--judges different 可强制比较。",
         "unpaired": "{metric} 未作比较：没有任何一例两边都有得分（前者失败 {a} 个，后者失败 {b} 个）。",
         "first": "仅前者评了：{names}。", "second": "仅后者评了：{names}。",
         "judges": "接口返回的评委模型名，前者为 {a}，后者为 {b}。",
-        "flip_title": "得分翻转的样本", "sample": "样本", "before": "之前", "after": "之后",
-        "condition": "条件", "more": "另有 {n} 个",
+        "flip_title": "得分翻转的样本，以及其他变动最大的样本", "sample": "样本", "before": "之前", "after": "之后",
+        "condition": "条件", "more": "另有 {n} 个", "and": "、",
+        "why.version": "指标版本不同（前者 {a}，后者 {b}）", "why.judge": "评委的 {what} 不同（{a}，{b}）",
+        "why.prompts": "评委的提示词不同（{what}）", "why.rubrics": "评分标准不同",
+        "why.embedder": "嵌入模型不同（{a}，{b}）",
     },
 }  # fmt: skip
 
 
 def comparison_tables(found: Comparison, *, language: str = "en") -> list[Table]:
-    """The differences, and the samples that flipped (`lost` first)."""
+    """The differences, and the samples that moved (`lost` first)."""
     told = _WORDS[language]
-    rows = []
-    notes = [told["note"]]
-    if any(found.left_out):
-        notes.append(told["left_out"].format(a=found.left_out[0], b=found.left_out[1]))
-    for row in found.rows:
-        label = row.metric if row.better == "higher" else f"{row.metric} ({told[row.better]})"
-        rows.append(
-            Row((
-                Cell(label), Cell(value=row.a), Cell(value=row.b),
-                Cell(value=row.difference, low=row.low, high=row.high), Cell(f"{row.p_holm:.3g}"),
-                Cell(told[row.test]), Cell(str(row.n)), Cell(f"{row.gained_total} / {row.lost_total}"),
-            ))
-        )  # fmt: skip
-        if row.failed_a or row.failed_b:
-            notes.append(told["failed"].format(metric=row.metric, a=row.failed_a, b=row.failed_b))
-    notes += [told["refused"].format(metric=name, why=why) for name, why in found.refused.items()]
-    notes += [told["unpaired"].format(metric=name, a=a, b=b) for name, (a, b) in found.unpaired.items()]
-    notes += [
-        told[side].format(names=", ".join(names))
-        for side, names in zip(("first", "second"), found.one_sided, strict=True)
-        if names
-    ]
-    if all(found.judges) and found.judges[0] != found.judges[1]:
-        notes.append(told["judges"].format(a=", ".join(found.judges[0]), b=", ".join(found.judges[1])))
-    columns = (
-        told["metric"], found.a.name, found.b.name, told["difference"], told["p"], told["test"], told["n"],
-        told["flips"],
-    )  # fmt: skip
-    title = told["title"].format(a=found.a.name, b=found.b.name)
-    made = [Table("compare", title, columns, tuple(rows), tuple(notes))]
-    flips = [
+    grouped = any(row.group for row in found.rows)
+    rows = [
         Row((
-            Cell(row.metric), Cell(flip.sample), Cell(flip.condition), Cell(value=flip.before), Cell(value=flip.after)
+            Cell(row.metric if row.better == "higher" else f"{row.metric} ({told[row.better]})"),
+            *([Cell(row.group)] if grouped else []), Cell(value=row.a), Cell(value=row.b),
+            Cell(value=row.difference, low=row.low, high=row.high), Cell(f"{row.p_holm:.3g}"),
+            Cell(told[row.test]), Cell(str(row.n)), Cell(f"{row.gained_total} / {row.lost_total}"),
         ))
         for row in found.rows
-        for flip in (*row.lost, *row.gained)
     ]  # fmt: skip
-    if flips:
-        hidden = sum(row.gained_total + row.lost_total - len(row.gained) - len(row.lost) for row in found.rows)
+    columns = (
+        told["metric"], *([told["group"]] if grouped else []), found.a.name, found.b.name, told["difference"],
+        told["p"], told["test"], told["n"], told["flips"],
+    )  # fmt: skip
+    title = told["title"].format(a=found.a.name, b=found.b.name)
+    made = [Table("compare", title, columns, tuple(rows), tuple(_notes(found, told)), keys=2 if grouped else 1)]
+    moves = [
+        Row((Cell(row.label), Cell(flip.sample), Cell(flip.condition), Cell(value=flip.before), Cell(value=flip.after)))
+        for row in found.rows
+        for flip in (*row.lost, *row.gained)
+    ]
+    if moves:
+        named = sum(flip.flipped for row in found.rows for flip in (*row.lost, *row.gained))
+        hidden = sum(row.gained_total + row.lost_total for row in found.rows) - named
         names = tuple(told[name] for name in ("metric", "sample", "condition", "before", "after"))
         more = (told["more"].format(n=hidden),) if hidden else ()
-        made.append(Table("compare-flips", told["flip_title"], names, tuple(flips), more, keys=3))
+        made.append(Table("compare-flips", told["flip_title"], names, tuple(moves), more, keys=3))
     return made
+
+
+def _notes(found: Comparison, told: Mapping[str, str]) -> Iterator[str]:
+    """What is below the table of differences: how they were made, and all that is missing from them."""
+    yield told["note"].format(least=FLIPPED)
+    if any(found.left_out):
+        yield told["left_out"].format(a=found.left_out[0], b=found.left_out[1])
+    if found.changed:
+        yield told["changed"].format(n=found.changed)
+    for row in found.rows:
+        if row.failed_a or row.failed_b:
+            yield told["failed"].format(metric=row.label, a=row.failed_a, b=row.failed_b)
+        if row.only_a or row.only_b:
+            yield told["applies"].format(metric=row.label, a=row.only_a, b=row.only_b)
+    for name, why in found.refused.items():
+        reason = told[f"why.{why.kind}"].format(what=why.what, a=why.a, b=why.b)
+        yield told["refused"].format(metric=name, why=reason)
+    for name, (a, b) in found.unpaired.items():
+        yield told["unpaired"].format(metric=name, a=a, b=b)
+    for side, names in zip(("first", "second"), found.one_sided, strict=True):
+        if names:
+            yield told[side].format(names=", ".join(names))
+    if found.differing:
+        yield told["differing"].format(names=", ".join(found.differing))
+    if all(found.judges) and found.judges[0] != found.judges[1]:
+        yield told["judges"].format(a=told["and"].join(found.judges[0]), b=told["and"].join(found.judges[1]))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from ragstone.cli.options import Number, Pairs, json_option
+from ragstone.cli.options import Names, Number, Pairs, json_option
 
 if TYPE_CHECKING:
     from ragstone.analysis.compare import Comparison
@@ -30,7 +30,9 @@ _FLIPS_SHOWN = 20
               help="common: the samples that both have, where the data differ.")  # fmt: skip
 @click.option("--judges", type=click.Choice(["same", "different"]), default="same", show_default=True,
               help="different: compare verdicts of different judges or prompts, too.")  # fmt: skip
-@click.option("--where", type=Pairs(), multiple=True, metavar="NAME=VALUE", help="Only cases of this condition.")
+@click.option("--where", type=Pairs(), multiple=True, metavar="NAME=VALUE",
+              help="Only cases of this condition, or with this value of a column.")  # fmt: skip
+@click.option("--group-by", type=Names(), default=(), help="A row for each value of these (ability, a column…).")
 @click.option("--fail-on-regression", is_flag=True, help="Exit 1 where B is significantly worse in a metric.")
 @click.option("--by", type=Number(0), help="With --fail-on-regression: only where the mean is worse by more than this.")
 @click.option("--min-coverage", type=Number(0, 1), default=0.95, show_default=True,
@@ -50,10 +52,10 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         raise UsageError("--by belongs to --fail-on-regression: it says how much worse is too much.")
     found = compare(
         a, b, system_a=values["system_a"], system_b=values["system_b"], metrics=values["metrics"], on=values["on"],
-        judges=values["judges"], where=dict(values["where"]),
+        judges=values["judges"], where=dict(values["where"]), group_by=values["group_by"],
     )  # fmt: skip
     worse = [row for row in found.rows if row.regressed(values["by"])]
-    thin = [row.metric for row in found.rows if _coverage(row) < values["min_coverage"]]
+    thin = [row.label for row in found.rows if row.coverage < values["min_coverage"]]
     thin += [name for name, failed in found.unpaired.items() if any(failed)]
     thin += [name for names in found.one_sided for name in names if name in values["metrics"]]
     code = 0
@@ -73,33 +75,31 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         for row in worse:
             told = ", ".join(flip.sample for flip in row.lost[:10])
             click.echo(
-                f"regression: {row.metric} {row.a:.3f} → {row.b:.3f} (p {row.p_holm:.3g})"
+                f"regression: {row.label} {row.a:.3f} → {row.b:.3f} (p {row.p_holm:.3g})"
                 + (f"; worse: {told}" if told else ""),
                 err=True,
             )
         for name in thin:
             click.echo(f"too few pairs have both scores of {name}: run the evaluation again.", err=True)
         for name, why in found.refused.items():
-            click.echo(f"{name} is not compared: {why}. Make the first run anew, or see --judges.", err=True)
+            click.echo(
+                f"{name} is not compared: {why}. Make the first run anew, or see --judges and --metric.", err=True
+            )
         if not found.rows:
             click.echo("no metric could be compared.", err=True)
     return code
-
-
-def _coverage(row: Any) -> float:
-    missing = max(row.failed_a, row.failed_b)
-    return float(row.n / (row.n + missing)) if row.n + missing else 0.0
 
 
 def _as_json(found: "Comparison", by: float | None) -> dict[str, Any]:
     rows = []
     for row in found.rows:
         told = dataclasses.asdict(row)
-        rows.append({**told, "regressed": row.regressed(by)})
+        rows.append({**told, "coverage": row.coverage, "regressed": row.regressed(by)})
     return {
         "a": found.a.name, "b": found.b.name, "pairs": found.pairs,
-        "left_out": {"only_a": found.left_out[0], "only_b": found.left_out[1]},
-        "metrics": rows, "refused": dict(found.refused),
+        "left_out": {"only_a": found.left_out[0], "only_b": found.left_out[1], "changed": found.changed},
+        "metrics": rows, "refused": {name: str(why) for name, why in found.refused.items()},
+        "differing": list(found.differing),
         "unpaired": {name: {"failed_a": a, "failed_b": b} for name, (a, b) in found.unpaired.items()},
         "one_sided": {"only_a": list(found.one_sided[0]), "only_b": list(found.one_sided[1])},
         "judges": {"a": list(found.judges[0]), "b": list(found.judges[1])},

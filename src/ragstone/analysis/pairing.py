@@ -1,0 +1,130 @@
+"""What a side of a comparison holds: its scores by pair and metric, and what was asked in each pair."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from ragstone.errors import UsageError
+from ragstone.types import Case, Passage, Record, Run, Score, to_json
+
+__all__ = ["Held", "One", "Pair", "Side", "read_side"]
+
+Pair = tuple[str, str]  # sample id, condition as text
+# Of the condition, what does not make another pair: how many documents came of it, which judgement of an answer it is.
+_NO_PART = ("documents", "judge_repeat")
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Side:
+    """One system of one run. `name` is what it is called in tables."""
+
+    run: Run
+    system: str
+    name: str
+
+
+@dataclass(frozen=True)
+class One:
+    """A score of a pair: several judgements of one answer (`--repeat`) are one, their mean. `judged`: by a judge."""
+
+    value: float | None
+    failed: bool
+    judged: bool = False
+
+
+@dataclass
+class Held:
+    """A side, read. `asked` has a digest of what was asked in a pair; `groups` the values that it is grouped by;
+    `judges` the judge's models as the endpoint called them."""
+
+    scores: dict[Pair, dict[str, One]] = field(default_factory=dict)
+    asked: dict[Pair, bytes] = field(default_factory=dict)
+    groups: dict[Pair, str] = field(default_factory=dict)
+    metrics: set[str] = field(default_factory=set)
+    judged: set[str] = field(default_factory=set)
+    judges: tuple[str, ...] = ()
+
+
+def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> Held:
+    """Reads the records of a side, those of `where` alone. A record without an answer counts as a failed score of every
+    metric that the side has. UsageError where no record is as `where` says, or `group_by` names what no record has."""
+    found, judges = Held(), set[str]()
+    several: dict[Pair, dict[str, list[Score]]] = {}
+    seen: dict[str, dict[str, None]] = {}
+    for record in side.run.records(system=side.system):
+        traits = _traits(record)
+        for name, value in traits.items():
+            seen.setdefault(name, {})[value] = None
+        if any(traits.get(name) != value for name, value in where.items()):
+            continue
+        pair = _pair(record.case)
+        digest = _digest(record.case)
+        number = 2  # two rows of one id are two samples, in their order
+        while found.asked.get(pair, digest) != digest:
+            pair = (pair[0], f"{_pair(record.case)[1]} #{number}")
+            number += 1
+        found.asked[pair] = digest
+        found.groups[pair] = ", ".join(f"{name}={traits[name]}" for name in group_by if name in traits)
+        scores = several.setdefault(pair, {})
+        for name, score in record.scores.items():
+            scores.setdefault(name, []).append(score)
+            judges.update(_models(score))
+    if unknown := [name for name in (*where, *group_by) if name not in seen]:
+        raise UsageError(f"No case of {side.name} has {unknown[0]!r}; there are: {', '.join(sorted(seen)[:_SHOWN])}.")
+    if not several:
+        told = "; ".join(f"{name} is {', '.join(list(seen[name])[:_SHOWN])}" for name in where)
+        raise UsageError(f"No case of {side.name} is as --where says" + (f": {told}." if told else "; it is empty."))
+    found.metrics = {name for scores in several.values() for name in scores}
+    lost = dict.fromkeys(found.metrics, One(None, True))
+    for pair, scores in several.items():
+        found.scores[pair] = {name: _one(held) for name, held in scores.items()} if scores else lost
+    found.judged = {name for scores in found.scores.values() for name, one in scores.items() if one.judged}
+    found.judges = tuple(sorted(judges))
+    return found
+
+
+def _traits(record: Record) -> dict[str, str]:
+    """What cases are chosen and grouped by: the condition, and the columns of the user's data."""
+    columns = record.case.sample.meta.get("columns")
+    held = {**(columns if isinstance(columns, Mapping) else {}), **record.case.condition}
+    return {name: str(value) for name, value in held.items() if name not in _NO_PART}
+
+
+def _pair(case: Case) -> Pair:
+    condition = case.condition
+    told = ", ".join(f"{name}={condition[name]}" for name in sorted(condition) if name not in _NO_PART)
+    return case.sample.id, told
+
+
+def _digest(case: Case) -> bytes:
+    """Of all that was asked and is known to be right; not of what the system retrieved or answered."""
+    sample, query = case.sample, case.query
+    gold = sorted(to_json([one.id, one.relevant, one.meta.get("grade")]) for one in sample.passages)
+    asked = [query.question, None if query.passages is None else [_shown(one) for one in query.passages], query.history]
+    text = to_json([sample.question, sample.references, gold, asked])
+    return blake2b(text.encode(), digest_size=16).digest()
+
+
+def _shown(passage: Passage) -> list[Any]:
+    return [passage.title, passage.text, passage.relevant, passage.meta]
+
+
+def _one(scores: Sequence[Score]) -> One:
+    values = [score.value for score in scores if score.value is not None]
+    return One(
+        sum(values) / len(values) if values else None,
+        not values and any(score.status == "failed" for score in scores),
+        any(True for score in scores for _ in _verdicts(score)),
+    )
+
+
+def _verdicts(score: Score) -> Iterator[Mapping[str, Any]]:
+    """The requests to a judge that a score rests on."""
+    held = score.evidence.get("verdicts") if isinstance(score.evidence, Mapping) else None
+    yield from (step for step in (held if isinstance(held, list) else ()) if isinstance(step, Mapping))
+
+
+def _models(score: Score) -> Iterator[str]:
+    return (str(step["model"]) for step in _verdicts(score) if step.get("model"))

@@ -1,0 +1,159 @@
+"""What makes a pair, what makes the data of two runs differ, and which metrics of them measure the same."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.benchmarks.own.held import Held, record, scored, step
+
+from ragstone.analysis.compare import Comparison, Side, compare_runs
+from ragstone.errors import UsageError
+from ragstone.types import Case, Passage, Query, Record, Response, Sample, Score
+
+
+def side(records: Sequence[Record], name: str, **meta: Any) -> Side:
+    return Side(Held(records, **{"question": {"benchmark": "eval"}} | meta), "s", name)
+
+
+def compared(a: Sequence[Record], b: Sequence[Record], **options: Any) -> Comparison:
+    return compare_runs(side(a, "a"), side(b, "b"), **options)
+
+
+def asked(sample: Sample, passages: tuple[Passage, ...] | None = None, value: float = 1.0) -> Record:
+    case = Case(sample.id, sample, {}, Query(sample.question, passages))
+    return Record("s", case, Response("So."), None, {"m": Score.of(value)})
+
+
+GOLD = (Passage("p1", "A text.", relevant=True),)
+BASE = Sample("q1", "How tall is it?", (("Nine metres",),), GOLD)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        asked(replace(BASE, question="How wide is it?")),
+        asked(replace(BASE, references=(("Ten metres",),))),
+        asked(replace(BASE, passages=(Passage("p2", "A text.", relevant=True),))),
+        asked(replace(BASE, passages=(replace(GOLD[0], meta={"grade": 2}),))),
+    ],
+    ids=["question", "reference", "label", "grade"],
+)
+def test_another_question_or_reference_under_the_same_id_is_other_data(other: Record) -> None:
+    same = asked(Sample("q2", "Why?"))
+    with pytest.raises(UsageError, match=r"1 with another question, reference or given passages \('q1'…\); 1 in both"):
+        compared([asked(BASE), same], [other, same])
+    found = compared([asked(BASE), same], [other, same], on="common")
+    assert (found.pairs, found.changed, found.left_out) == (1, 1, (0, 0))
+    with pytest.raises(UsageError, match="no sample in common"):
+        compared([asked(BASE)], [other], on="common")
+
+
+def test_given_passages_belong_to_the_data_and_retrieved_ones_do_not() -> None:
+    given = [asked(BASE, (Passage("x", text),)) for text in ("One.", "Two.")]
+    with pytest.raises(UsageError, match="given passages"):
+        compared(given[:1], given[1:])
+    retrieved = [
+        Record("s", asked(BASE).case, Response("So.", (Passage("x", text),)), None, {"m": Score.of(1.0)})
+        for text in ("One.", "Two.")
+    ]
+    assert compared(retrieved[:1], retrieved[1:]).pairs == 1
+
+
+def test_two_rows_of_one_id_stay_two_pairs() -> None:
+    rows = [asked(BASE), asked(replace(BASE, question="How wide is it?"), value=0.0)]
+    found = compared(rows, rows)
+    assert (found.pairs, found.rows[0].n, found.rows[0].a) == (2, 2, 0.5)
+
+
+def test_records_without_an_answer_lack_every_score() -> None:
+    a = [record(f"q{at}", {"m": 1.0}) for at in range(4)]
+    broken = [Record("s", one.case, None, "timed_out: late", {}) for one in a[:2]]
+    (row,) = compared(a, [*broken, *a[2:]]).rows
+    assert (row.n, row.failed_a, row.failed_b, row.lacking, row.coverage) == (2, 0, 2, 2, 0.5)
+
+
+def test_what_fails_on_both_sides_is_lacking_once() -> None:
+    bad = Score.failed("timed_out: late")
+    a = [record("q1", {"m": bad}), record("q2", {"m": bad}), record("q3", {"m": 1.0}), record("q4", {"m": 1.0})]
+    b = [record("q1", {"m": bad}), record("q2", {"m": 1.0}), record("q3", {"m": bad}), record("q4", {"m": 1.0})]
+    (row,) = compared(a, b).rows
+    assert (row.failed_a, row.failed_b, row.lacking, row.coverage) == (2, 2, 3, 0.25)
+
+
+def test_what_applies_on_one_side_only_is_counted_and_does_not_lack() -> None:
+    off = Score.not_applicable("the answer makes no claim")
+    a = [record("q1", {"m": 1.0}), record("q2", {"m": 0.5}), record("q3", {"m": off})]
+    b = [record("q1", {"m": 1.0}), record("q2", {"m": off}), record("q3", {"m": off})]
+    (row,) = compared(a, b).rows
+    assert (row.n, row.only_a, row.only_b, row.coverage) == (1, 1, 0, 1.0)
+
+
+def test_rows_of_groups_share_one_correction() -> None:
+    def held(shift: float) -> list[Record]:
+        return [
+            record(f"q{at}", {"m": at % 3 / 4 + shift * (at < 6)}, topic="x" if at < 6 else "y") for at in range(12)
+        ]
+
+    found = compared(held(0.0), held(0.25), group_by=["topic"])
+    assert [(row.group, row.n) for row in found.rows] == [("topic=x", 6), ("topic=y", 6)]
+    assert found.rows[0].label == "m (topic=x)"
+    assert found.rows[0].p == pytest.approx(2 / 2**6)
+    assert found.rows[0].p_holm == pytest.approx(2 * found.rows[0].p)
+    assert found.rows[1].p_holm == 1.0
+    with pytest.raises(UsageError, match=r"No case of a has 'subject'; there are: topic\."):
+        compared(held(0.0), held(0.25), group_by=["subject"])
+
+
+def test_the_largest_moves_are_named_although_they_are_no_flips() -> None:
+    a = [record(f"q{at}", {"m": 0.9}) for at in range(10)]
+    b = [record(f"q{at}", {"m": 0.9 - at / 20}) for at in range(10)]
+    (row,) = compared(a, b).rows
+    assert row.lost_total == 0
+    assert [(flip.sample, flip.flipped) for flip in row.lost] == [(f"q{at}", False) for at in (9, 8, 7, 6, 5)]
+    (far,) = compared([record("q", {"m": 0.7})], [record("q", {"m": 0.2})]).rows  # half, but for rounding
+    assert far.lost_total == 1
+
+
+BY = {"model": "m", "verify": "joint", "embedder": "e", "prompts": {"verify/en": "1", "rubric/en": "1"},
+      "rubrics": {"rubric.tone": "1", "rubric.care": "1"}}  # fmt: skip
+NAMES = ("faithfulness", "answer_relevancy", "rubric.tone", "rubric.care", "semantic_similarity", "token_f1")
+
+
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [
+        ({}, []),
+        ({"model": "n"}, ["faithfulness", "answer_relevancy", "rubric.tone", "rubric.care"]),
+        ({"verify": "separate"}, ["faithfulness", "answer_relevancy", "rubric.tone", "rubric.care"]),
+        ({"embedder": "f"}, ["answer_relevancy", "semantic_similarity"]),
+        ({"rubrics": {"rubric.tone": "2", "rubric.care": "1"}}, ["rubric.tone"]),
+        ({"prompts": {"verify/en": "2", "rubric/en": "1"}}, ["faithfulness", "answer_relevancy"]),
+        ({"prompts": {"verify/en": "1", "rubric/en": "2"}}, ["rubric.tone", "rubric.care"]),
+        ({"prompts": {"verify/zh": "2"}}, []),  # another prompt, not another version of one
+    ],
+)
+def test_only_metrics_that_rest_on_what_differs_are_refused(change: dict[str, Any], refused: list[str]) -> None:
+    records = [record("q", dict.fromkeys(NAMES, 1.0)), record("r", dict.fromkeys(NAMES, 0.0))]
+    sides = [side(records, name, question={"benchmark": "eval", "judge": BY | more}) for name, more in
+             (("a", {}), ("b", change))]  # fmt: skip
+    assert sorted(compare_runs(*sides).refused) == sorted(refused)
+    assert not compare_runs(*sides, judges="different").refused
+
+
+def test_the_judge_of_rgb_and_the_matrix_stand_apart_in_its_runs() -> None:
+    records = [record("q", {"rgb.rejection_judge": scored(1.0, step()), "faithfulness": scored(1.0, step())})]
+
+    def of(rejection: str, verify: str) -> Side:
+        judge = {"model": "m", "prompts": {"rgb.rejection_judge": rejection}}
+        return side(records, "a", judge=judge, matrix={"model": "m", "prompts": {"verify/en": verify}})
+
+    assert list(compare_runs(of("1", "1"), of("2", "1")).refused) == ["rgb.rejection_judge"]
+    assert list(compare_runs(of("1", "1"), of("1", "2")).refused) == ["faithfulness"]
+
+
+def test_what_else_the_questions_differ_in_is_told() -> None:
+    records = [record("q", {"m": 1.0})]
+    a = side(records, "a", question={"benchmark": "rgb", "template": {"name": "paper"}, "data": 1})
+    b = side(records, "b", question={"benchmark": "rgb", "template": {"name": "mine"}, "data": 2})
+    assert compare_runs(a, b).differing == ("template",)
