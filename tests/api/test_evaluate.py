@@ -270,6 +270,12 @@ def test_a_judge_of_the_systems_own_family_is_warned_about() -> None:
                                                                system_model="gpt-4.1").warnings)  # fmt: skip
 
 
+def test_who_answered_can_be_told_from_python_too(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"judge": scripted_judge("gpt-4o-mini"), "metrics": ["faithfulness"]}
+    told = run(tmp_path, **options, system_model="gpt-4.1")
+    assert any("same family (OpenAI)" in line for line in told.warnings)
+
+
 @pytest.mark.parametrize(
     ("name", "family"),
     [("openai/gpt-4o-mini", "OpenAI"), ("anthropic/claude-haiku-4-5", "Anthropic"), ("dashscope/qwen-plus", "Qwen"),

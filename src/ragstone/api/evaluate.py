@@ -33,7 +33,9 @@ from ragstone.types import NO_ANSWER, Completion, Embedder, Metric, Model, Reque
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["EvalResult", "Plan", "evaluate", "evaluate_async", "plan_evaluation", "predict", "read_data"]
+__all__ = [
+    "EvalResult", "Plan", "default_run", "evaluate", "evaluate_async", "plan_evaluation", "predict", "read_data",
+]  # fmt: skip
 
 # What a later command on the same file may add to: another metric's prompts, an embedder, a judge where there was none.
 GROWING = ("judge", "judge.prompts", "judge.rubrics")
@@ -201,6 +203,7 @@ async def evaluate_async(
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
     price: str = "",
+    system_model: str = "",
     command: str = "",
     prepared: Plan | None = None,
     **reading: Any,
@@ -213,7 +216,8 @@ async def evaluate_async(
     by name or your own `Model`. `embedder`: local/e5-small where a metric needs one. `protocol`, `verify`, `prompts`,
     `rubrics`: see `Judging`. `run`: the file; by default one whose name follows from the question. `group_by`: columns.
     `sample`, `limit`: so many rows, chosen by a seed or the first. `repeat`: how often the judge is asked, for its own
-    variance. `price`: "IN/OUT" of a million tokens, for the table of costs. Raises `RagstoneError`s, one line each.
+    variance. `price`: "IN/OUT" of a million tokens, for the table of costs. `system_model`: which model answered, where
+    the data do not say: a judge of the same family is warned about. Raises `RagstoneError`s, one line each.
     """
     if price and price_of(price) is None:
         raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
@@ -225,12 +229,12 @@ async def evaluate_async(
             protocol=protocol, verify=verify, prompts=None if prompts is None else Path(prompts),
             rubrics=tuple(map(Path, rubrics)), language=language,
         ),
-        name=name, language=language, group_by=group_by, repeat=repeat,
+        name=name, language=language, group_by=group_by, repeat=repeat, system_model=system_model,
     )  # fmt: skip
     calling = model_options or ModelOptions(cache=cache_folder())
     async with open_tools(plan.judging, plan.metrics, calling) as opened:
         question = {**plan.benchmark.question, "judge": dict(opened.spec)}
-        path = Path(run) if run is not None else Path(f"eval-{_short(plan)}.run")
+        path = Path(run) if run is not None else default_run(plan)
         info = _info(path, plan, opened.metrics, price, command)
         specs = {plan.system.id: dict(plan.system.spec)}
         with RunFile.create_or_open(path, question=question, info=info, systems=specs, growing=GROWING) as run_file:
@@ -330,8 +334,8 @@ def _family_warning(judging: Judging, rows: Sequence[Recording], system_model: s
     ]
 
 
-def _short(plan: Plan) -> str:
-    """What names a run file: the data, and who judges and how; not which metrics, which may be added."""
+def default_run(plan: Plan) -> Path:
+    """The run file where none is named: by the data, and who judges and how; not by the metrics, which may be added."""
     judging = plan.judging
     judge, embedder = (
         one if isinstance(one, str) else getattr(one, "id", "") for one in (judging.model, judging.embedder)
@@ -341,7 +345,7 @@ def _short(plan: Plan) -> str:
         prompts = {} if judging.prompts is None else dict(Prompts.load(judging.prompts).spec)
         how = [judging.protocol, judging.verify, judging.budget or 0, prompts]
     asked = [plan.benchmark.question, plan.system.id, judge or "", embedder or DEFAULT_EMBEDDER, *how]
-    return hashlib.sha256(to_json(asked).encode()).hexdigest()[:8]
+    return Path(f"eval-{hashlib.sha256(to_json(asked).encode()).hexdigest()[:8]}.run")
 
 
 def _concurrency(judging: Judging) -> int:

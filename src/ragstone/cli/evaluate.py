@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.benching import command_line, read_price
-from ragstone.cli.gates import gate_options, tell_gates
+from ragstone.cli.gates import foresee_gates, gate_options, tell_gates
 from ragstone.cli.options import Names, Number, Pairs, both, json_option
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def command(**values: Any) -> int:
 
     The columns of ragas, deepeval, RAGChecker, BEIR, TREC and OpenInference are known; `ragstone data check` tells
     what is seen. Without --judge only what needs none is scored."""
-    from ragstone.api.evaluate import plan_evaluation, read_data  # noqa: PLC0415
+    from ragstone.api.evaluate import default_run, plan_evaluation, read_data  # noqa: PLC0415
     from ragstone.api.judging import Judging  # noqa: PLC0415
     from ragstone.api.reading import check_target  # noqa: PLC0415
 
@@ -109,9 +109,16 @@ def command(**values: Any) -> int:
         data, values["metrics"], judging, name=values["name"], language=values["language"] or "",
         group_by=values["group_by"], repeat=values["repeat"], system_model=values["system_model"],
     )  # fmt: skip
+    foresee_gates(values, None if (values["run_file"] or default_run(plan)).exists() else _names(plan))
     if values["dry_run"]:
         return asyncio.run(_dry_run(plan, values))
     return asyncio.run(_evaluate(plan, values))
+
+
+def _names(plan: "Plan") -> list[str] | None:
+    """What the metrics will be called; None where rubrics are among them, whose files say it."""
+    names = [str(name) for name in plan.judging.names(plan.metrics)]
+    return None if any(name.startswith("rubric:") for name in names) else names
 
 
 def _calling(values: dict[str, Any]) -> "ModelOptions":
@@ -150,7 +157,7 @@ def _tell(result: "EvalResult", values: dict[str, Any]) -> int:
         tables = run.tables(language=words)
         told = run.write_report(values["report_file"], language=words) if values["report_file"] else None
         failures = [f"{one.kind}: {one.message}" for one in run.run.failures()][:3]
-        code, gates = tell_gates(run.run, values)
+        code, gates = tell_gates(run.run, values, scored=result.summary)
     if values["as_json"]:
         document = {
             "run": str(result.run), "report": None if told is None else str(told), "complete": outcome.complete,

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from ragstone.analysis.gates import GateResult
     from ragstone.types import Run
 
-__all__ = ["command", "gate_options", "tell_gates"]
+__all__ = ["command", "foresee_gates", "gate_options", "tell_gates"]
 
 
 class Threshold(click.ParamType[tuple[str, float]]):
@@ -45,12 +46,35 @@ gate_options = both(
 )  # fmt: skip
 
 
-def tell_gates(run: "Run", values: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
+def foresee_gates(values: dict[str, Any], asked: Collection[str] | None) -> None:
+    """Raises the errors that `tell_gates` would raise in the end, before anything is spent. `asked`: the metrics that
+    the run will have; None where that is not known, because it has others already."""
+    from ragstone.api.gates import gates_of, project_gates  # noqa: PLC0415
+    from ragstone.errors import UsageError  # noqa: PLC0415
+
+    under, over, _ = project_gates()
+    wanted = {**dict(values["fail_under"]), **dict(values["fail_over"])}
+    gates_of({**under, **dict(values["fail_under"])}, {**over, **dict(values["fail_over"])})
+    if asked is not None and (unknown := sorted(wanted.keys() - {*asked})):
+        raise UsageError(
+            f"There is a gate for {unknown[0]}, which is not scored here; add it to --metrics. Scored are: "
+            f"{', '.join(sorted(asked))}."
+        )
+
+
+def tell_gates(
+    run: "Run", values: dict[str, Any], *, scored: Collection[str] | None = None
+) -> tuple[int, list[dict[str, Any]]]:
     """Checks the gates of the command and of the project, prints them unless `--json`; the exit code (0 passed or
-    warned, 1 failed, 3 too little was scored) and the results as JSON."""
+    warned, 1 failed, 3 too little was scored) and the results as JSON. `scored`: the metrics of the run, where the
+    project's gates on others are told and left out; without it they are an error."""
     from ragstone.api.gates import check_gates, gates_of, project_gates  # noqa: PLC0415
 
     under, over, settings = project_gates()
+    if scored is not None:
+        for name in sorted({*under, *over} - {*scored}):
+            click.echo(f"gate not checked: {name} of [tool.ragstone.gates] was not scored here.", err=True)
+        under, over = ({name: held[name] for name in held if name in scored} for held in (under, over))
     under |= dict(values["fail_under"])
     over |= dict(values["fail_over"])
     if not under and not over:

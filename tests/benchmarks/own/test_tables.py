@@ -175,6 +175,9 @@ def test_who_judged_is_told_with_what_is_known_of_it() -> None:
     several = notes("openai/gpt-4o-mini", step(model="gpt-4o-mini-1"), step(model="gpt-4o-mini-2"))
     assert "named several models: gpt-4o-mini-1, gpt-4o-mini-2" in several
     assert "several" not in notes("openai/gpt-4o-mini", step(), step("decompose"))
+    alone = notes("openai/gpt-4o-mini", step(model="gpt-4o-mini-2024-07-18"))
+    assert "called the judge openai/gpt-4o-mini gpt-4o-mini-2024-07-18" in alone
+    assert "called" not in notes("openai/gpt-4o-mini", step(model="gpt-4o-mini"))
     assert "1 of 2 replies" in notes("openai/gpt-4o-mini", step(problem="not JSON"), step())
     assert "measured" not in " ".join(tables([record("q", {"token_f1": 1.0})])["eval-scores"].notes)
 

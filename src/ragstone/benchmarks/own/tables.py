@@ -162,6 +162,8 @@ class _Writer:
             yield self.words["judge_unmeasured"].format(models=judge or ", ".join(named))
         if len(named) > 1:
             yield self.words["judge_several"].format(models=", ".join(named))
+        elif judge and named and not judge.endswith(named[0]):
+            yield self.words["judge_named"].format(model=judge, named=named[0])
         replies, problems = (
             sum(getattr(one, what) for one in self.tallies.values()) for what in ("replies", "problems")
         )
