@@ -187,7 +187,7 @@ async def test_a_file_that_cannot_be_loaded_is_told_in_one_line(tmp_path: Path) 
 
 # Prints the server's process, then ends as it is told or waits to be ended.
 PROGRAM = """
-import asyncio, sys
+import asyncio, signal, sys
 from pathlib import Path
 from ragstone.models import open_model
 from ragstone.types import Request, Turn
@@ -212,6 +212,8 @@ async def main(how):
         await model.generate(Request(messages=(Turn("user", "Tell a long story."),)))
         await asyncio.sleep(3600)
 
+# Under nohup the signal would be ignored here, too.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 asyncio.run(main(sys.argv[1]))
 """
 
