@@ -62,6 +62,14 @@ def test_the_samples_that_decided_are_the_lowest_below_the_threshold() -> None:
     assert "faithfulness ≥ 0.8" in result.line
 
 
+def test_what_does_not_apply_is_told_where_it_is_much() -> None:
+    (result,) = check_gates(run(*[0.9] * 2, not_applicable=8), [Gate("faithfulness", 0.8)])
+    assert (result.verdict, result.scored, result.total) == ("passed", 2, 10)
+    assert "8 of 10 are not applicable" in result.line
+    (result,) = check_gates(run(*[0.9] * 40, not_applicable=1), [Gate("faithfulness", 0.8)])
+    assert "not applicable" not in result.line
+
+
 def test_a_sample_that_was_judged_several_times_decides_once() -> None:
     held = Held([record("q", {"m": value}, repeat=r) for r, value in enumerate((0.0, 0.5))] + [record("p", {"m": 0.9})])
     (result,) = check_gates(held, [Gate("m", 0.8)])

@@ -112,6 +112,9 @@ def _result(
         mean = sum(values) / len(values)
         low, high = mean_interval(values, groups=samples if len(set(samples)) < len(samples) else None)
     verdict, reason = _verdict(gate, mean, low, high, coverage, mode, min_coverage)
+    without = total - failed - len(scored)
+    if scored and without > (1 - min_coverage) * total:
+        reason += f" {without} of {total} are not applicable: the mean says nothing of them."
     sign = 1 if gate.side == "under" else -1
     beyond = [(sample, value) for sample, value in _by_sample(scored) if sign * (value - gate.threshold) < 0]
     worst = tuple(sorted(beyond, key=lambda one: (sign * one[1], one[0]))[:_DECIDED])
