@@ -240,7 +240,8 @@ def test_the_example_of_the_pytest_plugin_runs(name: str, pytester: pytest.Pytes
     (code,) = blocks(name, "python")
     # Every claim of its answers is what its passage says: the example is scored without a judge here.
     pytester.makepyfile(test_example=code.replace("faithfulness", "token_f1").replace("0.8", "0.1"))
-    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+    # In a process of its own: one that has not loaded numpy yet cannot load it in a second inner session.
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
 
 
 @pytest.mark.parametrize("name", ["examples/ci/github.yml", "examples/ci/gitlab.yml"])
