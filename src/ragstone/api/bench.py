@@ -106,21 +106,34 @@ def sampling_of(template: Template, changes: Mapping[str, Any]) -> Sampling:
     )
 
 
+def _judged_metrics(benchmark: str) -> tuple[Any, ...]:
+    """The metrics that a judge of this benchmark brings along."""
+    if benchmark == "rgb":
+        from ragstone.metrics.rgb_judge import RgbErrorJudge, RgbRejectionJudge  # noqa: PLC0415
+
+        return (RgbRejectionJudge, RgbErrorJudge)
+    if benchmark == "niah":
+        from ragstone.metrics.needle_judge import NeedleJudge  # noqa: PLC0415
+
+        return (NeedleJudge,)
+    return ()
+
+
 @contextlib.asynccontextmanager
 async def judges(
-    name: str | None, options: ModelOptions, asked: Sequence[str | Metric] = ()
+    name: str | None, options: ModelOptions, asked: Sequence[str | Metric] = (), *, benchmark: str = "rgb"
 ) -> AsyncIterator[tuple[tuple[Metric, ...], dict[str, Any]]]:
-    """The judged metrics of RGB by this judge and the metrics `asked` for, and what the run file should say of them."""
+    """The judged metrics of this benchmark by this judge and the metrics `asked` for, and what the run file should say
+    of them."""
     if name is None:
         yield make_metrics(asked, Tools()), {}
         return
     from ragstone.metrics.judge import open_judge  # noqa: PLC0415  (only with a judge)
-    from ragstone.metrics.rgb_judge import RgbErrorJudge, RgbRejectionJudge  # noqa: PLC0415
 
     async with open_model(name, options) as model:
         matrix = open_judge(model)
         tools = Tools(matrix, model, prompts=matrix.prompts)
-        by_judge = (RgbRejectionJudge.make(tools), RgbErrorJudge.make(tools))
+        by_judge = tuple(kind.make(tools) for kind in _judged_metrics(benchmark))
         more = make_metrics(asked, tools)
         told: dict[str, Any] = {
             "judge": {"model": name, "prompts": {metric.name: metric.prompt_hash for metric in by_judge}}
@@ -160,18 +173,20 @@ async def bench_async(
     check_names(names, judge)
     check_extra(metrics, judge)
     made: Any = prepared
+    judging = calling = model_options or ModelOptions(cache=cache_folder())
     if made is None:
-        about = {"models": [name for name in names if isinstance(name, str)]} if benchmark == "niah" else {}
-        made = make_benchmark(benchmark, **about, **options)
+        if benchmark == "niah":  # whose lengths are in tokens of the model
+            about = {"models": [name for name in names if isinstance(name, str)], "model_options": calling}
+            options = about | _room_for_answers(sampling) | options
+        made = make_benchmark(benchmark, **options)
         made = await made if inspect.isawaitable(made) else made
-    calling = model_options or ModelOptions(cache=cache_folder())
     if hasattr(made, "window"):  # long prompts in an order that shares their beginnings
         lanes = made.lanes if all(isinstance(name, str) and name.startswith("local/") for name in names) else 1
         calling = replace(calling, context=max(calling.context, made.window), slots=lanes, prefix_cache=True)
     chosen = sampling_of(made.template, sampling or {})
     async with contextlib.AsyncExitStack() as stack:
         more, judged = await stack.enter_async_context(
-            judges(judge, replace(calling, base_url=judge_base_url), metrics)
+            judges(judge, replace(judging, base_url=judge_base_url), metrics, benchmark=made.name)
         )
         systems = [
             one
@@ -204,6 +219,11 @@ async def bench_async(
 
 
 bench: Callable[..., BenchResult] = blocking(bench_async, name="bench")
+
+
+def _room_for_answers(sampling: Mapping[str, Any] | None) -> dict[str, Any]:
+    longest = (sampling or {}).get("max_tokens")
+    return {} if longest is None else {"answer_tokens": longest}
 
 
 def _id_of(model: str | System) -> str:

@@ -3,12 +3,15 @@
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ragstone.cli.benching import model_options, read_asked, run_benchmark, run_options
 from ragstone.cli.options import Names, both
+
+if TYPE_CHECKING:
+    from ragstone.types import Case
 
 __all__ = ["bench", "cases"]
 
@@ -18,6 +21,8 @@ niah_options = both(
     click.option("--lengths", default="1k:32k:15", show_default=True, metavar="GRID",
                  help="Tokens of prompt and answer: start:stop:count (k = 1000) or a list."),
     click.option("--depths", default="0:100:15", show_default=True, metavar="GRID", help="Percent, in the same way."),
+    click.option("--depth-spacing", type=click.Choice(["linear", "sigmoid"]), default="linear", show_default=True,
+                 help="sigmoid: depths drawn towards both ends."),
     click.option("--language", "languages", type=Names(), default="en", show_default=True, help="en, zh or both."),
     click.option("--needle", "needles", type=Names(), default="number", show_default=True,
                  help="number, sandwich, topic, multi, distractor, chain, paraphrase, file; by commas."),
@@ -33,15 +38,18 @@ niah_options = both(
     click.option("--distractors", type=click.IntRange(0), default=3, show_default=True, help="distractor: how many."),
     click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Times each cell is asked."),
     click.option("--needle-seed", "seed", type=int, default=0, show_default=True, help="Seed of numbers and cities."),
-    click.option("--tokenizer", metavar="NAME", help="Who counts tokens.  [default: the model's own, or an estimate]"),
-    click.option("--window", type=click.IntRange(1), help="The model's window; greater lengths are refused."),
+    click.option("--tokenizer", metavar="NAME", help="Who counts tokens: a model that does, openai/o200k_base…  "
+                 "[default: the model's own, else an estimate]"),
+    click.option("--window", type=click.IntRange(1), help="The model's window; greater lengths are refused.  [default: "
+                 "as its server tells]"),
     click.option("--lanes", type=click.IntRange(1), help="Runs of neighbouring cells asked side by side."),
 )  # fmt: skip
 
 
 def _arguments(values: dict[str, Any]) -> dict[str, Any]:
-    names = ("lengths", "depths", "languages", "needles", "templates", "haystack_source", "needle_file", "repeat",
-             "seed", "tokenizer", "window", "lanes", "keys", "values", "queries", "distractors")  # fmt: skip
+    names = ("lengths", "depths", "depth_spacing", "languages", "needles", "templates", "haystack_source",
+             "needle_file", "repeat", "seed", "tokenizer", "window", "lanes", "keys", "values", "queries",
+             "distractors")  # fmt: skip
     return {name: values.pop(name) for name in names} | {"control": not values.pop("no_control")}
 
 
@@ -60,7 +68,14 @@ def bench(**values: Any) -> int:
     left = asked.sampling["max_tokens"] or ANSWER_TOKENS  # of a length, for the answer
     arguments = _arguments(values) | {"answer_tokens": left}
     made = asyncio.run(make_niah_async(models=asked.models, model_options=asked.calling, **arguments))
-    return run_benchmark(made, asked, shown=_SHOWN)
+    return run_benchmark(made, asked, shown=_SHOWN, judge_tokens=_judge_tokens if asked.judge else None)
+
+
+def _judge_tokens(case: "Case") -> int:
+    """The tokens of what the judge is asked about a case, and of its verdict; 0 where it is not asked."""
+    from ragstone.metrics.needle_judge import judged_tokens  # noqa: PLC0415
+
+    return judged_tokens(case, str(case.sample.meta.get("needle", "")))
 
 
 @click.command(name="niah")
@@ -71,6 +86,8 @@ def cases(**values: Any) -> None:
     from ragstone.benchmarks.niah.benchmark import expanded  # noqa: PLC0415
 
     made = make_niah(**_arguments(values))
+    for warning in made.warnings:
+        click.echo(f"note: {warning}", err=True)
     for case in made.cases():
         query = expanded(case.query, made.hays or {})
         turns = made.template.messages(query)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from ragstone.api.make_niah import grid_of, make_niah
+from ragstone.api.make_niah import make_niah
 from ragstone.benchmarks.niah.benchmark import NIAH, expanded, rng_of
+from ragstone.benchmarks.niah.grid import grid_of
 from ragstone.benchmarks.niah.needles import KINDS, cities, make_needle, read_needles
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.text import estimate_tokens, words

@@ -186,7 +186,7 @@ class NIAH:
         references = () if cell.control else cell.asked.answers
         sample = Sample(
             f"{cell.language}/{cell.kind}/{cell.length}/{cell.depth:g}/{cell.repeat}", cell.asked.question, references,
-            language=cell.language,
+            language=cell.language, meta={} if cell.control else {"needle": cell.asked.told},
         )  # fmt: skip
         condition: dict[str, Scalar] = {
             "ability": "control" if cell.control else "needle", "language": cell.language, "length": cell.length,

@@ -29,6 +29,12 @@ class Asked(Frozen, frozen=True):
     answers: tuple[tuple[str, ...], ...]
     distractors: tuple[str, ...] = ()
 
+    @property
+    def told(self) -> str:
+        """The needles that hold an answer, as one text: what a judge compares with."""
+        aliases = [alias for slot in self.answers for alias in slot]
+        return " ".join([text for text in self.needles if any(one in text for one in aliases)] or self.needles)
+
 
 _NUMBER = {
     "en": ("The special number of {city} is {number}.", "What is the special number of {city}?"),
@@ -160,9 +166,11 @@ def make_needle(
     queries: int = 2,
     distractors: int = 3,
     own: tuple[Asked, ...] = (),
+    taken: frozenset[str] = frozenset(),
 ) -> Asked:
     """The needle of one cell. `keys`, `values`, `queries`: of "multi", how many cities have numbers, how many each, and
-    after how many is asked. `own`: of "file". Raises UsageError."""
+    after how many is asked. `own`: of "file". `taken`: numbers of the haystack, which no needle has. Raises
+    UsageError."""
     if kind == "sandwich":
         return _SANDWICH[language]
     if kind == "topic":
@@ -177,11 +185,18 @@ def make_needle(
         return Asked(question, (needle.format(name=name),), ((name,),))
     if kind not in KINDS:
         raise UnknownName("needle", kind, KINDS)
-    return _of_numbers(kind, language, rng, keys, values, queries, distractors)
+    return _of_numbers(kind, language, rng, keys, values, queries, distractors, taken)
 
 
 def _of_numbers(
-    kind: str, language: str, rng: random.Random, keys: int, values: int, queries: int, distractors: int
+    kind: str,
+    language: str,
+    rng: random.Random,
+    keys: int,
+    values: int,
+    queries: int,
+    distractors: int,
+    taken: frozenset[str],
 ) -> Asked:
     if not 1 <= queries <= keys <= len(cities(language)) or not 1 <= values <= 20:
         raise UsageError(
@@ -193,6 +208,8 @@ def _of_numbers(
     chosen = rng.sample(cities(language), min(several, len(cities(language))))
     each = values if kind == "multi" else 1
     numbers = rng.sample(range(1_000_000, 10_000_000), len(chosen) * each)
+    while taken and any(str(number) in taken for number in numbers):
+        numbers = rng.sample(range(1_000_000, 10_000_000), len(chosen) * each)
     held = {city: [str(numbers[at * each + n]) for n in range(each)] for at, city in enumerate(chosen)}
     told = {city: [needle.format(city=city, number=number) for number in held[city]] for city in chosen}
     first = chosen[0]
