@@ -59,8 +59,8 @@ class Scores:
         return Mean(sum(self.values) / len(self.values), low, high, len(self.values), self.total)
 
     def worst(self, count: int, *, below: float) -> list[tuple[str, float]]:
-        """The samples with the lowest values, those below a bar: (sample id, value), the lowest first. One that was judged
-        several times has the mean."""
+        """The samples with the lowest values, those below a bar: (sample id, value), the lowest first. One that was
+        judged several times has the mean."""
         held: dict[str, list[float]] = {}
         for sample, value in zip(self.samples, self.values, strict=True):
             held.setdefault(sample, []).append(value)
