@@ -6,9 +6,10 @@ import pytest
 from tests.benchmarks.own.held import Held, record
 
 from ragstone.analysis.gates import Gate, check_gates, gates_of
+from ragstone.api.gates import check_gates as from_python
 from ragstone.api.gates import project_gates
 from ragstone.errors import DataError, UsageError
-from ragstone.types import Score
+from ragstone.types import Record, Score
 
 
 def run(*values: float, failed: int = 0, not_applicable: int = 0, metric: str = "faithfulness") -> Held:
@@ -46,6 +47,27 @@ def test_lower_is_better_gates_are_set_on_the_other_side() -> None:
     assert verdict(held, Gate("ragchecker.hallucination", 0.05, "over")) == "failed"
     with pytest.raises(UsageError, match=r"--fail-over ragchecker\.hallucination=0\.2"):
         gates_of({"ragchecker.hallucination": 0.2}, {})
+    with pytest.raises(UsageError, match=r"Higher values of faithfulness .* --fail-under faithfulness=0\.2"):
+        gates_of({}, {"faithfulness": 0.2})
+    assert len(gates_of({"token_f1": 0.2}, {"token_f1": 0.9})) == 2  # a least and a most
+
+
+def test_the_direction_of_the_users_own_metrics_is_what_the_run_says() -> None:
+    meta = {"better": {"rubric.rude": "lower"}}
+    assert gates_of({}, {"rubric.rude": 0.2}) == [Gate("rubric.rude", 0.2, "over")]  # before there is a run
+    assert gates_of({}, {"rubric.rude": 0.2}, meta) == [Gate("rubric.rude", 0.2, "over")]
+    with pytest.raises(UsageError, match=r"--fail-over rubric\.rude"):
+        gates_of({"rubric.rude": 0.2}, {}, meta)
+    held = Held([record(f"q{at}", {"rubric.rude": 0.1}) for at in range(20)], **meta)
+    (result,) = from_python(held, {"rubric.rude": 0.2})
+    assert (result.gate.side, result.verdict) == ("over", "passed")
+
+
+def test_records_that_nobody_scored_yet_are_lacking() -> None:
+    records = [record(f"q{at}", {"token_f1": 0.9} | ({"m": 1.0} if at < 10 else {})) for at in range(100)]
+    lost = Record("s", record("r", {}).case, None, "timed_out: late", {})
+    (result,) = check_gates(Held([*records, lost]), [Gate("m", 0.1)])
+    assert (result.verdict, result.scored, result.total) == ("unknown", 10, 101)
 
 
 def test_too_little_coverage_is_no_answer_whatever_the_mean() -> None:
@@ -85,6 +107,11 @@ def test_every_system_has_its_own_result() -> None:
     held = Held([record("q", {"m": 1.0}, system="a"), record("q", {"m": 0.0}, system="b")])
     found = check_gates(held, [Gate("m", 0.5)], mode="point")
     assert [(one.system, one.verdict) for one in found] == [("a", "passed"), ("b", "failed")]
+    assert found[1].line.startswith("failed: b: m ≥ 0.5")
+    (alone,) = check_gates(held, [Gate("m", 0.5)], mode="point", system="a")
+    assert alone.verdict == "passed"
+    with pytest.raises(UsageError, match="No system named 'c'"):
+        check_gates(held, [Gate("m", 0.5)], system="c")
 
 
 def test_thresholds_of_a_project_are_read_from_the_nearest_file_upward(tmp_path: Path) -> None:
@@ -98,6 +125,15 @@ def test_thresholds_of_a_project_are_read_from_the_nearest_file_upward(tmp_path:
     under, over, settings = project_gates(inner)
     assert (under, over) == ({"faithfulness": 0.8}, {"ragchecker.hallucination": 0.1})
     assert settings == {"gate": "point", "min_coverage": 0.5}
+
+
+def test_a_number_alone_is_a_maximum_where_lower_is_better(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.ragstone.gates]\n"ragchecker.hallucination" = 0.1\n"rubric.rude" = 0.2\ntoken_f1 = 0.5\n'
+    )
+    assert project_gates(tmp_path)[1] == {"ragchecker.hallucination": 0.1}
+    under, over, _ = project_gates(tmp_path, meta={"better": {"rubric.rude": "lower"}})
+    assert (under, over) == ({"token_f1": 0.5}, {"ragchecker.hallucination": 0.1, "rubric.rude": 0.2})
 
 
 @pytest.mark.parametrize(

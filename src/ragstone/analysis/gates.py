@@ -6,11 +6,11 @@ anything: the gate is `unknown`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
-from ragstone.errors import UsageError
-from ragstone.metrics import better
+from ragstone.errors import UnknownName, UsageError
+from ragstone.metrics import better, find_metric
 from ragstone.stats import mean_interval
 from ragstone.types import Run
 
@@ -32,7 +32,8 @@ class Gate:
 @dataclass(frozen=True)
 class GateResult:
     """What became of a gate, for one system. `worst` are the samples that decided: (sample id, value), the worst first.
-    `coverage` is the share of scores that could be had; those that are not applicable count as had."""
+    `coverage` is the share of scores that could be had; those that are not applicable count as had, and records without
+    an answer, or that nobody scored yet, as not had. `alone`: the run has no other system."""
 
     gate: Gate
     system: str
@@ -45,14 +46,16 @@ class GateResult:
     coverage: float
     worst: tuple[tuple[str, float], ...]
     reason: str
+    alone: bool = True
 
     @property
     def line(self) -> str:
         """One line for a person."""
         sign = "≥" if self.gate.side == "under" else "≤"
         told = "no score" if self.mean is None else f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        whose = "" if self.alone else f"{self.system}: "
         return (
-            f"{self.verdict}: {self.gate.metric} {sign} {self.gate.threshold:g}: {told}, "
+            f"{self.verdict}: {whose}{self.gate.metric} {sign} {self.gate.threshold:g}: {told}, "
             f"{self.scored} of {self.total} scored. {self.reason}"
         )
 
@@ -63,21 +66,22 @@ def check_gates(
     *,
     mode: Literal["interval", "point"] = "interval",
     min_coverage: float = 0.95,
+    system: str | None = None,
 ) -> list[GateResult]:
-    """Each gate for each system of the run, in order. Raises UsageError for a metric that the run has not."""
+    """Each gate for each system of the run, or for this one, in order. Raises UsageError for a metric or a system that
+    the run has not."""
     values: dict[tuple[str, str], list[tuple[str, float]]] = {}
     counts: dict[tuple[str, str], list[int]] = {}
     names: set[str] = set()
     systems = list(run.systems)
+    if system is not None and system not in systems:
+        raise UnknownName("system", system, systems)
     wanted = {gate.metric for gate in gates}
-    for record in run.records():
+    for record in run.records(system=system):
         names.update(record.scores)
-        missing = record.error is not None
         for metric in wanted:
             score = record.scores.get(metric)
             count = counts.setdefault((record.system_id, metric), [0, 0])
-            if score is None and not missing:
-                continue
             count[1] += 1
             if score is None or score.status == "failed":
                 count[0] += 1
@@ -88,9 +92,14 @@ def check_gates(
             f"The run has no scores of {unknown[0]!r}, for which there is a gate; it has: {', '.join(sorted(names))}."
         )
     return [
-        _result(gate, system, values.get((system, gate.metric), []), counts.get((system, gate.metric), [0, 0]),
-                mode, min_coverage)
-        for system in systems
+        replace(
+            _result(
+                gate, one, values.get((one, gate.metric), []), counts.get((one, gate.metric), [0, 0]), mode,
+                min_coverage,
+            ),
+            alone=len(systems) == 1,
+        )
+        for one in (systems if system is None else [system])
         for gate in gates
     ]  # fmt: skip
 
@@ -157,14 +166,32 @@ def _verdict(
     return "passed", "The whole interval is on the right side."
 
 
-def gates_of(under: Mapping[str, float], over: Mapping[str, float]) -> list[Gate]:
-    """Gates from thresholds by metric. UsageError for one that is set on the side where all good values lie."""
-    for metric in under:
-        if better(metric) == "lower":
-            raise UsageError(
-                f"Lower values of {metric} are the better ones: write --fail-over {metric}={under[metric]}."
-            )
+def gates_of(
+    under: Mapping[str, float], over: Mapping[str, float], meta: Mapping[str, Any] | None = None
+) -> list[Gate]:
+    """Gates from thresholds by metric. `meta`: of the run, which says which values of the user's own metrics are the
+    better ones. UsageError for a gate on the side where all good values lie."""
+    for held, wrong, option in ((under, "lower", "--fail-over"), (over, "higher", "--fail-under")):
+        for metric, threshold in held.items():
+            # Of a metric that has both a least and a most, each is meant.
+            both = metric in under and metric in over
+            if better(metric, meta) == wrong and not both and _is_known(metric, meta):
+                raise UsageError(
+                    f"{wrong.capitalize()} values of {metric} are the better ones: write {option} {metric}={threshold}."
+                )
     return [
         *(Gate(metric, threshold) for metric, threshold in under.items()),
         *(Gate(metric, threshold, "over") for metric, threshold in over.items()),
     ]
+
+
+def _is_known(metric: str, meta: Mapping[str, Any] | None) -> bool:
+    """Whether the run or the registry says which values are the better ones: of the user's own only the run does."""
+    told = (meta or {}).get("better")
+    if isinstance(told, Mapping) and metric in told:
+        return True
+    try:
+        find_metric(metric)
+    except UsageError:
+        return False
+    return True

@@ -1,22 +1,60 @@
-"""Gates of a project: thresholds from the command line or from `[tool.ragstone.gates]` in `pyproject.toml`."""
+"""Gates on the metrics of a run: thresholds from Python, or from `[tool.ragstone.gates]` in `pyproject.toml`."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from ragstone.analysis.gates import Gate, GateResult, check_gates, gates_of
+from ragstone.analysis import gates as analysis
+from ragstone.analysis.gates import Gate, GateResult, gates_of
 from ragstone.errors import DataError
+from ragstone.metrics import better
+from ragstone.runs import open_run
+from ragstone.types import Run
 
 __all__ = ["Gate", "GateResult", "check_gates", "gates_of", "project_gates"]
 
 
-def project_gates(start: Path | None = None) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
+def check_gates(
+    run: str | Path | Run,
+    gates: Mapping[str, float] | Sequence[Gate],
+    *,
+    mode: Literal["interval", "point"] = "interval",
+    min_coverage: float = 0.95,
+    system: str | None = None,
+) -> list[GateResult]:
+    """Each gate for each system of the run (a run file, or one that is open), or for this one.
+
+    `gates`: {"faithfulness": 0.8}, where a threshold is the least value, or the largest of a metric of which lower
+    values are better; or `Gate`s. `mode` "interval": "failed" where the whole 95% interval of the mean is on the wrong
+    side, "warned" where it holds the threshold; "point": the mean alone decides. Where a smaller share than
+    `min_coverage` could be scored, the verdict is "unknown". Raises UsageError for what the run has not.
+    """
+    if isinstance(run, str | Path):
+        with open_run(run) as opened:
+            return check_gates(opened, gates, mode=mode, min_coverage=min_coverage, system=system)
+    if isinstance(gates, Mapping):
+        gates = gates_of(*_sides(gates, run.meta))
+    return analysis.check_gates(run, gates, mode=mode, min_coverage=min_coverage, system=system)
+
+
+def _sides(
+    thresholds: Mapping[str, float], meta: Mapping[str, Any] | None
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The thresholds not to fall under and those not to exceed, as the metrics are."""
+    over = {name: limit for name, limit in thresholds.items() if better(name, meta) == "lower"}
+    return {name: limit for name, limit in thresholds.items() if name not in over}, over
+
+
+def project_gates(
+    start: Path | None = None, meta: Mapping[str, Any] | None = None
+) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
     """(thresholds not to fall under, not to exceed, settings `gate` and `min_coverage`) from the nearest
-    `pyproject.toml` upward that has `[tool.ragstone.gates]`; all empty where none has.
+    `pyproject.toml` upward that has `[tool.ragstone.gates]`; all empty where none has. A number alone is the least
+    value, or the largest of a metric of which lower values are better; `meta`, of a run, says that of the user's own.
 
         [tool.ragstone.gates]
-        faithfulness = 0.8                              # the same as fail-under
+        faithfulness = 0.8
         "ragchecker.hallucination" = { max = 0.1 }
         settings = { gate = "point", min_coverage = 0.9 }
     """
@@ -30,11 +68,13 @@ def project_gates(start: Path | None = None) -> tuple[dict[str, float], dict[str
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
             raise DataError(path, f"cannot be read ({error}).") from None
         if held is not None:
-            return _read(path, held)
+            return _read(path, held, meta)
     return {}, {}, {}
 
 
-def _read(path: Path, held: Any) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
+def _read(
+    path: Path, held: Any, meta: Mapping[str, Any] | None
+) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
     under: dict[str, float] = {}
     over: dict[str, float] = {}
     settings: dict[str, Any] = {}
@@ -44,7 +84,7 @@ def _read(path: Path, held: Any) -> tuple[dict[str, float], dict[str, float], di
         if name == "settings":
             settings = _settings(path, told)
             continue
-        limits = told if isinstance(told, Mapping) else {"min": told}
+        limits = told if isinstance(told, Mapping) else {"max" if better(name, meta) == "lower" else "min": told}
         if unknown := sorted(set(limits) - {"min", "max"}):
             raise DataError(path, f"found {unknown[0]!r}; expected min or max.", field=f"tool.ragstone.gates.{name}")
         for key, into in (("min", under), ("max", over)):

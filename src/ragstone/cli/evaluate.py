@@ -157,8 +157,8 @@ def _tell(result: "EvalResult", values: dict[str, Any]) -> int:
         tables = run.tables(language=words)
         told = run.write_report(values["report_file"], language=words) if values["report_file"] else None
         failures = [f"{one.kind}: {one.message}" for one in run.run.failures()][:3]
-        code, gates = tell_gates(run.run, values, scored=result.summary)
     if values["as_json"]:
+        code, gates = _gated(result, values)
         document = {
             "run": str(result.run), "report": None if told is None else str(told), "complete": outcome.complete,
             "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "unscored": outcome.unscored,
@@ -175,11 +175,17 @@ def _tell(result: "EvalResult", values: dict[str, Any]) -> int:
             click.echo(f"note: {warning}", err=True)
         click.echo(f"Run file: {result.run}")
         click.echo(f"Report:   {told}" if told else f"Report:   ragstone report {result.run} -o report.html")
+        code, _ = _gated(result, values)
     if not outcome.complete:
         click.echo(f"ragstone: {outcome.advice}", err=True)
         for message in failures:
             click.echo(f"failed: {' '.join(message.split())[:300]}", err=True)
     return code if code == 1 else 0 if outcome.complete and code == 0 else 3
+
+
+def _gated(result: "EvalResult", values: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
+    with result.open() as run:
+        return tell_gates(run.run, values, scored=result.summary, system=result.system)
 
 
 async def _dry_run(plan: "Plan", values: dict[str, Any]) -> int:

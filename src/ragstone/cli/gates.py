@@ -50,9 +50,16 @@ def foresee_gates(values: dict[str, Any], asked: Collection[str] | None) -> None
     """Raises the errors that `tell_gates` would raise in the end, before anything is spent. `asked`: the metrics that
     the run will have; None where that is not known, because it has others already."""
     from ragstone.api.gates import gates_of, project_gates  # noqa: PLC0415
-    from ragstone.errors import UsageError  # noqa: PLC0415
+    from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415
+    from ragstone.metrics import find_metric  # noqa: PLC0415
 
     under, over, _ = project_gates()
+    for name in {*under, *over} if asked is None else {*under, *over} - {*asked}:
+        try:
+            find_metric(name)
+        except UnknownName as error:
+            if not name.startswith("rubric."):  # of the user's own
+                raise UsageError(f"[tool.ragstone.gates] of pyproject.toml: {error}") from None
     wanted = {**dict(values["fail_under"]), **dict(values["fail_over"])}
     gates_of({**under, **dict(values["fail_under"])}, {**over, **dict(values["fail_over"])})
     if asked is not None and (unknown := sorted(wanted.keys() - {*asked})):
@@ -63,14 +70,14 @@ def foresee_gates(values: dict[str, Any], asked: Collection[str] | None) -> None
 
 
 def tell_gates(
-    run: "Run", values: dict[str, Any], *, scored: Collection[str] | None = None
+    run: "Run", values: dict[str, Any], *, scored: Collection[str] | None = None, system: str | None = None
 ) -> tuple[int, list[dict[str, Any]]]:
     """Checks the gates of the command and of the project, prints them unless `--json`; the exit code (0 passed or
     warned, 1 failed, 3 too little was scored) and the results as JSON. `scored`: the metrics of the run, where the
-    project's gates on others are told and left out; without it they are an error."""
+    project's gates on others are told and left out; without it they are an error. `system`: only this one's."""
     from ragstone.api.gates import check_gates, gates_of, project_gates  # noqa: PLC0415
 
-    under, over, settings = project_gates()
+    under, over, settings = project_gates(meta=run.meta)
     if scored is not None:
         for name in sorted({*under, *over} - {*scored}):
             click.echo(f"gate not checked: {name} of [tool.ragstone.gates] was not scored here.", err=True)
@@ -81,7 +88,8 @@ def tell_gates(
         return 0, []
     results = check_gates(
         run,
-        gates_of(under, over),
+        gates_of(under, over, run.meta),
+        system=system,
         mode=values["gate_mode"] or settings.get("gate", "interval"),
         min_coverage=values["min_coverage"] if values["min_coverage"] is not None
         else settings.get("min_coverage", 0.95),
@@ -112,6 +120,7 @@ def _as_json(one: "GateResult") -> dict[str, Any]:
 
 @click.command(name="gate")
 @click.argument("run", type=click.Path(path_type=Path))
+@click.option("--system", metavar="NAME", help="This alone, where the run has several.")
 @gate_options
 @json_option
 def command(run: Path, **values: Any) -> int:
@@ -120,7 +129,7 @@ def command(run: Path, **values: Any) -> int:
     from ragstone.runs import open_run  # noqa: PLC0415
 
     with open_run(run) as opened:
-        code, results = tell_gates(opened, values)
+        code, results = tell_gates(opened, values, system=values["system"])
     if not results:
         raise UsageError("No gate is set: name one with --fail-under METRIC=NUMBER or in [tool.ragstone.gates].")
     if values["as_json"]:

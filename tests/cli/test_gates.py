@@ -1,0 +1,65 @@
+"""`ragstone gate`, and the gates of `eval`: which runs pass, whose samples decide, and what is said when."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.api.test_evaluate import rows
+from tests.cli.tools import Told, one_line
+
+from ragstone.api import check_gates
+
+
+def written(path: Path, answer: str = "") -> Path:
+    """The questions that have a reference, four times, with their answers or with this one."""
+    many = [{**row, "question": f"{row['question']} {at}"} for at in range(4) for row in rows() if row["reference"]]
+    told = [{**row, "answer": answer or row["answer"]} for row in many]
+    path.write_text("".join(json.dumps(row) + "\n" for row in told), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def two_systems(ragstone: Callable[..., Told], tmp_path: Path) -> None:
+    """One run of a good and a bad system."""
+    for name, answer in (("good", ""), ("bad", "Something else was said.")):
+        data = written(tmp_path / f"{name}.jsonl", answer)
+        told = ragstone("eval", data, "--metrics", "token_f1", "--run", f"{name}.run", "--name", name, "--quiet")
+        assert told.code == 0, told.err
+
+
+@pytest.mark.usefixtures("two_systems")
+def test_the_verdict_comes_last_and_names_those_who_decided(ragstone: Callable[..., Told]) -> None:
+    told = ragstone("eval", "bad.jsonl", "--metrics", "token_f1", "--run", "bad.run", "--name", "bad", "--quiet",
+                    "--fail-under", "token_f1=0.9")  # fmt: skip
+    assert told.code == 1
+    lines = told.err.splitlines()
+    assert lines[-2].startswith("gate failed: token_f1 ≥ 0.9: 0.")
+    assert lines[-1].strip().startswith("decided by: q-")
+    assert "token_f1" in told.out  # the tables are there all the same
+
+
+@pytest.mark.usefixtures("two_systems")
+def test_a_passed_gate_is_told_and_nothing_else_is(ragstone: Callable[..., Told]) -> None:
+    told = ragstone("gate", "good.run", "--fail-under", "token_f1=0.1")
+    assert (told.code, told.err) == (0, "")
+    assert told.out.startswith("gate passed: token_f1 ≥ 0.1")
+    one_line(ragstone("gate", "good.run", "--system", "better", "--fail-under", "token_f1=0.1"), "better", "good")
+
+
+@pytest.mark.usefixtures("two_systems")
+def test_a_name_in_the_project_that_no_metric_has_is_an_error_before_anything_is_spent(
+    ragstone: Callable[..., Told],
+) -> None:
+    Path("pyproject.toml").write_text("[tool.ragstone.gates]\nfaithfullness = 0.8\n")
+    for run in ("good.run", "new.run"):
+        told = ragstone("eval", "good.jsonl", "--metrics", "token_f1", "--run", run, "--quiet")
+        one_line(told, "pyproject.toml", "Did you mean 'faithfulness'")
+    assert not Path("new.run").exists()
+
+
+@pytest.mark.usefixtures("two_systems")
+def test_gates_are_checked_from_python_too(tmp_path: Path) -> None:
+    (result,) = check_gates(tmp_path / "bad.run", {"token_f1": 0.9}, mode="point")
+    assert (result.verdict, result.system, result.gate.side) == ("failed", "bad", "under")
+    assert result.worst[0][1] <= result.worst[-1][1] < 0.9
