@@ -61,7 +61,8 @@ def inner(pytester: pytest.Pytester, judge: Path, monkeypatch: pytest.MonkeyPatc
     def run(code: str, *options: str, judged: bool = True) -> pytest.RunResult:
         pytester.makepyfile(test_inner=SAMPLES + code)
         by = ["--ragstone-judge", "scripted/judge.jsonl"] if judged else []
-        return pytester.runpytest_inprocess("-p", "no:cacheprovider", *by, *options)
+        scope = "asyncio_default_fixture_loop_scope=function"
+        return pytester.runpytest_inprocess("-p", "no:cacheprovider", "-o", scope, *by, *options)
 
     return run
 
@@ -73,15 +74,29 @@ def test_good(assert_scores):
 """
 
 
-def test_importing_the_plugin_loads_nothing_but_pytest() -> None:
+def test_importing_the_plugin_loads_nothing_but_pytest_and_the_standard_library() -> None:
     code = (
         "import sys, pytest; before = set(sys.modules); import ragstone.pytest_plugin; "
-        "new = {name.split('.')[0] for name in set(sys.modules) - before}; "
-        "heavy = new & {'numpy', 'aiohttp', 'click', 'rich', 'msgspec', 'rjieba', 'opencc', 'matplotlib'}; "
-        "assert not heavy, heavy; assert not [name for name in sys.modules if name.startswith('ragstone.api')]"
+        "new = set(sys.modules) - before - set(sys.stdlib_module_names); "
+        "print(sorted(name for name in new if name.partition('.')[0] not in sys.stdlib_module_names))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "['ragstone', 'ragstone.pytest_plugin']", done.stderr
+
+
+def test_it_is_installed_and_loads_nothing_in_a_session_that_does_not_use_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import sys
+
+        def test_plain():
+            assert "ragstone.pytest_plugin" in sys.modules
+            assert not [name for name in sys.modules if name.startswith(("ragstone.api", "numpy", "aiohttp"))]
+    """)
+    result = pytester.runpytest_subprocess("-W", "error", "-p", "no:asyncio")
+    result.assert_outcomes(passed=1)
+    assert "ragstone scores" not in result.stdout.str()
+    result = pytester.runpytest_subprocess("--help")
+    result.stdout.fnmatch_lines(["scores of RAG answers:", "*--ragstone-judge=PROVIDER/MODEL*"])
 
 
 def test_a_session_without_its_fixtures_says_nothing(inner: Any) -> None:
@@ -103,9 +118,25 @@ def test_half(assert_scores):
 """)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*What of the mill?*", "*faithfulness: 0.500 < 0.8 (no passage supports 'The mill is blue.'*"]
+        [
+            "faithfulness: 0.500 < 0.8 (no passage supports 'The mill is blue.')",
+            "sample: q-e4764ce3a1 ('What of the mill?')",
+            "scores:",
+            "  faithfulness: 0.500",
+            "answer: The mill is old. The mill is blue.",
+            "reference: The mill is old.",
+            "claims of the answer:",
+            "  1. The mill is old. – supported by [[]1[]]; in the reference",
+            "  2. The mill is blue. – no passage supports it; not in the reference",
+            "claims of the reference:",
+            "  1. The mill is old. – supported by [[]1[]]; in the answer",
+            "passages:",
+            "  [[]1[]] The mill is old. – relevant, useful",
+        ],
+        consecutive=True,
     )
     assert "Traceback" not in result.stdout.str()
+    assert "pytest_plugin.py" not in result.stdout.str()
 
 
 def test_no_score_is_a_failure_with_its_reason(inner: Any) -> None:
@@ -129,6 +160,40 @@ def test_high(assert_scores):
     result.stdout.fnmatch_lines(["*ragchecker.hallucination: 0.500 > 0.1*"])
 
 
+def test_a_judge_that_cannot_be_used_fails_the_test_with_the_reason(inner: Any, pytester: pytest.Pytester) -> None:
+    (pytester.path / "mute.jsonl").write_text('{"default": "I would rather not."}\n')
+    result = inner(ONE, "--ragstone-judge", "scripted/mute.jsonl")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*faithfulness: no score (failed: *", "*context_recall: no score (failed: *"])
+    result = inner(SUITE, "--ragstone-judge", "scripted/mute.jsonl", "-k", "test_suite")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["0 of 3 samples*", "*How is the tower?*faithfulness: no score in 2 of 2 judgements (*"]
+    )
+
+
+def test_a_sample_may_have_the_columns_of_other_tools(inner: Any) -> None:
+    inner("""
+import pytest
+
+@pytest.mark.parametrize("words", ["user_input response retrieved_contexts reference",
+                                   "input actual_output retrieval_context expected_output"])
+def test_columns(assert_scores, words):
+    assert_scores(dict(zip(words.split(), GOOD.values())), {"faithfulness": 0.8, "context_recall": 0.8})
+""").assert_outcomes(passed=2)
+
+
+def test_the_evaluator_gives_scores_without_asserting(inner: Any) -> None:
+    result = inner("""
+def test_mine(ragstone):
+    scored = ragstone.score(HALF, ["faithfulness", "token_f1"])
+    assert scored.value("faithfulness") == 0.5
+    assert scored.scores["faithfulness"][0].evidence["of"] == 2
+""")
+    result.assert_outcomes(passed=1)
+    assert "ragstone scores" not in result.stdout.str()
+
+
 SUITE = """
 import pytest
 
@@ -144,7 +209,14 @@ def test_strict(assert_pass_rate):
 def test_a_suite_passes_by_the_share_of_its_samples(inner: Any) -> None:
     result = inner(SUITE)
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*1 of 2 samples reach the thresholds (50%, 90% needed)*", "*67%*test_suite*"])
+    result.stdout.fnmatch_lines(
+        [
+            "1 of 2 samples reach the thresholds (50%, 90% needed)",
+            "  q-*('What of the mill?'): faithfulness: 0.500 < 0.8 (no passage supports 'The mill is blue.')",
+            "*0.750*50%*test_strict*FAILED",
+            "*0.833*67%*test_suite (3 samples)",
+        ]
+    )
 
 
 def test_async_tests_work_while_their_loop_runs(inner: Any) -> None:
@@ -169,10 +241,26 @@ def test_workers_share_one_table(inner: Any) -> None:
     assert len(lines) == 4
 
 
+def test_workers_share_one_baseline_and_one_cache(inner: Any, pytester: pytest.Pytester) -> None:
+    many = "\n".join(
+        f"def test_{n}(assert_scores):\n    assert_scores({name}, {{'faithfulness': 0.4}})"
+        for n, name in enumerate(("GOOD", "HALF", "GOOD", "HALF"))
+    )
+    options = ("-n", "2", "--cache", "replies", "--ragstone-baseline", "deep/b.json")
+    inner(many, *options, "--ragstone-update-baseline").assert_outcomes(passed=4)
+    held = json.loads((pytester.path / "deep" / "b.json").read_text(encoding="utf-8"))["scores"]
+    assert held == {f"test_inner.py::test_{n}": {"faithfulness": 1 - n % 2 / 2} for n in range(4)}
+    assert [one.name for one in (pytester.path / "deep").iterdir()] == ["b.json"]
+    inner(many.replace("GOOD", "HALF"), *options).assert_outcomes(passed=2, failed=2)
+
+
 def test_junit_has_the_scores_as_properties(inner: Any, pytester: pytest.Pytester) -> None:
-    inner(ONE, "--junitxml=j.xml", "-o", "junit_family=xunit2").assert_outcomes(passed=1)
-    held = {one.get("name"): one.get("value") for one in ElementTree.parse(pytester.path / "j.xml").iter("property")}
-    assert held["ragstone.faithfulness"] == "1.0000"
+    inner(ONE + SUITE, "--junitxml=j.xml", "-o", "junit_family=xunit2").assert_outcomes(passed=2, failed=1)
+    cases = {case.get("name"): case for case in ElementTree.parse(pytester.path / "j.xml").iter("testcase")}
+    held = {name: {one.get("name"): one.get("value") for one in case.iter("property")} for name, case in cases.items()}
+    assert held["test_good"]["ragstone.faithfulness"] == "1.0000"
+    assert held["test_suite"]["ragstone.pass_rate"] == "0.6667"
+    assert held["test_strict"]["ragstone.pass_rate"] == "0.5000"
 
 
 async def test_a_second_session_asks_nothing_also_from_a_folder_that_was_moved(
@@ -206,11 +294,136 @@ def test_a_baseline_is_written_and_then_kept_to(inner: Any, pytester: pytest.Pyt
     inner(worse, "--ragstone-baseline", "b.json", "--ragstone-tolerance", "0.6").assert_outcomes(passed=1)
 
 
+def test_the_baseline_is_written_without_a_summary_too_and_keeps_the_tests_that_did_not_run(
+    inner: Any, pytester: pytest.Pytester
+) -> None:
+    path = pytester.path / "b.json"
+    path.write_text('{"version": 1, "scores": {"test_other.py::test_x": {"faithfulness": 0.9}}}')
+    inner(ONE, "--ragstone-baseline", "b.json", "--ragstone-update-baseline", "--no-summary")
+    assert sorted(json.loads(path.read_text(encoding="utf-8"))["scores"]) == [
+        "test_inner.py::test_good", "test_other.py::test_x",
+    ]  # fmt: skip
+
+
+def test_several_assertions_of_one_test_are_told_apart(inner: Any, pytester: pytest.Pytester) -> None:
+    code = """
+def test_both(assert_scores, assert_pass_rate):
+    assert_scores(GOOD, {"faithfulness": 0.8})
+    assert_scores(HALF, {"faithfulness": 0.4})
+    assert_pass_rate([GOOD], {"faithfulness": 0.8})
+"""
+    inner(code, "--ragstone-baseline", "b.json", "--ragstone-update-baseline").assert_outcomes(passed=1)
+    held = json.loads((pytester.path / "b.json").read_text(encoding="utf-8"))["scores"]
+    test = "test_inner.py::test_both"
+    assert {name: one["faithfulness"] for name, one in held.items()} == {test: 1.0, f"{test}#2": 0.5, f"{test}#3": 1.0}
+
+
+def test_a_test_that_is_run_again_is_counted_once(inner: Any) -> None:
+    """As pytest-rerunfailures does it: the item is the same, and so are its properties."""
+    result = inner("""
+import pytest
+
+runs = []
+
+@pytest.fixture
+def again(request, assert_scores):
+    assert_scores(HALF, {"faithfulness": 0.4})
+    runs.append(1)
+
+def test_once(request, again):
+    from ragstone.pytest_plugin import _Kept
+    kept = _Kept(request.node, None)
+    kept.keep("s", {"faithfulness": 0.25}, passed=True)
+    assert sum(name == "ragstone" for name, _ in request.node.user_properties) == 1
+""")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*0.250*test_once (s)*"])
+    assert "#2" not in result.stdout.str()
+
+
+OWN_CACHE = """
+def pytest_addoption(parser):
+    parser.addoption("--cache", action="store_true")
+"""
+
+
+@pytest.mark.parametrize("place", ["conftest", "early", "environment"])
+def test_a_cache_option_of_somebody_else_stays_theirs(
+    inner: Any, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.syspath_prepend(pytester.path)
+    name = "conftest" if place == "conftest" else f"plugin_{place}"
+    (pytester.path / f"{name}.py").write_text(OWN_CACHE)
+    options = ["-p", name] if place == "early" else []
+    if place == "environment":
+        monkeypatch.setenv("PYTEST_PLUGINS", name)
+    own = "def test_own(pytestconfig):\n    assert pytestconfig.getoption('cache') is True\n"
+    inner(own, *options, "--cache").assert_outcomes(passed=1)
+    inner(ONE, *options, "--cache", "--ragstone-cache", "kept").assert_outcomes(passed=1)
+    inner(ONE, *options).assert_outcomes(passed=1)
+
+
 def test_settings_may_stand_in_the_configuration(inner: Any, pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nragstone_judge = scripted/judge.jsonl\nragstone_cache = kept\n")
     inner(ONE, judged=False).assert_outcomes(passed=1)
     result = inner(ONE, "-o", "ragstone_judge=scripted/nowhere.jsonl", judged=False)
     result.assert_outcomes(failed=1)
+
+
+def test_paths_of_the_configuration_belong_to_its_folder(
+    inner: Any, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makeini("[pytest]\nragstone_baseline = kept/b.json\n")
+    below = pytester.mkdir("below")
+    shutil.copy(pytester.path / "judge.jsonl", below)
+    inner(ONE, "--ragstone-update-baseline").assert_outcomes(passed=1)
+    assert (pytester.path / "kept" / "b.json").exists()
+    monkeypatch.chdir(below)
+    options = ("-p", "no:asyncio", "--ragstone-judge", "scripted/judge.jsonl")
+    pytester.runpytest_inprocess("..", *options).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--ragstone-protocol", "other"), "--ragstone-protocol is matrix or ragas, not 'other'."),
+        (("--ragstone-tolerance", "much"), "--ragstone-tolerance is a number of at least 0, not 'much'."),
+        (("--ragstone-tolerance", "-1"), "--ragstone-tolerance is a number of at least 0, not '-1'."),
+        (("--ragstone-update-baseline",), "name it with --ragstone-baseline FILE."),
+    ],
+)
+def test_settings_that_mean_nothing_stop_the_session_with_one_line(
+    inner: Any, options: tuple[str, ...], told: str
+) -> None:
+    result = inner(ONE, *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert [line for line in result.stderr.lines if line] == [
+        f"ERROR: {result.stderr.lines[0].removeprefix('ERROR: ')}"
+    ]
+    assert told in result.stderr.str()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (None, "there is no such baseline. --ragstone-update-baseline writes it."),
+        ("[]", "this is no baseline of ragstone"),
+        ('{"scores": {"x": {"faithfulness": "high"}}}', "this is no baseline of ragstone"),
+    ],
+)
+def test_a_baseline_that_cannot_be_read_is_told_in_one_line(
+    inner: Any, pytester: pytest.Pytester, text: str | None, told: str
+) -> None:
+    if text is not None:
+        (pytester.path / "b.json").write_text(text)
+    result = inner(ONE, "--ragstone-baseline", "b.json")
+    result.assert_outcomes(errors=1)
+    assert told in result.stdout.str()
+    assert "Traceback" not in result.stdout.str()
+    if text is not None:  # nor is somebody else's file written over
+        result = inner(ONE, "--ragstone-baseline", "b.json", "--ragstone-update-baseline")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert (pytester.path / "b.json").read_text() == text
 
 
 @pytest.mark.parametrize(
@@ -220,12 +433,23 @@ def test_settings_may_stand_in_the_configuration(inner: Any, pytester: pytest.Py
         ("assert_scores(GOOD, {})", "no metric to score"),
         ('assert_scores({"answer": "x"}, {"token_f1": 0.8})', "question"),
         ('assert_scores({"question": "x"}, {"token_f1": 0.8})', "no answer"),
+        ('assert_scores(GOOD, {"triad": 0.8})', "a group of metrics. Name them one by one: groundedness,"),
+        ('assert_scores(GOOD, {"token_f1": 0.8}, repeat=0)', "judged at least once"),
+        ('assert_scores(GOOD, {"recall@k": 0.8})', "recall@10"),
     ],
 )
 def test_wrong_use_is_told_in_one_line(inner: Any, code: str, told: str) -> None:
     result = inner(f"def test_wrong(assert_scores):\n    {code}\n")
     result.assert_outcomes(failed=1)
     assert told in result.stdout.str()
+    assert "pytest_plugin.py" not in result.stdout.str()
+
+
+def test_a_pass_rate_is_a_share(inner: Any) -> None:
+    code = "def test_wrong(assert_pass_rate):\n    assert_pass_rate([GOOD], {'token_f1': 0.8}, rate=90)\n"
+    inner(code).stdout.fnmatch_lines(["rate=90: it is a share, from 0 to 1."])
+    code = "def test_empty(assert_pass_rate):\n    assert_pass_rate([], {'token_f1': 0.8})\n"
+    inner(code).stdout.fnmatch_lines(["There are no samples to score."])
 
 
 def test_without_a_judge_the_missing_option_is_named(inner: Any) -> None:

@@ -6,22 +6,28 @@
     def test_suite(assert_pass_rate):
         assert_pass_rate(samples, {"faithfulness": 0.8}, rate=0.9, repeat=3)
 
-Who judges is said by `--ragstone-judge PROVIDER/MODEL` or `ragstone_judge` in the configuration of pytest.
+Who judges is said by `--ragstone-judge PROVIDER/MODEL` or `ragstone_judge` in the configuration of pytest. What a test
+scored travels in the `user_properties` of its report, so that the workers of xdist share one table and one baseline.
 """
 
+import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from ragstone.api.pytest_support import Baseline, Evaluator, PassRate, Scored
+    from ragstone.api.pytest_messages import PassRate
+    from ragstone.api.pytest_support import Baseline, Evaluator, Scored
 
 __all__ = ["assert_pass_rate", "assert_scores", "ragstone"]
 
 _PROPERTY = "ragstone"
+_TOLERANCE = 0.05
+_FAILING = 20  # samples of a suite that a message names
 _OPTIONS = (
     ("judge", "PROVIDER/MODEL", "the chat model that judges"),
     ("judge-base-url", "URL", "its endpoint, where that is not its provider's own"),
@@ -29,8 +35,9 @@ _OPTIONS = (
     ("embedder-base-url", "URL", "its endpoint, where that is not its provider's own"),
     ("protocol", "matrix|ragas", "how the judge is asked (default: matrix)"),
     ("prompts", "DIR", "prompts of your own"),
+    ("cache", "DIR", "folder for the judge's replies; a second session asks nothing (also: --cache=DIR)"),
     ("baseline", "FILE", "scores of an earlier session, which must not get worse"),
-    ("tolerance", "NUMBER", "how much worse than the baseline is no regression (default: 0.05)"),
+    ("tolerance", "NUMBER", f"how much worse than the baseline is no regression (default: {_TOLERANCE})"),
 )
 
 
@@ -40,13 +47,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name, metavar, told in _OPTIONS:
         group.addoption(f"--ragstone-{name}", metavar=metavar, default=None, help=told)
         parser.addini(f"ragstone_{name.replace('-', '_')}", told, default="")
-    told = "folder for the judge's replies; a second session asks nothing"
-    try:
-        group.addoption("--ragstone-cache", "--cache", dest="ragstone_cache", metavar="DIR", default=None, help=told)
-    except ValueError:  # another plug-in has a --cache of its own
-        group.addoption("--ragstone-cache", dest="ragstone_cache", metavar="DIR", default=None, help=told)
-    parser.addini("ragstone_cache", told, default="")
     group.addoption("--ragstone-update-baseline", action="store_true", help="write the baseline instead")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Generator[None, None, None]:
+    """`--cache`, where it is asked for and nobody else has it: only now are all options known, those of conftest.py
+    too, and an option of ours must never keep somebody else's from being added."""
+    yield
+    if any(word.partition("=")[0] == "--cache" for word in args):
+        try:
+            parser.getgroup("ragstone").addoption("--cache", dest="ragstone_cache", metavar="DIR", default=None)
+        except (ValueError, argparse.ArgumentError):
+            return  # it is another plug-in's
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Settings that mean nothing are told at once; the scores of all tests are gathered from their reports."""
+    if (protocol := _option(config, "protocol")) not in ("", "matrix", "ragas"):
+        raise pytest.UsageError(f"--ragstone-protocol is matrix or ragas, not {protocol!r}.")
+    _tolerance(config)
+    if _updates(config) and _path(config, "baseline") is None:
+        raise pytest.UsageError("--ragstone-update-baseline writes a file: name it with --ragstone-baseline FILE.")
+    config.pluginmanager.register(_Session(config), "ragstone-session")
 
 
 def _option(config: pytest.Config, name: str) -> str:
@@ -55,14 +78,44 @@ def _option(config: pytest.Config, name: str) -> str:
     return str(config.getoption(f"ragstone_{key}", None) or config.getini(f"ragstone_{key}") or "")
 
 
-def _beside(config: pytest.Config, text: str) -> Path | None:
-    """A path as the user means it: relative to where pytest was called."""
-    return config.invocation_params.dir / text if text else None
+def _path(config: pytest.Config, name: str) -> Path | None:
+    """A path: of the command line relative to where pytest was called, of the configuration to its file."""
+    if told := config.getoption(f"ragstone_{name}", None):
+        return Path(config.invocation_params.dir, str(told))
+    told = config.getini(f"ragstone_{name}")
+    return Path(config.rootpath if config.inipath is None else config.inipath.parent, str(told)) if told else None
+
+
+def _tolerance(config: pytest.Config) -> float:
+    told = _option(config, "tolerance")
+    try:
+        tolerance = float(told or _TOLERANCE)
+    except ValueError:
+        tolerance = math.nan
+    if not (math.isfinite(tolerance) and tolerance >= 0):
+        raise pytest.UsageError(f"--ragstone-tolerance is a number of at least 0, not {told!r}.")
+    return tolerance
+
+
+def _updates(config: pytest.Config) -> bool:
+    return bool(config.getoption("ragstone_update_baseline"))
+
+
+def _told(work: Callable[[], Any]) -> Any:
+    """The result of the work; what ragstone raises on purpose fails the test with its own lines and no traceback."""
+    from ragstone.errors import RagstoneError  # noqa: PLC0415
+
+    __tracebackhide__ = True
+    try:
+        return work()
+    except RagstoneError as error:
+        lines = error.lines
+    pytest.fail("\n".join(lines), pytrace=False)
 
 
 @pytest.fixture(scope="session")
 def ragstone(request: pytest.FixtureRequest) -> Iterator["Evaluator"]:
-    """An evaluator with the judge of the session: `ragstone.score(sample, ["faithfulness"])`, `ragstone.pass_rate`."""
+    """An evaluator with the judge of the session: `ragstone.score(sample, ["faithfulness"]).value("faithfulness")`."""
     from ragstone.api.judging import Judging  # noqa: PLC0415  (nothing is loaded before a test needs it)
     from ragstone.api.pytest_support import Evaluator  # noqa: PLC0415
 
@@ -73,9 +126,9 @@ def ragstone(request: pytest.FixtureRequest) -> Iterator["Evaluator"]:
         embedder=_option(config, "embedder") or None,
         embedder_base_url=_option(config, "embedder-base-url") or None,
         protocol=_option(config, "protocol") or "matrix",  # type: ignore[arg-type]
-        prompts=_beside(config, _option(config, "prompts")),
+        prompts=_path(config, "prompts"),
     )
-    with Evaluator(judging, cache=_beside(config, _option(config, "cache"))) as evaluator:
+    with Evaluator(judging, cache=_path(config, "cache")) as evaluator:
         yield evaluator
 
 
@@ -83,114 +136,137 @@ def ragstone(request: pytest.FixtureRequest) -> Iterator["Evaluator"]:
 def _ragstone_baseline(request: pytest.FixtureRequest) -> "Baseline | None":
     from ragstone.api.pytest_support import Baseline  # noqa: PLC0415
 
-    path = _beside(request.config, _option(request.config, "baseline"))
-    if path is None:
+    path = _path(request.config, "baseline")
+    if path is None or _updates(request.config):
         return None
-    tolerance = float(_option(request.config, "tolerance") or 0.05)
-    return Baseline.read(path, tolerance=tolerance, missing=_updates(request.config))
-
-
-def _updates(config: pytest.Config) -> bool:
-    return bool(config.getoption("ragstone_update_baseline"))
+    read: Baseline = _told(lambda: Baseline.read(path, tolerance=_tolerance(request.config)))
+    return read
 
 
 @pytest.fixture
-def assert_scores(
-    request: pytest.FixtureRequest, ragstone: "Evaluator", _ragstone_baseline: "Baseline | None"
-) -> "Callable[..., Scored]":
+def _ragstone_kept(request: pytest.FixtureRequest, _ragstone_baseline: "Baseline | None") -> "_Kept":
+    return _Kept(request.node, _ragstone_baseline)
+
+
+@pytest.fixture
+def assert_scores(ragstone: "Evaluator", _ragstone_kept: "_Kept") -> "Callable[..., Scored]":
     """`assert_scores(sample, {"faithfulness": 0.8}, repeat=1)`: fails where a score is below its threshold (above, for
-    metrics of which lower is better), and where there is none. Returns the scores."""
+    metrics of which lower is better), and where there is none. Returns the scores.
+
+    `sample` is a dict with the columns that `ragstone eval` knows; `repeat` says how often the judge is asked, and the
+    mean counts. The message has all that the scores rest on."""
 
     def check(sample: Mapping[str, Any], thresholds: Mapping[str, float], *, repeat: int = 1) -> "Scored":
-        from ragstone.api.pytest_support import misses  # noqa: PLC0415
+        from ragstone.api.pytest_messages import at_length, misses  # noqa: PLC0415
 
         __tracebackhide__ = True
-        scored = ragstone.score(sample, list(thresholds), repeat=repeat)
+        scored: Scored = _told(lambda: ragstone.score(sample, list(thresholds), repeat=repeat))
         values = {name: value for name in thresholds if (value := scored.value(name)) is not None}
         lines = misses(scored, thresholds)
-        lines += _kept(request, _ragstone_baseline, scored.id, values, passed=not lines)
+        lines += _ragstone_kept.keep(scored.id, values, passed=not lines)
         if lines:
-            pytest.fail("\n".join([f"{scored.id} ({scored.question[:80]!r})", *(f"  {line}" for line in lines)]), False)
+            pytest.fail("\n".join([*lines, *at_length(scored, thresholds)]), pytrace=False)
         return scored
 
     return check
 
 
 @pytest.fixture
-def assert_pass_rate(
-    request: pytest.FixtureRequest, ragstone: "Evaluator", _ragstone_baseline: "Baseline | None"
-) -> "Callable[..., PassRate]":
+def assert_pass_rate(ragstone: "Evaluator", _ragstone_kept: "_Kept") -> "Callable[..., PassRate]":
     """`assert_pass_rate(samples, {"faithfulness": 0.8}, rate=0.9, repeat=3)`: fails where fewer than this share of the
-    samples reach every threshold, each by its mean over the repeats, so that one flaky verdict breaks nothing."""
+    samples reach every threshold, each by its mean over the repeats, so that one flaky verdict breaks nothing. A
+    sample without a score does not reach it. Returns who did."""
 
     def check(
         samples: Sequence[Mapping[str, Any]], thresholds: Mapping[str, float], *, rate: float = 0.9, repeat: int = 1
     ) -> "PassRate":
+        from ragstone.api.pytest_messages import pass_rate  # noqa: PLC0415
+
         __tracebackhide__ = True
-        found = ragstone.pass_rate(samples, thresholds, repeat=repeat)
-        means = {}
-        for name in thresholds:
-            values = [value for one in found.samples if (value := one.value(name)) is not None]
-            if values:
-                means[name] = sum(values) / len(values)
+        if not 0 <= rate <= 1:
+            pytest.fail(f"rate={rate}: it is a share, from 0 to 1.", pytrace=False)
+        held = list(samples)
+        found = pass_rate(_told(lambda: ragstone.score_all(held, list(thresholds), repeat=repeat)), thresholds)
         passed = found.rate >= rate
-        lines = _kept(request, _ragstone_baseline, f"{found.total} samples", means, passed=passed, rate=found.rate)
+        lines = _ragstone_kept.keep(f"{found.total} samples", found.means(), passed=passed, rate=found.rate)
         if not passed:
             head = f"{found.passed} of {found.total} samples reach the thresholds ({found.rate:.0%}, {rate:.0%} needed)"
-            lines = [head, *found.failures[:20], *lines]
+            more = len(found.failures) - _FAILING
+            lines = [head, *found.failures[:_FAILING], *([f"… and {more} more"] if more > 0 else []), *lines]
         if lines:
-            pytest.fail("\n  ".join(lines), False)
+            pytest.fail("\n  ".join(lines), pytrace=False)
         return found
 
     return check
 
 
-def _kept(
-    request: pytest.FixtureRequest, baseline: "Baseline | None", sample: str, values: Mapping[str, float], *,
-    passed: bool, rate: float | None = None,
-) -> list[str]:  # fmt: skip
-    """Keeps the scores for the table, for JUnit and for the baseline; what is worse than the baseline comes back."""
-    node: Any = request.node
-    for name, value in values.items():
-        node.user_properties.append((f"ragstone.{name}", f"{value:.4f}"))
-    if rate is not None:
-        node.user_properties.append(("ragstone.pass_rate", f"{rate:.4f}"))
-    number = sum(name == _PROPERTY for name, _ in node.user_properties)
-    test = node.nodeid if not number else f"{node.nodeid}#{number + 1}"
-    worse = [] if baseline is None or _updates(request.config) else baseline.regressions(test, values)
-    told = {"test": test, "sample": sample, "values": dict(values), "rate": rate, "passed": passed and not worse}
-    node.user_properties.append((_PROPERTY, json.dumps(told, ensure_ascii=True)))
-    return [f"worse than the baseline: {line}" for line in worse]
+class _Kept:
+    """What one test scored: for the table, for JUnit and for the baseline. A test that is run again begins anew."""
 
-
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """The table of all scores, and the baseline where it is to be written. With xdist the reports of all workers are
-    here, and with them what their tests scored."""
-    rows: list[dict[str, Any]] = []
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            if getattr(report, "when", "") == "call":
-                held = getattr(report, "user_properties", ())
-                rows += [json.loads(value) for name, value in held if name == _PROPERTY]
-    if not rows:
-        return
-    rows.sort(key=lambda row: str(row["test"]))
-    metrics = list(dict.fromkeys(name for row in rows for name in row["values"]))
-    terminalreporter.write_sep("-", "ragstone scores")
-    widths = [max(len(name), 6) for name in metrics]
-    head = "  ".join(name.rjust(width) for name, width in zip(metrics, widths, strict=True))
-    terminalreporter.write_line(f"{head}    rate  test (sample)")
-    for row in rows:
-        cells = [
-            (f"{row['values'][name]:.3f}" if name in row["values"] else "–").rjust(width)
-            for name, width in zip(metrics, widths, strict=True)
+    def __init__(self, node: Any, baseline: "Baseline | None") -> None:
+        self._node, self._baseline, self._number = node, baseline, 0
+        node.user_properties[:] = [
+            one for one in node.user_properties if one[0] != _PROPERTY and not one[0].startswith(f"{_PROPERTY}.")
         ]
-        rate = "" if row["rate"] is None else f"{row['rate']:.0%}"
-        mark = "" if row["passed"] else "  FAILED"
-        terminalreporter.write_line(f"{'  '.join(cells)}  {rate:>6}  {row['test']} ({row['sample']}){mark}")
-    path = _beside(config, _option(config, "baseline"))
-    if path is not None and _updates(config):
-        from ragstone.api.pytest_support import Baseline  # noqa: PLC0415
 
-        Baseline.read(path, tolerance=0.0, missing=True).write({row["test"]: row["values"] for row in rows})
-        terminalreporter.write_line(f"baseline: {path}")
+    def keep(self, sample: str, values: Mapping[str, float], *, passed: bool, rate: float | None = None) -> list[str]:
+        """Keeps the scores of one assertion; what is worse than the baseline comes back, a line each."""
+        self._number += 1
+        test = self._node.nodeid if self._number == 1 else f"{self._node.nodeid}#{self._number}"
+        worse = [] if self._baseline is None else self._baseline.regressions(test, values)
+        told = {"test": test, "sample": sample, "values": dict(values), "rate": rate, "passed": passed and not worse}
+        held = self._node.user_properties
+        held += [(f"{_PROPERTY}.{name}", f"{value:.4f}") for name, value in values.items()]
+        if rate is not None:
+            held.append((f"{_PROPERTY}.pass_rate", f"{rate:.4f}"))
+        held.append((_PROPERTY, json.dumps(told, ensure_ascii=True)))
+        return [f"worse than the baseline: {line}" for line in worse]
+
+
+class _Session:
+    """The scores of all tests, gathered where their reports arrive: the table at the end, and the baseline."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._rows: dict[str, dict[str, Any]] = {}
+        self._written: Path | None = None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for name, value in report.user_properties:
+            if name == _PROPERTY and isinstance(value, str):
+                row = json.loads(value)
+                self._rows[row["test"]] = row
+
+    def pytest_sessionfinish(self) -> None:
+        path = _path(self._config, "baseline")
+        if path is None or not _updates(self._config) or not self._rows or hasattr(self._config, "workerinput"):
+            return
+        from ragstone.api.pytest_support import Baseline  # noqa: PLC0415
+        from ragstone.errors import UsageError  # noqa: PLC0415
+
+        scores = {test: row["values"] for test, row in self._rows.items()}
+        try:
+            Baseline.read(path, missing=True).write(scores)
+        except (OSError, UsageError) as error:
+            pytest.exit(f"The baseline was not written: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
+        self._written = path
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if not self._rows:
+            return
+        rows = sorted(self._rows.values(), key=lambda row: str(row["test"]))
+        metrics = list(dict.fromkeys(name for row in rows for name in row["values"]))
+        widths = [max(len(name), 6) for name in metrics]
+        terminalreporter.write_sep("-", "ragstone scores")
+        head = "  ".join(name.rjust(width) for name, width in zip(metrics, widths, strict=True))
+        terminalreporter.write_line(f"{head}    rate  test (sample)")
+        for row in rows:
+            cells = [
+                (f"{row['values'][name]:.3f}" if name in row["values"] else "–").rjust(width)
+                for name, width in zip(metrics, widths, strict=True)
+            ]
+            rate = "" if row["rate"] is None else f"{row['rate']:.0%}"
+            mark = "" if row["passed"] else "  FAILED"
+            terminalreporter.write_line(f"{'  '.join(cells)}  {rate:>6}  {row['test']} ({row['sample']}){mark}")
+        if self._written is not None:
+            terminalreporter.write_line(f"baseline: {self._written}")

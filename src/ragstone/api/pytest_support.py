@@ -10,82 +10,72 @@ import contextlib
 import json
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ragstone.api.bench import cache_folder
-from ragstone.api.judging import Judging, Opened, open_tools
-from ragstone.datasets.own import read_eval_data
+from ragstone.api.judging import Judging, open_tools
+from ragstone.datasets.own import Item, read_eval_data
 from ragstone.errors import UsageError
-from ragstone.metrics import better
+from ragstone.metrics import better, make_metrics
 from ragstone.models import ModelOptions
 from ragstone.runs.scoring import score
-from ragstone.types import Case, Query, Response, Score
+from ragstone.types import Case, Metric, Query, Response, Score
 
-__all__ = ["Baseline", "Evaluator", "PassRate", "Scored", "misses"]
+__all__ = ["Baseline", "Evaluator", "Scored"]
 
 T = TypeVar("T")
 _AT_ONCE = 16
-_SHOWN = 5  # claims, and failing samples, that a message names
 
 
 @dataclass(frozen=True)
 class Scored:
-    """One sample's scores. `values` are means over `repeat` judgements; None where there is no score."""
+    """One sample's scores: for each metric one a repeat. The metrics are named as they were asked for."""
 
-    id: str
-    question: str
+    case: Case
+    response: Response
     scores: Mapping[str, tuple[Score, ...]]
 
+    @property
+    def id(self) -> str:
+        return self.case.sample.id
+
+    @property
+    def question(self) -> str:
+        return self.case.sample.question
+
     def value(self, metric: str) -> float | None:
-        """The mean over the repeats; None where any of them has no value."""
+        """The mean over the repeats; None where any of them has no value. KeyError for a metric that was not asked."""
         held = [one.value for one in self.scores[metric]]
         if not held or any(value is None for value in held):
             return None
         return sum(value for value in held if value is not None) / len(held)
 
 
-@dataclass(frozen=True)
-class PassRate:
-    """How many of the samples reach every threshold, and why the others do not."""
-
-    passed: int
-    total: int
-    failures: tuple[str, ...]
-    samples: tuple[Scored, ...]
-
-    @property
-    def rate(self) -> float:
-        return self.passed / self.total
-
-
 class Evaluator:
-    """Scores samples with one judge. A context manager; what is opened is closed at its end."""
+    """Scores samples with one judge. A context manager; what is asked is opened once and closed at its end."""
 
     def __init__(self, judging: Judging, *, cache: Path | None = None) -> None:
         self.judging = judging
         self._options = ModelOptions(cache=cache or cache_folder())
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._opened: dict[tuple[str, ...], tuple[contextlib.AsyncExitStack, Opened]] = {}
-        self._locks: dict[tuple[str, ...], asyncio.Lock] = {}
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="ragstone", daemon=True)
+        self._stack = contextlib.AsyncExitStack()
+        self._opening = asyncio.Lock()
+        self._metrics: dict[tuple[str, ...], Mapping[str, Metric]] = {}
 
     def __enter__(self) -> "Evaluator":
+        self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Closes models and thread."""
-        if self._loop is None or self._thread is None:
-            return
-        self._wait(self._close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-        self._loop = self._thread = None
+        try:
+            self._wait(self._stack.aclose())
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
 
     def score(self, sample: Mapping[str, Any], metrics: Sequence[str], *, repeat: int = 1) -> Scored:
         """The scores of one sample, a dict with the columns that `eval` knows. Raises UsageError."""
@@ -101,6 +91,9 @@ class Evaluator:
             raise UsageError('There is no metric to score: name one, such as {"faithfulness": 0.8}.')
         if repeat < 1:
             raise UsageError(f"repeat={repeat}: a sample is judged at least once.")
+        if groups := [name for name in metrics if len(self.judging.names([name])) != 1]:
+            members = ", ".join(map(str, self.judging.names([groups[0]])))
+            raise UsageError(f"{groups[0]!r} is a group of metrics. Name them one by one: {members}.")
         self.judging.check(metrics)
         data = read_eval_data([dict(sample) for sample in samples])
         for item in data.items:
@@ -108,93 +101,48 @@ class Evaluator:
                 raise UsageError(f"{item.where}: the sample has no answer to score.")
         return self._wait(self._score_all(data.items, tuple(metrics), repeat))
 
-    def pass_rate(
-        self, samples: Sequence[Mapping[str, Any]], thresholds: Mapping[str, float], *, repeat: int = 1
-    ) -> PassRate:
-        """How many samples reach every threshold, each by its mean over `repeat` judgements."""
-        scored = self.score_all(samples, list(thresholds), repeat=repeat)
-        failures = [(one, lines) for one in scored if (lines := misses(one, thresholds))]
-        told = tuple(f"{one.id} ({one.question[:60]!r}): {'; '.join(lines)}" for one, lines in failures)
-        return PassRate(len(scored) - len(failures), len(scored), told, tuple(scored))
-
     # --- in the thread -----------------------------------------------------------------------------------------
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=self._loop.run_forever, name="ragstone", daemon=True)
-            self._thread.start()
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()  # the test was interrupted: nothing more is asked for it
+            raise
 
-    async def _close(self) -> None:
-        for stack, _ in self._opened.values():
-            await stack.aclose()
-        self._opened.clear()
+    async def _made(self, names: tuple[str, ...]) -> Mapping[str, Metric]:
+        """The metrics by these names. Judge and embedder are opened by the first that needs them, for all."""
+        async with self._opening:
+            if names not in self._metrics:
+                opened = await self._stack.enter_async_context(open_tools(self.judging, names, self._options))
+                tools = opened.tools
+                self.judging = replace(
+                    self.judging,
+                    model=tools.model or self.judging.model,
+                    embedder=tools.embedder or self.judging.embedder,
+                )
+                made = [make_metrics(self.judging.names([name]), tools) for name in names]
+                self._metrics[names] = {name: one for name, (one,) in zip(names, made, strict=True)}
+        return self._metrics[names]
 
-    async def _tools(self, metrics: tuple[str, ...]) -> Opened:
-        async with self._locks.setdefault(metrics, asyncio.Lock()):
-            if metrics not in self._opened:
-                stack = contextlib.AsyncExitStack()
-                opened = await stack.enter_async_context(open_tools(self.judging, metrics, self._options))
-                self._opened[metrics] = (stack, opened)
-        return self._opened[metrics][1]
-
-    async def _score_all(self, items: Sequence[Any], metrics: tuple[str, ...], repeat: int) -> list[Scored]:
-        opened = await self._tools(metrics)
+    async def _score_all(self, items: Sequence[Item], names: tuple[str, ...], repeat: int) -> list[Scored]:
+        metrics = await self._made(names)
         limit = asyncio.Semaphore(_AT_ONCE)
 
-        async def one(item: Any) -> Scored:
-            held: dict[str, list[Score]] = {name: [] for name in metrics}
-            names = dict(zip((metric.name for metric in opened.metrics), metrics, strict=False))
+        async def one(item: Item) -> Scored:
+            assert item.response is not None
+            query = Query(item.sample.question, None, item.history, language=item.sample.language)
+            case = Case(item.sample.id, item.sample, {}, query)
+            held: list[list[Score]] = []
             for number in range(repeat):
-                query = Query(item.sample.question, None, item.history, language=item.sample.language)
-                case = Case(item.sample.id, item.sample, {"judge_repeat": number} if number else {}, query)
-                response: Response = item.response
+                judged = Case(case.id, case.sample, {"judge_repeat": number} if number else {}, query)
                 async with limit:
-                    found = await asyncio.gather(*(score(metric, case, response) for metric in opened.metrics))
-                for metric, result in zip(opened.metrics, found, strict=True):
-                    held.setdefault(names.get(metric.name, metric.name), []).append(result)
-            return Scored(
-                item.sample.id, item.sample.question, {name: tuple(all_) for name, all_ in held.items() if all_}
-            )
+                    work = (score(metric, judged, item.response) for metric in metrics.values())
+                    held.append(await asyncio.gather(*work))
+            return Scored(case, item.response, dict(zip(metrics, zip(*held, strict=True), strict=True)))
 
         return list(await asyncio.gather(*(one(item) for item in items)))
-
-
-def misses(scored: Scored, thresholds: Mapping[str, float]) -> list[str]:
-    """What keeps a sample from reaching the thresholds, a line each; [] where nothing does. A threshold of a metric of
-    which lower values are better is a maximum."""
-    lines = []
-    for metric, threshold in thresholds.items():
-        held = scored.scores.get(metric, ())
-        value = scored.value(metric) if held else None
-        maximum = better(metric) == "lower"
-        if value is None:
-            lacking = next((one for one in held if one.value is None), None)
-            why = "it was not scored" if lacking is None else f"{lacking.status}: {lacking.reason}"
-            lines.append(f"{metric}: no score ({why})")
-        elif value > threshold if maximum else value < threshold:
-            sign = ">" if maximum else "<"
-            lines.append(f"{metric}: {value:.3f} {sign} {threshold:g}{_because(held[0])}")
-    return lines
-
-
-def _because(one: Score) -> str:
-    """The claims that have no support, where the score rests on claims."""
-    evidence = one.evidence if isinstance(one.evidence, Mapping) else {}
-    texts: dict[int, str] = {}
-    unsupported: list[int] = []
-    for step in evidence.get("verdicts", ()) if isinstance(evidence.get("verdicts"), list) else ():
-        for claim in step.get("answer_claims", ()) if isinstance(step, Mapping) else ():
-            if "text" in claim:
-                texts[claim["id"]] = claim["text"]
-            elif not claim.get("supported_by", [0]):
-                unsupported.append(claim["id"])
-    told = [repr(texts[number]) for number in dict.fromkeys(unsupported) if number in texts]
-    if not told:
-        return f" ({one.reason})" if one.reason else ""
-    more = f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
-    return f" (no passage supports {', '.join(told[:_SHOWN])}{more})"
 
 
 @dataclass
@@ -206,7 +154,7 @@ class Baseline:
     known: dict[str, dict[str, float]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, path: Path, *, tolerance: float, missing: bool) -> "Baseline":
+    def read(cls, path: Path, *, tolerance: float = 0.05, missing: bool = False) -> "Baseline":
         """The file's scores. UsageError where it is no baseline, and where it is missing and must not be."""
         if not path.exists():
             if missing:
@@ -233,8 +181,10 @@ class Baseline:
         return lines
 
     def write(self, scores: Mapping[str, Mapping[str, float]]) -> None:
-        """Writes these scores over those of the same tests; the rest stays."""
+        """Writes these scores over those of the same tests; the rest stays. The file is whole at any time. OSError."""
         merged = {**self.known, **{test: dict(held) for test, held in scores.items()}}
         text = json.dumps({"version": 1, "scores": dict(sorted(merged.items()))}, indent=2, ensure_ascii=False)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(text + "\n", encoding="utf-8")
+        beside = self.path.with_name(f".{self.path.name}.new")
+        beside.write_text(text + "\n", encoding="utf-8")
+        beside.replace(self.path)

@@ -1,0 +1,180 @@
+"""What a failed assertion of the pytest plug-in says: what is missed, and everything that the scores rest on."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragstone.api.pytest_support import Scored
+from ragstone.metrics import better
+from ragstone.report.evidence import Claim, matrix_of, steps_of
+from ragstone.report.safe import one_line
+from ragstone.types import Passage, Record, Score
+
+__all__ = ["PassRate", "at_length", "misses", "pass_rate", "title"]
+
+_CLAIMS = 5  # that a short line names
+_TEXT = 160  # characters of a claim
+_LONG = 400  # characters of an answer or a passage
+_ABOUT_SUPPORT = ("faithfulness", "groundedness", "hallucination")
+_MOST = 20  # claims, statements and passages that are shown of each kind
+
+
+@dataclass(frozen=True)
+class PassRate:
+    """How many of the samples reach every threshold, and why the others do not, a line each."""
+
+    passed: int
+    total: int
+    failures: tuple[str, ...]
+    samples: tuple[Scored, ...]
+
+    @property
+    def rate(self) -> float:
+        return self.passed / self.total
+
+    def means(self) -> dict[str, float]:
+        """The mean of each metric over the samples that have a score of it."""
+        found = {}
+        for name in self.samples[0].scores:
+            values = [value for one in self.samples if (value := one.value(name)) is not None]
+            if values:
+                found[name] = sum(values) / len(values)
+        return found
+
+
+def pass_rate(scored: Sequence[Scored], thresholds: Mapping[str, float]) -> PassRate:
+    """How many of at least one sample reach every threshold. One without a score does not."""
+    failing = [(one, lines) for one in scored if (lines := misses(one, thresholds))]
+    told = tuple(f"{title(one)}: {'; '.join(lines)}" for one, lines in failing)
+    return PassRate(len(scored) - len(failing), len(scored), told, tuple(scored))
+
+
+def title(scored: Scored) -> str:
+    """The sample in one line."""
+    return f"{one_line(scored.id, 80)} ({one_line(scored.question, 80)!r})"
+
+
+def misses(scored: Scored, thresholds: Mapping[str, float]) -> list[str]:
+    """What keeps a sample from reaching the thresholds, a line each; [] where nothing does. A threshold of a metric of
+    which lower values are better is a maximum."""
+    lines = []
+    for metric, threshold in thresholds.items():
+        held, value = scored.scores[metric], scored.value(metric)
+        maximum = better(metric) == "lower"
+        if value is None:
+            lacking = [one for one in held if one.value is None]
+            often = f" in {len(lacking)} of {len(held)} judgements" if len(held) > 1 else ""
+            lines.append(f"{metric}: no score{often} ({lacking[0].status}: {one_line(lacking[0].reason, _LONG)})")
+        elif value > threshold if maximum else value < threshold:
+            each = f" ({_each(held)})" if len(held) > 1 else ""
+            lines.append(
+                f"{metric}: {value:.3f} {'>' if maximum else '<'} {threshold:g}{each}{_because(scored, metric)}"
+            )
+    return lines
+
+
+def at_length(scored: Scored, thresholds: Mapping[str, float]) -> list[str]:
+    """The sample, all scores with their reasons, the answer, its claims and those of the reference with their verdicts, and the
+    passages, a line each. Of several judgements that one is shown in which the missed metrics are worst."""
+    number = _worst(scored, thresholds)
+    scores = {metric: held[number] for metric, held in scored.scores.items()}
+    lines = [f"sample: {title(scored)}", f"scores{f' of judgement {number + 1}' if _repeats(scored) > 1 else ''}:"]
+    lines += [f"  {metric}: {_told(score)}" for metric, score in scores.items()]
+    lines.append(f"answer: {one_line(scored.response.answer, _LONG) or '(empty)'}")
+    lines += [f"reference: {one_line(' / '.join(slot), _LONG)}" for slot in scored.case.sample.references]
+    record = Record("", scored.case, scored.response, None, scores)
+    matrix = matrix_of(steps_of(record))
+    for name, claims in (("answer", matrix.answer), ("reference", matrix.reference)):
+        other = "the reference" if name == "answer" else "the answer"
+        lines += _listed(f"claims of the {name}", (_claim(one, other) for one in claims.values()))
+    lines += _listed("statements", _statements(scores))
+    lines += _listed("passages", _passages(scored.response.passages, matrix.passages))
+    return lines
+
+
+def _repeats(scored: Scored) -> int:
+    return max(map(len, scored.scores.values()))
+
+
+def _worst(scored: Scored, thresholds: Mapping[str, float]) -> int:
+    """The judgement that is the furthest from the thresholds; one that lacks a score is further than any other."""
+
+    def distance(number: int) -> float:
+        total = 0.0
+        for metric, threshold in thresholds.items():
+            value = scored.scores[metric][number].value
+            if value is None:
+                return float("inf")
+            total += max(0.0, value - threshold if better(metric) == "lower" else threshold - value)
+        return total
+
+    return max(range(_repeats(scored)), key=distance)
+
+
+def _each(held: Sequence[Score]) -> str:
+    return ", ".join("–" if one.value is None else f"{one.value:.2f}" for one in held)
+
+
+def _told(score: Score) -> str:
+    value = score.status if score.value is None else f"{score.value:.3f}"
+    return f"{value} ({one_line(score.reason, _LONG)})" if score.reason else value
+
+
+def _because(scored: Scored, metric: str) -> str:
+    """The claims that no passage supports, for the metrics that are about them; else what the score says itself."""
+    sign = 1 if better(metric) == "lower" else -1
+    worst = max(scored.scores[metric], key=lambda one: sign * (one.value or 0.0))
+    if metric.rpartition(".")[2] in _ABOUT_SUPPORT:
+        claims = matrix_of(steps_of(Record("", scored.case, None, None, {metric: worst}))).answer.values()
+        told = [repr(one_line(claim.text, _TEXT)) for claim in claims if claim.judged and not claim.support]
+        if told:
+            more = f" and {len(told) - _CLAIMS} more" if len(told) > _CLAIMS else ""
+            return f" (no passage supports {', '.join(told[:_CLAIMS])}{more})"
+    return f" ({one_line(worst.reason, _LONG)})" if worst.reason else ""
+
+
+def _claim(claim: Claim, other: str) -> str:
+    verdicts = []
+    if claim.support:
+        verdicts.append(f"supported by {_places(claim.support)}")
+    if claim.against:
+        verdicts.append(f"contradicted by {_places(claim.against)}")
+    if claim.judged and not claim.support and not claim.against:
+        verdicts.append("no passage supports it")
+    if claim.shared is not None:
+        verdicts.append(f"{'in' if claim.shared else 'not in'} {other}")
+    if not claim.relevant:
+        verdicts.append("does not help to answer")
+    return f"{claim.id}. {one_line(claim.text, _TEXT)} – {'; '.join(verdicts) or 'not judged'}"
+
+
+def _places(places: set[int]) -> str:
+    return ", ".join(f"[{place}]" for place in sorted(places))
+
+
+def _statements(scores: Mapping[str, Score]) -> Iterator[str]:
+    """The statements that the protocol `ragas` counts one by one."""
+    for metric, score in scores.items():
+        held: Any = score.evidence if isinstance(score.evidence, Mapping) else {}
+        texts, counted = held.get("statements"), held.get("counted")
+        if isinstance(texts, list | tuple) and isinstance(counted, list | tuple):
+            for number, text in enumerate(texts, start=1):
+                yield f"{metric} {number}. {one_line(str(text), _TEXT)} – {'yes' if number in counted else 'no'}"
+
+
+def _passages(passages: Sequence[Passage], verdicts: Mapping[int, tuple[bool | None, bool | None]]) -> Iterator[str]:
+    for place, passage in enumerate(passages, start=1):
+        relevant, useful = verdicts.get(place, (None, None))
+        told = ", ".join(
+            word if verdict else f"not {word}"
+            for word, verdict in (("relevant", relevant), ("useful", useful))
+            if verdict is not None
+        )
+        yield f"[{place}] {one_line(passage.text, _LONG)}" + (f" – {told}" if told else "")
+
+
+def _listed(name: str, lines: Iterable[str]) -> list[str]:
+    """The lines below their name, cut to the first; nothing where there are none."""
+    told = list(lines)
+    more = [f"  … and {len(told) - _MOST} more"] if len(told) > _MOST else []
+    return [f"{name}:", *(f"  {line}" for line in told[:_MOST]), *more] if told else []
