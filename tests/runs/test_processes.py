@@ -131,7 +131,7 @@ def test_kill_9_of_any_of_four_processes_loses_nothing(tmp_path: Path, kills: in
 
 def test_four_processes_share_a_run_and_ask_each_case_once(tmp_path: Path) -> None:
     path, log = tmp_path / "a.run", tmp_path / "a.log"
-    workers = [Worker(path, 300, log) for _ in range(4)]
+    workers = [Worker(path, 300, log, seconds=0.05) for _ in range(4)]
     assert [worker.finish() for worker in workers] == ["", "", "", ""]
     assert sorted(len(worker.acknowledged) for worker in workers)[-1] < 300
     assert len(lines(log)) == len(set(lines(log))) == 300
