@@ -113,5 +113,5 @@ def _warnings(counted_by: str, models: Sequence[str]) -> tuple[str, ...]:
         return ()
     others = ", ".join(name for name in TOKENIZERS if name != ESTIMATE)
     return (
-        f"Lengths are counted by {ESTIMATE}, within about a quarter of the model's; --tokenizer names others: {others}.",
+        f"Lengths are counted by {ESTIMATE}, which is within about a quarter; --tokenizer has others: {others}.",
     )

@@ -19,8 +19,7 @@ def by_characters(texts: Sequence[str]) -> list[int]:
 
 def made(texts: Sequence[str], language: str) -> Hay:
     parts = parts_of(texts, language)
-    whole, parting = by_characters(["".join(parts), PARTING])
-    return make_hay(parts, by_characters(parts), parting=parting, whole=whole, language=language)
+    return make_hay(parts, by_characters(parts), parting=by_characters([PARTING])[0], language=language)
 
 
 def hay(language: str) -> Hay:

@@ -1,14 +1,13 @@
 """Contexts: the haystack cut to a length, with needles between its sentences.
 
-The haystack is one long text, repeated where a context is longer than it. Its sentences are counted once, each by
-itself, by the tokenizer; a context is as many whole sentences as fit, and making it is slicing the text. The counts are
-raised where a joined text has more tokens than its parts, so that a context never exceeds its budget.
+The haystack is one long text, repeated where a context is longer than it. Its sentences are counted once by the
+tokenizer; a context is as many whole sentences as fit, and making it is slicing the text. A margin covers what a joined
+text may have more than the sum of its parts, so that a context never exceeds its budget.
 
 A context of any length begins like every other, up to its first needle: that is what a server with a prefix cache
 need not evaluate again.
 """
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,11 +47,14 @@ class Context:
 
 class Hay:
     """A haystack whose sentences are counted. `tokens[i]` and `ends[i]` are what the first i sentences have, in tokens
-    and in characters, of one pass through all texts; later passes repeat them."""
+    and in characters, of one pass through all texts; later passes repeat them. `margin`: tokens that a context may have
+    beyond their sum."""
 
-    def __init__(self, text: str, ends: Sequence[int], tokens: Sequence[int], parting: int, language: str) -> None:
+    def __init__(
+        self, text: str, ends: Sequence[int], tokens: Sequence[int], parting: int, language: str, margin: int = 0
+    ) -> None:
         self.text, self.ends, self.tokens, self.language = text, list(ends), list(tokens), language
-        self.parting = parting  # tokens of what stands between two passes
+        self.parting, self.margin = parting, margin  # `parting`: tokens of what stands between two passes
         self.sentences = len(self.ends) - 1
         self.longest = max(after - before for before, after in zip(self.tokens, self.tokens[1:], strict=False))
 
@@ -112,7 +114,7 @@ class Hay:
         """The longest context of at most `budget` tokens that holds the needles, each (text, tokens, depth percent).
 
         Raises UsageError where not even one sentence fits beside them."""
-        count = self.fitting(budget - sum(tokens for _, tokens, _ in needles))
+        count = self.fitting(budget - self.margin - sum(tokens for _, tokens, _ in needles))
         if count < 1:
             held = f"{len(needles)} needles" if len(needles) != 1 else "the needle"
             raise UsageError(
@@ -123,7 +125,7 @@ class Hay:
         placed = sorted(
             ((self.at_depth(count, depth), order) for order, (_, _, depth) in enumerate(needles)),
         )
-        tokens = self.tokens_of(count) + sum(number for _, number, _ in needles)
+        tokens = self.tokens_of(count) + self.margin + sum(number for _, number, _ in needles)
         whole = self.tokens_of(count)
         before = self.tokens_of(placed[0][0]) if placed else whole
         return Plan(
@@ -171,20 +173,16 @@ def parts_of(texts: Sequence[str], language: str) -> list[str]:
     return parts
 
 
-def make_hay(parts: Sequence[str], tokens: Sequence[int], *, parting: int, whole: int, language: str) -> Hay:
-    """A haystack from its sentences (`parts_of`) and the tokens of each, counted by itself; `parting` are the tokens of
-    what stands between two passes, `whole` those of the joined text.
+def make_hay(parts: Sequence[str], tokens: Sequence[int], *, parting: int, language: str, margin: int = 0) -> Hay:
+    """A haystack from its sentences (`parts_of`) and the tokens that each adds; `parting` are the tokens of what stands
+    between two passes, `margin` what a text may have beyond these sums.
 
-    Where the joined text has more tokens than its sentences, every count is raised by that ratio and half a percent, so
-    that a sum stays what a text has at most. Raises UsageError where a stretch is too long to place needles in."""
+    Raises UsageError where a stretch is too long to place needles in."""
     if max(tokens) > _LONGEST_SENTENCE:
         worst = parts[max(range(len(parts)), key=tokens.__getitem__)]
         raise UsageError(
             f"The haystack has a stretch of {max(tokens):,} tokens without the end of a sentence ({worst[:40]!r}…), "
             f"where no needle can stand. A sentence ends with one of . ! ? 。 ！ ？ or a blank line."
         )
-    total = sum(tokens)
-    ratio = 1.005 * whole / total if whole > total else 1.0
-    counted = [math.ceil(ratio * number) for number in accumulate(max(1, number) for number in tokens)]
     ends = [0, *accumulate(map(len, parts))]
-    return Hay("".join(parts), ends, [0, *counted], max(1, parting), language)
+    return Hay("".join(parts), ends, [0, *accumulate(tokens)], max(1, parting), language, margin)

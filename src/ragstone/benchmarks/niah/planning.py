@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 from ragstone.benchmarks.niah.benchmark import CellPlan, rng_of
@@ -17,6 +18,8 @@ from ragstone.types import Passage, Query
 __all__ = ["Planner", "counted_hays"]
 
 _CHAT_MARKS = 32  # tokens that a chat's own marks may take, where nobody says
+_CHECKED = 8  # places of a haystack at which its counts are checked
+_MARGIN = 4  # tokens by which a context may be longer than the sum of its parts
 _DIGITS = re.compile(r"\d+")
 # Kinds of needles with numbers of their own, new in each cell; the texts of all others may stand in a haystack already.
 _OF_NUMBERS = ("number", "multi", "distractor", "chain")
@@ -30,10 +33,25 @@ async def counted_hays(
     hays = {}
     for language, held in texts.items():
         for start in range(min(repeat, len(held))):
-            parts = parts_of((*held[start:], *held[:start]), language)
-            *tokens, parting, whole = await counter.count([*parts, PARTING, "".join(parts)])
-            hays[language, start] = make_hay(parts, tokens, parting=parting, whole=whole, language=language)
+            hays[language, start] = await _counted((*held[start:], *held[:start]), language, counter)
     return hays
+
+
+async def _counted(texts: Sequence[str], language: str, counter: TokenCounter) -> Hay:
+    """A haystack with the tokens that each sentence adds to the one before it. Tokenizers look no further back, or
+    hardly: by how much the sums are wrong is measured at a few places, and is the haystack's margin."""
+    parts = parts_of(texts, language)
+    places = sorted({max(1, len(parts) * share // _CHECKED) for share in range(1, _CHECKED + 1)})
+    joined = [before + after for before, after in pairwise(parts)]
+    beginnings = ["".join(parts[:place]) for place in places]
+    counts = await counter.count([*parts, *joined, PARTING, *beginnings])
+    alone, counts = counts[: len(parts)], counts[len(parts) :]
+    together, (parting, *checked) = counts[: len(joined)], counts[len(joined) :]
+    added = [max(0, both - before) for both, before in zip(together, alone, strict=False)]
+    tokens = [alone[0], *added]
+    summed = [0, *accumulate(tokens)]
+    margin = max(0, *(number - summed[place] for place, number in zip(places, checked, strict=True)))
+    return make_hay(parts, tokens, parting=parting, margin=margin + _MARGIN, language=language)
 
 
 @dataclass(frozen=True)
