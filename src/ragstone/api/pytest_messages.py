@@ -74,8 +74,8 @@ def misses(scored: Scored, thresholds: Mapping[str, float]) -> list[str]:
 
 
 def at_length(scored: Scored, thresholds: Mapping[str, float]) -> list[str]:
-    """The sample, all scores with their reasons, the answer, its claims and those of the reference with their verdicts, and the
-    passages, a line each. Of several judgements that one is shown in which the missed metrics are worst."""
+    """The sample, all scores with their reasons, the answer, its claims and those of the reference with their verdicts,
+    and the passages, a line each. Of several judgements that one is shown in which the missed metrics are worst."""
     number = _worst(scored, thresholds)
     scores = {metric: held[number] for metric, held in scored.scores.items()}
     lines = [f"sample: {title(scored)}", f"scores{f' of judgement {number + 1}' if _repeats(scored) > 1 else ''}:"]
