@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 from scipy import stats as oracle
 
 from ragstone.stats import (
@@ -14,6 +15,7 @@ from ragstone.stats import (
     holm,
     mcnemar_exact,
     mean_interval,
+    paired_difference,
     permutation_paired,
     wilson,
     wilson_clustered,
@@ -199,6 +201,44 @@ def test_mcnemar_by_hand(only_a: int, only_b: int, p: float) -> None:
 def test_mcnemar_of_very_many_pairs_is_quick_and_right() -> None:
     assert mcnemar_exact(50_500, 49_500) == pytest.approx(oracle.binomtest(50_500, 100_000).pvalue, rel=1e-6)
     assert mcnemar_exact(100_000, 0) == 0.0 or mcnemar_exact(100_000, 0) < 1e-300
+
+
+def likeliest(only_a: int, only_b: int, n: int, delta: float) -> float:
+    """The standard errors between what was observed and `delta`, with the nuisance share found by search."""
+
+    def unlikely(share: float) -> float:
+        cells = ((only_a, share), (only_b, share + delta), (n - only_a - only_b, 1 - delta - 2 * share))
+        return -sum(count * math.log(max(p, 1e-300)) for count, p in cells if count)
+
+    low, high = max(0.0, -delta), (1 - delta) / 2
+    found = optimize.minimize_scalar(unlikely, bounds=(low, high), method="bounded", options={"xatol": 1e-13}).x
+    share = min((found, low, high), key=unlikely)
+    return abs((only_b - only_a) / n - delta) / math.sqrt((2 * share + delta - delta**2) / n)
+
+
+@given(st.integers(0, 12), st.integers(0, 12), st.integers(1, 40))
+@settings(max_examples=60)
+def test_the_ends_of_a_paired_difference_are_as_unlikely_as_the_level_says(only_a: int, only_b: int, same: int) -> None:
+    n = only_a + only_b + same
+    low, high = paired_difference(only_a, only_b, n)
+    assert -1 <= low <= (only_b - only_a) / n <= high <= 1
+    for end in (low, high):
+        assert likeliest(only_a, only_b, n, end) == pytest.approx(1.959964, abs=1e-4)
+
+
+def test_a_paired_difference_is_published_mirrored_and_never_certain() -> None:
+    # Newcombe 1998, table II: 12 and 2 of 50 pairs; the score method gives 0.0611 to 0.3447.
+    assert paired_difference(2, 12, 50) == pytest.approx((0.0611, 0.3447), abs=5e-5)
+    assert paired_difference(12, 2, 50) == pytest.approx((-0.3447, -0.0611), abs=5e-5)
+    assert paired_difference(0, 0, 20)[1] == pytest.approx(wilson(0, 20)[1])
+    assert paired_difference(0, 20, 20)[1] == 1.0
+    assert paired_difference(0, 0, 0) == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize(("only_a", "only_b", "n"), [(-1, 0, 5), (3, 3, 5)])
+def test_a_paired_difference_refuses_impossible_counts(only_a: int, only_b: int, n: int) -> None:
+    with pytest.raises(ValueError, match="of 5 pairs cannot differ"):
+        paired_difference(only_a, only_b, n)
 
 
 def test_mcnemar_refuses_negative_counts() -> None:

@@ -12,8 +12,8 @@ from statistics import NormalDist
 import numpy as np
 
 __all__ = [
-    "bootstrap_mean", "cohen_kappa", "holm", "mcnemar_exact", "mean_interval", "permutation_paired", "wilson",
-    "wilson_clustered",
+    "bootstrap_mean", "cohen_kappa", "holm", "mcnemar_exact", "mean_interval", "paired_difference",
+    "permutation_paired", "wilson", "wilson_clustered",
 ]  # fmt: skip
 
 _EXACT_PAIRS = 14  # up to 2**14 ways to flip signs are all tried
@@ -155,6 +155,40 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
         if ratio < 1e-18:
             break
     return min(1.0, 2 * math.exp(log_top) * math.fsum(ratios))
+
+
+def paired_difference(only_a: int, only_b: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """The score interval of a difference of two proportions of the same `n` pairs, b's minus a's (Tango 1998).
+
+    `only_a` and `only_b` as in `mcnemar_exact`. It is to paired proportions what Wilson's is to one: where no pair
+    differs it is not without width, for that says little of the next ones. Of nothing (n = 0): (-1.0, 1.0).
+    """
+    if min(only_a, only_b) < 0 or only_a + only_b > n:
+        raise ValueError(f"{only_a} and {only_b} of {n} pairs cannot differ.")
+    z = _quantile(level)
+    if n == 0:
+        return (-1.0, 1.0)
+    observed = (only_b - only_a) / n
+
+    def distance(delta: float) -> float:
+        """How many standard errors the observed difference lies from `delta`, were that the true one."""
+        # The most likely share of pairs where only the first is right, given delta: the larger root.
+        b = (2 * n + only_a - only_b) * delta - only_a - only_b
+        share = (math.sqrt(max(b * b + 8 * n * only_a * delta * (1 - delta), 0.0)) - b) / (4 * n)
+        variance = (2 * share + delta * (1 - delta)) / n
+        apart = abs(observed - delta)
+        return apart / math.sqrt(variance) if variance > 0 else math.inf if apart else 0.0
+
+    def end(bound: float) -> float:
+        if distance(bound) <= z:
+            return bound
+        near, far = observed, bound
+        for _ in range(60):
+            middle = (near + far) / 2
+            near, far = (middle, far) if distance(middle) <= z else (near, middle)
+        return near
+
+    return (end(-1.0), end(1.0))
 
 
 def permutation_paired(a: Sequence[float], b: Sequence[float], *, seed: int = 0, draws: int = _DRAWS) -> float:

@@ -142,13 +142,13 @@ def test_only_metrics_that_rest_on_what_differs_are_refused(change: dict[str, An
 
 
 def test_the_judge_of_rgb_and_the_matrix_stand_apart_in_its_runs() -> None:
-    records = [record("q", {"rgb.rejection_judge": scored(1.0, step()), "faithfulness": scored(1.0, step())})]
+    records = [record("q", {"rgb.judge.rejection": scored(1.0, step()), "faithfulness": scored(1.0, step())})]
 
     def of(rejection: str, verify: str) -> Side:
-        judge = {"model": "m", "prompts": {"rgb.rejection_judge": rejection}}
+        judge = {"model": "m", "prompts": {"rgb.judge.rejection": rejection}}
         return side(records, "a", judge=judge, matrix={"model": "m", "prompts": {"verify/en": verify}})
 
-    assert list(compare_runs(of("1", "1"), of("2", "1")).refused) == ["rgb.rejection_judge"]
+    assert list(compare_runs(of("1", "1"), of("2", "1")).refused) == ["rgb.judge.rejection"]
     assert list(compare_runs(of("1", "1"), of("1", "2")).refused) == ["faithfulness"]
 
 
@@ -157,3 +157,23 @@ def test_what_else_the_questions_differ_in_is_told() -> None:
     a = side(records, "a", question={"benchmark": "rgb", "template": {"name": "paper"}, "data": 1})
     b = side(records, "b", question={"benchmark": "rgb", "template": {"name": "mine"}, "data": 2})
     assert compare_runs(a, b).differing == ("template",)
+
+
+def test_of_a_condition_only_what_varies_is_named() -> None:
+    def of(ratio: float, answer: float) -> Record:
+        sample = Sample("q", "Why?")
+        case = Case(f"{ratio}", sample, {"language": "en", "noise_ratio": ratio, "documents": 5}, Query("Why?"))
+        return Record("s", case, Response("So."), None, {"m": Score.of(answer)})
+
+    before, after = [of(0.0, 1.0), of(0.4, 1.0)], [of(0.0, 0.0), of(0.4, 0.0)]
+    (row,) = compared(before, after).rows
+    assert [flip.condition for flip in row.lost] == ["noise_ratio=0.0", "noise_ratio=0.4"]
+    grouped = compared(before, after, group_by=["noise_ratio"]).rows
+    assert [(row.group, row.lost[0].condition) for row in grouped] == [("noise_ratio=0.0", ""), ("noise_ratio=0.4", "")]
+
+
+def test_right_and_wrong_that_never_differed_are_no_certainty() -> None:
+    records = [record(f"q{at}", {"m": 1.0}) for at in range(20)]
+    (row,) = compared(records, records).rows
+    assert (row.test, row.p, row.difference) == ("mcnemar", 1.0, 0.0)
+    assert (row.low, row.high) == pytest.approx((-0.161, 0.161), abs=1e-3)

@@ -1,9 +1,9 @@
 """Two systems on the same samples: paired differences with intervals and tests, and which samples flipped.
 
-A pair is a sample under one condition, in both runs. The difference is that of B minus A; its interval is a bootstrap
-over samples. Scores that are only 0 and 1 are tested by McNemar's exact test, others by permutation of the signs; the
-p-values of one comparison are corrected by Holm. Verdicts of different judges, prompts or protocols are different
-measurements: such metrics are left out, with the reason, unless they are asked for.
+A pair is a sample under one condition, in both runs. The difference is that of B minus A. Scores that are only 0 and 1
+are tested by McNemar's exact test, with Tango's interval of the difference; others by permutation of the signs, with a
+bootstrap over samples. The p-values of one comparison are corrected by Holm. Verdicts of different judges, prompts or
+protocols are different measurements: such metrics are left out, with the reason, unless they are asked for.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from ragstone.analysis.comparable import Reason, question_of, refused
 from ragstone.analysis.pairing import Held, One, Pair, Side, read_side
 from ragstone.errors import UsageError
 from ragstone.metrics import better
-from ragstone.stats import bootstrap_mean, holm, mcnemar_exact, permutation_paired
+from ragstone.stats import bootstrap_mean, holm, mcnemar_exact, paired_difference, permutation_paired
 
 __all__ = ["FLIPPED", "Comparison", "Difference", "Flip", "Reason", "Side", "compare_runs"]
 
@@ -26,7 +26,8 @@ _APART = ("benchmark", "version", "data", "judge")  # of a question, what is loo
 
 @dataclass(frozen=True)
 class Flip:
-    """A sample whose score moved. `flipped`: from wrong to right or back, or by at least `FLIPPED`."""
+    """A sample whose score moved. `condition` has what varies among the cases that are compared. `flipped`: from wrong
+    to right or back, or by at least `FLIPPED`."""
 
     sample: str
     condition: str
@@ -142,8 +143,8 @@ def compare_runs(
     apart = {} if judges == "different" else refused(a, b, one, other)
     asked = [name for name in dict.fromkeys(metrics or names) if name not in apart]
     made = [
-        _difference(name, group, pairs, one, other, better(name, b.run.meta))
-        for group, pairs in _groups(common, one)
+        _difference(name, group, conditions, one, other, better(name, b.run.meta))
+        for group, conditions in _groups(common, one)
         for name in asked
         if name in one.metrics and name in other.metrics
     ]
@@ -158,11 +159,12 @@ def compare_runs(
     )  # fmt: skip
 
 
-def _groups(common: Sequence[Pair], one: Held) -> list[tuple[str, list[Pair]]]:
+def _groups(common: Sequence[Pair], one: Held) -> list[tuple[str, dict[Pair, str]]]:
+    """The groups by name, each with its pairs and what of their conditions varies in it."""
     found: dict[str, list[Pair]] = {}
     for pair in common:
         found.setdefault(one.groups[pair], []).append(pair)
-    return sorted(found.items())
+    return [(group, one.varying(pairs)) for group, pairs in sorted(found.items())]
 
 
 def _check_benchmarks(a: Side, b: Side) -> None:
@@ -191,16 +193,16 @@ def _data_differ(
 def _difference(
     name: str,
     group: str,
-    common: Sequence[Pair],
+    conditions: Mapping[Pair, str],
     one: Held,
     other: Held,
     direction: Literal["higher", "lower", "neither"],
 ) -> Difference:
-    """Of one metric; with `n` 0, and no number that means anything, where no pair has both scores."""
+    """Of one metric in these pairs; with `n` 0, and no number that means anything, where no pair has both scores."""
     pairs: list[tuple[Pair, float, float]] = []
     failed_a = failed_b = lacking = only_a = only_b = 0
     nothing = One(None, False)
-    for pair in common:
+    for pair in conditions:
         before, after = one.scores[pair].get(name, nothing), other.scores[pair].get(name, nothing)
         failed_a, failed_b = failed_a + before.failed, failed_b + after.failed
         lacking += before.failed or after.failed
@@ -216,13 +218,11 @@ def _difference(
         return empty
     a, b = [value for _, value, _ in pairs], [value for _, _, value in pairs]
     samples = [pair[0] for pair, _, _ in pairs]
-    differences = [after - before for _, before, after in pairs]
-    low, high = bootstrap_mean(differences, groups=samples if len(set(samples)) < len(samples) else None)
-    test, p = _tested(samples, a, b)
-    up, down = _moves(pairs, binary={*a, *b} <= {0.0, 1.0})
+    test, p, low, high = _tested(samples, a, b)
+    up, down = _moves(pairs, conditions, binary={*a, *b} <= {0.0, 1.0})
     gained, lost = (down, up) if direction == "lower" else (up, down)
     return replace(
-        empty, n=len(pairs), a=sum(a) / len(a), b=sum(b) / len(b), difference=sum(differences) / len(differences),
+        empty, n=len(pairs), a=sum(a) / len(a), b=sum(b) / len(b), difference=(sum(b) - sum(a)) / len(a),
         low=low, high=high, test=test, p=p, p_holm=p, gained=_named(gained), lost=_named(lost),
         gained_total=sum(flip.flipped for flip in gained), lost_total=sum(flip.flipped for flip in lost),
     )  # fmt: skip
@@ -230,13 +230,16 @@ def _difference(
 
 def _tested(
     samples: Sequence[str], a: Sequence[float], b: Sequence[float]
-) -> tuple[Literal["mcnemar", "permutation"], float]:
-    """The test that suits these scores, and its p-value. What is exchangeable is a sample, not each of its conditions:
-    where a sample has several pairs, its mean takes part."""
-    if {*a, *b} <= {0.0, 1.0} and len(set(samples)) == len(samples):
-        worse, improved = (sum(x > y for x, y in zip(*each, strict=True)) for each in ((a, b), (b, a)))
-        return "mcnemar", mcnemar_exact(worse, improved)
-    return "permutation", permutation_paired(_by_sample(samples, a), _by_sample(samples, b))
+) -> tuple[Literal["mcnemar", "permutation"], float, float, float]:
+    """The test that suits these scores, its p-value, and the interval of the mean difference. What is exchangeable is a
+    sample, not each of its conditions: where a sample has several pairs, its mean takes part in the test."""
+    several = len(set(samples)) < len(samples)
+    if {*a, *b} <= {0.0, 1.0} and not several:
+        only_a, only_b = (sum(x > y for x, y in zip(*each, strict=True)) for each in ((a, b), (b, a)))
+        return "mcnemar", mcnemar_exact(only_a, only_b), *paired_difference(only_a, only_b, len(a))
+    p = permutation_paired(_by_sample(samples, a), _by_sample(samples, b))
+    differences = [after - before for before, after in zip(a, b, strict=True)]
+    return "permutation", p, *bootstrap_mean(differences, groups=samples if several else None)
 
 
 def _by_sample(samples: Sequence[str], values: Sequence[float]) -> list[float]:
@@ -246,11 +249,13 @@ def _by_sample(samples: Sequence[str], values: Sequence[float]) -> list[float]:
     return [sum(each) / len(each) for each in held.values()]
 
 
-def _moves(pairs: Sequence[tuple[Pair, float, float]], *, binary: bool) -> tuple[list[Flip], list[Flip]]:
+def _moves(
+    pairs: Sequence[tuple[Pair, float, float]], conditions: Mapping[Pair, str], *, binary: bool
+) -> tuple[list[Flip], list[Flip]]:
     """Those that went up and those that went down, the largest first."""
     least = 1.0 if binary else FLIPPED
     moved = [
-        Flip(*pair, before, after, flipped=abs(after - before) >= least - 1e-9)
+        Flip(pair[0], conditions[pair], before, after, flipped=abs(after - before) >= least - 1e-9)
         for pair, before, after in pairs
         if after != before
     ]

@@ -42,9 +42,24 @@ class Held:
     scores: dict[Pair, dict[str, One]] = field(default_factory=dict)
     asked: dict[Pair, bytes] = field(default_factory=dict)
     groups: dict[Pair, str] = field(default_factory=dict)
+    conditions: dict[Pair, dict[str, str]] = field(default_factory=dict)
     metrics: set[str] = field(default_factory=set)
     judged: set[str] = field(default_factory=set)
     judges: tuple[str, ...] = ()
+
+    def varying(self, pairs: Sequence[Pair]) -> dict[Pair, str]:
+        """Of the condition of each of these pairs what is not the same in all of them, as text."""
+        seen: dict[str, set[str | None]] = {}
+        names = {name for pair in pairs for name in self.conditions[pair]}
+        for pair in pairs:
+            for name in names:
+                seen.setdefault(name, set()).add(self.conditions[pair].get(name))
+        shown = sorted(name for name, values in seen.items() if len(values) > 1)
+        return {
+            pair: ", ".join(f"{name}={held[name]}" for name in shown if name in held)
+            for pair in pairs
+            for held in [self.conditions[pair]]
+        }
 
 
 def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> Held:
@@ -66,6 +81,9 @@ def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> 
             pair = (pair[0], f"{_pair(record.case)[1]} #{number}")
             number += 1
         found.asked[pair] = digest
+        found.conditions[pair] = {
+            name: str(value) for name, value in record.case.condition.items() if name not in _NO_PART
+        }
         found.groups[pair] = ", ".join(f"{name}={traits[name]}" for name in group_by if name in traits)
         scores = several.setdefault(pair, {})
         for name, score in record.scores.items():

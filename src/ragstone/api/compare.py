@@ -76,9 +76,9 @@ _WORDS = {
         "title": "{b} against {a}", "metric": "Metric", "group": "Cases", "difference": "Difference", "n": "Pairs",
         "p": "p (Holm)", "test": "Test", "flips": "Better / worse", "mcnemar": "McNemar, exact",
         "permutation": "permutation", "lower": "lower is better", "neither": "neither is better",
-        "note": "Differences are the second minus the first, with 95% intervals by bootstrap over samples; p-values "
-        "are corrected by Holm over this table. Better / worse: samples that flipped, from wrong to right or back; of "
-        "scores that are not 0 or 1, those that moved by {least:g} or more.",
+        "note": "Differences are the second minus the first, with 95% intervals: Tango's where the test is McNemar's, "
+        "else by bootstrap over samples; p-values are corrected by Holm over this table. Better / worse: samples that "
+        "flipped, from wrong to right or back; of scores that are not 0 or 1, those that moved by {least:g} or more.",
         "left_out": "Left out: {a} cases that only the first has, {b} that only the second has.",
         "changed": "Left out: {n} cases with another question, reference or given passages.",
         "differing": "The runs differ in: {names}.",
@@ -91,7 +91,7 @@ _WORDS = {
         "first": "Only the first was asked for: {names}.", "second": "Only the second was asked for: {names}.",
         "judges": "The endpoint called the judge {a} in the first and {b} in the second.",
         "flip_title": "Samples that flipped, and the largest other moves", "sample": "Sample", "before": "Before",
-        "after": "After", "condition": "Condition", "more": "and {n} more", "and": " and ",
+        "after": "After", "condition": "Condition", "more": "{n} more flipped.", "and": " and ",
         "why.version": "its version is {a} in the first and {b} in the second",
         "why.judge": "the judge's {what} differs ({a}, {b})", "why.prompts": "the judge's prompts differ ({what})",
         "why.rubrics": "the rubric differs", "why.embedder": "the embedder differs ({a}, {b})",
@@ -100,8 +100,9 @@ _WORDS = {
         "title": "{b} 相对于 {a}", "metric": "指标", "group": "样例", "difference": "差值", "n": "配对数",
         "p": "p（Holm）", "test": "检验", "flips": "变好 / 变差", "mcnemar": "McNemar 精确检验",
         "permutation": "置换检验", "lower": "越低越好", "neither": "无好坏之分",
-        "note": "差值为后者减前者，95% 区间由对样本的自助法得到；p 值在本表内按 Holm 校正。变好 / 变差：由错变对、"
-        "由对变错的样本；得分不是 0 或 1 的，指变动达到 {least:g} 的样本。",
+        "note": "差值为后者减前者；95% 区间在使用 McNemar 检验时为 Tango 得分区间，其余由对样本的自助法得到；p 值"
+        "在本表内按 Holm 校正。变好 / 变差：由错变对、由对变错的样本；"
+        "得分不是 0 或 1 的，指变动达到 {least:g} 的样本。",
         "left_out": "未计入：仅前者有的 {a} 例，仅后者有的 {b} 例。",
         "changed": "未计入：问题、参考答案或给定段落不同的 {n} 例。",
         "differing": "两次运行的不同之处：{names}。",
@@ -112,7 +113,7 @@ _WORDS = {
         "first": "仅前者评了：{names}。", "second": "仅后者评了：{names}。",
         "judges": "接口返回的评委模型名，前者为 {a}，后者为 {b}。",
         "flip_title": "得分翻转的样本，以及其他变动最大的样本", "sample": "样本", "before": "之前", "after": "之后",
-        "condition": "条件", "more": "另有 {n} 个", "and": "、",
+        "condition": "条件", "more": "另有 {n} 个翻转的样本。", "and": "、",
         "why.version": "指标版本不同（前者 {a}，后者 {b}）", "why.judge": "评委的 {what} 不同（{a}，{b}）",
         "why.prompts": "评委的提示词不同（{what}）", "why.rubrics": "评分标准不同",
         "why.embedder": "嵌入模型不同（{a}，{b}）",
@@ -120,8 +121,8 @@ _WORDS = {
 }  # fmt: skip
 
 
-def comparison_tables(found: Comparison, *, language: str = "en") -> list[Table]:
-    """The differences, and the samples that moved (`lost` first)."""
+def comparison_tables(found: Comparison, *, language: str = "en", moves: int | None = None) -> list[Table]:
+    """The differences, and the samples that moved, `lost` first; of a metric at most `moves` in either direction."""
     told = _WORDS[language]
     grouped = any(row.group for row in found.rows)
     rows = [
@@ -139,17 +140,19 @@ def comparison_tables(found: Comparison, *, language: str = "en") -> list[Table]
     )  # fmt: skip
     title = told["title"].format(a=found.a.name, b=found.b.name)
     made = [Table("compare", title, columns, tuple(rows), tuple(_notes(found, told)), keys=2 if grouped else 1)]
-    moves = [
-        Row((Cell(row.label), Cell(flip.sample), Cell(flip.condition), Cell(value=flip.before), Cell(value=flip.after)))
-        for row in found.rows
-        for flip in (*row.lost, *row.gained)
-    ]
-    if moves:
-        named = sum(flip.flipped for row in found.rows for flip in (*row.lost, *row.gained))
-        hidden = sum(row.gained_total + row.lost_total for row in found.rows) - named
+    named = [(row, flip) for row in found.rows for flip in (*row.lost[:moves], *row.gained[:moves])]
+    if named:
+        told_rows = [
+            Row((
+                Cell(row.label), Cell(flip.sample), Cell(flip.condition), Cell(value=flip.before),
+                Cell(value=flip.after),
+            ))
+            for row, flip in named
+        ]  # fmt: skip
+        hidden = sum(row.gained_total + row.lost_total for row in found.rows) - sum(flip.flipped for _, flip in named)
         names = tuple(told[name] for name in ("metric", "sample", "condition", "before", "after"))
         more = (told["more"].format(n=hidden),) if hidden else ()
-        made.append(Table("compare-flips", told["flip_title"], names, tuple(moves), more, keys=3))
+        made.append(Table("compare-flips", told["flip_title"], names, tuple(told_rows), more, keys=3))
     return made
 
 

@@ -112,6 +112,4 @@ def _warnings(counted_by: str, models: Sequence[str]) -> tuple[str, ...]:
     if counted_by != ESTIMATE or all(name.startswith(_UNCOUNTED) for name in models):
         return ()
     others = ", ".join(name for name in TOKENIZERS if name != ESTIMATE)
-    return (
-        f"Lengths are counted by {ESTIMATE}, which is within about a quarter; --tokenizer has others: {others}.",
-    )
+    return (f"Lengths are counted by {ESTIMATE}, which is within about a quarter; --tokenizer has others: {others}.",)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from ragstone.cli.options import Names, Number, Pairs, json_option
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_FLIPS_SHOWN = 20
+_MOVES_SHOWN = 3  # of each metric, in either direction
 
 
 @click.command(name="compare")
@@ -65,12 +64,8 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         click.echo(json.dumps(_as_json(found, values["by"]) | {"exit": code}, ensure_ascii=True, indent=2))
         return code
     width = min(shutil.get_terminal_size((100, 24)).columns, 140)
-    for table in comparison_tables(found, language=values["words"]):
-        rows = table.rows[:_FLIPS_SHOWN] if table.id == "compare-flips" else table.rows
-        shown = msgspec.structs.replace(table, rows=rows)
-        click.echo(table_text(shown, width=width, color=sys.stdout.isatty(), language=values["words"]))
-        if len(rows) < len(table.rows):
-            click.echo(f"({len(table.rows) - len(rows)} more: --json)")
+    for table in comparison_tables(found, language=values["words"], moves=_MOVES_SHOWN):
+        click.echo(table_text(table, width=width, color=sys.stdout.isatty(), language=values["words"]))
     if values["fail_on_regression"]:
         for row in worse:
             told = ", ".join(flip.sample for flip in row.lost[:10])
