@@ -1,0 +1,120 @@
+"""The names of retrievers, which compose: `bm25`, `local/e5-small`, `hybrid(bm25,local/e5-small)`,
+`rerank(bm25,openai/gpt-4o-mini,depth=50)`, `run:FILE`.
+
+    name     = leaf | function "(" part { "," part } ")"
+    part     = name | option "=" text
+    leaf     = function | provider "/" model | "run:" file
+
+A comma or a parenthesis within a part is kept where its parentheses are balanced; a file's name may hold neither.
+"""
+
+import re
+
+import msgspec
+
+from ragstone.errors import UsageError
+from ragstone.types import Frozen
+
+__all__ = ["Spec", "parse"]
+
+_FUNCTION = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_OPTION = re.compile(r"([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
+_EXAMPLES = "bm25, local/e5-small, hybrid(bm25,local/e5-small)"
+
+
+class Spec(Frozen, frozen=True):
+    """A parsed name. `arguments` are inner names (of retrievers or models) or a file; `options` what was given as
+    `name=text`."""
+
+    function: str
+    arguments: tuple[str, ...] = ()
+    options: dict[str, str] = msgspec.field(default_factory=dict)
+
+    def only(self, *known: str) -> "Spec":
+        """The spec itself; UsageError for an option that is not among `known`."""
+        for name in self.options:
+            if name not in known:
+                there = f"It takes {', '.join(known)}." if known else "It takes none."
+                raise UsageError(f"The retriever {self.function} has no option {name!r}. {there}")
+        return self
+
+    def number(self, name: str, default: float, *, least: float, most: float = float("inf")) -> float:
+        """An option that is a number in [least, most]. Raises UsageError."""
+        text = self.options.get(name)
+        try:
+            value = default if text is None else float(text)
+        except ValueError:
+            value = float("nan")
+        if not least <= value <= most:
+            upto = f" to {most:g}" if most < float("inf") else " or more"
+            raise UsageError(f"The retriever {self.function}: {name}={text} should be a number of {least:g}{upto}.")
+        return value
+
+    def count(self, name: str, default: int, *, least: int = 1) -> int:
+        """An option that is a whole number of at least `least`. Raises UsageError."""
+        value = self.number(name, default, least=least)
+        if value != int(value):
+            raise UsageError(f"The retriever {self.function}: {name}={self.options[name]} should be a whole number.")
+        return int(value)
+
+
+def parse(name: str) -> Spec:
+    """What a name says. `provider/model` is the function `dense`. Raises UsageError, in one line."""
+    text = name.strip()
+    if not text:
+        raise UsageError(f"A retriever has no name. Write, for example: {_EXAMPLES}.")
+    if text.startswith("run:"):
+        if not text[4:].strip():
+            raise UsageError("run: names no file. Write run:FILE, for example run:bm25.trec.")
+        return Spec("run", (text[4:].strip(),))
+    head, bracket, rest = text.partition("(")
+    if bracket:
+        if not rest.endswith(")"):
+            raise UsageError(f"The retriever {name!r}: a parenthesis is not closed.")
+        return _call(name, head.strip(), rest[:-1])
+    if ")" in text or "," in text:
+        raise UsageError(f"The retriever {name!r} cannot be read. Write, for example: {_EXAMPLES}.")
+    if "/" in text:
+        provider, _, model = text.partition("/")
+        if not provider or not model:
+            raise UsageError(f"The retriever {name!r} names no embedder. Write PROVIDER/MODEL: local/e5-small.")
+        return Spec("dense", (text,))
+    if not _FUNCTION.fullmatch(text):
+        raise UsageError(f"The retriever {name!r} cannot be read. Write, for example: {_EXAMPLES}.")
+    return Spec(text)
+
+
+def _call(name: str, function: str, inside: str) -> Spec:
+    if not _FUNCTION.fullmatch(function):
+        raise UsageError(f"The retriever {name!r} cannot be read. Write, for example: {_EXAMPLES}.")
+    arguments: list[str] = []
+    options: dict[str, str] = msgspec.field(default_factory=dict)
+    for part in _parts(name, inside):
+        if (found := _OPTION.fullmatch(part)) is None:
+            arguments.append(part)
+            continue
+        key, value = found.groups()
+        if key in options:
+            raise UsageError(f"The retriever {name!r} has the option {key!r} twice.")
+        options[key] = value.strip()
+    return Spec(function, tuple(arguments), options)
+
+
+def _parts(name: str, inside: str) -> list[str]:
+    """The parts between commas that stand in no inner parentheses."""
+    if not inside.strip():
+        return []
+    parts, depth, start = [], 0, 0
+    for at, character in enumerate(inside):
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            raise UsageError(f"The retriever {name!r}: a parenthesis is closed that was not opened.")
+        if character == "," and depth == 0:
+            parts.append(inside[start:at])
+            start = at + 1
+    if depth:
+        raise UsageError(f"The retriever {name!r}: a parenthesis is not closed.")
+    parts = [part.strip() for part in (*parts, inside[start:])]
+    if not all(parts):
+        raise UsageError(f"The retriever {name!r} has an empty place between its commas.")
+    return parts

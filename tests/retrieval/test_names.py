@@ -1,0 +1,66 @@
+"""Names of retrievers compose, and what cannot be read is said in one line."""
+
+import pytest
+
+from ragstone.errors import UsageError
+from ragstone.retrieval.names import Spec, parse
+
+
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [
+        ("bm25", Spec("bm25")),
+        (" bm25 ", Spec("bm25")),
+        ("bm25()", Spec("bm25")),
+        ("bm25(k1=1.2,b=0.75)", Spec("bm25", (), {"k1": "1.2", "b": "0.75"})),
+        ("local/e5-small", Spec("dense", ("local/e5-small",))),
+        ("openrouter/baai/bge-m3:free", Spec("dense", ("openrouter/baai/bge-m3:free",))),
+        ("run:results/my run.trec", Spec("run", ("results/my run.trec",))),
+        ("run:/tmp/a(1).trec", Spec("run", ("/tmp/a(1).trec",))),
+        ("hybrid(bm25,local/e5-small)", Spec("hybrid", ("bm25", "local/e5-small"))),
+        ("hybrid( bm25 , local/e5-small , method=rrf )", Spec("hybrid", ("bm25", "local/e5-small"), {"method": "rrf"})),
+        (
+            "rerank(hybrid(bm25,local/e5-small,k=60),openai/gpt-4o-mini,depth=50)",
+            Spec("rerank", ("hybrid(bm25,local/e5-small,k=60)", "openai/gpt-4o-mini"), {"depth": "50"}),
+        ),
+    ],
+)  # fmt: skip
+def test_a_name_is_read(name: str, spec: Spec) -> None:
+    assert parse(name) == spec
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("", "no name"),
+        ("run:", "names no file"),
+        ("hybrid(bm25", "not closed"),
+        ("hybrid(bm25))", "not opened"),
+        ("hybrid((bm25)", "not closed"),
+        ("hybrid(bm25,)", "empty place"),
+        ("hybrid(,bm25)", "empty place"),
+        ("hybrid(bm25,k=1,k=2)", "twice"),
+        ("bm25,local/e5-small", "cannot be read"),
+        ("bm25)", "cannot be read"),
+        ("/e5", "names no embedder"),
+        ("local/", "names no embedder"),
+        ("混合", "cannot be read"),
+        ("(bm25)", "cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_one_line(name: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says) as caught:
+        parse(name)
+    assert "\n" not in str(caught.value)
+
+
+def test_options_are_checked() -> None:
+    spec = parse("bm25(k1=1.5,b=x,depth=2.5)")
+    assert spec.number("k1", 1.2, least=0) == 1.5
+    assert spec.number("other", 0.4, least=0) == 0.4
+    with pytest.raises(UsageError, match="b=x should be a number of 0 to 1"):
+        spec.number("b", 0.75, least=0, most=1)
+    with pytest.raises(UsageError, match=r"depth=2\.5 should be a whole number"):
+        spec.count("depth", 20)
+    with pytest.raises(UsageError, match=r"has no option .depth.\. It takes k1, b"):
+        spec.only("k1", "b")
