@@ -88,7 +88,7 @@ def _call(name: str, function: str, inside: str) -> Spec:
     if not _FUNCTION.fullmatch(function):
         raise UsageError(f"The retriever {name!r} cannot be read. Write, for example: {_EXAMPLES}.")
     arguments: list[str] = []
-    options: dict[str, str] = msgspec.field(default_factory=dict)
+    options: dict[str, str] = {}
     for part in _parts(name, inside):
         if (found := _OPTION.fullmatch(part)) is None:
             arguments.append(part)
