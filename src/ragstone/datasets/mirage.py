@@ -4,7 +4,7 @@ retrieval results as the authors' programs save them.
 - `dataset.json`: a list of `{source, query_id, query, doc_name, answer[], doc_url, num_doc_labels}`. Query strings
   repeat, so `query_id` is the key.
 - `doc_pool.json`: a list of `{mapped_id, doc_name, doc_chunk, support}`; `mapped_id` is the query that a chunk was
-  collected for, `support` 1 where it holds the answer. `oracle.json`: one such row a query.
+  collected for, `support` 1 where it holds the answer. `oracle.json`: one such row a query, as a list or by query.
 - predictions: a list of dataset rows with `model_predictions`, a text or a list with one.
 - retrieval: a list of `{query_id, top_chunks: [pool rows], scores}`, the best chunk first.
 
@@ -15,7 +15,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -25,8 +25,6 @@ __all__ = [
     "MirageChunk", "MirageQuestion", "Retrieved", "read_oracle", "read_pool", "read_predictions", "read_questions",
     "read_retrieval", "sha256_of",
 ]  # fmt: skip
-
-T = TypeVar("T")
 
 
 class MirageQuestion(msgspec.Struct, frozen=True):
@@ -48,6 +46,14 @@ class MirageChunk(msgspec.Struct, frozen=True):
     doc_chunk: str
     doc_name: str = ""
     support: int = 0
+
+
+class _OracleChunk(msgspec.Struct, frozen=True):
+    """A chunk whose query is its key."""
+
+    doc_chunk: str
+    doc_name: str = ""
+    support: int = 1
 
 
 class Retrieved(msgspec.Struct, frozen=True):
@@ -82,7 +88,7 @@ def sha256_of(path: Path) -> str:
 
 def read_questions(path: Path) -> list[MirageQuestion]:
     """`dataset.json`. Raises DataError also for a query_id that occurs twice and a question without an answer."""
-    rows = _read(path, list[MirageQuestion], "a list of MIRAGE questions")
+    rows: list[MirageQuestion] = _read(path, list[MirageQuestion], "a list of MIRAGE questions")
     _check_once(path, [row.query_id for row in rows], "query_id")
     for number, row in enumerate(rows):
         if not any(alias.strip() for alias in row.answer):
@@ -92,7 +98,8 @@ def read_questions(path: Path) -> list[MirageQuestion]:
 
 def read_pool(path: Path) -> list[MirageChunk]:
     """`doc_pool.json`, in its order."""
-    return _read(path, list[MirageChunk], "a list of MIRAGE chunks")
+    chunks: list[MirageChunk] = _read(path, list[MirageChunk], "a list of MIRAGE chunks")
+    return chunks
 
 
 def read_labels(path: Path) -> dict[str, int]:
@@ -105,7 +112,9 @@ def read_labels(path: Path) -> dict[str, int]:
 
 def read_oracle(path: Path) -> dict[str, MirageChunk]:
     """`oracle.json`: query → its chunk."""
-    rows = _read(path, list[MirageChunk], "a list of MIRAGE chunks")
+    rows = _read(path, list[MirageChunk] | dict[str, _OracleChunk], "MIRAGE chunks, a list or by query")
+    if isinstance(rows, dict):
+        return {query: MirageChunk(query, row.doc_chunk, row.doc_name, row.support) for query, row in rows.items()}
     _check_once(path, [row.mapped_id for row in rows], "mapped_id")
     return {row.mapped_id: row for row in rows}
 
@@ -155,7 +164,7 @@ def read_retrieval(path: Path, labels: Mapping[str, int]) -> dict[str, list[bool
     return found
 
 
-def _read(path: Path, kind: type[T], what: str) -> T:
+def _read(path: Path, kind: Any, what: str) -> Any:
     try:
         data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     except OSError as error:

@@ -19,6 +19,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from ragstone.metrics.mirage_official import em_loose, em_strict, token_set_f1
+
 __all__ = [
     "GROUPS", "KS", "adaptability", "answer_scores", "em_loose", "em_strict", "groups", "retrieval_scores",
     "token_set_f1",
@@ -27,26 +29,6 @@ __all__ = [
 KS = (1, 3, 5)
 GROUPS = tuple(f"{b}{o}{m}" for b in (0, 1) for o in (0, 1) for m in (0, 1))
 """The eight groups of labels, in the order base, oracle, mixed."""
-
-
-def em_loose(prediction: str, aliases: Sequence[str]) -> bool:
-    """Whether the prediction holds an alias."""
-    said = prediction.lower()
-    return any(alias.lower() in said for alias in aliases)
-
-
-def em_strict(prediction: str, aliases: Sequence[str]) -> bool:
-    """Whether the prediction is an alias."""
-    said = prediction.lower()
-    return any(alias.lower() == said for alias in aliases)
-
-
-def token_set_f1(prediction: str, aliases: Sequence[str]) -> float:
-    """F1 of two sets of tokens: the prediction's, and those of all aliases together. 0 where they share none."""
-    said = set(prediction.lower().split())
-    wanted = {token for alias in aliases for token in alias.lower().split()}
-    common = len(said & wanted)
-    return 2 * common / (len(said) + len(wanted)) if common else 0.0
 
 
 def answer_scores(predictions: Sequence[str], answers: Sequence[Sequence[str]]) -> dict[str, float]:

@@ -1,0 +1,269 @@
+"""Questions with a pool of labelled passages: what retrieval, and answers from what was retrieved, are measured on.
+
+A pool comes from MIRAGE's files (`datasets.mirage`), from the hub's form of the same (one row a question, its chunks
+beside it), from a BEIR folder (`corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`; answers where a query has them), or is
+invented (`datasets.fictional`).
+"""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragstone.datasets.mirage import (
+    MirageChunk,
+    MirageQuestion,
+    read_oracle,
+    read_pool,
+    read_questions,
+    sha256_of,
+)
+from ragstone.errors import DataError, MissingExtra
+from ragstone.types import Frozen, Passage
+
+__all__ = ["Pool", "PoolQuestion", "mirage_pool", "read_any_pool", "read_beir", "read_hub", "read_mirage"]
+
+MIRAGE_FILES = ("dataset.json", "doc_pool.json", "oracle.json")
+
+
+class PoolQuestion(Frozen, frozen=True):
+    """A question. `gold`: ids of the passages that support an answer; `mapped`: of those that were collected for it,
+    supporting or not; `oracle`: the passages that hold all that an answer needs. `answers`: any of them is right."""
+
+    id: str
+    text: str
+    answers: tuple[str, ...] = ()
+    source: str = ""
+    language: str = ""
+    gold: tuple[str, ...] = ()
+    mapped: tuple[str, ...] = ()
+    oracle: tuple[Passage, ...] = ()
+
+
+class Pool(Frozen, frozen=True):
+    """Questions and the passages that they are asked of. Ids of both are unique. `sha256`: part → hash of its bytes."""
+
+    name: str
+    questions: tuple[PoolQuestion, ...]
+    passages: tuple[Passage, ...]
+    sha256: dict[str, str] = msgspec.field(default_factory=dict)
+    license: str = ""
+
+
+def mirage_pool(
+    name: str,
+    questions: Sequence[MirageQuestion],
+    chunks: Iterable[MirageChunk],
+    oracle: Mapping[str, MirageChunk | Sequence[MirageChunk]],
+    *,
+    where: object = "",
+    sha256: Mapping[str, str] | None = None,
+    license: str = "",  # noqa: A002  (the name that benchmarks have it under)
+    language: str = "",
+) -> Pool:
+    """A pool of MIRAGE's parts. A passage's id is `query_id#n`, its place among the chunks of its query.
+
+    Raises DataError, in one line, for a question without chunks, without one that supports an answer, or without an
+    oracle, and for a chunk of a question that is not there."""
+    where = where or name
+    mapped: dict[str, list[MirageChunk]] = {question.query_id: [] for question in questions}
+    for number, chunk in enumerate(chunks):
+        if chunk.mapped_id not in mapped:
+            raise DataError(where, f"chunk {number} belongs to the query {chunk.mapped_id!r}, which is not there.")
+        mapped[chunk.mapped_id].append(chunk)
+    passages: list[Passage] = []
+    asked: list[PoolQuestion] = []
+    for question in questions:
+        found = mapped[question.query_id]
+        if not found:
+            raise DataError(where, f"the query {question.query_id!r} has no chunk in the pool.")
+        ids = tuple(f"{question.query_id}#{place}" for place in range(len(found)))
+        gold = tuple(key for key, chunk in zip(ids, found, strict=True) if chunk.support == 1)
+        if not gold:
+            raise DataError(
+                where, f"the query {question.query_id!r} has no label: no chunk supports it.", field="support",
+                advice="Label one of its chunks, or leave the query out.",
+            )  # fmt: skip
+        if (right := oracle.get(question.query_id)) is None:
+            raise DataError(where, f"the query {question.query_id!r} has no oracle chunk.")
+        whole = (right,) if isinstance(right, MirageChunk) else tuple(right)
+        passages += [
+            Passage(key, chunk.doc_chunk, chunk.doc_name) for key, chunk in zip(ids, found, strict=True)
+        ]  # fmt: skip
+        asked.append(
+            PoolQuestion(
+                question.query_id, question.query, question.answer, question.source, language, gold, ids,
+                tuple(
+                    Passage(f"{question.query_id}#oracle{place or ''}", one.doc_chunk, one.doc_name, relevant=True)
+                    for place, one in enumerate(whole)
+                ),
+            )
+        )  # fmt: skip
+    return Pool(name, tuple(asked), tuple(passages), dict(sha256 or {}), license)
+
+
+def read_mirage(folder: Path, *, name: str = "", license: str = "") -> Pool:  # noqa: A002
+    """`dataset.json`, `doc_pool.json` and `oracle.json` of a folder. Raises DataError."""
+    paths = {part: folder / part for part in MIRAGE_FILES}
+    if missing := [part for part, path in paths.items() if not path.is_file()]:
+        raise DataError(folder, f"has no {' and no '.join(missing)}; MIRAGE needs {', '.join(MIRAGE_FILES)}.")
+    return mirage_pool(
+        name or folder.name,
+        read_questions(paths["dataset.json"]),
+        read_pool(paths["doc_pool.json"]),
+        read_oracle(paths["oracle.json"]),
+        where=folder,
+        sha256={part: sha256_of(path) for part, path in paths.items()},
+        license=license,
+    )
+
+
+def read_hub(path: Path, *, name: str = "", license: str = "") -> Pool:  # noqa: A002
+    """The hub's form: one row a question, with `doc_pool` as a mapping of lists (or a list of chunks) and `oracle` as
+    a chunk. JSON lines, a JSON list, or Parquet (extra `files`). Raises DataError or MissingExtra."""
+    questions, chunks, oracle = [], list[MirageChunk](), dict[str, MirageChunk]()
+    seen: set[str] = set()
+    for number, row in enumerate(_rows(path), 1):
+        try:
+            question = msgspec.convert(row, MirageQuestion)
+            pool = row.get("doc_pool")
+            if isinstance(pool, dict):
+                pool = [dict(zip(pool, values, strict=True)) for values in zip(*pool.values(), strict=True)]
+            found = msgspec.convert(pool, list[MirageChunk])
+            oracle[question.query_id] = msgspec.convert(row.get("oracle"), MirageChunk)
+        except (msgspec.ValidationError, ValueError) as error:
+            raise DataError(path, f"row {number} is none of MIRAGE: {error}.") from None
+        if question.query_id in seen:
+            raise DataError(path, f"row {number}: {question.query_id!r} occurs twice.", field="query_id")
+        seen.add(question.query_id)
+        questions.append(question)
+        chunks += found
+    if not questions:
+        raise DataError(path, "holds no question.")
+    return mirage_pool(
+        name or path.stem, questions, chunks, oracle, where=path, sha256={path.name: sha256_of(path)}, license=license
+    )
+
+
+def read_beir(folder: Path, *, name: str = "") -> Pool:
+    """A BEIR folder. A query's `answer` or `answers`, beside its text or in its `metadata`, are taken as its answers;
+    the passages that the qrels judge are those mapped to it, those with a grade above 0 its gold and its oracle.
+    Queries without a positive grade are left out, as in BEIR. Raises DataError."""
+    corpus = folder / "corpus.jsonl"
+    listed = sorted((folder / "qrels").glob("*.tsv")) if (folder / "qrels").is_dir() else []
+    qrels = next((path for path in listed if path.stem == "test"), listed[0] if listed else folder / "qrels.tsv")
+    passages = tuple(_corpus(corpus))
+    held = {passage.id: passage for passage in passages}
+    if len(held) < len(passages):
+        seen = set[str]()
+        twice = next(one.id for one in passages if one.id in seen or seen.add(one.id))  # type: ignore[func-returns-value]
+        raise DataError(corpus, f"the document {twice!r} occurs twice.", field="_id")
+    graded = _graded(qrels, held)
+    questions = []
+    for line, row in _lines(folder / "queries.jsonl"):
+        key, text = str(row.get("_id", "")), row.get("text")
+        if not key or not isinstance(text, str):
+            raise DataError(folder / "queries.jsonl", "expected _id and text.", line=line)
+        judged = graded.pop(key, {})
+        gold = tuple(doc for doc, grade in judged.items() if grade > 0)
+        if not gold:
+            continue
+        about = row.get("metadata") if isinstance(row.get("metadata"), dict) else {}
+        said = next((part[word] for part in (row, about) for word in ("answers", "answer") if part.get(word)), ())
+        answers = (said,) if isinstance(said, str) else tuple(map(str, said))
+        oracle = tuple(msgspec.structs.replace(held[doc], relevant=True) for doc in gold)
+        questions.append(PoolQuestion(key, text, answers, "", "", gold, tuple(judged), oracle))
+    if graded:
+        raise DataError(qrels, f"judges the query {next(iter(graded))!r}, which queries.jsonl does not have.")
+    if not questions:
+        raise DataError(qrels, "no query has a relevant document.")
+    parts = {"corpus.jsonl": corpus, "queries.jsonl": folder / "queries.jsonl", qrels.name: qrels}
+    return Pool(
+        name or folder.name, tuple(questions), passages, {part: sha256_of(path) for part, path in parts.items()}
+    )
+
+
+def read_any_pool(path: Path) -> Pool:
+    """What a folder or file holds, by its form. Raises DataError where it is none."""
+    if path.is_dir():
+        if (path / "corpus.jsonl").is_file():
+            return read_beir(path)
+        if any((path / part).is_file() for part in MIRAGE_FILES):
+            return read_mirage(path)
+        found = sorted([*path.glob("*.parquet"), *path.glob("data/*.parquet")])
+        if len(found) == 1:
+            return read_hub(found[0])
+        raise DataError(
+            path, f"holds neither MIRAGE's files ({', '.join(MIRAGE_FILES)}) nor BEIR's (corpus.jsonl, queries.jsonl, "
+            "qrels/test.tsv).",
+        )  # fmt: skip
+    if path.is_file():
+        return read_hub(path)
+    raise DataError(path, "no such folder or file.")
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    if path.suffix == ".parquet":
+        try:
+            from pyarrow import parquet  # noqa: PLC0415
+        except ImportError:
+            raise MissingExtra("Parquet files need the extra `files`: pip install 'ragstone[files]'.") from None
+        try:
+            yield from parquet.read_table(path).to_pylist()
+        except (OSError, ValueError) as error:
+            raise DataError(path, f"is no Parquet file ({' '.join(str(error).split())[:120]}).") from None
+        return
+    for line, row in _lines(path):
+        if not isinstance(row, dict):
+            raise DataError(path, "expected a JSON object a line.", line=line)
+        yield row
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """The JSON objects of a file: one a line, or a list of them."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(path, f"cannot be read ({getattr(error, 'strerror', None) or error}).") from None
+    if text.lstrip().startswith("["):
+        try:
+            yield from enumerate(json.loads(text), 1)
+        except ValueError as error:
+            raise DataError(path, f"is not JSON ({error}).") from None
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except ValueError as error:
+                raise DataError(path, f"is not JSON ({error}).", line=number) from None
+
+
+def _corpus(path: Path) -> Iterator[Passage]:
+    for line, row in _lines(path):
+        if not isinstance(row, dict) or not row.get("_id") or not isinstance(row.get("text"), str):
+            raise DataError(path, "expected _id and text.", line=line)
+        yield Passage(str(row["_id"]), row["text"], str(row.get("title") or ""))
+
+
+def _graded(path: Path, held: Mapping[str, Passage]) -> dict[str, dict[str, int]]:
+    """Query → document → grade, of a BEIR or TREC file of judgements."""
+    found: dict[str, dict[str, int]] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            for number, cells in enumerate(csv.reader(stream, delimiter="\t"), 1):
+                parts = [cell.strip() for cell in cells] if len(cells) > 1 else (cells[0].split() if cells else [])
+                if not parts or (number == 1 and not parts[-1].lstrip("-").isdigit()):
+                    continue
+                query, doc, grade = parts if len(parts) == 3 else (parts[0], parts[-2], parts[-1])
+                if not grade.lstrip("-").isdigit():
+                    raise DataError(path, f"expected query, document and grade; found {parts}.", line=number)
+                if doc not in held:
+                    raise DataError(path, f"the corpus has no document {doc!r}.", line=number)
+                found.setdefault(query, {})[doc] = int(grade)
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+    return found
