@@ -22,7 +22,7 @@ from ragstone.models.options import ModelOptions
 from ragstone.text import estimate_tokens
 from ragstone.types import Turn
 
-__all__ = ["ESTIMATE", "TOKENIZERS", "TokenCounter", "open_counter"]
+__all__ = ["ESTIMATE", "TOKENIZERS", "TokenCounter", "count_here", "open_counter"]
 
 ESTIMATE = "ragstone/estimate"
 _VOCABULARIES = ("openai/o200k_base", "openai/cl100k_base")
@@ -58,8 +58,11 @@ class _Here:
     def __init__(self, name: str, count: Callable[[str], int]) -> None:
         self.id, self._count = name, count
 
+    def one(self, text: str) -> int:
+        return sum(map(self._count, _pieces(text)))
+
     async def count(self, texts: Sequence[str], /) -> list[int]:
-        return await asyncio.to_thread(lambda: [sum(map(self._count, _pieces(text))) for text in texts])
+        return await asyncio.to_thread(lambda: [self.one(text) for text in texts])
 
     async def marks(self, _: Sequence[Turn], /) -> int | None:
         return None
@@ -178,7 +181,16 @@ async def open_counter(name: str, options: ModelOptions, *, chosen: bool = False
         yield counter or _Here(ESTIMATE, estimate_tokens)
 
 
-def _named(name: str, chosen: bool) -> TokenCounter | None:
+def count_here(name: str) -> Callable[[str], int]:
+    """Counts the tokens of a text by one of `TOKENIZERS`, in this process and at once. Raises UnknownName for any other
+    name, and MissingExtra."""
+    counter = _named(name, chosen=True)
+    if counter is None:
+        raise UnknownName("tokenizer", name, TOKENIZERS)
+    return counter.one
+
+
+def _named(name: str, chosen: bool) -> _Here | None:
     """The tokenizer of this name in this process; None where it is no such name."""
     if name == ESTIMATE:
         return _Here(ESTIMATE, estimate_tokens)

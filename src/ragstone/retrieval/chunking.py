@@ -1,0 +1,327 @@
+"""Documents cut into chunks of at most so many tokens, of English, Chinese and mixed text.
+
+    chunk(text, size=330)                                   # whole sentences, as many as fit
+    chunk(text, size=330, overlap=60, method="recursive")   # paragraphs first, then lines, sentences, clauses, words
+    chunk(text, size=330, method="token")                   # windows of 330 tokens, cut between any two words
+
+Whatever the method, a chunk is a slice of its document: nothing is rewritten, and blanks at its ends are left out.
+A length in tokens means nothing without the tokenizer, so that is named (`tokenizer_id`); the estimate is the default
+because it needs no download. MIRAGE's 330 and RGB's 300 tokens were counted by those papers' own tokenizers (MIRAGE's
+is BERT-base-uncased), which spend more on Chinese and on rare words.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, get_args
+
+import msgspec
+
+from ragstone.errors import UsageError
+from ragstone.models.tokenizers import ESTIMATE, count_here
+from ragstone.text import estimate_tokens, sentences
+from ragstone.text.characters import HAN
+from ragstone.types import Frozen, Passage, Tokenizer
+
+__all__ = [
+    "METHODS", "PRESETS", "Chunk", "Counts", "Method", "chunk", "chunk_passages", "named_tokenizer", "parse_sizes",
+    "tokenizer_id",
+]  # fmt: skip
+
+Method: TypeAlias = Literal["sentence", "recursive", "token"]
+METHODS: tuple[Method, ...] = get_args(Method)
+PRESETS = {"mirage": 330, "rgb": 300}
+"""Sizes in tokens, of the papers' chunks."""
+
+_LARGEST = 1_000_000
+_Range: TypeAlias = tuple[int, int]
+
+
+class Counts(Protocol):
+    """A tokenizer that only counts: what `named_tokenizer` gives."""
+
+    @property
+    def id(self) -> str: ...
+    def count(self, text: str, /) -> int: ...
+
+
+class Chunk(Frozen, frozen=True):
+    """A piece of a document: `text == document[start:end]`, which has `tokens` by the tokenizer that cut it."""
+
+    text: str
+    start: int
+    end: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class _Counter:
+    id: str
+    count: Callable[[str], int]
+
+
+def named_tokenizer(name: str) -> Counts:
+    """One of `models.tokenizers.TOKENIZERS`, which count in this process. Raises UnknownName for others, a chat model's
+    own among them (its server counts one text a request, too slow for this), and MissingExtra."""
+    return _Counter(name, count_here(name))
+
+
+def tokenizer_id(tokenizer: Tokenizer | Counts | None) -> str:
+    """What to call a tokenizer in a run file: "ragstone/estimate" where there is none."""
+    return ESTIMATE if tokenizer is None else tokenizer.id
+
+
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """What `--chunk` says: "110,330,550", "mirage", "0,rgb". In the order given, each once; 0 ("none") is the
+    documents as they are. Raises UsageError."""
+    sizes: list[int] = []
+    for part in re.split(r"[,，、]", text):
+        word = part.strip().lower()
+        known = {"none": 0, **PRESETS}
+        if word not in known and not (word.isascii() and word.isdecimal() and int(word) <= _LARGEST):
+            raise UsageError(
+                f"--chunk {text}: {part.strip() or 'an empty place'!r} is no size. Write tokens, such as 110,330,550; "
+                f"or {', '.join(PRESETS)}; or 0 for the passages as they are."
+            )
+        sizes.append(known[word] if word in known else int(word))
+    return tuple(dict.fromkeys(sizes))
+
+
+def chunk(
+    text: str,
+    *,
+    size: int,
+    overlap: int = 0,
+    method: Method = "sentence",
+    tokenizer: Tokenizer | Counts | None = None,
+    language: str = "",
+) -> list[Chunk]:
+    """The chunks of a text, in its order, each of at most `size` tokens; together they have all of it but blanks.
+
+    `sentence` packs whole sentences; one that is longer than `size` is cut, between clauses where that is enough,
+    else between words, else between characters. `recursive` packs whole paragraphs, and never part of one with part
+    of another: one that is too long is packed by its lines, a line by its sentences, and so on. `token` fills each
+    chunk to the brim and cuts between any two words; in Chinese, between any two characters.
+
+    `overlap`: a chunk begins with up to so many tokens that end the one before, in the units that the method keeps
+    whole; where its last sentence is longer, there is no overlap. Within a paragraph, line… for `recursive`.
+    Only where a single character (with what is joined to it) has more than `size` tokens has a chunk more.
+    `tokenizer` None: `ragstone.text.estimate_tokens`. Raises UsageError for what cannot be.
+    """
+    if method not in METHODS:
+        raise UsageError(f"There is no method {method!r} to cut texts. Choose of: {', '.join(METHODS)}.")
+    if not 1 <= size <= _LARGEST:
+        raise UsageError(f"A chunk of {size} tokens cannot be. Give 1 to {_LARGEST:,}.")
+    if not 0 <= overlap < size:
+        raise UsageError(f"An overlap of {overlap} tokens cannot be in chunks of {size}. Give 0 to {size - 1}.")
+    cutter = _Cutter(text, size, overlap, _counting(tokenizer), language)
+    whole = _trimmed(text, 0, len(text))
+    if whole is None:
+        return []
+    if cutter.fits(*whole):
+        runs: Iterable[list[_Range]] = [[whole]]
+    elif method == "recursive":
+        runs = cutter.runs(*whole, 0)
+    else:
+        runs = [list(cutter.units(*whole, _LEVELS.index(_words if method == "token" else _sentences)))]
+    return [one for run in runs for one in cutter.pack(run)]
+
+
+def chunk_passages(
+    passages: Iterable[Passage],
+    *,
+    size: int,
+    overlap: int = 0,
+    method: Method = "sentence",
+    tokenizer: Tokenizer | Counts | None = None,
+    language: str = "",
+) -> list[Passage]:
+    """The passages cut by `chunk`; `size` 0: as they are.
+
+    A chunk's id is its document's, "#" and its number from 1; its title and `meta` are its document's, with `start` and
+    `end` in characters, `tokens`, and `document` (the document's id). It keeps the label of its document where that is
+    surely its own: "not relevant", or the label of a document that is one chunk; else nobody knows. A document of
+    blanks has no chunk.
+    """
+    if size == 0:
+        return list(passages)
+    found: list[Passage] = []
+    for passage in passages:
+        parts = chunk(passage.text, size=size, overlap=overlap, method=method, tokenizer=tokenizer, language=language)
+        sure = passage.relevant is False or len(parts) == 1
+        for number, part in enumerate(parts, 1):
+            place = {"document": passage.id, "start": part.start, "end": part.end, "tokens": part.tokens}
+            found.append(
+                msgspec.structs.replace(
+                    passage,
+                    id=f"{passage.id}#{number}",
+                    text=part.text,
+                    relevant=passage.relevant if sure else None,
+                    meta={**passage.meta, **place},
+                )
+            )
+    return found
+
+
+def _counting(tokenizer: Tokenizer | Counts | None) -> Callable[[str], int]:
+    if tokenizer is None:
+        return estimate_tokens
+    if (count := getattr(tokenizer, "count", None)) is not None:
+        return lambda text: int(count(_sound(text)))
+    encode = tokenizer.encode  # type: ignore[union-attr]
+    return lambda text: len(encode(_sound(text)))
+
+
+def _sound(text: str) -> str:
+    """Half a character, which no tokenizer takes, is replaced: for counting only."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+# Levels, from the coarsest: each cuts a piece of the text where it may be cut. Parts are without blanks at their ends.
+
+_PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*|[\x0c\u2029]\s*")
+_LINE = re.compile(r"[\n\r\x0b\x85\u2028]\s*")
+_CLOSING = "，。！？；：、…⋯—,.!?;:%％”’」』》〉】）〕)\\]}\"'"
+# Behind a Chinese comma, colon, semicolon or dash; behind their Latin sisters only before a blank: not in 1,000 or 3:0.
+_CLAUSE = re.compile(rf"[，、；：][{_CLOSING}]*|[,;:][”’)\]\"']*(?=\s)|(?<=\s)[–—-](?=\s)|——|…+")
+# A cluster: a character with what is joined to it: accents, variation selectors, joiners and what they join. A word, or
+# a Han character, has the marks with it that open or close it, so that no chunk begins with a full stop.
+_JOINED = (
+    "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u093a-\u094d\u0e31-\u0e4e\u20d0-\u20ff\ufe00-\ufe0f\U0001f3fb-\U0001f3ff"
+)
+_CLUSTER = re.compile(rf"\S[{_JOINED}]*(?:\u200d(?:\S[{_JOINED}]*)?)*")
+_OPENING = "“‘「『《〈【（〔"
+_WORD = re.compile(rf"(?:[{_OPENING}]*(?:[{HAN}][{_JOINED}]*|[^\s{HAN}{_OPENING}]+)|[{_OPENING}]+)[{_CLOSING}]*")
+
+
+def _between(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[_Range]:
+    """What stands between the ends of matches."""
+    at = start
+    for match in pattern.finditer(text, start, end):
+        yield at, match.end()
+        at = match.end()
+    yield at, end
+
+
+def _paragraphs(text: str, start: int, end: int, _: str) -> Iterator[_Range]:
+    return _between(_PARAGRAPH, text, start, end)
+
+
+def _lines(text: str, start: int, end: int, _: str) -> Iterator[_Range]:
+    return _between(_LINE, text, start, end)
+
+
+def _sentences(text: str, start: int, end: int, language: str) -> Iterator[_Range]:
+    for sentence in sentences(text[start:end], language):
+        yield start, start + len(sentence)
+        start += len(sentence)
+
+
+def _clauses(text: str, start: int, end: int, _: str) -> Iterator[_Range]:
+    return _between(_CLAUSE, text, start, end)
+
+
+def _words(text: str, start: int, end: int, _: str) -> Iterator[_Range]:
+    return (match.span() for match in _WORD.finditer(text, start, end))
+
+
+def _clusters(text: str, start: int, end: int, _: str) -> Iterator[_Range]:
+    return (match.span() for match in _CLUSTER.finditer(text, start, end))
+
+
+_LEVELS = (_paragraphs, _lines, _sentences, _clauses, _words, _clusters)
+
+
+def _trimmed(text: str, start: int, end: int) -> _Range | None:
+    """The range without blanks at its ends; None where there is nothing else."""
+    piece = text[start:end]
+    start, end = start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
+    return (start, end) if start < end else None
+
+
+class _Cutter:
+    """One text being cut. `rate` is how many tokens a character has, as last seen: where to look for a chunk's end."""
+
+    def __init__(self, text: str, size: int, overlap: int, count: Callable[[str], int], language: str) -> None:
+        self.text, self.size, self.overlap, self._count, self._language = text, size, overlap, count, language
+        self._rate = 0.25
+        # A token has hundreds of characters at the very most, so that what is longer needs no counting.
+        self._surely_too_long = 1000 * size
+
+    def count(self, start: int, end: int) -> int:
+        return self._count(self.text[start:end])
+
+    def fits(self, start: int, end: int) -> bool:
+        return end - start <= self._surely_too_long and self.count(start, end) <= self.size
+
+    def parts(self, start: int, end: int, level: int) -> list[_Range]:
+        """The parts of a range at a level, without blanks at their ends."""
+        found = (_trimmed(self.text, *part) for part in _LEVELS[level](self.text, start, end, self._language))
+        return [part for part in found if part is not None]
+
+    def units(self, start: int, end: int, level: int) -> Iterator[_Range]:
+        """The parts of a range at a level; of each that is too long, its parts at the next."""
+        for part in self.parts(start, end, level):
+            if level == len(_LEVELS) - 1 or self.fits(*part):
+                yield part
+            else:
+                yield from self.units(*part, level + 1)
+
+    def runs(self, start: int, end: int, level: int) -> Iterator[list[_Range]]:
+        """Units that may share a chunk with their neighbours, of a range that is too long as a whole."""
+        run: list[_Range] = []
+        for part in self.parts(start, end, level):
+            if level == len(_LEVELS) - 1 or self.fits(*part):
+                run.append(part)
+                continue
+            if run:
+                yield run
+                run = []
+            yield from self.runs(*part, level + 1)
+        if run:
+            yield run
+
+    def pack(self, units: Sequence[_Range]) -> Iterator[Chunk]:
+        """As many units as fit into each chunk, in order."""
+        ends = [end for _, end in units]
+        first = 0
+        while first < len(units):
+            stop, tokens = self._reach(units, ends, first)
+            start, end = units[first][0], units[stop - 1][1]
+            yield Chunk(self.text[start:end], start, end, tokens)
+            if stop == len(units):
+                return
+            first = self._again(units, first, stop) if self.overlap else stop
+
+    def _reach(self, units: Sequence[_Range], ends: Sequence[int], first: int) -> tuple[int, int]:
+        """Up to which unit a chunk from `first` reaches, at least that one, and the tokens it has.
+
+        Found by interpolation, counting two or three times where tokens are spread evenly, then by halving."""
+        start = units[first][0]
+        best, beyond, tokens, steps = first, len(units) + 1, 0, 0
+        guess = bisect_right(ends, start + int(self.size / self._rate))
+        while best + 1 < beyond:
+            guess = min(max(guess, best + 1), beyond - 1)
+            counted = self.count(start, ends[guess - 1])
+            if counted <= self.size or guess == first + 1:
+                best, tokens = guess, counted
+            else:
+                beyond = guess
+            if counted > self.size and guess == first + 1:
+                break
+            self._rate = max(counted / (ends[guess - 1] - start), 1e-3)
+            steps += 1
+            if steps < 6:
+                guess = bisect_right(ends, ends[guess - 1] + int((self.size - counted) / self._rate))
+            else:
+                guess = (best + beyond) // 2
+        return best, tokens
+
+    def _again(self, units: Sequence[_Range], first: int, stop: int) -> int:
+        """Where the chunk after units[first:stop] begins: with what overlaps, yet reaching further than this one."""
+        last, following = units[stop - 1][1], units[stop][1]
+        allowed = range(first + 1, stop)
+        fitting = bisect_left(allowed, True, key=lambda unit: self.count(units[unit][0], last) <= self.overlap)
+        reaching = bisect_left(allowed, True, key=lambda unit: self.fits(units[unit][0], following))
+        return first + 1 + max(fitting, reaching)
