@@ -64,3 +64,13 @@ def test_options_are_checked() -> None:
         spec.count("depth", 20)
     with pytest.raises(UsageError, match=r"has no option .depth.\. It takes k1, b"):
         spec.only("k1", "b")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["bm25", "local/e5-small", "hybrid(bm25,rerank(local/e5-small,openai/a,depth=5),k=60)", "run:a b.trec",
+     "dense(local/e5-small,index=hnsw)"],
+)  # fmt: skip
+def test_a_spec_tells_its_name(name: str) -> None:
+    assert parse(name).name == name
+    assert parse(parse(name).name) == parse(name)

@@ -30,6 +30,16 @@ class Spec(Frozen, frozen=True):
     arguments: tuple[str, ...] = ()
     options: dict[str, str] = msgspec.field(default_factory=dict)
 
+    @property
+    def name(self) -> str:
+        """The name, as a user writes it: `parse(spec.name) == spec`."""
+        if self.function == "run":
+            return f"run:{self.arguments[0]}"
+        if self.function == "dense" and len(self.arguments) == 1 and not self.options:
+            return self.arguments[0]
+        inside = ",".join([*self.arguments, *(f"{name}={value}" for name, value in self.options.items())])
+        return f"{self.function}({inside})" if inside else self.function
+
     def only(self, *known: str) -> "Spec":
         """The spec itself; UsageError for an option that is not among `known`."""
         for name in self.options:
