@@ -184,6 +184,11 @@ def test_an_accent_or_an_emoji_of_many_parts_is_not_torn() -> None:
     assert [one.text for one in chunk("👩🏽‍🚀👩🏽‍🚀", size=1, tokenizer=Characters())] == ["👩🏽‍🚀", "👩🏽‍🚀"]
 
 
+def test_a_character_of_endless_accents_is_cut_all_the_same() -> None:
+    chunks = chunk("e" + "\u0301" * 5_000, size=20, tokenizer=Characters())
+    assert max(one.tokens for one in chunks) <= 20
+
+
 @pytest.mark.parametrize("text", ["", " \n\t\u3000", "\x1f"])
 def test_a_text_of_blanks_has_no_chunk(text: str) -> None:
     assert chunk(text, size=5) == []

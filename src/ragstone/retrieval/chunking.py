@@ -190,7 +190,7 @@ _CLAUSE = re.compile(rf"[，、；：][{_CLOSING}]*|[,;:][”’)\]\"']*(?=\s)|(
 _JOINED = (
     "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u093a-\u094d\u0e31-\u0e4e\u20d0-\u20ff\ufe00-\ufe0f\U0001f3fb-\U0001f3ff"
 )
-_CLUSTER = re.compile(rf"\S[{_JOINED}]*(?:\u200d(?:\S[{_JOINED}]*)?)*")
+_CLUSTER = re.compile(rf"\S[{_JOINED}]{{0,16}}(?:\u200d(?:\S[{_JOINED}]{{0,4}})?){{0,8}}")
 _OPENING = "“‘「『《〈【（〔"
 _WORD = re.compile(rf"(?:[{_OPENING}]*(?:[{HAN}][{_JOINED}]*|[^\s{HAN}{_OPENING}]+)|[{_OPENING}]+)[{_CLOSING}]*")
 
