@@ -1,0 +1,120 @@
+"""Dense retrieval: any embedder, and the passages whose vectors are nearest to the question's.
+
+    local/e5-small                                  the embedder alone
+    dense(openai/text-embedding-3-small,title=yes)  with options
+
+Options: `index`: auto (exact: numpy), exact, faiss (flat, also exact: the same passages and scores) or hnsw (FAISS's
+graph, approximate: `links` edges a node, 32; `effort` nodes looked at, 128). `title`: yes puts a passage's title before
+its text, as BEIR does; no, the default, embeds the text alone.
+
+Scores are cosine similarities. Vectors are kept on disk by the embedder and the text, in batches as they come.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ragstone.errors import UsageError
+from ragstone.models import open_embedder
+from ragstone.retrieval.embedding import embed_all
+from ragstone.retrieval.names import Spec
+from ragstone.retrieval.nearest import Exact, Faiss, Nearest
+from ragstone.retrieval.opening import Building
+from ragstone.types import Embedder, Passage, Retriever
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["PLUGINS", "Dense", "open_dense"]
+
+INDEXES = ("auto", "exact", "faiss", "hnsw")
+# Passages whose nearest ten are looked up exactly too, to say how good an approximate index is.
+_SAMPLED = 200
+
+
+class Dense:
+    """`vectors`: an index whose row i is the vector of `passages[i]`. `facts` are for reports."""
+
+    def __init__(
+        self,
+        name: str,
+        embedder: Embedder,
+        passages: Sequence[Passage],
+        index: Nearest | None,
+        facts: Mapping[str, Any],
+    ) -> None:
+        self.id, self.facts = name, facts
+        self._embedder, self._passages, self._index = embedder, passages, index
+
+    async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
+        """At most `k` passages a query, the best first, ties in the order of the pool. A query without a character
+        finds none. Raises what the embedder raises."""
+        found: list[list[Passage]] = [[] for _ in queries]
+        asked = [number for number, query in enumerate(queries) if query.strip()]
+        if not asked or k < 1 or self._index is None:
+            return found
+        vectors = await embed_all(self._embedder, [queries[number] for number in asked], kind="query")
+        rows, scores = await asyncio.to_thread(self._index.search, vectors, k)
+        for number, mine, its in zip(asked, rows.tolist(), scores.tolist(), strict=True):
+            found[number] = [
+                msgspec.structs.replace(self._passages[row], score=score) for row, score in zip(mine, its, strict=True)
+            ]
+        return found
+
+
+def _text(passage: Passage, *, title: bool) -> str:
+    return f"{passage.title} {passage.text}" if title and passage.title else passage.text
+
+
+@contextlib.asynccontextmanager
+async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
+    """The retriever, its passages embedded. Raises UsageError, MissingExtra, and what the embedder raises."""
+    spec.only("index", "title", "links", "effort")
+    if len(spec.arguments) != 1:
+        raise UsageError(f"{spec.name}: a dense retriever takes one embedder, for example dense(local/e5-small).")
+    kind, title = spec.options.get("index", "auto"), spec.options.get("title", "no")
+    if kind not in INDEXES:
+        raise UsageError(f"{spec.name}: index={kind} should be one of {', '.join(INDEXES)}.")
+    if title not in ("yes", "no"):
+        raise UsageError(f"{spec.name}: title={title} should be yes or no.")
+    links, effort = spec.count("links", 32, least=2), spec.count("effort", 128)
+    if kind != "hnsw" and {"links", "effort"} & spec.options.keys():
+        raise UsageError(f"{spec.name}: links and effort are options of index=hnsw.")
+    # Endpoints refuse a text without a character; it could be found by nothing but chance.
+    passages = [passage for passage in building.pool if _text(passage, title=title == "yes").strip()]
+    async with open_embedder(spec.arguments[0], building.options) as embedder:
+        started = time.perf_counter()
+        texts = [_text(passage, title=title == "yes") for passage in passages]
+        vectors = await embed_all(embedder, texts, kind="passage")
+        embedded = time.perf_counter()
+        index: Nearest | None = None
+        facts: dict[str, Any] = {"embedder": embedder.id, "passages": len(passages), "dimensions": vectors.shape[1]}
+        if passages:
+            index, more = await asyncio.to_thread(_build, vectors, kind, links, effort)
+            facts |= more
+        facts |= {"embed_seconds": embedded - started, "index_seconds": time.perf_counter() - embedded}
+        yield Dense(spec.name, embedder, passages, index, facts)
+
+
+def _build(vectors: "np.ndarray[Any, Any]", kind: str, links: int, effort: int) -> tuple[Nearest, dict[str, Any]]:
+    """The index, and what there is to say about it."""
+    index: Nearest
+    if kind in ("auto", "exact"):
+        index = Exact(vectors)
+    else:
+        index = Faiss(vectors, links=links if kind == "hnsw" else 0, effort=effort)
+    facts: dict[str, Any] = {"index": index.name, "index_bytes": index.nbytes, "exact": kind != "hnsw"}
+    if kind == "hnsw":
+        sampled = vectors[:: max(1, len(vectors) // _SAMPLED)][:_SAMPLED]
+        right, _ = Exact(vectors).search(sampled, 10)
+        found, _ = index.search(sampled, 10)
+        common = [len(set(one) & set(other)) for one, other in zip(right.tolist(), found.tolist(), strict=True)]
+        facts["recall@10"] = sum(common) / right.size
+    return index, facts
+
+
+PLUGINS = {"dense": open_dense}

@@ -1,0 +1,93 @@
+"""Many texts to vectors, losing nothing that is done: in small batches, each kept by the embedder's cache as it comes.
+
+An embedder's cache (`models/embedder_cached.py`) keeps what one call brought when that call ends. One call for a whole
+pool would therefore keep nothing of what was embedded before an interruption.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from ragstone.errors import BadReply
+from ragstone.types import Embedder
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["embed_all"]
+
+log = logging.getLogger(__name__)
+
+# Texts in one call: eight seconds of work for `local/e5-small` are what an interruption may lose of each call.
+_BATCH = 64
+# Calls under way at one time. An endpoint's own limits hold besides.
+_IN_FLIGHT = 4
+# Seconds between two lines about the progress.
+_TELL_EVERY = 10.0
+
+
+async def embed_all(
+    embedder: Embedder, texts: Sequence[str], *, kind: Literal["query", "passage"], batch: int = _BATCH
+) -> "np.ndarray[Any, Any]":
+    """(n, dimensions) float32, rows of unit length in the order of `texts`; (0, 0) for no text. Equal texts are
+    embedded once.
+
+    Raises what the embedder raises; what was under way then is waited for first, so that it is kept. The same call
+    again goes on from there."""
+    import numpy as np  # noqa: PLC0415
+
+    if not texts:
+        return np.empty((0, 0), dtype=np.float32)
+    row = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    different = list(row)
+    progress = _Progress(embedder.id, kind, len(different))
+    starts = iter(range(0, len(different), batch))
+    parts: dict[int, np.ndarray[Any, Any]] = {}
+    errors: list[Exception] = []
+
+    async def work() -> None:
+        for start in _until(starts, errors):
+            some = different[start : start + batch]
+            try:
+                parts[start] = await embedder.embed(some, kind=kind)
+            except Exception as error:
+                errors.append(error)
+                return
+            progress.tell(len(some))
+
+    await asyncio.gather(*(work() for _ in range(_IN_FLIGHT)))
+    if errors:
+        progress.stopped()
+        raise errors[0]
+    if len({part.shape[1] for part in parts.values()}) != 1:
+        raise BadReply(f"{embedder.id}: its vectors differ in length. Use another cache folder, or --no-cache.")
+    matrix = np.concatenate([parts[start] for start in sorted(parts)])
+    return matrix if len(row) == len(texts) else matrix[[row[text] for text in texts]]
+
+
+def _until(starts: Iterator[int], errors: Sequence[Exception]) -> Iterator[int]:
+    """The next batches, for whoever asks first, until an error is there."""
+    while not errors and (start := next(starts, None)) is not None:
+        yield start
+
+
+class _Progress:
+    """Says now and then how far it is, where it takes long."""
+
+    def __init__(self, name: str, kind: str, total: int) -> None:
+        self._what, self._total, self._done = f"{name}: embedding {total:,} texts ({kind})", total, 0
+        self._started = self._told = time.monotonic()
+
+    def tell(self, more: int) -> None:
+        self._done += more
+        now = time.monotonic()
+        if now - self._told >= _TELL_EVERY and self._done < self._total:
+            self._told = now
+            rate = self._done / (now - self._started)
+            left = (self._total - self._done) / rate
+            log.info("%s: %s done, %.1f a second, %.0f s left", self._what, f"{self._done:,}", rate, left)
+
+    def stopped(self) -> None:
+        log.info("%s: stopped after %s; where there is a cache, they are kept", self._what, f"{self._done:,}")

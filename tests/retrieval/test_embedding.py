@@ -1,0 +1,83 @@
+"""What was embedded before an interruption is kept, and nothing is embedded twice."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.retrieval.words import WordEmbedder
+
+from ragstone.errors import BadReply, Unreachable
+from ragstone.models.embedder_cached import CachedEmbedder
+from ragstone.retrieval import embedding
+from ragstone.retrieval.embedding import embed_all
+
+TEXTS = [f"text {chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(300)]
+
+
+async def test_texts_come_back_in_their_order_each_embedded_once() -> None:
+    embedder = WordEmbedder()
+    matrix = await embed_all(embedder, [*TEXTS, *reversed(TEXTS)], kind="passage", batch=64)
+    assert (matrix[: len(TEXTS)] == await WordEmbedder().embed(TEXTS, kind="passage")).all()
+    assert (matrix[len(TEXTS) :] == matrix[: len(TEXTS)][::-1]).all()
+    assert matrix.dtype == np.float32
+    assert [len(texts) for _, texts in embedder.asked] == [64, 64, 64, 64, 44]
+    assert (await embed_all(embedder, [], kind="query")).shape == (0, 0)
+
+
+async def test_an_interrupted_embedding_goes_on_where_it_was(tmp_path: Path) -> None:
+    first = WordEmbedder(fail_at=3, error=Unreachable("the endpoint went away"))
+    async with CachedEmbedder(first, tmp_path, identity={"model": "words"}, kinds=True) as cached:
+        with pytest.raises(Unreachable, match="went away"):
+            await embed_all(cached, TEXTS, kind="passage", batch=20)
+    kept = sum(len(texts) for _, texts in first.asked) - 20
+    assert kept >= 60
+    second = WordEmbedder()
+    async with CachedEmbedder(second, tmp_path, identity={"model": "words"}, kinds=True) as cached:
+        matrix = await embed_all(cached, TEXTS, kind="passage", batch=20)
+    assert sum(len(texts) for _, texts in second.asked) == len(TEXTS) - kept
+    assert (matrix == await WordEmbedder().embed(TEXTS, kind="passage")).all()
+
+
+async def test_a_cancelled_embedding_keeps_the_batches_that_had_come(tmp_path: Path) -> None:
+    stuck = asyncio.Event()
+
+    class Slow(WordEmbedder):
+        async def embed(self, texts, /, *, kind):  # type: ignore[no-untyped-def]
+            if len(self.asked) >= 5:
+                self.asked.append((kind, list(texts)))
+                if len(self.asked) == 9:
+                    stuck.set()
+                await asyncio.Event().wait()
+            return await super().embed(texts, kind=kind)
+
+    first = Slow()
+    async with CachedEmbedder(first, tmp_path, identity={"model": "words"}, kinds=True) as cached:
+        task = asyncio.create_task(embed_all(cached, TEXTS, kind="passage", batch=20))
+        await stuck.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    second = WordEmbedder()
+    async with CachedEmbedder(second, tmp_path, identity={"model": "words"}, kinds=True) as cached:
+        await embed_all(cached, TEXTS, kind="passage", batch=20)
+    assert sum(len(texts) for _, texts in second.asked) == len(TEXTS) - 5 * 20
+
+
+async def test_vectors_of_several_lengths_are_refused() -> None:
+    class Changing(WordEmbedder):
+        async def embed(self, texts, /, *, kind):  # type: ignore[no-untyped-def]
+            self._dimensions += 1
+            return await super().embed(texts, kind=kind)
+
+    with pytest.raises(BadReply, match="differ in length"):
+        await embed_all(Changing(), TEXTS, kind="passage")
+
+
+async def test_long_work_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(embedding, "_TELL_EVERY", 0.0)
+    with caplog.at_level(logging.INFO):
+        await embed_all(WordEmbedder(), TEXTS, kind="passage", batch=100)
+    assert len(caplog.messages) == 2
+    assert caplog.messages[0].startswith("test/words: embedding 300 texts (passage): 100 done, ")
