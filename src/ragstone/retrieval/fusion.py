@@ -1,0 +1,167 @@
+"""Hybrid retrieval: the lists of several retrievers, fused into one.
+
+    hybrid(bm25,local/e5-small)
+    hybrid(bm25,local/e5-small,method=weighted,weights=0.3:0.7)
+
+`method=rrf`, the default, is reciprocal rank fusion (Cormack, Clarke and Büttcher 2009,
+https://doi.org/10.1145/1571941.1572114): a passage has, of each list that it is in, 1 / (k + its rank), with `k` 60. It
+looks at ranks alone, so the retrievers' scores need not be comparable.
+
+`method=weighted` adds up scores, each list's brought to [0, 1] for each query: its least is 0 and its greatest 1 (all
+are 1 where they are equal); a passage that is not in a list has 0 of it. `weights`, one a retriever, default to equal
+ones; they are brought to a sum of 1 here, and multiply the terms of rrf as they are there.
+
+`depth` passages of each retriever are looked at (100, or as many as are asked for).
+"""
+
+import asyncio
+import contextlib
+import math
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from ragstone.errors import UsageError
+from ragstone.retrieval.names import Spec
+from ragstone.retrieval.opening import Building, facts_of
+from ragstone.types import Passage, Retriever
+
+__all__ = ["PLUGINS", "Hybrid", "fuse", "open_hybrid"]
+
+Method: TypeAlias = Literal["rrf", "weighted"]
+
+_CONSTANT = 60.0
+_DEPTH = 100
+
+
+def fuse(
+    lists: Sequence[Sequence[Passage]],
+    *,
+    k: int,
+    method: Method = "rrf",
+    constant: float = _CONSTANT,
+    weights: Sequence[float] | None = None,
+    order: Mapping[str, int] | None = None,
+) -> list[Passage]:
+    """The k best of `lists` (each best first), with the fused score as `score`.
+
+    Of a passage that a list has twice, the first place counts. Ties go by `order` (id → place in the pool), then by the
+    first list that has the passage. "weighted" needs scores: a passage without one has 0."""
+    weights = [1.0] * len(lists) if weights is None else list(weights)
+    if method == "weighted":
+        weights = [weight / math.fsum(weights) for weight in weights]
+    passages: dict[str, Passage] = {}
+    terms: dict[str, list[float]] = {}
+    for found, weight in zip(lists, weights, strict=True):
+        once = list({passage.id: passage for passage in reversed(found)}.values())[::-1]
+        shares = _ranked(len(once), constant) if method == "rrf" else _scaled(once)
+        for passage, share in zip(once, shares, strict=True):
+            passages.setdefault(passage.id, passage)
+            terms.setdefault(passage.id, []).append(weight * share)
+    # fsum: the same terms have the same sum, whichever list they are of.
+    scores = {name: math.fsum(its) for name, its in terms.items()}
+    place = order or {}
+    best = sorted(passages, key=lambda name: (-scores[name], place.get(name, len(place))))[: max(k, 0)]
+    return [msgspec.structs.replace(passages[name], score=scores[name]) for name in best]
+
+
+def _ranked(n: int, constant: float) -> list[float]:
+    return [1 / (constant + rank) for rank in range(1, n + 1)]
+
+
+def _scaled(found: Sequence[Passage]) -> list[float]:
+    scores = [passage.score or 0.0 for passage in found]
+    least, most = min(scores, default=0.0), max(scores, default=0.0)
+    return [(score - least) / (most - least) if most > least else 1.0 for score in scores]
+
+
+class Hybrid:
+    """`retrievers` asked at one time, their lists fused. `order`: id → place in the pool, for ties."""
+
+    def __init__(
+        self,
+        name: str,
+        retrievers: Sequence[Retriever],
+        *,
+        order: Mapping[str, int],
+        method: Method = "rrf",
+        constant: float = _CONSTANT,
+        weights: Sequence[float] | None = None,
+        depth: int = _DEPTH,
+    ) -> None:
+        self.id, self._retrievers, self._order = name, retrievers, order
+        self._method, self._constant, self._weights, self._depth = method, constant, weights, depth
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """How it fuses, the facts of each retriever under its name, and the bytes of their indexes together."""
+        parts = {retriever.id: facts_of(retriever) for retriever in self._retrievers}
+        how: dict[str, Any] = {"method": self._method, "depth": self._depth, "parts": parts}
+        if self._method == "rrf":
+            how["k"] = self._constant
+        if self._weights is not None:
+            how["weights"] = list(self._weights)
+        if sizes := [facts["index_bytes"] for facts in parts.values() if "index_bytes" in facts]:
+            how["index_bytes"] = sum(sizes)
+        return how
+
+    async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
+        """At most `k` passages a query. Raises what a retriever raises: a list of fewer retrievers would be another
+        retriever's, and its scores would not say so."""
+        depth = max(self._depth, k)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                asked = [tasks.create_task(one.retrieve(queries, k=depth)) for one in self._retrievers]
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        by_query = zip(*(task.result() for task in asked), strict=True)
+        return [
+            fuse(
+                lists, k=k, method=self._method, constant=self._constant, weights=self._weights, order=self._order
+            )
+            for lists in by_query
+        ]  # fmt: skip
+
+
+def _weights(spec: Spec) -> list[float] | None:
+    """The option `weights`: numbers of 0 or more parted by colons, one a retriever, not all 0."""
+    text = spec.options.get("weights")
+    if text is None:
+        return None
+    try:
+        weights = [float(part) for part in text.split(":")]
+    except ValueError:
+        weights = []
+    n = len(spec.arguments)
+    if len(weights) != n or not all(0 <= weight < math.inf for weight in weights) or not sum(weights) > 0:
+        example = ":".join(["0.3", "0.7", *["0.5"] * n][:n])
+        raise UsageError(f"{spec.name}: weights={text} should be {n} numbers of 0 or more, for example {example}.")
+    return weights
+
+
+@contextlib.asynccontextmanager
+async def open_hybrid(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
+    """The retriever with all that it fuses opened. Raises UsageError, and what opening one of them raises."""
+    spec.only("method", "k", "weights", "depth")
+    if len(spec.arguments) < 2:
+        raise UsageError(
+            f"{spec.name}: hybrid takes two retrievers or more, for example hybrid(bm25,local/e5-small)."
+        )  # fmt: skip
+    method = spec.options.get("method", "rrf")
+    if method not in ("rrf", "weighted"):
+        raise UsageError(f"{spec.name}: method={method} should be rrf or weighted.")
+    if method == "weighted" and "k" in spec.options:
+        raise UsageError(f"{spec.name}: k is an option of method=rrf.")
+    constant, depth = spec.number("k", _CONSTANT, least=0), spec.count("depth", _DEPTH)
+    weights = _weights(spec)
+    async with contextlib.AsyncExitStack() as stack:
+        retrievers = [await stack.enter_async_context(building.open(name)) for name in spec.arguments]
+        order = {passage.id: place for place, passage in enumerate(building.pool)}
+        yield Hybrid(
+            spec.name, retrievers, order=order, method="weighted" if method == "weighted" else "rrf",
+            constant=constant, weights=weights, depth=depth,
+        )  # fmt: skip
+
+
+PLUGINS = {"hybrid": open_hybrid}
