@@ -333,7 +333,8 @@ def test_the_table_pins_every_official_file_and_names_its_terms() -> None:
 def test_the_list_says_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "rgb").mkdir()
     (tmp_path / "rgb" / "zh.json").write_bytes(ZH)
-    (listed,) = list_data(tmp_path)
+    mirage, listed = list_data(tmp_path)
+    assert (mirage.name, mirage.present) == ("mirage", ())
     assert (listed.name, listed.present, listed.folder) == ("rgb", ("zh.json",), str(tmp_path / "rgb"))
     assert list_data()[0].present == ()
 

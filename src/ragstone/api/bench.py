@@ -33,7 +33,7 @@ __all__ = [
 GROWING = ("data.sha256",)
 # `local/…` models share this machine's cores; more at once would only wait.
 LOCAL_CONCURRENCY = 4
-_LOCAL = ("extractive", "smollm2")
+_LOCAL = ("extractive", "retrieval", "smollm2")
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def check_names(models: Sequence[str | System], judge: str | None = None) -> Non
         PROVIDERS.get(provider)
         if provider == "local" and not model.endswith(".gguf") and model not in _LOCAL:
             raise UnknownName("local model", model, _LOCAL, hint="Or name a file: local/PATH.gguf.")
-    if judge == "local/extractive":
-        raise UsageError("local/extractive copies sentences and cannot judge. --judge takes a chat model.")
+    if judge in ("local/extractive", "local/retrieval"):
+        raise UsageError(f"{judge} is no chat model and cannot judge. --judge takes a chat model.")
 
 
 def check_extra(asked: Sequence[str | Metric], judge: str | None) -> None:
@@ -178,6 +178,8 @@ async def bench_async(
         if benchmark == "niah":  # whose lengths are in tokens of the model
             about = {"models": [name for name in names if isinstance(name, str)], "model_options": calling}
             options = about | _room_for_answers(sampling) | options
+        if benchmark == "mirage":  # whose retrievers may ask models
+            options = {"model_options": calling} | options
         made = make_benchmark(benchmark, **options)
         made = await made if inspect.isawaitable(made) else made
     if hasattr(made, "window"):  # long prompts in an order that shares their beginnings
@@ -201,7 +203,7 @@ async def bench_async(
         data_hash = await made.prepare(Resources(cache=str(cache_folder().parent)))
         specs = {system.id: dict(system.spec) for system in systems}
         path = Path(run) if run is not None else Path(f"{made.name}-{_short(made.question)}.run")
-        info = _info(path, made, judged, command) | {"data_hash": data_hash}
+        info = _info(path, made, judged, command) | {"data_hash": data_hash} | _prepared(path, made)
         with RunFile.create_or_open(
             path, question=made.question, info=info, systems=specs, growing=GROWING
         ) as run_file:
@@ -262,6 +264,18 @@ def _info(path: Path, made: Benchmark, judged: Mapping[str, Any], command: str) 
         **({"judge": before} if before else {}),
         **judged,
     }
+
+
+def _prepared(path: Path, made: Benchmark) -> dict[str, Any]:
+    """What a benchmark tells of its preparation (retrievers, index sizes), with that of earlier commands."""
+    new: dict[str, Any] = dict(getattr(made, "preparation", {}))
+    if not new:
+        return {}
+    old: Mapping[str, Any] = {}
+    if path.exists() and path.stat().st_size:
+        with open_run(path) as run:
+            old = dict(run.meta).get("preparation", {})
+    return {"preparation": {name: {**old.get(name, {}), **told} for name, told in new.items()}}
 
 
 def _joined(old: Mapping[str, Any], new: dict[str, Any], growing: Sequence[str]) -> dict[str, Any]:

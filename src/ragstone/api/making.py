@@ -11,6 +11,7 @@ __all__ = ["make_benchmark"]
 # What turns a user's options (names of data, of retrievers…) into the benchmark; one that somebody registered is called
 # with the options as they are.
 BUILDERS: Mapping[str, str] = {
+    "mirage": "ragstone.api.make_mirage:make_mirage",
     "niah": "ragstone.api.make_niah:make_niah_async",
     "rgb": "ragstone.api.make_rgb:make_rgb",
 }

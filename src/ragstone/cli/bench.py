@@ -7,6 +7,7 @@ from ragstone.cli.lazy import Lazy
 __all__ = ["command"]
 
 BENCHMARKS = {
+    "mirage": ("ragstone.cli.mirage:bench", "Retrievers, models, and what fits together (Park et al. 2025)."),
     "niah": ("ragstone.cli.niah:bench", "Needle in a haystack: length by depth."),
     "rgb": ("ragstone.cli.rgb:bench", "Noise, rejection, integration, counterfactual (Chen et al. 2024)."),
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "command_line", "model_options", "read_asked", "read_price", "run_benchmark", "run_options"]
 
 _URLS = ("--base-url", "--judge-base-url")
+_NO_REQUESTS = ("local/extractive", "local/retrieval")
 _ANSWER_TOKENS = 60  # of a typical answer, for --dry-run
 
 model_options = both(
@@ -234,7 +235,7 @@ def _dry_run(made: Any, asked: Asked, judge_tokens: "Callable[[Case], int] | Non
 
     answer = min(_ANSWER_TOKENS, asked.sampling["max_tokens"] or _ANSWER_TOKENS)
     cases = prompt = judged = judge_prompt = 0
-    for case in made.cases():
+    for case in made.planned() if hasattr(made, "planned") else made.cases():
         cases += 1
         if hasattr(made, "prompt_tokens"):  # where a prompt is made only when it is sent
             prompt += made.prompt_tokens(case)
@@ -243,7 +244,7 @@ def _dry_run(made: Any, asked: Asked, judge_tokens: "Callable[[Case], int] | Non
         if asked.judge and judge_tokens and (more := judge_tokens(case)):
             judged += 1
             judge_prompt += more
-    models, whom = len(asked.models), len([name for name in asked.models if name != "local/extractive"])
+    models, whom = len(asked.models), len([name for name in asked.models if name not in _NO_REQUESTS])
     document: dict[str, Any] = {
         "cases": cases * models, "requests": cases * whom + judged * models,
         "prompt_tokens": prompt * whom, "completion_tokens": answer * cases * whom,

@@ -7,6 +7,7 @@ from ragstone.cli.lazy import Lazy
 __all__ = ["command"]
 
 BENCHMARKS = {
+    "mirage": ("ragstone.cli.mirage:cases", "One line a case, once every retriever has searched."),
     "niah": ("ragstone.cli.niah:cases", "One line a cell, with its whole prompt."),
     "rgb": ("ragstone.cli.rgb:cases", "One line a case: case_id, sample_id, condition, messages, passages."),
 }

@@ -26,6 +26,7 @@ from ragstone.types import Frozen, Passage
 
 __all__ = ["Pool", "PoolQuestion", "mirage_pool", "read_any_pool", "read_beir", "read_hub", "read_mirage"]
 
+_HEADERS = ("score", "relevance", "rel", "grade", "label")
 MIRAGE_FILES = ("dataset.json", "doc_pool.json", "oracle.json")
 
 
@@ -256,7 +257,7 @@ def _graded(path: Path, held: Mapping[str, Passage]) -> dict[str, dict[str, int]
         with path.open(encoding="utf-8-sig", newline="") as stream:
             for number, cells in enumerate(csv.reader(stream, delimiter="\t"), 1):
                 parts = [cell.strip() for cell in cells] if len(cells) > 1 else (cells[0].split() if cells else [])
-                if not parts or (number == 1 and not parts[-1].lstrip("-").isdigit()):
+                if not parts or (number == 1 and parts[-1].lower() in _HEADERS):
                     continue
                 query, doc, grade = parts if len(parts) == 3 else (parts[0], parts[-2], parts[-1])
                 if not grade.lstrip("-").isdigit():

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
+from ragstone.datasets.mirage import read_oracle, read_pool, read_questions
 from ragstone.datasets.origins import Origin, open_origin
 from ragstone.datasets.rgb import read_rgb
 from ragstone.datasets.sources import RGB, PinnedFile, Source, list_data
@@ -32,7 +33,17 @@ NOTICE = "LICENSE-NOTICE.txt"
 Progress = Callable[[str, int, int | None], None]
 """(name of the file, bytes that are here, bytes in all, None where nobody says)."""
 
-_READERS: Mapping[str, Callable[[Path], int]] = {"rgb": lambda path: len(read_rgb(path).rows)}
+
+def _mirage_rows(path: Path) -> int:
+    if "dataset" in path.name:
+        return len(read_questions(path))
+    return len(read_oracle(path) if "oracle" in path.name else read_pool(path))
+
+
+_READERS: Mapping[str, Callable[[Path], int]] = {
+    "mirage": _mirage_rows,
+    "rgb": lambda path: len(read_rgb(path).rows),
+}
 """For each source, what reads one of its files and says how many rows it has; DataError where it is none."""
 
 

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from ragstone.types import Frozen
 
-__all__ = ["RGB", "SOURCES", "Listed", "PinnedFile", "Source", "list_data"]
+__all__ = ["MIRAGE", "RGB", "SOURCES", "Listed", "PinnedFile", "Source", "list_data"]
 
 
 class PinnedFile(Frozen, frozen=True):
@@ -98,7 +98,31 @@ RGB = Source(
     ),
 )
 
-SOURCES: Mapping[str, Source] = {"rgb": RGB}
+# The revision is the one at which the authors' repository was read; dataset.json is hashed here from a copy of it. The
+# hashes of the two files with the chunks were not to be had when this was written.
+_MIRAGE_REVISION = "73500b86a1bbae0b88a6a9aa2a6b56056f7c05e2"
+MIRAGE = Source(
+    name="mirage",
+    title="MIRAGE, a Metric-Intensive Benchmark for Retrieval-Augmented Generation Evaluation",
+    repository="https://github.com/nlpai-lab/MIRAGE",
+    revision=_MIRAGE_REVISION,
+    base=f"https://raw.githubusercontent.com/nlpai-lab/MIRAGE/{_MIRAGE_REVISION}",
+    license="Apache-2.0 (passages from Wikipedia: CC BY-SA 4.0)",
+    license_url="https://github.com/nlpai-lab/MIRAGE",
+    citation="Park et al.: MIRAGE: A Metric-Intensive Benchmark for Retrieval-Augmented Generation Evaluation. "
+    "Findings of NAACL 2025.",
+    files=(
+        PinnedFile(
+            "mirage/dataset.json",
+            sha256="859d10c914982a2256243f62e6cb765f18c7374a17ab650bac5b1f6c8e379a11",
+            rows=7560,
+        ),
+        PinnedFile("mirage/doc_pool.json", rows=37800),
+        PinnedFile("mirage/oracle.json", rows=7560),
+    ),
+)
+
+SOURCES: Mapping[str, Source] = {"mirage": MIRAGE, "rgb": RGB}
 
 
 def list_data(root: str | Path | None = None) -> list[Listed]:

@@ -28,8 +28,9 @@ def _registered(name: str) -> Callable[[], object] | None:
 async def open_system(
     name: str, *, template: Template, sampling: Sampling | None = None, options: ModelOptions = _DEFAULT
 ) -> AsyncIterator[System]:
-    """The system of this name, ready to be asked: `local/extractive`, one that is registered under the name, or the
-    chat model of the name as a `Reader` with `template` and `sampling` (None: the template's).
+    """The system of this name, ready to be asked: `local/extractive`, `local/retrieval` (no reader), one that is
+    registered under the name, or the chat model of the name as a `Reader` with `template` and `sampling` (None:
+    the template's).
 
     Raises as `open_model` does where there is no such system.
     """
@@ -37,6 +38,11 @@ async def open_system(
         from ragstone.systems.extractive import Extractive  # noqa: PLC0415  (brings the tools for Chinese)
 
         yield Extractive()
+        return
+    if name == "local/retrieval":
+        from ragstone.systems.retrieval_only import RetrievalOnly  # noqa: PLC0415
+
+        yield RetrievalOnly()
         return
     if (make := _registered(name)) is not None:
         system = make()

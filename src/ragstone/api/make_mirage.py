@@ -1,0 +1,112 @@
+"""MIRAGE from what a user says about it."""
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ragstone.api.data import data_folder
+from ragstone.benchmarks.mirage import MIRAGE
+from ragstone.benchmarks.mirage.searching import Search
+from ragstone.benchmarks.mirage.template import mirage_template
+from ragstone.datasets.pools import Pool, PoolQuestion, read_any_pool, read_mirage
+from ragstone.datasets.pull import known_hashes
+from ragstone.datasets.sources import SOURCES
+from ragstone.errors import UnknownName, UsageError
+from ragstone.models import ModelOptions
+from ragstone.retrieval import check_retriever
+
+__all__ = ["FICTIONAL_QUESTIONS", "load_pool", "make_mirage"]
+
+FICTIONAL_QUESTIONS = 200
+_PROBED = 200  # invented questions that tell what is not known beforehand
+
+
+def load_pool(
+    data: str | Path = "fictional",
+    *,
+    language: str = "en",
+    seed: int = 0,
+    size: int | None = None,
+    multi_hop: float = 0.0,
+) -> Pool:
+    """The pool that `data` names: "fictional" (invented from `seed`, `size` questions), "official" (what `ragstone data
+    pull mirage` fetched), or a folder or file in MIRAGE's, the hub's or BEIR's form. Raises UsageError or DataError."""
+    if language not in ("en", "zh"):
+        raise UnknownName("language", language, ("en", "zh"))
+    if data == "fictional":
+        from ragstone.datasets.fictional.pools import fictional_pool  # noqa: PLC0415  (the vocabulary of a world)
+
+        return fictional_pool(size or FICTIONAL_QUESTIONS, seed=seed, language=language, multi_hop=multi_hop)
+    if data == "official":
+        folder = data_folder("mirage")
+        if not folder.is_dir() or not any(folder.glob("*.json")):
+            raise UsageError(
+                "MIRAGE's files are not here yet: run `ragstone data pull mirage`, or name a folder: --data DIR."
+            )
+        return read_mirage(folder, name="official", license=SOURCES["mirage"].license)
+    path = Path(data)
+    if not str(data) or not path.exists():
+        raise UsageError(f"--data {str(data)!r}: no such folder or file. It takes fictional, official, or a path.")
+    pool = read_any_pool(path)
+    known = known_hashes(SOURCES["mirage"], path if path.is_dir() else path.parent)
+    if pool.sha256.keys() >= known.keys() and known and all(pool.sha256[name] == known[name] for name in known):
+        return Pool("official", pool.questions, pool.passages, pool.sha256, SOURCES["mirage"].license)
+    return pool
+
+
+def make_mirage(
+    *,
+    data: str | Path = "fictional",
+    language: str = "en",
+    fictional_seed: int = 0,
+    fictional_size: int | None = None,
+    multi_hop: float = 0.0,
+    retrievers: Sequence[str] = (),
+    negatives: Sequence[str] = (),
+    probe: bool = False,
+    template: str = "official",
+    model_options: ModelOptions | None = None,
+    **options: Any,
+) -> MIRAGE:
+    """MIRAGE over the pool that is named; `options` are those of `benchmarks.mirage.MIRAGE`. `probe`: ask invented
+    questions without context too. Raises UsageError."""
+    retrievers, negatives = tuple(dict.fromkeys(retrievers)), tuple(dict.fromkeys(negatives))
+    for name in (*retrievers, *negatives):
+        check_retriever(name)
+    for name in ("settings", "ks", "chunks"):
+        if name in options and options[name] is not None:
+            one = options[name]
+            options[name] = tuple(dict.fromkeys((one,) if isinstance(one, (str, int)) else one))
+    known = set(inspect.signature(MIRAGE).parameters)
+    if unknown := sorted(options.keys() - known):
+        raise UnknownName("option of mirage", unknown[0], known)
+    pool = load_pool(data, language=language, seed=fictional_seed, size=fictional_size, multi_hop=multi_hop)
+    probed: tuple[PoolQuestion, ...] = ()
+    warnings = _warnings(pool, options.get("settings"), retrievers)
+    if probe and pool.name.startswith("fictional"):
+        warnings.append("--probe asks invented questions; these data are invented already, so it adds nothing.")
+    elif probe:
+        probed = load_pool("fictional", language=language, seed=fictional_seed, size=_PROBED).questions
+    return MIRAGE(
+        pool,
+        retrievers=retrievers,
+        negatives=negatives,
+        probe=probed,
+        data_name=pool.name,
+        template=mirage_template(template),
+        search=Search(model_options or ModelOptions()),
+        warnings=tuple(warnings),
+        **{key: value for key, value in options.items() if value is not None},
+    )
+
+
+def _warnings(pool: Pool, settings: Sequence[str] | None, retrievers: Sequence[str]) -> list[str]:
+    lines = []
+    if unanswered := sum(not question.answers for question in pool.questions):
+        lines.append(
+            f"{unanswered:,} of {len(pool.questions):,} questions have no answer: their retrieval alone counts."
+        )
+    if settings is not None and "retrieved" in settings and not retrievers:
+        lines.append("The setting retrieved has no --retriever, so nothing is retrieved.")
+    return lines

@@ -1,0 +1,265 @@
+"""MIRAGE as a benchmark: the questions of a pool without context, with the right one, with what was collected for them,
+and with what each retriever finds.
+
+| setting | what a system is given |
+|---|---|
+| base | nothing |
+| oracle | the one chunk that holds the answer |
+| mixed | the five chunks that were collected for the question, supporting or not |
+| retrieved | the k best chunks of the whole pool, for each retriever, k and chunk size |
+
+Base, oracle and mixed are asked once of a system, however many retrievers there are. `prepare` retrieves; nothing is
+asked before that. Source: Park et al. 2025, sections 3 to 5.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+from msgspec.structs import replace
+
+from ragstone.benchmarks.mirage.searching import NEGATIVES, Found, Search
+from ragstone.benchmarks.mirage.template import ALONE, MirageTemplate
+from ragstone.datasets.pools import Pool, PoolQuestion
+from ragstone.errors import UsageError
+from ragstone.metrics.answer_match import AnswerMatch
+from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, MirageF1
+from ragstone.metrics.refusal import Refusal
+from ragstone.types import (
+    Aggregate,
+    Case,
+    Chart,
+    Finding,
+    Metric,
+    Passage,
+    Query,
+    Record,
+    Resources,
+    Run,
+    Sample,
+    Scalar,
+    Table,
+    Template,
+    to_json,
+)
+
+__all__ = ["DEPTH", "MIRAGE", "SETTINGS"]
+
+SETTINGS = ("base", "oracle", "mixed", "retrieved")
+DEPTH = 5
+"""How many chunks are retrieved at least: the official NDCG takes its ideal from the whole list of five."""
+
+_OPTIONS = ("settings", "retrievers", "ks", "chunks", "limit", "repeat", "scoring", "data_name", "negatives", "alone")
+
+
+@dataclass(frozen=True)
+class MIRAGE:
+    """The cases of a pool. Without a pool there are none, but runs can be read.
+
+    - `settings`: which of base, oracle, mixed, retrieved; retrieved needs `retrievers`.
+    - `retrievers`: names (`retrieval.parse`); `ks`: how many chunks; `chunks`: sizes in tokens that the pool's chunks
+      are split to before they are indexed (0: as they are).
+    - `negatives`: a retriever whose best chunks that do not support take the place of the noise in mixed.
+    - `probe`: questions that no model can have seen, asked without context, to tell what a model knows beforehand.
+    - `alone`: retrieval alone; one case a retriever and question.
+    - `scoring`: which answers count as right in the tables: "default" (`answer_match`) or "official"
+      (`mirage.em_loose`). Both are always computed."""
+
+    name: ClassVar[str] = "mirage"
+    version: ClassVar[int] = 1
+    citation: ClassVar[str] = (
+        "Chanhee Park, Hyeonseok Moon, Chanjun Park, Heuiseok Lim: MIRAGE: A Metric-Intensive Benchmark for "
+        "Retrieval-Augmented Generation Evaluation. Findings of NAACL 2025. arXiv:2504.17137."
+    )
+    growing: ClassVar[tuple[str, ...]] = ("settings", "retrievers", "ks", "chunks", "limit", "repeat", "negatives")
+
+    pool: Pool | None = None
+    settings: tuple[str, ...] = SETTINGS
+    retrievers: tuple[str, ...] = ()
+    ks: tuple[int, ...] = (1, 3, 5)
+    chunks: tuple[int, ...] = (0,)
+    limit: int | None = None
+    repeat: int = 1
+    scoring: str = "default"
+    data_name: str = "fictional"
+    negatives: tuple[str, ...] = ()
+    probe: tuple[PoolQuestion, ...] = ()
+    alone: bool = False
+    template: Template = MirageTemplate()  # noqa: RUF009  (immutable)
+    search: Search = field(default_factory=Search, repr=False)
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.settings:
+            if name not in SETTINGS:
+                raise UsageError(f"No setting named {name!r}. There are: {', '.join(SETTINGS)}.")
+        if self.limit is not None and self.limit < 1:
+            raise UsageError(f"A limit of {self.limit} questions: expected 1 or more.")
+        if not self.ks or min(self.ks) < 1:
+            raise UsageError("--top-k takes numbers of 1 or more.")
+        if self.pool is not None and not len(self):
+            raise UsageError("Nothing to ask: name a setting of base, oracle, mixed, or a --retriever.")
+
+    @classmethod
+    def from_meta(cls, meta: Mapping[str, Any]) -> Self:
+        """The benchmark of a run, to tabulate and explain it."""
+        found = {key: value for key, value in dict(meta.get("options", {})).items() if key in _OPTIONS}
+        options: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in found.items()
+        }
+        return cls(**options)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        listed = {name: getattr(self, name) for name in _OPTIONS}
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in listed.items()}
+
+    @property
+    def question(self) -> dict[str, Any]:
+        """The data and the prompts. Settings, retrievers, k, the limit and the repeats may grow."""
+        return {
+            "benchmark": self.name,
+            "version": self.version,
+            "data": {"sha256": dict(self.pool.sha256) if self.pool else {}},
+            "template": dict(self.template.spec),
+        }
+
+    @property
+    def license(self) -> str:
+        return self.pool.license if self.pool else ""
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        return (MirageEmLoose(), MirageEmStrict(), MirageF1(), AnswerMatch(), Refusal())
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        from ragstone.benchmarks.mirage.adaptability import Adaptability  # noqa: PLC0415
+
+        return (Adaptability(),)
+
+    @property
+    def preparation(self) -> Mapping[str, Any]:
+        """What the retrievers told of themselves, once `prepare` is done."""
+        return {"retrievers": dict(self.search.facts)}
+
+    async def prepare(self, resources: Resources, /) -> str:
+        """Retrieves for every question what the cases will need."""
+        if self.pool is not None:
+            await self.search.run(self.pool, self._questions(), self._searches(), depth=max(DEPTH, *self.ks))
+        return hashlib.sha256(to_json(self.question["data"]).encode()).hexdigest()
+
+    def __len__(self) -> int:
+        each = len(self._fixed()) + len(self._lists()) * (1 if self.alone else len(self.ks)) + len(self._hard())
+        return (len(self._questions()) * each + len(self._probed())) * self.repeat
+
+    def planned(self) -> Iterator[Case]:
+        """The cases before anything is retrieved, with the pool's first chunks in the place of those to come: what
+        `--dry-run` counts."""
+        return self._made(lambda name, size: self.search.planned(self._pool, size))
+
+    def cases(self) -> Iterator[Case]:
+        """In a fixed order: by setting, then by retriever, chunk size and k, then by question."""
+        return self._made(lambda name, size: self.search.found[name, size])
+
+    def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
+        from ragstone.benchmarks.mirage import tables  # noqa: PLC0415
+
+        return tables.tables(run, language=language)
+
+    def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]:
+        from ragstone.benchmarks.mirage import charts  # noqa: PLC0415
+
+        return charts.charts(run, language=language)
+
+    def explain(self, record: Record, /, *, language: str = "en") -> Finding:
+        from ragstone.benchmarks.mirage import explain  # noqa: PLC0415
+
+        return explain.explain(record, language=language)
+
+    def _questions(self) -> Sequence[PoolQuestion]:
+        return self.pool.questions[: self.limit] if self.pool is not None else ()
+
+    def _fixed(self) -> tuple[str, ...]:
+        return () if self.alone else tuple(name for name in SETTINGS[:3] if name in self.settings)
+
+    def _lists(self) -> list[tuple[str, int]]:
+        if self.pool is None or "retrieved" not in self.settings:
+            return []
+        return [(name, size) for name in self.retrievers for size in self.chunks]
+
+    def _hard(self) -> tuple[str, ...]:
+        return () if self.alone else self.negatives
+
+    def _probed(self) -> Sequence[PoolQuestion]:
+        return () if self.alone or "base" not in self.settings else self.probe[: self.limit]
+
+    def _searches(self) -> list[tuple[str, int]]:
+        return list(dict.fromkeys([*self._lists(), *((name, 0) for name in self._hard())]))
+
+    def _made(self, found_by: Callable[[str, int], Found]) -> Iterator[Case]:
+        for setting in self._fixed():
+            for index, question in enumerate(self._questions()):
+                yield from self._case(f"{setting}/{index:06d}", question, setting, self._given(setting, question), {})
+        for index, question in enumerate(self._probed()):
+            yield from self._case(f"probe/{index:06d}", question, "base", (), {"probe": "fictional"})
+        for name in self._hard():
+            found = found_by(name, 0)
+            for index, question in enumerate(self._questions()):
+                about: dict[str, Scalar] = {"retriever": f"{NEGATIVES}({name})", "k": len(question.mapped)}
+                given = found.harder(index, question)
+                yield from self._case(f"negatives/{name}/{index:06d}", question, "retrieved", given, about)
+        for name, size in self._lists():
+            found = found_by(name, size)
+            for k in (max(DEPTH, *self.ks),) if self.alone else self.ks:
+                part = f"{name}/{k}" + (f"/c{size}" if size else "")
+                for index, question in enumerate(self._questions()):
+                    best = found.best(index, question, max(k, DEPTH))
+                    about = {
+                        "retriever": name, "k": k, "chunk": size,
+                        "found": "".join("1" if passage.relevant else "0" for passage in best),
+                        "labels": len(found.held.gold(question)),
+                    }  # fmt: skip
+                    yield from self._case(f"retrieved/{part}/{index:06d}", question, "retrieved", best[:k], about)
+
+    def _given(self, setting: str, question: PoolQuestion) -> tuple[Passage, ...]:
+        """The chunks of base, oracle or mixed."""
+        if setting == "base" or self.pool is None:
+            return ()
+        if setting == "oracle":
+            alone = len(question.oracle) == 1
+            return tuple(replace(one, meta={ALONE: True}) if alone else one for one in question.oracle)
+        gold = set(question.gold)
+        return tuple(replace(self._passage(key), relevant=key in gold) for key in question.mapped)
+
+    @property
+    def _pool(self) -> Pool:
+        assert self.pool is not None
+        return self.pool
+
+    def _passage(self, key: str) -> Passage:
+        held = self.search.cut(self._pool, 0)
+        return held.passages[held.places[key]]
+
+    def _case(
+        self, key: str, question: PoolQuestion, setting: str, given: Sequence[Passage], about: Mapping[str, Scalar]
+    ) -> Iterator[Case]:
+        condition: dict[str, Scalar] = {
+            "setting": setting, "retriever": "", "k": 0, "chunk": 0, "source": question.source,
+            "language": question.language, "contexts": len(given),
+        }  # fmt: skip
+        if given:
+            condition["gold"] = any(passage.relevant for passage in given)
+        condition |= about
+        gold = set(question.gold)
+        sample = Sample(
+            question.id, question.text, (question.answers,) if question.answers else (),
+            tuple(replace(self._passage(key), relevant=True) for key in question.mapped if key in gold),
+            question.language, {"source": question.source, "labels": len(question.gold)},
+        )  # fmt: skip
+        for repeat in range(self.repeat):
+            tail = f"/r{repeat}" if repeat else ""
+            more = {"repeat": repeat} if repeat else {}
+            query = Query(question.text, tuple(given), language=question.language, repeat=repeat)
+            yield Case(key + tail, sample, condition | more, query)

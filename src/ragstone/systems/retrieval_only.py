@@ -1,0 +1,28 @@
+"""No reader at all: what was retrieved, to be scored alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from ragstone.types import NO_ANSWER, Query, Response
+
+__all__ = ["RetrievalOnly"]
+
+
+@dataclass(frozen=True)
+class RetrievalOnly:
+    """`local/retrieval`: gives back the ids of the passages that it got, and says nothing. Metrics of answers do not
+    apply to it; those of retrieval do."""
+
+    id: str = "local/retrieval"
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return {"kind": "retrieval"}
+
+    async def answer(self, query: Query, /) -> Response:
+        """The passages without their texts, which the case has."""
+        found = tuple(replace(passage, text="", title="", meta={}) for passage in query.passages or ())
+        return Response("", found, finish_reason=NO_ANSWER)

@@ -1,0 +1,149 @@
+"""Pools are read in MIRAGE's, the hub's and BEIR's form; what is wrong is named in one line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone.datasets.pools import Pool, read_any_pool, read_beir, read_hub, read_mirage
+from ragstone.errors import DataError
+
+QUESTIONS: list[dict[str, Any]] = [
+    {"source": "popqa", "query_id": "q1", "query": "What is Ada's occupation?", "answer": ["engineer", "builder"],
+     "doc_name": "Ada", "doc_url": "", "num_doc_labels": 1},
+    {"source": "drop", "query_id": "q2", "query": "Who won?", "answer": ["Blue"], "doc_name": "Cup", "doc_url": ""},
+]  # fmt: skip
+CHUNKS: list[dict[str, Any]] = [
+    {"mapped_id": "q1", "doc_name": "Ada", "doc_chunk": "Ada is an engineer.", "support": 1},
+    {"mapped_id": "q1", "doc_name": "Ada", "doc_chunk": "Ada lives by the sea.", "support": 0},
+    {"mapped_id": "q2", "doc_name": "Cup", "doc_chunk": "The cup was held in May.", "support": 0},
+    {"mapped_id": "q2", "doc_name": "Cup", "doc_chunk": "Blue won the cup.", "support": 1},
+]
+ORACLE = {
+    "q1": {"mapped_id": "q1", "doc_name": "Ada", "doc_chunk": "Ada is an engineer.", "support": 1},
+    "q2": {"mapped_id": "q2", "doc_name": "Cup", "doc_chunk": "Blue won the cup.", "support": 1},
+}
+
+
+def folder(path: Path, *, questions: Any = QUESTIONS, chunks: Any = CHUNKS, oracle: Any = ORACLE) -> Path:
+    path.mkdir(parents=True, exist_ok=True)
+    for name, value in (("dataset", questions), ("doc_pool", chunks), ("oracle", oracle)):
+        (path / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def test_the_official_files_become_a_pool(tmp_path: Path) -> None:
+    pool = read_mirage(folder(tmp_path / "mirage"))
+    one, two = pool.questions
+    assert (one.id, one.gold, one.mapped, one.source) == ("q1", ("q1#0",), ("q1#0", "q1#1"), "popqa")
+    assert (two.gold, two.oracle[0].text) == (("q2#1",), "Blue won the cup.")
+    assert [passage.id for passage in pool.passages] == ["q1#0", "q1#1", "q2#0", "q2#1"]
+    assert all(passage.relevant is None for passage in pool.passages)  # for which question?
+    assert set(pool.sha256) == {"dataset.json", "doc_pool.json", "oracle.json"}
+
+
+def test_the_oracle_may_be_a_list_or_by_query(tmp_path: Path) -> None:
+    by_query = read_mirage(folder(tmp_path / "a"))
+    listed = read_mirage(folder(tmp_path / "b", oracle=list(ORACLE.values())))
+    assert by_query.questions == listed.questions
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"chunks": CHUNKS[2:]}, "the query 'q1' has no chunk in the pool"),
+        ({"chunks": [{**chunk, "support": 0} for chunk in CHUNKS]}, "the query 'q1' has no label"),
+        ({"questions": [*QUESTIONS, QUESTIONS[0]]}, "'q1' occurs twice"),
+        ({"questions": QUESTIONS[:1]}, "belongs to the query 'q2', which is not there"),
+        ({"oracle": {"q1": ORACLE["q1"]}}, "the query 'q2' has no oracle chunk"),
+        ({"questions": [{**QUESTIONS[0], "answer": []}]}, "has no answer"),
+        ({"chunks": [{"mapped_id": "q1"}]}, "doc_chunk"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, changed: Any, says: str) -> None:
+    with pytest.raises(DataError, match=says) as caught:
+        read_mirage(folder(tmp_path, **changed))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    (folder(tmp_path) / "doc_pool.json").unlink()
+    with pytest.raises(DataError, match=r"has no doc_pool\.json"):
+        read_any_pool(tmp_path)
+    (tmp_path / "none").mkdir()
+    with pytest.raises(DataError, match="holds neither"):
+        read_any_pool(tmp_path / "none")
+
+
+def _hub_rows() -> list[dict[str, Any]]:
+    rows = []
+    for question in QUESTIONS:
+        mapped = [chunk for chunk in CHUNKS if chunk["mapped_id"] == question["query_id"]]
+        columns = {name: [chunk[name] for chunk in mapped] for name in CHUNKS[0]}
+        rows.append({**question, "doc_pool": columns, "oracle": ORACLE[str(question["query_id"])]})
+    return rows
+
+
+@pytest.mark.parametrize("form", ["jsonl", "json", "parquet"])
+def test_the_hub_s_rows_are_the_same_pool(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"train.{form}"
+    if form == "parquet":
+        arrow = pytest.importorskip("pyarrow", reason="the extra files is not installed")
+        parquet = pytest.importorskip("pyarrow.parquet", reason="the extra files is not installed")
+        parquet.write_table(arrow.Table.from_pylist(_hub_rows()), path)
+    else:
+        lines = json.dumps(_hub_rows()) if form == "json" else "\n".join(map(json.dumps, _hub_rows()))
+        path.write_text(lines, encoding="utf-8")
+    official = read_mirage(folder(tmp_path / "mirage"))
+    pool = read_hub(path)
+    assert (pool.questions, pool.passages) == (official.questions, official.passages)
+
+
+def test_a_hub_row_that_is_none_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "train.jsonl"
+    path.write_text(json.dumps({"query_id": "q1", "query": "?", "answer": ["x"]}), encoding="utf-8")
+    with pytest.raises(DataError, match="row 1 is none of MIRAGE"):
+        read_hub(path)
+    path.write_text("\n".join(map(json.dumps, [*_hub_rows(), _hub_rows()[0]])), encoding="utf-8")
+    with pytest.raises(DataError, match="row 3: 'q1' occurs twice"):
+        read_hub(path)
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(DataError, match="line 1: is not JSON"):
+        read_hub(path)
+
+
+def _beir(path: Path, qrels: str = "query-id\tcorpus-id\tscore\n1\td1\t2\n1\td2\t0\n2\td3\t1\n") -> Path:
+    (path / "qrels").mkdir(parents=True)
+    corpus = [{"_id": f"d{number}", "title": f"T{number}", "text": f"Text {number}."} for number in (1, 2, 3, 4)]
+    queries: list[dict[str, Any]] = [
+        {"_id": "1", "text": "First?", "metadata": {"answers": ["one", "uno"]}}, {"_id": "2", "text": "第二？"},
+        {"_id": "3", "text": "Never judged"},
+    ]  # fmt: skip
+    for name, rows in (("corpus", corpus), ("queries", queries)):
+        (path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (path / "qrels" / "test.tsv").write_text(qrels, encoding="utf-8")
+    return path
+
+
+def test_a_beir_folder_is_a_pool_too(tmp_path: Path) -> None:
+    pool: Pool = read_any_pool(_beir(tmp_path / "beir"))
+    one, two = pool.questions
+    assert (one.answers, one.gold, one.mapped) == (("one", "uno"), ("d1",), ("d1", "d2"))
+    assert (two.text, two.answers, two.gold) == ("第二？", (), ("d3",))
+    assert [passage.id for passage in one.oracle] == ["d1"]
+    assert len(pool.passages) == 4
+
+
+@pytest.mark.parametrize(
+    ("qrels", "says"),
+    [
+        ("1\td9\t1\n", "line 1: the corpus has no document 'd9'"),
+        ("9\td1\t1\n", "judges the query '9'"),
+        ("1\td1\t0\n", "no query has a relevant document"),
+        ("1 0 d1 high\n2 0 d1 1\n", "expected query"),
+    ],
+)
+def test_judgements_that_do_not_fit_are_named(tmp_path: Path, qrels: str, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        read_beir(_beir(tmp_path / "beir", qrels))
