@@ -1,0 +1,232 @@
+"""Several vectors a passage: a passage is found by the one of its sentences that is nearest to the question.
+
+    multivector(local/e5-small)     several vectors a passage, one a question, the best counts
+    late(local/e5-small)            late interaction: several vectors a question too
+
+One vector has to stand for all that a passage says; a vector a sentence keeps what only one of them says. The price
+is told in `facts` beside what one vector a passage takes: bytes, and seconds a question.
+
+`late` is another thing. Each window of the question looks for its own best sentence, and the mean of these counts
+(MaxSim), so that a passage has to have something for every part of the question. It is made of the vectors of whole
+windows and sentences, which any embedder gives. It is not ColBERT: that has a vector for every token, by a model that
+was trained for it.
+
+Options of both: `sentences`, how many a vector stands for, each beginning one further (1); `whole`: yes adds a vector
+of the whole passage; `title`: yes puts a passage's title before each of its sentences. Of `late`: `tokens`, the most
+that a window of the question has, by `ragstone.text.estimate_tokens`, each overlapping the one before by half (8).
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+
+from ragstone.errors import UsageError
+from ragstone.models import open_embedder
+from ragstone.retrieval.chunking import chunk
+from ragstone.retrieval.embedding import embed_all
+from ragstone.retrieval.maxsim import MaxSim
+from ragstone.retrieval.names import Spec
+from ragstone.retrieval.nearest import Exact
+from ragstone.retrieval.opening import Building
+from ragstone.text import estimate_tokens, sentences
+from ragstone.types import Embedder, Passage, Retriever
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array: TypeAlias = "np.ndarray[Any, Any]"
+
+__all__ = ["PLUGINS", "MultiVector", "open_late", "open_multivector", "parts_of", "windows_of"]
+
+# A shorter "sentence" ("Yes.", "1.", a heading) says too little to be found by; it is joined to the next.
+_LEAST_TOKENS = 8
+# A longer one, such as a table without ends of sentences, says too much for one vector.
+_MOST_TOKENS = 128
+# Questions by which the search is timed, beside the same over one vector a passage.
+_TIMED = 64
+
+
+def parts_of(text: str, *, each: int = 1, whole: bool = False) -> list[str]:
+    """What a passage's vectors stand for, in order: its sentences, or windows of `each` sentences. `whole`: all of it
+    first, where that is not the only part. None for a text of blanks."""
+    units = _units(text)
+    last = max(1, len(units) - each + 1)
+    parts = [text[units[at][0] : units[min(at + each, len(units)) - 1][1]] for at in range(last)] if units else []
+    return [text.strip(), *parts] if whole and len(parts) > 1 else parts
+
+
+def _units(text: str) -> list[tuple[int, int]]:
+    """Where the sentences are: short ones joined, long ones cut."""
+    units: list[tuple[int, int]] = []
+    start = at = 0
+    for sentence in sentences(text):
+        at += len(sentence)
+        if estimate_tokens(text[start:at].strip()) < _LEAST_TOKENS:
+            continue
+        units += [(start + one.start, start + one.end) for one in chunk(text[start:at], size=_MOST_TOKENS)]
+        start = at
+    if text[start:].strip():
+        end = len(text.rstrip())
+        if units:  # the last of all is joined to the one before
+            units[-1] = (units[-1][0], end)
+        else:
+            units.append((len(text) - len(text.lstrip()), end))
+    return units
+
+
+def windows_of(question: str, *, tokens: int) -> list[str]:
+    """Parts of a question of at most so many tokens, cut between words, each half of the one before."""
+    return [one.text for one in chunk(question, size=tokens, overlap=tokens // 2, method="token")]
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How texts become several: `parts` of a passage's text, `windows` of a question."""
+
+    parts: Callable[[str], list[str]]
+    windows: Callable[[str], list[str]]
+    title: bool
+
+    def texts(self, passage: Passage) -> list[str]:
+        parts = self.parts(passage.text)
+        if not (self.title and passage.title.strip()):
+            return parts
+        return [f"{passage.title} {part}" for part in parts] or [passage.title]
+
+
+class MultiVector:
+    """A retriever over several vectors a passage. `facts` are for reports; what the search takes is in them after the
+    first one."""
+
+    def __init__(
+        self,
+        name: str,
+        embedder: Embedder,
+        passages: Sequence[Passage],
+        windows: Callable[[str], list[str]],
+        index: MaxSim | None,
+        alone: Exact | None,
+        facts: dict[str, Any],
+    ) -> None:
+        """`alone`: an index of as many vectors as there are passages, to time the search beside."""
+        self.id, self.facts = name, facts
+        self._embedder, self._passages, self._windows, self._index = embedder, passages, windows, index
+        self._alone = alone
+
+    async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
+        """At most `k` passages a query, the best first, ties in the order of the pool. A query without a character
+        finds none. Raises what the embedder raises."""
+        found: list[list[Passage]] = [[] for _ in queries]
+        parts = {number: self._windows(query) for number, query in enumerate(queries)}
+        asked = [number for number in parts if parts[number]]
+        if not asked or k < 1 or self._index is None:
+            return found
+        vectors = await embed_all(self._embedder, [part for number in asked for part in parts[number]], kind="query")
+        ends = _running([len(parts[number]) for number in asked])
+        several = [vectors[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        best = await asyncio.to_thread(self._search, several, k)
+        for number, (rows, scores) in zip(asked, best, strict=True):
+            found[number] = [
+                msgspec.structs.replace(self._passages[row], score=score)
+                for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
+            ]
+        return found
+
+    def _search(self, queries: "list[Array]", k: int) -> "list[tuple[Array, Array]]":
+        assert self._index is not None
+        if (alone := self._alone) is None:
+            return self._index.search(queries, k)
+        self._alone = None
+        some, rest = queries[:_TIMED], queries[_TIMED:]
+        firsts = _first(some)
+        alone.search(firsts[:1], k)  # the first product of all loads the library
+        started = time.perf_counter()
+        alone.search(firsts, k)
+        between = time.perf_counter()
+        found = self._index.search(some, k)
+        self.facts |= {
+            "search_seconds_per_query": (time.perf_counter() - between) / len(some),
+            "single_search_seconds_per_query": (between - started) / len(some),
+        }
+        return found + self._index.search(rest, k)
+
+
+def _first(queries: "list[Array]") -> "Array":
+    import numpy as np  # noqa: PLC0415
+
+    return np.stack([query[0] for query in queries])
+
+
+def _running(counts: Sequence[int]) -> list[int]:
+    ends, total = [], 0
+    for count in counts:
+        total += count
+        ends.append(total)
+    return ends
+
+
+def open_multivector(spec: Spec, building: Building) -> contextlib.AbstractAsyncContextManager[Retriever]:
+    """`multivector(EMBEDDER)`: a passage's best vector counts. Raises UsageError, and what the embedder raises."""
+    spec.only("sentences", "whole", "title")
+    return _open(spec, building, "several vectors a passage, one a question", _question)
+
+
+def open_late(spec: Spec, building: Building) -> contextlib.AbstractAsyncContextManager[Retriever]:
+    """`late(EMBEDDER)`: late interaction. Raises UsageError, and what the embedder raises."""
+    spec.only("sentences", "whole", "title", "tokens")
+    tokens = spec.count("tokens", 8, least=2)
+    kind = "late interaction (MaxSim): several vectors a passage and a question"
+    return _open(spec, building, kind, lambda question: windows_of(question, tokens=tokens))
+
+
+def _question(question: str) -> list[str]:
+    return [question] if question.strip() else []
+
+
+def _yes(spec: Spec, option: str) -> bool:
+    value = spec.options.get(option, "no")
+    if value not in ("yes", "no"):
+        raise UsageError(f"{spec.name}: {option}={value} should be yes or no.")
+    return value == "yes"
+
+
+@contextlib.asynccontextmanager
+async def _open(
+    spec: Spec, building: Building, kind: str, windows: Callable[[str], list[str]]
+) -> AsyncIterator[Retriever]:
+    if len(spec.arguments) != 1:
+        raise UsageError(f"{spec.name}: it takes one embedder, for example {spec.function}(local/e5-small).")
+    each, whole = spec.count("sentences", 1), _yes(spec, "whole")
+    way = _Way(lambda text: parts_of(text, each=each, whole=whole), windows, _yes(spec, "title"))
+    async with open_embedder(spec.arguments[0], building.options) as embedder:
+        started = time.perf_counter()
+        texts = await asyncio.to_thread(lambda: [way.texts(passage) for passage in building.pool])
+        passages = [passage for passage, parts in zip(building.pool, texts, strict=True) if parts]
+        counts = [len(parts) for parts in texts if parts]
+        vectors = await embed_all(embedder, [part for parts in texts for part in parts], kind="passage")
+        embedded = time.perf_counter()
+        facts: dict[str, Any] = {"kind": kind, "embedder": embedder.id, "passages": len(passages)}
+        index = alone = None
+        if passages:
+            index = MaxSim(vectors, counts)
+            # Any rows do: how long an exact search takes depends on their number alone.
+            alone = Exact(vectors[: len(passages)])
+            facts |= {
+                "dimensions": vectors.shape[1],
+                "vectors": len(vectors),
+                "vectors_per_passage": len(vectors) / len(passages),
+                "index": f"{alone.name}, the best of each passage",
+                "index_bytes": index.nbytes,
+                "single_index_bytes": alone.nbytes,
+                "exact": True,
+            }
+        facts |= {"embed_seconds": embedded - started, "index_seconds": time.perf_counter() - embedded}
+        yield MultiVector(spec.name, embedder, passages, way.windows, index, alone, facts)
+
+
+PLUGINS = {"multivector": open_multivector, "late": open_late}
