@@ -56,6 +56,7 @@ class MirageEmLoose(_Official):
     Formula: 1 if an alias, lower-cased, is a substring of the lower-cased answer, else 0.
     Range: 0 or 1, higher is better.
     Needs: the answer, the reference.
+    Evidence: none.
     Source: "EM loose" in the program of Park et al. 2025, "MIRAGE: A Metric-Intensive Benchmark for Retrieval-Augmented
     Generation Evaluation".
 
@@ -78,6 +79,7 @@ class MirageEmStrict(_Official):
     Formula: 1 if an alias, lower-cased, equals the lower-cased answer, else 0.
     Range: 0 or 1, higher is better.
     Needs: the answer, the reference.
+    Evidence: none.
     Source: "EM strict" in the program of Park et al. 2025.
 
     | case | result |
@@ -100,6 +102,7 @@ class MirageF1(_Official):
     Range: [0, 1], higher is better; a perfect first alias of a question with several scores less than 1, and Chinese,
     which has no spaces, counts as one token.
     Needs: the answer, the reference.
+    Evidence: none.
     Source: the F1 of answers in the program of Park et al. 2025.
 
     | case | result |
