@@ -164,7 +164,7 @@ def test_metrics_and_doctor(ragstone: Ragstone, monkeypatch: pytest.MonkeyPatch)
 
 def test_lists_are_json_too(ragstone: Ragstone, tmp_path: Path) -> None:
     assert "answer_match" in ragstone("metrics", "--json").document
-    assert ragstone("data", "list", "--json").document[0]["name"] == "rgb"
+    assert [one["name"] for one in ragstone("data", "list", "--json").document] == ["mirage", "rgb"]
     (tmp_path / "en.json").write_text('{"id": "\\ud800", "query": ""}\n')
     checked = ragstone("data", "check", "en.json", "--json")
     assert checked.code == 2

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.runs.doubles import Echo, Judge, Length, case, cases, new_file, records, shown
 
-from ragstone.errors import DifferentQuestion, StorageError, TimedOut, UsageError
+from ragstone.errors import DifferentQuestion, StorageError, TimedOut, Unauthorized, UsageError
 from ragstone.runs import Outcome, RunFile, Silent, run_cases
 from ragstone.types import Case, Need, Passage, Query, Record, Response, Sample, Score
 
@@ -74,6 +74,16 @@ async def test_new_metrics_are_scored_without_asking_again(tmp_path: Path) -> No
     assert len(echo.asked) == 50
     assert len(judge.asked) == 50
     assert set(records(path)[0].scores) == {"length", "judge"}
+
+
+async def test_a_failure_that_would_come_again_is_told_as_one(tmp_path: Path) -> None:
+    echo = Echo(fails=lambda question: Unauthorized("401: no such key") if "7?" in question else None)
+    outcome = await run(tmp_path / "a.run", echo, count=20)
+    assert (outcome.failed, outcome.permanent) == (2, 2)
+    assert outcome.advice == (
+        "2 failed (2 in a way that trying again does not change): mend what the messages name, then the same command "
+        "goes on with what is missing."
+    )
 
 
 async def test_a_failed_case_is_a_record_and_is_asked_again_by_the_next_run(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ __all__ = ["Outcome", "Progress", "Silent"]
 class Outcome:
     """How a run ended. `asked`: answers that this process asked for; `done` and `failed`: cases of this run with a
     response, and with an error, whoever asked; `already`: those among them that were there before or came from
-    another process; `unscored`: scores that failed; `remaining`: cases that nobody has tried."""
+    another process; `unscored`: scores that failed; `remaining`: cases that nobody has tried; `permanent`: failures
+    that this process saw and that would come again as long as nothing is changed (a wrong key, a model not there)."""
 
     asked: int = 0
     done: int = 0
@@ -20,6 +21,7 @@ class Outcome:
     already: int = 0
     unscored: int = 0
     remaining: int = 0
+    permanent: int = 0
     interrupted: bool = False
     usage: Usage = field(default_factory=Usage)
 
@@ -38,7 +40,14 @@ class Outcome:
             parts.append(f"{self.failed:,} failed")
         if self.unscored:
             parts.append(f"{self.unscored:,} {'score' if self.unscored == 1 else 'scores'} could not be made")
-        return f"{', '.join(parts)}: the same command goes on with what is missing." if parts else ""
+        if not parts:
+            return ""
+        if self.permanent:
+            parts[-1] += f" ({self.permanent:,} in a way that trying again does not change)"
+            return (
+                f"{', '.join(parts)}: mend what the messages name, then the same command goes on with what is missing."
+            )
+        return f"{', '.join(parts)}: the same command goes on with what is missing."
 
 
 class Progress(Protocol):

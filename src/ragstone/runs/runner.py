@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ragstone.errors import StorageError, UsageError
+from ragstone.errors import ModelError, StorageError, UsageError
 from ragstone.runs.claims import LEASE_SECONDS, Claim, State
 from ragstone.runs.entries import Entry, ScoreRow
 from ragstone.runs.feed import Item, Ledger, batches
@@ -109,7 +109,7 @@ class _Engine:
         self.take = self.smallest_take = max(1, min(concurrency // 2, LARGEST_TAKE))
         self.winning = False  # whether the last taking brought work
         self.glance = 0  # how many cases to look at in one go, where it seems that they are done
-        self.asked = self.done = self.failed = self.already = 0
+        self.asked = self.done = self.failed = self.already = self.permanent = 0
         self.usage = Usage()
 
     async def run(self, total: int | None, *, retry_failed: bool) -> Outcome:
@@ -157,6 +157,7 @@ class _Engine:
             already=self.already,
             unscored=unscored,
             remaining=remaining,
+            permanent=self.permanent,
             interrupted=self.stop.is_set() and remaining > 0,
             usage=self.usage,
         )
@@ -329,6 +330,7 @@ class _Engine:
         except StorageError:
             raise
         except Exception as error:
+            self.permanent += isinstance(error, ModelError) and error.permanent
             await self._fail(job, describe(error))
             return
         if response.usage is not None:
