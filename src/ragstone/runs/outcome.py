@@ -44,10 +44,8 @@ class Outcome:
             return ""
         if self.permanent:
             parts[-1] += f" ({self.permanent:,} in a way that trying again does not change)"
-            return (
-                f"{', '.join(parts)}: mend what the messages name, then the same command goes on with what is missing."
-            )
-        return f"{', '.join(parts)}: the same command goes on with what is missing."
+        first = "mend what the messages name, then " if self.permanent else ""
+        return f"{', '.join(parts)}: {first}the same command goes on with what is missing."
 
 
 class Progress(Protocol):
