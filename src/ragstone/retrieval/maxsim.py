@@ -44,6 +44,12 @@ class MaxSim:
         self._margin = 16 * float(self._rows.shape[1]) ** 0.5 * 2.0**-24
 
     @property
+    def name(self) -> str:
+        import numpy as np  # noqa: PLC0415
+
+        return f"exact, the best of each passage, numpy {np.__version__}"
+
+    @property
     def nbytes(self) -> int:
         return int(self._rows.nbytes + self._counts.nbytes + self._starts.nbytes)
 
