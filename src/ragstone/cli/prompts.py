@@ -16,7 +16,7 @@ def command() -> None:
     """Show, copy and check what a judge is told."""
 
 
-@command.command()
+@command.command(short_help="The text of a prompt, or the list of all.")
 @click.argument("name", required=False)
 @click.option("--language", metavar="en|zh", help="This language only.  [default: both]")
 @json_option
@@ -51,7 +51,7 @@ def copy(folder: Path, names: tuple[str, ...], languages: tuple[str, ...], force
     click.echo(f"When they are edited: ragstone prompts check {folder}", err=True)
 
 
-@command.command()
+@command.command(short_help="Check edited prompts: what differs, what is wrong.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @json_option
 def check(folder: Path, as_json: bool) -> int:

@@ -1,6 +1,8 @@
 """`ragstone rubrics`."""
 
 import json
+import shutil
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +33,10 @@ def list_(language: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([_document(rubric) for rubric in found], ensure_ascii=True, indent=2))
         return
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
     for rubric in found:
         click.echo(f"{rubric.name:<30}{rubric.title.to(language)}  ({_outline(rubric)})")
-        click.echo(f"    {rubric.question.to(language)}")
+        click.echo(textwrap.fill(rubric.question.to(language), width, initial_indent="    ", subsequent_indent="    "))
 
 
 @command.command()
