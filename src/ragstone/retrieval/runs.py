@@ -1,0 +1,181 @@
+"""`run:FILE`: what any search system found, kept in a file, is a retriever like the others.
+
+The forms, told apart by what the file holds (it may be gzipped, `.gz`):
+
+- TREC: `query Q0 document rank score tag`, one line a document.
+- BEIR: `{query: {document: score}}` as JSON; or a table parted by tabs or commas with columns for query, document and
+  score or rank (`query-id  corpus-id  score`; without a header: these three); or the same as JSON lines.
+- MIRAGE: a list of `{query_id, top_chunks: [{mapped_id, doc_name, doc_chunk}], scores}`, the best chunk first. A chunk
+  is found in the pool by its text; where several have it, by the query it was collected for, then by its title.
+
+A list is ordered by its scores, as trec_eval does; rank, then place in the file, decide between equal ones. MIRAGE's
+are taken in their order. Where the third of three columns without a header counts 1, 2, 3… for each query, it is the
+rank, as in MS MARCO's runs. A document without a score has 1 / its rank.
+
+Questions are found by the ids that the benchmark knows them by, or are such ids themselves. A question that the file
+does not have finds nothing, which is said once; queries that were not asked are passed over; a document that the pool
+does not have is an error.
+"""
+
+import asyncio
+import contextlib
+import logging
+import math
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragstone.errors import DataError, UsageError
+from ragstone.retrieval.names import Spec
+from ragstone.retrieval.opening import Building
+from ragstone.retrieval.runs_reading import Chunk, Found, read_run
+from ragstone.types import Passage, Retriever
+
+__all__ = ["PLUGINS", "Listed", "open_run"]
+
+log = logging.getLogger(__name__)
+
+
+class Listed:
+    """`lists`: query id → its passages, the best first. `queries`: question → the ids it is known by."""
+
+    def __init__(
+        self,
+        name: str,
+        lists: Mapping[str, Sequence[Passage]],
+        queries: Mapping[str, Sequence[str]],
+        facts: Mapping[str, Any],
+    ) -> None:
+        self.id, self.facts = name, facts
+        self._lists, self._queries = lists, queries
+
+    async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
+        """At most `k` passages a question. A question with several ids has the list of the first that the file has;
+        `retrieve_for` tells them apart."""
+        ids = [next((name for name in self._queries.get(query, ()) if name in self._lists), query) for query in queries]
+        return await self.retrieve_for(ids, k=k)
+
+    async def retrieve_for(self, ids: Sequence[str], /, *, k: int) -> list[list[Passage]]:
+        """As `retrieve`, by the ids of the queries: where two questions have the same words, each has its own."""
+        return [list(self._lists.get(name, ()))[: max(k, 0)] for name in ids]
+
+
+@contextlib.asynccontextmanager
+async def open_run(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
+    """The retriever of a file. Raises UsageError and, naming the line, DataError."""
+    spec.only()
+    if len(spec.arguments) != 1:
+        raise UsageError(f"{spec.name}: run takes one file, for example run:bm25.trec.")
+    yield await asyncio.to_thread(_listed, spec.name, spec.arguments[0], building)
+
+
+@dataclass(frozen=True)
+class _Hit:
+    """A document of a list: its place in the pool, and by what it is ordered."""
+
+    place: int
+    score: float | None
+    rank: float
+    where: Found
+
+
+def _listed(name: str, file: str, building: Building) -> Listed:
+    path = Path(file).expanduser()
+    run = read_run(path)
+    pool = building.pool
+    known = {one for ids in building.queries.values() for one in ids}
+    find = _Places(path, pool)
+    hits: dict[str, dict[int, _Hit]] = {}
+    others: set[str] = set()
+    for found in run.found:
+        if known and found.query not in known:
+            others.add(found.query)
+            continue
+        its = hits.setdefault(found.query, {})
+        place = find(found, its)
+        if place in its:
+            raise found.error(path, f"the query {found.query!r} has the document {pool[place].id!r} twice.")
+        its[place] = _Hit(place, found.score, found.rank if found.rank is not None else math.inf, found)
+    if not hits:
+        if others:
+            raise DataError(
+                path, f"none of its queries is asked; it has {_some(others)}, asked are {_some(known)}.",
+                advice="Its query ids should be the benchmark's.",
+            )  # fmt: skip
+        raise DataError(path, "it holds no list of documents.")
+    lists = {query: _ordered(pool, list(its.values()), ordered=run.ordered) for query, its in hits.items()}
+    facts: dict[str, Any] = {"form": run.form, "sha256": run.sha256, "queries": len(lists), "not_asked": len(others)}
+    facts["deepest"] = max(map(len, lists.values()))
+    if run.tags:
+        facts["tags"] = sorted(run.tags)
+    if known:
+        # A question of several ids needs one list for each of them.
+        lacking = sorted(known - lists.keys())
+        facts["lacking"] = len(lacking)
+        if lacking:
+            log.warning(
+                "%s has no list for %s of %s queries (%s); they find nothing.",
+                path, f"{len(lacking):,}", f"{len(known):,}", _some(lacking),
+            )  # fmt: skip
+    return Listed(name, lists, building.queries, facts)
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = sorted(names)
+    return ", ".join(map(repr, listed[:3])) + (", …" if len(listed) > 3 else "")
+
+
+def _ordered(pool: Sequence[Passage], hits: list[_Hit], *, ordered: bool) -> list[Passage]:
+    if not ordered:
+        hits.sort(key=lambda hit: (-(hit.score if hit.score is not None else -math.inf), hit.rank))
+    return [
+        msgspec.structs.replace(pool[hit.place], score=1 / rank if hit.score is None else hit.score)
+        for rank, hit in enumerate(hits, start=1)
+    ]
+
+
+class _Places:
+    """Where in the pool a document of a run is."""
+
+    def __init__(self, path: Path, pool: Sequence[Passage]) -> None:
+        self._path, self._pool = path, pool
+        self._by_id = {passage.id: place for place, passage in enumerate(pool)}
+        self._by_text: dict[str, list[int]] | None = None
+
+    def __call__(self, found: Found, taken: Mapping[int, object]) -> int:
+        """Raises DataError where it is not in the pool. Of equal chunks, one that is not `taken` yet."""
+        if isinstance(found.document, Chunk):
+            return self._chunk(found, found.document, taken)
+        place = self._by_id.get(found.document)
+        if place is None:
+            raise found.error(
+                self._path, f"the pool has no passage {found.document!r}.",
+                f"Its ids look like {self._pool[0].id!r}.",
+            )  # fmt: skip
+        return place
+
+    def _chunk(self, found: Found, chunk: Chunk, taken: Mapping[int, object]) -> int:
+        if self._by_text is None:
+            self._by_text = {}
+            for place, passage in enumerate(self._pool):
+                self._by_text.setdefault(passage.text, []).append(place)
+        same = self._by_text.get(chunk.text)
+        if same is None:
+            raise found.error(
+                self._path, f"the pool has no chunk with the text {chunk.text[:40]!r}….",
+                "The pool should be the one that was searched, and not cut anew.",
+            )  # fmt: skip
+        pool = self._pool
+        tests: tuple[Callable[[int], bool], ...] = (
+            lambda place: place not in taken,
+            lambda place: pool[place].id.startswith(f"{chunk.mapped_id}#"),
+            lambda place: pool[place].title == chunk.title,
+        )
+        # The first with the most of these in this order of importance; the pool's order between equal ones.
+        return max(same, key=lambda place: [test(place) for test in tests]) if len(same) > 1 else same[0]
+
+
+PLUGINS = {"run": open_run}
