@@ -135,6 +135,8 @@ def run_benchmark(
     a case, 0 where it is not; for `--dry-run`."""
     if asked.dry_run:
         return _dry_run(made, asked, judge_tokens)
+    if hasattr(made, "planned") and not asked.quiet and not asked.as_json:
+        _tell_before(_expected(made, asked, judge_tokens))
     return asyncio.run(_bench(made, asked, shown))
 
 
@@ -230,10 +232,24 @@ def _short(tables: "list[Table]", ids: Sequence[str]) -> "list[Table]":
 
 
 def _dry_run(made: Any, asked: Asked, judge_tokens: "Callable[[Case], int] | None") -> int:
-    """What the run would take, by counting every prompt. Answers are assumed to have 60 tokens, or --max-tokens."""
+    """Tells what the run would take."""
+    document = _expected(made, asked, judge_tokens)
+    if asked.as_json:
+        click.echo(json.dumps(document))
+    else:
+        _tell_dry_run(document, _answer_tokens(asked), asked)
+    return 0
+
+
+def _answer_tokens(asked: Asked) -> int:
+    return min(_ANSWER_TOKENS, asked.sampling["max_tokens"] or _ANSWER_TOKENS)
+
+
+def _expected(made: Any, asked: Asked, judge_tokens: "Callable[[Case], int] | None") -> dict[str, Any]:
+    """What a run takes, by counting every prompt. Answers are assumed to have 60 tokens, or --max-tokens."""
     from ragstone.text import estimate_tokens  # noqa: PLC0415
 
-    answer = min(_ANSWER_TOKENS, asked.sampling["max_tokens"] or _ANSWER_TOKENS)
+    answer = _answer_tokens(asked)
     cases = prompt = judged = judge_prompt = 0
     for case in made.planned() if hasattr(made, "planned") else made.cases():
         cases += 1
@@ -253,11 +269,17 @@ def _dry_run(made: Any, asked: Asked, judge_tokens: "Callable[[Case], int] | Non
     if asked.price:
         cost = document["prompt_tokens"] * asked.price[0] + document["completion_tokens"] * asked.price[1]
         document["cost"] = round(cost / 1e6, 4)
-    if asked.as_json:
-        click.echo(json.dumps(document))
-    else:
-        _tell_dry_run(document, answer, asked)
-    return 0
+    return document
+
+
+def _tell_before(expected: Mapping[str, Any]) -> None:
+    """One line on what a sweep takes, before anything is spent."""
+    if expected["requests"]:
+        click.echo(
+            f"{expected['cases']:,} cases: {expected['requests']:,} requests at most, about "
+            f"{expected['prompt_tokens']:,} tokens of prompts and {expected['completion_tokens']:,} of answers.",
+            err=True,
+        )
 
 
 def _tell_dry_run(document: Mapping[str, Any], answer: int, asked: Asked) -> None:

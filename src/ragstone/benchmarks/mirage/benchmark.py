@@ -26,6 +26,7 @@ from ragstone.errors import UsageError
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, MirageF1
 from ragstone.metrics.refusal import Refusal
+from ragstone.text import estimate_tokens
 from ragstone.types import (
     Aggregate,
     Case,
@@ -50,6 +51,7 @@ SETTINGS = ("base", "oracle", "mixed", "retrieved")
 DEPTH = 5
 """How many chunks are retrieved at least: the official NDCG takes its ideal from the whole list of five."""
 
+_FORM_TOKENS = 20  # of the template itself
 _OPTIONS = ("settings", "retrievers", "ks", "chunks", "limit", "repeat", "scoring", "data_name", "negatives", "alone")
 
 
@@ -89,6 +91,7 @@ class MIRAGE:
     template: Template = MirageTemplate()  # noqa: RUF009  (immutable)
     search: Search = field(default_factory=Search, repr=False)
     warnings: tuple[str, ...] = ()
+    _tokens: dict[str, int] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for name in self.settings:
@@ -162,6 +165,16 @@ class MIRAGE:
     def cases(self) -> Iterator[Case]:
         """In a fixed order: by setting, then by retriever, chunk size and k, then by question."""
         return self._made(lambda name, size: self.search.found[name, size])
+
+    def prompt_tokens(self, case: Case) -> int:
+        """About how many tokens a case's prompt has. Each chunk is counted once."""
+        held = self._tokens
+        total = _FORM_TOKENS
+        for key, text in ((case.sample.id, case.query.question), *((p.id, p.text) for p in case.query.passages or ())):
+            if key not in held:
+                held[key] = estimate_tokens(text)
+            total += held[key]
+        return total
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         from ragstone.benchmarks.mirage import tables  # noqa: PLC0415
