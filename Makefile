@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test test-slow check bench bench-judge clean system-packages
+.PHONY: demo demo-mirage test test-slow check bench bench-judge clean system-packages
 .DEFAULT_GOAL := check
 
 # What a user gets: the core, the embedded model and the report.
@@ -27,6 +27,10 @@ system-packages:
 
 demo: $(VENV)/.user
 	@sh scripts/demo.sh $(BIN)
+
+# Retrievers beside models, on MIRAGE's protocol; about as long again.
+demo-mirage: $(VENV)/.user
+	@sh scripts/demo-mirage.sh $(BIN)
 
 test: $(VENV)/.dev system-packages
 	$(BIN)/ruff format --check src tests bench
