@@ -22,7 +22,6 @@ import contextlib
 import logging
 import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,17 +39,19 @@ log = logging.getLogger(__name__)
 
 
 class Listed:
-    """`lists`: query id → its passages, the best first. `queries`: question → the ids it is known by."""
+    """`lists`: query id → places in the pool with their scores, the best first. `queries`: question → the ids it is
+    known by."""
 
     def __init__(
         self,
         name: str,
-        lists: Mapping[str, Sequence[Passage]],
+        pool: Sequence[Passage],
+        lists: Mapping[str, Sequence[tuple[int, float]]],
         queries: Mapping[str, Sequence[str]],
         facts: Mapping[str, Any],
     ) -> None:
         self.id, self.facts = name, facts
-        self._lists, self._queries = lists, queries
+        self._pool, self._lists, self._queries = pool, lists, queries
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
         """At most `k` passages a question. A question with several ids has the list of the first that the file has;
@@ -60,7 +61,13 @@ class Listed:
 
     async def retrieve_for(self, ids: Sequence[str], /, *, k: int) -> list[list[Passage]]:
         """As `retrieve`, by the ids of the queries: where two questions have the same words, each has its own."""
-        return [list(self._lists.get(name, ()))[: max(k, 0)] for name in ids]
+        return [
+            [
+                msgspec.structs.replace(self._pool[at], score=score)
+                for at, score in self._lists.get(name, ())[: max(k, 0)]
+            ]
+            for name in ids
+        ]
 
 
 @contextlib.asynccontextmanager
@@ -72,23 +79,13 @@ async def open_run(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
     yield await asyncio.to_thread(_listed, spec.name, spec.arguments[0], building)
 
 
-@dataclass(frozen=True)
-class _Hit:
-    """A document of a list: its place in the pool, and by what it is ordered."""
-
-    place: int
-    score: float | None
-    rank: float
-    where: Found
-
-
 def _listed(name: str, file: str, building: Building) -> Listed:
     path = Path(file).expanduser()
     run = read_run(path)
     pool = building.pool
     known = {one for ids in building.queries.values() for one in ids}
     find = _Places(path, pool)
-    hits: dict[str, dict[int, _Hit]] = {}
+    hits: dict[str, dict[int, tuple[float, float]]] = {}  # query → place → by what it is ordered
     others: set[str] = set()
     for found in run.found:
         if known and found.query not in known:
@@ -98,7 +95,8 @@ def _listed(name: str, file: str, building: Building) -> Listed:
         place = find(found, its)
         if place in its:
             raise found.error(path, f"the query {found.query!r} has the document {pool[place].id!r} twice.")
-        its[place] = _Hit(place, found.score, found.rank if found.rank is not None else math.inf, found)
+        least = -math.inf if found.score is None else found.score
+        its[place] = (-least, math.inf if found.rank is None else found.rank)
     if not hits:
         if others:
             raise DataError(
@@ -106,7 +104,7 @@ def _listed(name: str, file: str, building: Building) -> Listed:
                 advice="Its query ids should be the benchmark's.",
             )  # fmt: skip
         raise DataError(path, "it holds no list of documents.")
-    lists = {query: _ordered(pool, list(its.values()), ordered=run.ordered) for query, its in hits.items()}
+    lists = {query: _ordered(its, ordered=run.ordered) for query, its in hits.items()}
     facts: dict[str, Any] = {"form": run.form, "sha256": run.sha256, "queries": len(lists), "not_asked": len(others)}
     facts["deepest"] = max(map(len, lists.values()))
     if run.tags:
@@ -120,7 +118,7 @@ def _listed(name: str, file: str, building: Building) -> Listed:
                 "%s has no list for %s of %s queries (%s); they find nothing.",
                 path, f"{len(lacking):,}", f"{len(known):,}", _some(lacking),
             )  # fmt: skip
-    return Listed(name, lists, building.queries, facts)
+    return Listed(name, pool, lists, building.queries, facts)
 
 
 def _some(names: Iterable[str]) -> str:
@@ -128,12 +126,11 @@ def _some(names: Iterable[str]) -> str:
     return ", ".join(map(repr, listed[:3])) + (", …" if len(listed) > 3 else "")
 
 
-def _ordered(pool: Sequence[Passage], hits: list[_Hit], *, ordered: bool) -> list[Passage]:
-    if not ordered:
-        hits.sort(key=lambda hit: (-(hit.score if hit.score is not None else -math.inf), hit.rank))
+def _ordered(hits: Mapping[int, tuple[float, float]], *, ordered: bool) -> list[tuple[int, float]]:
+    """Places and scores, the best first; 1 / the rank where there is no score."""
+    best = list(hits) if ordered else sorted(hits, key=hits.__getitem__)
     return [
-        msgspec.structs.replace(pool[hit.place], score=1 / rank if hit.score is None else hit.score)
-        for rank, hit in enumerate(hits, start=1)
+        (place, -hits[place][0] if hits[place][0] < math.inf else 1 / rank) for rank, place in enumerate(best, start=1)
     ]
 
 

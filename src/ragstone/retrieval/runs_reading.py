@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ragstone.errors import DataError
 
 __all__ = ["Chunk", "Found", "Run", "read_run"]
@@ -34,8 +36,7 @@ class Chunk:
     mapped_id: str = ""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(msgspec.Struct, frozen=True, gc=False):
     """One document of one query's list. `line` counts from 1; 0 where the file is one JSON value, and `item` says where
     in it."""
 
