@@ -12,7 +12,7 @@ from ragstone.models import ModelOptions
 from ragstone.retrieval import facts_of, open_retriever
 from ragstone.retrieval.chunking import chunk_passages
 from ragstone.text import find_answer
-from ragstone.types import Passage
+from ragstone.types import Passage, Retriever
 
 __all__ = ["NEGATIVES", "Cut", "Found", "Search"]
 
@@ -117,7 +117,7 @@ class Search:
             async with open_retriever(name, held.passages, options=self.options, queries=ids) as retriever:
                 for start in range(0, len(questions), _BATCH):
                     batch = questions[start : start + _BATCH]
-                    lists = await retriever.retrieve([one.text for one in batch], k=max(depth, _HARDER))
+                    lists = await _retrieved(retriever, batch, max(depth, _HARDER))
                     for place, passages in enumerate(lists, start):
                         found.lists[place] = [(held.places[one.id], one.score or 0.0) for one in passages]
                     log.info("%s: %d of %d questions", name, start + len(batch), len(questions))
@@ -140,6 +140,15 @@ class _Same(dict[int, list[tuple[int, float]]]):
 
     def get(self, key: int, default: Any = None) -> list[tuple[int, float]]:
         return self._held
+
+
+async def _retrieved(retriever: Retriever, questions: Sequence[PoolQuestion], k: int) -> list[list[Passage]]:
+    """By the ids of the questions where the retriever knows them: the same text may be asked twice, with two ids."""
+    by_id = getattr(retriever, "retrieve_for", None)
+    if by_id is not None:
+        found: list[list[Passage]] = await by_id([one.id for one in questions], k=k)
+        return found
+    return await retriever.retrieve([one.text for one in questions], k=k)
 
 
 def _states(text: str, answers: Sequence[str]) -> bool:
