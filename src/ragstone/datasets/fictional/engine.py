@@ -3,11 +3,11 @@
 import importlib
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Protocol, cast
 
-from ragstone.datasets.fictional.parts import Document, Fact, Item, Unmet, seeded, shuffled
+from ragstone.datasets.fictional.parts import Collected, Document, Fact, Item, Unmet, seeded, shuffled
 from ragstone.errors import UnknownName, UsageError
 from ragstone.text import find_answer
 
@@ -24,9 +24,13 @@ class Language(Protocol):
 
     FACTS: Sequence[Fact]
     DOMAINS: tuple[str, ...]
+    SOURCES: Mapping[str, tuple[str, ...]]
 
     def base(self, rng: random.Random, /) -> Item: ...
     def integration(self, rng: random.Random, /) -> Item: ...
+    def collect(
+        self, rng: random.Random, source: str, chunks: int, supporting: int, /, *, two: bool = False
+    ) -> Collected: ...
 
 
 @cache

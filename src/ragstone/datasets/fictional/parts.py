@@ -13,8 +13,8 @@ from typing import Generic, TypeVar
 from ragstone.types import Frozen
 
 __all__ = [
-    "Deck", "Document", "Fact", "Item", "Unmet", "add_days", "between", "chance", "join_to_length", "pick", "sample",
-    "seeded", "shuffled", "weighted",
+    "Chunk", "Collected", "Deck", "Document", "Fact", "Item", "Unmet", "add_days", "between", "chance",
+    "join_to_length", "pick", "sample", "seeded", "shuffled", "weighted",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -44,6 +44,29 @@ class Item(Frozen, frozen=True):
     slots: tuple[tuple[str, ...], ...]
     positive: tuple[tuple[Document, ...], ...]
     negative: tuple[Document, ...]
+    domain: str
+
+
+class Chunk(Frozen, frozen=True):
+    """A document of a pool with its article's title. `support`: it states the answer of its question; where a question
+    needs two chunks, the fact that tells which event is meant, or the answer of that event."""
+
+    document: Document
+    title: str
+    support: bool = False
+
+
+class Collected(Frozen, frozen=True):
+    """A question with the chunks collected for it. `facts` are the aliases of what must be known to answer it: those of
+    the answer last, before them, where two chunks are needed, those of what tells the event. Fact by fact, `needed` is
+    the place among `chunks` of one that states it. `names` are of what the chunks tell of: where no two questions share
+    one, no chunk answers the question of another."""
+
+    query: str
+    facts: tuple[tuple[str, ...], ...]
+    chunks: tuple[Chunk, ...]
+    needed: tuple[int, ...]
+    names: tuple[str, ...]
     domain: str
 
 

@@ -115,6 +115,7 @@ def _mission(rng: Random, series: Series, year: int) -> Values:
         **setting(rng, date, series.once("town", lambda: town(rng))),
         **people(rng, "leader", "leader_guess", "engineer", "skeptic"),
         **series.values,
+        "program": series.once("program", str),
         "event": f"{series.once('program', str)} {year - first + 1}",
         "launch": day(date),
         "launch_guess": other_date(rng, date),

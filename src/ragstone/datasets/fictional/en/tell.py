@@ -1,6 +1,6 @@
 """Makes an item of a domain: the world, the question, and the passages of every kind about it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -10,7 +10,7 @@ from ragstone.datasets.fictional.en.grammar import Grammar, Part, Story, load, s
 from ragstone.datasets.fictional.en.setting import Values
 from ragstone.datasets.fictional.parts import Deck, Document, Item, Unmet, between, pick, sample, shuffled
 
-__all__ = ["tell_base", "tell_integration"]
+__all__ = ["Desk", "another_category", "hidden_parts", "open_desk", "other_years", "tell_base", "tell_integration"]
 
 # Forms of a passage by kind; `@` stands for what is asked. Characters to aim at: a token is about four.
 FORMS: dict[str, tuple[str, ...]] = {
@@ -66,13 +66,14 @@ TARGETS = {"plain": (360, 1100), "far": (620, 1120), "brief": (270, 400), "rumou
 
 @dataclass
 class Desk:
-    """What the stories of one row share."""
+    """What the stories of one row share. `targets`: characters to aim at, the least and the most by kind."""
 
     rng: Random
     domain: Domain
     grammar: Grammar
     decks: dict[str, Deck[tuple[Part, ...]]]
     told: list[dict[int, int]] = field(default_factory=list)
+    targets: Mapping[str, tuple[int, int]] = field(default_factory=lambda: TARGETS)
 
     def story(
         self, world: Values, asked: str, avoid: Iterable[str], *, side: str = "main", before: bool = False
@@ -96,7 +97,7 @@ class Desk:
             deck = self.decks.get(f"form {kind}")
             if deck is None:
                 deck = self.decks[f"form {kind}"] = Deck(self.rng, FORMS[kind])  # type: ignore[arg-type]
-            text, used = self._passage(story, deck, asked, between(self.rng, *TARGETS[kind]))
+            text, used = self._passage(story, deck, asked, between(self.rng, *self.targets[kind]))
             self.told.append(used)
             out.append(Document(text, label or kind))
         return out
@@ -125,21 +126,26 @@ def _common(one: dict[int, int], other: dict[int, int]) -> float:
     return sum(map(one.__getitem__, shared)) / min(sum(one.values()), sum(other.values())) if shared else 0.0
 
 
-def _desk(rng: Random, domain: Domain) -> tuple[Desk, Series, int]:
-    desk = Desk(rng, domain, load(domain.name), {})
+def open_desk(
+    rng: Random, domain: Domain, targets: Mapping[str, tuple[int, int]] = TARGETS
+) -> tuple[Desk, Series, int]:
+    """A desk for a row of this domain, the series that the row is about, and the year."""
+    desk = Desk(rng, domain, load(domain.name), {}, targets=targets)
     return desk, domain.series(rng), between(rng, *domain.years)
 
 
-def _avoid(domain: Domain, asked: str, world: Values) -> list[str]:
+def hidden_parts(domain: Domain, asked: str, world: Values) -> list[str]:
+    """What must not be said where what is asked is to stay unknown, in lower case."""
     kind, value = domain.asked[asked], world[asked]
     return [alias.lower() for alias in aliases(kind, value)] + list(near_aliases(kind, value))
 
 
-def _other_years(rng: Random, domain: Domain, year: int, count: int) -> list[int]:
+def other_years(rng: Random, domain: Domain, year: int, count: int) -> list[int]:
+    """So many different years of other editions."""
     return [year + step for step in sample(rng, domain.steps, count)]
 
 
-def _sibling(desk: Desk, series: Series) -> Series:
+def another_category(desk: Desk, series: Series) -> Series:
     """Another category, in the same town where the series has one of its own."""
     sibling = desk.domain.sibling(desk.rng, series)
     if "town" in series.memory:
@@ -150,10 +156,10 @@ def _sibling(desk: Desk, series: Series) -> Series:
 def _misleading(desk: Desk, series: Series, year: int, asked: str, avoid: list[str]) -> list[Document]:
     """Concept confusion: the same question answered for other years and another category."""
     out = []
-    for other in _other_years(desk.rng, desk.domain, year, between(desk.rng, 2, 3)):
+    for other in other_years(desk.rng, desk.domain, year, between(desk.rng, 2, 3)):
         story = desk.story(desk.domain.edition(desk.rng, series, other), asked, avoid, side="other")
         out += desk.documents(story, asked, [pick(desk.rng, ("plain", "plain", "brief", "far"))], "other_year")
-    sibling = _sibling(desk, series)
+    sibling = another_category(desk, series)
     for step in sample(desk.rng, (0, 0, 1, -1), between(desk.rng, 1, 2)):
         story = desk.story(desk.domain.edition(desk.rng, sibling, year + step), asked, avoid, side="other")
         out += desk.documents(story, asked, [pick(desk.rng, ("plain", "brief"))], "other_category")
@@ -162,10 +168,10 @@ def _misleading(desk: Desk, series: Series, year: int, asked: str, avoid: list[s
 
 def tell_base(rng: Random, domain: Domain) -> Item:
     """A question with one answer: 5 to 7 positives and 8 to 11 negatives, of mixed kinds in random order."""
-    desk, series, year = _desk(rng, domain)
+    desk, series, year = open_desk(rng, domain)
     asked = pick(rng, list(domain.asked))
     world = domain.edition(rng, series, year)
-    avoid = _avoid(domain, asked, world)
+    avoid = hidden_parts(domain, asked, world)
     story = desk.story(world, asked, ())
     query = spelt(story.draw(f"q.{asked}"))
     kinds = ["plain", "plain", "far", "far", "brief", *sample(rng, ("plain", "brief", "far"), between(rng, 0, 2))]
@@ -184,7 +190,7 @@ def tell_base(rng: Random, domain: Domain) -> Item:
 def tell_integration(rng: Random, domain: Domain) -> Item:
     """A question with two answers: about one event, about two editions of it, or about two categories. Each group has 3
     to 5 passages that hold its answer and not the other's."""
-    desk, series, year = _desk(rng, domain)
+    desk, series, year = open_desk(rng, domain)
     first = domain.edition(rng, series, year)
     forms = ["pair"] * len(domain.pairs) + ["years", "cats"] * len(domain.serial)
     form = pick(rng, forms)
@@ -194,12 +200,12 @@ def tell_integration(rng: Random, domain: Domain) -> Item:
         query = spelt(desk.story(first, asked_a, ()).draw(f"q2.{asked_a}+{asked_b}"))
     else:
         asked_a = asked_b = pick(rng, domain.serial)
-        second_series = series if form == "years" else _sibling(desk, series)
-        other = _other_years(rng, domain, year, 1)[0] if form == "years" else year
+        second_series = series if form == "years" else another_category(desk, series)
+        other = other_years(rng, domain, year, 1)[0] if form == "years" else year
         second = domain.edition(rng, second_series, other)
         both = {**first, "event2": second["event"], "year2": second["year"]}
         query = spelt(desk.story(both, asked_a, ()).draw(f"q2.{form}.{asked_a}"))
-    avoid_a, avoid_b = _avoid(domain, asked_a, first), _avoid(domain, asked_b, second)
+    avoid_a, avoid_b = hidden_parts(domain, asked_a, first), hidden_parts(domain, asked_b, second)
     groups = []
     for world, asked, avoid in ((first, asked_a, avoid_b), (second, asked_b, avoid_a)):
         kinds = shuffled(rng, ["plain", "far", "brief", *sample(rng, ("plain", "brief"), between(rng, 0, 2))])
@@ -211,7 +217,7 @@ def tell_integration(rng: Random, domain: Domain) -> Item:
         more = between(rng, 0, 1)
         side = "main" if world is first else "other"
         negative += desk.around(world, asked, avoid, rumours=1 + more, related=2 - more, side=side)
-    years = [y for y in _other_years(rng, domain, year, 4) if str(y) != second["year"]][:2]
+    years = [y for y in other_years(rng, domain, year, 4) if str(y) != second["year"]][:2]
     for other in years:
         story = desk.story(domain.edition(rng, series, other), asked_a, avoid, side="other")
         negative += desk.documents(story, asked_a, [pick(rng, ("plain", "brief"))], "other_year")

@@ -1,0 +1,171 @@
+"""Pools in MIRAGE's form from the invented world: questions, chunks with exact labels, and the oracle chunks.
+
+Every question has its own event, and every chunk tells of the event of its question, of other editions or another
+category of it, or of the time before it. So the labels are known, not judged:
+
+- a chunk supports a question if, and only if, it states the answer to it; no other chunk of the question holds any
+  spelling of the answer, neither where MIRAGE's own scoring looks (anywhere, in any case) nor where `find_answer` does;
+- no two questions share an event, so that no chunk answers the question of another;
+- a question that needs two chunks ("Who was player of the match in the final that X won?") has one that tells which
+  edition is meant and one that states the answer for that edition. Neither says what the other does. Both are
+  supporting chunks, the oracle holds both, and a third states what the answer would be for another edition.
+
+The five sources are filled as unevenly as the five data sets of the paper, and as many chunks support a question. A
+chunk is one report of 200 to 330 tokens, seldom less.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+import msgspec
+
+from ragstone.datasets.fictional.engine import ATTEMPTS, LANGUAGES, Language, flaw
+from ragstone.datasets.fictional.engine import language as spoken
+from ragstone.datasets.fictional.parts import Collected, Item, Unmet, seeded, weighted
+from ragstone.datasets.mirage import MirageChunk, MirageQuestion
+from ragstone.datasets.pools import Pool, mirage_pool
+from ragstone.errors import UnknownName, UsageError
+
+__all__ = ["MiragePool", "fictional_pool", "make_pool"]
+
+# Questions of the paper by source and by supporting chunks (Park et al. 2025, dataset.json).
+_SHARES = {"public": 3578, "business": 3075, "culture": 584, "science": 248, "sport": 75}
+_SUPPORTING = ((6323.0, 1), (954.0, 2), (160.0, 3), (52.0, 4))
+_GOLDEN = 0.6180339887498949
+_LEAST = {False: 2, True: 3}  # chunks of a question, by whether it needs two: one at least does not support it
+
+
+class MiragePool(msgspec.Struct, frozen=True):
+    """What MIRAGE's three files hold. `pool` has the chunks of the questions in their order; `oracle` has one chunk a
+    question, and two for those of `multi_hop`. `kinds`: what each chunk of the pool is (see `parts.Document`)."""
+
+    questions: tuple[MirageQuestion, ...]
+    pool: tuple[MirageChunk, ...]
+    oracle: Mapping[str, tuple[MirageChunk, ...]]
+    multi_hop: frozenset[str] = frozenset()
+    kinds: tuple[str, ...] = ()
+
+
+def make_pool(
+    questions: int, *, seed: int = 0, language: str = "en", chunks_per_query: int = 5, multi_hop: float = 0.0
+) -> MiragePool:
+    """A pool with so many questions and `chunks_per_query` chunks each; the share `multi_hop` of the questions needs
+    two chunks.
+
+    The same arguments give the same bytes anywhere, and more questions go on where fewer ended. Raises UsageError for
+    numbers that cannot be, and where the world has no more names; UnknownName for another language than en and zh."""
+    _check(questions, language, chunks_per_query, multi_hop)
+    asked: list[MirageQuestion] = []
+    pool: list[MirageChunk] = []
+    kinds: list[str] = []
+    oracle: dict[str, tuple[MirageChunk, ...]] = {}
+    hops: list[str] = []
+    for index, (source, item) in enumerate(_collected(questions, seed, language, chunks_per_query, multi_hop)):
+        two = len(item.facts) > 1
+        key = f"{language}-{seed}-{index:06d}{'-two' if two else ''}"
+        if two:
+            hops.append(key)
+        found = [MirageChunk(key, one.document.text, one.title, int(one.support)) for one in item.chunks]
+        right = [found[place] for place in item.needed]
+        asked.append(
+            MirageQuestion(
+                key, item.query, item.facts[-1], source, right[-1].doc_name, f"fictional:{item.domain}",
+                sum(chunk.support for chunk in found),
+            )
+        )  # fmt: skip
+        pool += found
+        kinds += [one.document.kind for one in item.chunks]
+        oracle[key] = tuple(right)
+    return MiragePool(tuple(asked), tuple(pool), oracle, frozenset(hops), tuple(kinds))
+
+
+def fictional_pool(
+    questions: int, *, seed: int = 0, language: str = "en", chunks_per_query: int = 5, multi_hop: float = 0.0
+) -> Pool:
+    """The same as a Pool named `fictional-en` or `fictional-zh`, with the hash of its content."""
+    made = make_pool(questions, seed=seed, language=language, chunks_per_query=chunks_per_query, multi_hop=multi_hop)
+    digest = hashlib.sha256()
+    for part in (made.questions, made.pool, made.oracle):
+        digest.update(msgspec.json.encode(part))
+    return mirage_pool(
+        f"fictional-{language}", made.questions, made.pool, made.oracle, sha256={"pool": digest.hexdigest()},
+        language=language,
+    )  # fmt: skip
+
+
+def _check(questions: int, code: str, chunks: int, share: float) -> None:
+    if code not in LANGUAGES:
+        raise UnknownName("language", code, LANGUAGES)
+    if questions < 1:
+        raise UsageError(f"A pool cannot have {questions} questions; ask for 1 or more.")
+    if not 0 <= share <= 1:
+        raise UsageError(f"The share of questions that need two chunks is {share}; expected 0 to 1.")
+    if chunks < (least := _LEAST[share > 0]):
+        raise UsageError(f"A question cannot have {chunks} chunks; it needs {least} or more.")
+
+
+def _collected(questions: int, seed: int, code: str, chunks: int, share: float) -> Iterator[tuple[str, Collected]]:
+    """Source and chunks of each question. Sources and questions that need two chunks are spread evenly, so that a
+    small pool has its share of each."""
+    maker = spoken(code)
+    told: set[str] = set()
+    queries: set[str] = set()
+    each = Fraction(str(share))
+    for index in range(questions):
+        source = _source((index * _GOLDEN + 0.5) % 1.0)
+        two = (index + 1) * each // 1 > index * each // 1
+        yield source, _sound(maker, code, (seed, index), source, chunks, two, told, queries)
+
+
+def _source(point: float) -> str:
+    """The source at this point of all questions, from 0 to 1."""
+    left = point * sum(_SHARES.values())
+    for name, count in _SHARES.items():
+        left -= count
+        if left < 0:
+            return name
+    return name
+
+
+def _sound(
+    maker: Language, code: str, key: tuple[int, int], source: str, chunks: int, two: bool,
+    told: set[str], queries: set[str],
+) -> Collected:  # fmt: skip
+    """The first attempt without a flaw whose events no question had before."""
+    problem = ""
+    for attempt in range(ATTEMPTS):
+        rng = seeded("ragstone", "mirage", code, *key, attempt)
+        supporting = min(weighted(rng, _SUPPORTING), chunks - 1)
+        try:
+            item = maker.collect(rng, source, chunks, supporting, two=two)
+        except Unmet as error:
+            problem = f"nothing to say for {error}"
+            continue
+        if item.query in queries or not told.isdisjoint(item.names):
+            problem = "an event that was told before"
+            continue
+        problem = pool_flaw(item, code)
+        if not problem:
+            queries.add(item.query)
+            told.update(item.names)
+            return item
+    raise UsageError(
+        f"The invented world has no question {key[1] + 1:,} with {chunks} chunks ({problem}); ask for fewer "
+        "questions or chunks."
+    )
+
+
+def pool_flaw(item: Collected, code: str) -> str:
+    """What is wrong with a question and its chunks, or "": see the promises of this module."""
+    stating: list[list[int]] = [[] for _ in item.facts]
+    for place, chunk in enumerate(item.chunks):
+        if chunk.support:
+            stating[item.needed.index(place) if len(item.facts) > 1 else 0].append(place)
+    documents = [chunk.document for chunk in item.chunks]
+    groups = tuple(tuple(documents[place] for place in places) for places in stating)
+    others = tuple(chunk.document for chunk in item.chunks if not chunk.support)
+    titles = "\n".join(chunk.title for chunk in item.chunks)
+    # A title is as bad a place for an answer as the question is.
+    problem = flaw(Item(titles, item.facts, groups, others, item.domain), code)
+    return problem or flaw(Item(item.query, item.facts[-1:], groups[-1:], (), item.domain), code)
