@@ -1,0 +1,107 @@
+"""LanceDB for real: a table of the pool, one that stays, and one of the user's."""
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ragstone.errors import DataError, UsageError
+from ragstone.retrieval import facts_of, open_retriever
+from ragstone.types import Passage
+
+lancedb = pytest.importorskip("lancedb", reason="the extra lancedb is not installed")
+
+POOL = [Passage("a", "one", relevant=True), Passage("b", "two"), Passage("c", "三"), Passage("blank", " ")]
+
+
+class Letters:
+    """Embeds a text by its first letters; counts the calls."""
+
+    id = "test/letters"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def embed(self, texts: Sequence[str], /, *, kind: str) -> "np.ndarray[Any, Any]":
+        self.asked += [f"{kind}:{text}" for text in texts]
+        rows = np.zeros((len(texts), 4), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row["ot三".find(text[0]) % 4] = 1.0
+            row[3] += 0.25
+        lengths: np.ndarray[Any, Any] = np.linalg.norm(rows, axis=1, keepdims=True)
+        unit: np.ndarray[Any, Any] = np.divide(rows, lengths, dtype=np.float32)
+        return unit
+
+
+@pytest.fixture
+def letters(monkeypatch: pytest.MonkeyPatch) -> Letters:
+    embedder = Letters()
+
+    @contextlib.asynccontextmanager
+    async def opened(name: str, options: object):  # type: ignore[no-untyped-def]
+        yield embedder
+
+    monkeypatch.setattr("ragstone.retrieval.lancedb.open_embedder", opened)
+    return embedder
+
+
+async def test_the_pool_is_found_by_its_vectors(letters: Letters) -> None:
+    async with open_retriever("lancedb(test/letters)", POOL) as retriever:
+        two, three, blank = await retriever.retrieve(["two?", "三？", " "], k=2)
+        assert two[0].id == "b"
+        assert (three[0].id, blank) == ("c", [])
+        assert two[0].score == pytest.approx(1.0, abs=1e-6)
+        assert len(two) == 2
+        assert (await retriever.retrieve(["one"], k=9))[0][0].relevant is True
+        facts = facts_of(retriever)
+    assert facts["passages"] == 3
+    assert facts["library"].startswith("lancedb ")
+    assert facts["index_bytes"] > 0
+
+
+async def test_a_database_that_stays_is_not_embedded_again(letters: Letters, tmp_path: Path) -> None:
+    name = f"lancedb(test/letters,uri={tmp_path / 'db'})"
+    for _ in range(2):
+        async with open_retriever(name, POOL) as retriever:
+            assert (await retriever.retrieve(["two"], k=1))[0][0].id == "b"
+    assert sum(one.startswith("passage:") for one in letters.asked) == 3
+    async with open_retriever(name, POOL[:2]) as retriever:  # another pool has another table
+        assert facts_of(retriever)["passages"] == 2
+
+
+async def test_a_table_of_the_user_s_is_searched_as_it_is(letters: Letters, tmp_path: Path) -> None:
+    db = await lancedb.connect_async(str(tmp_path / "db"))
+    vectors = await letters.embed(["one", "two"], kind="passage")
+    rows = [{"key": "a", "embedding": vectors[0]}, {"key": "b", "embedding": vectors[1]}]
+    await db.create_table("docs", data=rows)
+    name = f"lancedb(test/letters,uri={tmp_path / 'db'},table=docs,id=key,vector=embedding,metric=l2)"
+    async with open_retriever(name, POOL) as retriever:
+        (found,) = await retriever.retrieve(["two"], k=5)
+    assert [one.id for one in found] == ["b", "a"]
+    assert found[0].score == pytest.approx(1.0, abs=1e-5)
+    async with open_retriever(name, POOL[:1]) as retriever:
+        with pytest.raises(DataError, match="the id 'b', which the pool has not"):
+            await retriever.retrieve(["two"], k=5)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("lancedb", "takes one embedder"),
+        ("lancedb(test/letters,metric=hamming)", "metric=hamming"),
+        ("lancedb(test/letters,table=docs)", "needs its database too"),
+        ("lancedb(test/letters,uri=DB,table=docs)", "has no table 'docs'. It has: other"),
+        ("lancedb(test/letters,uri=DB,table=other)", "has no column 'id'. It has: vector"),
+        ("lancedb(test/letters,depth=3)", "has no option 'depth'"),
+    ],
+)
+async def test_what_cannot_be_is_said_in_one_line(letters: Letters, tmp_path: Path, name: str, says: str) -> None:
+    db = await lancedb.connect_async(str(tmp_path / "db"))
+    await db.create_table("other", data=[{"vector": np.zeros(4, dtype=np.float32)}])
+    with pytest.raises(UsageError, match=says) as caught:
+        async with open_retriever(name.replace("DB", str(tmp_path / "db")), POOL):
+            pass
+    assert "\n" not in str(caught.value)
