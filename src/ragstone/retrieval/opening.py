@@ -40,10 +40,7 @@ class Building:
 
 Opener: TypeAlias = "Callable[[Spec, Building], contextlib.AbstractAsyncContextManager[Retriever]]"
 
-RETRIEVERS: Registry[Opener] = Registry(
-    "retriever", "ragstone.retrieval", "ragstone.retrievers",
-    hint="Or name an embedder, PROVIDER/MODEL: local/e5-small.",
-)  # fmt: skip
+RETRIEVERS: Registry[Opener] = Registry("retriever", "ragstone.retrieval", "ragstone.retrievers")
 
 
 def check_retriever(name: str) -> None:
