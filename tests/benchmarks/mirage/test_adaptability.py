@@ -148,14 +148,10 @@ def test_what_is_odd_about_a_question_is_noted_once() -> None:
 
 
 def test_two_letters_are_short_and_two_chinese_characters_are_a_name() -> None:
-    assert [is_short(alias) for alias in ("UK", "4", "USA", "张伟", "张", " a ")] == [
-        True,
-        True,
-        False,
-        False,
-        True,
-        True,
-    ]
+    assert all(map(is_short, ("UK", "4", " a ", "Ås")))
+    assert not is_short("USA")
+    assert is_short("张", chinese=True)
+    assert not is_short("张伟", chinese=True)
 
 
 def test_a_run_of_retrieval_alone_has_lists_and_no_answers() -> None:

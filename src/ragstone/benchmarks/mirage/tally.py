@@ -27,7 +27,6 @@ RULES = (OFFICIAL, DEFAULT)
 _STRICT, _F1, _REFUSED = "mirage.em_strict", "mirage.f1", "refusal"
 _NAN = float("nan")
 _SHORT = 2  # characters
-_EAST_ASIAN = "\u2e80"  # two characters from here on can be a name
 
 
 class Spot(NamedTuple):
@@ -111,17 +110,6 @@ class Cube:
             parts = (_part(kinds, test, within) for kinds in self.by_sample.values())
             interval = wilson_clustered(part for part in parts if part[1]) if n else (0.0, 1.0)
         return Share(hits, n, *interval, self.total if within is None else n)
-
-    def only(self, test: Callable[[Kind], bool]) -> "Cube":
-        """The cube of the answers that pass the test."""
-        kinds = Counter({kind: number for kind, number in self.kinds.items() if test(kind)})
-        samples = None
-        if self.by_sample is not None:
-            samples = {
-                place: Counter({kind: number for kind, number in held.items() if test(kind)})
-                for place, held in self.by_sample.items()
-            }
-        return Cube(kinds.total(), kinds, samples)
 
 
 def _part(kinds: Counter[Kind], test: Callable[[Kind], bool], within: Callable[[Kind], bool] | None) -> tuple[int, int]:
@@ -271,7 +259,8 @@ class Tally:
             self.sources.append(source)
         self.source_of.append(self.sources.index(source))
         aliases = [alias for slot in sample.references for alias in slot if alias.strip()]
-        short = any(map(is_short, aliases))
+        chinese = record.case.query.language == "zh" or sample.language == "zh"
+        short = any(is_short(alias, chinese=chinese) for alias in aliases)
         echo = bool(aliases) and em_loose(sample.question, aliases)
         self.marks.append(Mark.SHORT * short | Mark.ECHO * echo)
         self.ceilings.append(_NAN if probe or not aliases else token_set_f1(aliases[0], aliases))
@@ -335,10 +324,10 @@ class Tally:
             column.counted += 1
 
 
-def is_short(alias: str) -> bool:
-    """Whether an alias is so short that it is found within other words: two characters, or one of Chinese."""
-    text = alias.strip()
-    return len(text) < _SHORT or (len(text) == _SHORT and text[0] < _EAST_ASIAN)
+def is_short(alias: str, *, chinese: bool = False) -> bool:
+    """Whether an alias is so short that it is found within other words: at most two characters, or one where the
+    question is Chinese, since two are a name there."""
+    return len(alias.strip()) <= (1 if chinese else _SHORT)
 
 
 def count(records: Iterable[Record], rules: tuple[str, ...] = RULES) -> Tally:

@@ -1,0 +1,92 @@
+"""From counts to cells, and how what a system was given is named in a table."""
+
+from collections.abc import Mapping
+
+from ragstone.benchmarks.mirage.adaptability import Macro, Shares
+from ragstone.benchmarks.mirage.retrieved import Mean
+from ragstone.benchmarks.mirage.tally import Share, Spot, Tally
+from ragstone.types import Cell
+
+__all__ = ["Names", "macro_cell", "mean_cell", "number_cell", "printed", "share_cell", "total_cell"]
+
+_NEGATIVES = "negatives("
+
+
+class Names:
+    """Names of what was given, in the words of a language. There is a column for the chunk size where it differs."""
+
+    def __init__(self, tally: Tally, words: Mapping[str, str]) -> None:
+        self.tally, self.words = tally, words
+        self.chunked = tally.chunked()
+
+    @property
+    def width(self) -> int:
+        """How many columns `cells` fills."""
+        return 2 + self.chunked
+
+    def columns(self) -> tuple[str, ...]:
+        """The heads of `cells`."""
+        return tuple(self.words[name] for name in ("retriever", "k", *(("chunk",) if self.chunked else ())))
+
+    def cells(self, spot: Spot) -> tuple[Cell, ...]:
+        """The retriever (or what stands in its place), k, and the chunk size."""
+        k = Cell(str(spot.k) if spot.k else self.words["none"])
+        size = self.words["tokens_size"].format(n=spot.chunk) if spot.chunk else self.words["as_is"]
+        return (Cell(self.context(spot)), k, *((Cell(size),) if self.chunked else ()))
+
+    def context(self, spot: Spot) -> str:
+        """The retriever, or the setting where there is none."""
+        if spot.setting != "retrieved":
+            return self.words[spot.setting]
+        if spot.retriever.startswith(_NEGATIVES):
+            return self.words["negatives"].format(retriever=spot.retriever[len(_NEGATIVES) : -1])
+        return spot.retriever
+
+    def short(self, spot: Spot) -> str:
+        """All of it in one text: "bm25 @ 3", "bm25 @ 3 (110 tokens)"."""
+        name = self.context(spot)
+        if spot.setting != "retrieved" or spot.retriever.startswith(_NEGATIVES):
+            return name
+        size = f" ({self.words['tokens_size'].format(n=spot.chunk)})" if spot.chunk else ""
+        return f"{name} @ {spot.k}{size}"
+
+    def source(self, place: int) -> str:
+        """The name of a source of questions."""
+        return self.tally.sources[place] or self.words["no_source"]
+
+
+def share_cell(share: Share) -> Cell:
+    """A share with its interval and counts; empty of nothing."""
+    if share.value is None:
+        return Cell()
+    return Cell(value=share.value, low=share.low, high=share.high, scored=share.n, total=share.total, unit="%")
+
+
+def mean_cell(mean: Mean | None, *, total: int | None = None) -> Cell:
+    """A mean in [0, 1] with its interval and counts; empty of nothing."""
+    if mean is None:
+        return Cell()
+    all_of_them = mean.n if total is None else total
+    return Cell(value=mean.value, low=mean.low, high=mean.high, scored=mean.n, total=all_of_them, unit="%")
+
+
+def macro_cell(mean: Macro | None) -> Cell:
+    """A mean over sources with its interval; empty of nothing."""
+    return Cell() if mean is None else Cell(value=mean.value, low=mean.low, high=mean.high, unit="%")
+
+
+def total_cell(held: Shares) -> Cell:
+    """The published total."""
+    return Cell(
+        value=held.total, low=held.total_low, high=held.total_high, scored=held.n, total=held.asked, unit="%"
+    )  # fmt: skip
+
+
+def number_cell(number: int) -> Cell:
+    """A count."""
+    return Cell(value=float(number))
+
+
+def printed(figure: float | None) -> Cell:
+    """A figure of the paper, which is in per cent; empty where it is lost."""
+    return Cell() if figure is None else Cell(value=figure / 100, unit="%")
