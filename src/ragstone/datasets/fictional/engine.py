@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 
 from ragstone.datasets.fictional.parts import Collected, Document, Fact, Item, Unmet, seeded, shuffled
 from ragstone.errors import UnknownName, UsageError
-from ragstone.text import find_answer
+from ragstone.text import find_answer, fold
 
 __all__ = ["DEFAULT_SIZES", "Language", "fictional_rgb", "flaw", "language", "swap"]
 
@@ -96,11 +96,26 @@ def _runs(alias: str) -> tuple[str, ...]:
     return tuple(numbers or found)
 
 
+HAN_RUNS = re.compile("\\d+(?:[.,]\\d+)*|[a-z]{2,}|[\u4e00-\u9fff]{2,}")
+NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+@lru_cache(maxsize=4096)
+def _han_runs(alias: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The same of a Chinese alias: what stands in the text as it is, and the numbers in the text with folded numerals.
+    At least one of both stands wherever `find_answer` would find it."""
+    return tuple(HAN_RUNS.findall(alias.lower())), tuple(NUMBERS.findall(fold(alias, "zh").text))
+
+
 def _stated(alias: str, text: str, lower: str, code: str) -> bool:
     """Does `find_answer` find the alias? It compiles a pattern for each alias, which would take most of the time of
     making a row; so it is asked only where a look at the letters does not settle it."""
     if HAN_NAME.fullmatch(alias):
         return alias in text
+    if code == "zh":
+        plain, numbers = _han_runs(alias)
+        if not all(run in lower for run in plain) and not all(run in fold(text, code).text for run in numbers):
+            return False
     if code == "en":
         runs = _runs(alias)
         if runs and not all(run in lower for run in runs):

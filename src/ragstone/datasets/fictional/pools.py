@@ -33,6 +33,7 @@ __all__ = ["MiragePool", "fictional_pool", "make_pool"]
 _SHARES = {"public": 3578, "business": 3075, "culture": 584, "science": 248, "sport": 75}
 _SUPPORTING = ((6323.0, 1), (954.0, 2), (160.0, 3), (52.0, 4))
 _GOLDEN = 0.6180339887498949
+_MOST = 100
 _LEAST = {False: 2, True: 3}  # chunks of a question, by whether it needs two: one at least does not support it
 
 
@@ -101,8 +102,8 @@ def _check(questions: int, code: str, chunks: int, share: float) -> None:
         raise UsageError(f"A pool cannot have {questions} questions; ask for 1 or more.")
     if not 0 <= share <= 1:
         raise UsageError(f"The share of questions that need two chunks is {share}; expected 0 to 1.")
-    if chunks < (least := _LEAST[share > 0]):
-        raise UsageError(f"A question cannot have {chunks} chunks; it needs {least} or more.")
+    if not (least := _LEAST[share > 0]) <= chunks <= _MOST:
+        raise UsageError(f"A question cannot have {chunks} chunks; it takes {least} to {_MOST}.")
 
 
 def _collected(questions: int, seed: int, code: str, chunks: int, share: float) -> Iterator[tuple[str, Collected]]:

@@ -7,7 +7,7 @@ from ragstone.datasets.fictional.parts import Document, Item, between, chance, p
 from ragstone.datasets.fictional.zh.domains import domains
 from ragstone.datasets.fictional.zh.writer import Ask, Domain, World, Writer
 
-__all__ = ["base", "integration"]
+__all__ = ["Aliases", "Stuck", "base", "event", "integration", "question", "subject", "write"]
 
 Aliases = tuple[str, ...]
 TRIES = 12  # rewrites of one passage before the whole question is drawn anew
@@ -72,12 +72,13 @@ def write(
     *,
     must: Aliases = (),
     avoid: frozenset[str] = frozenset(),
+    most: int = MAX_CHARACTERS,
 ) -> Document:
-    """A document of the right length that holds one of `must` (where given) and none of `never`."""
+    """A document of the right length that holds one of `must` (where given) and none of `never`. Raises Stuck."""
     for _ in range(TRIES):
         document = writer.document(kind, ask, world, avoid)
         text = document.text
-        if not MIN_CHARACTERS <= len(text) <= MAX_CHARACTERS or any(alias in text for alias in never):
+        if not MIN_CHARACTERS <= len(text) <= most or any(alias in text for alias in never):
             continue
         if must and not any(alias in text for alias in must):
             continue

@@ -163,10 +163,12 @@ Menu = tuple[tuple[float, Pool], ...]
 
 
 class Writer:
-    """Writes the passages of one item, using each pattern once before using any again. All chance comes from `rng`."""
+    """Writes the passages of one item, using each pattern once before using any again. All chance comes from `rng`.
+    `characters`: how long passages should be, the least and the most, where not as long as their kind usually is; brief
+    ones stay brief."""
 
-    def __init__(self, rng: random.Random, domain: Domain) -> None:
-        self.rng, self.domain = rng, domain
+    def __init__(self, rng: random.Random, domain: Domain, characters: tuple[int, int] | None = None) -> None:
+        self.rng, self.domain, self.characters = rng, domain, characters
         self.random = rng.random
         self.left: dict[Pool, list[Line]] = {}
         self.world: World = {}
@@ -219,6 +221,12 @@ class Writer:
         }
         self.world["甲"] = self.stranger()
 
+    def target(self, least: int, more: int) -> float:
+        """How long a passage is to be that usually has so many characters, and up to so many more."""
+        if self.characters:
+            least, more = self.characters[0], self.characters[1] - self.characters[0]
+        return least + self.random() * more
+
     def stranger(self) -> str:
         """Somebody of the country where it happens."""
         return names.foreigner(self.rng)[0] if "外" in self.world else names.person(self.rng)
@@ -233,7 +241,7 @@ class Writer:
         happened as it happened, speech after some of them, background in a block of its own, the outlook last."""
         domain = self.domain
         found: list[tuple[Pool, Line, str]] = []
-        for _ in range(12):
+        for _ in range(24 if self.characters else 12):
             if have >= target:
                 break
             pool = weighted(self.rng, menu)
@@ -285,7 +293,7 @@ class Writer:
     def plain(self, ask: Ask, avoid: frozenset[str]) -> str:
         """A report of middle length: the answer at the start, after the lead, in speech, or after some background."""
         domain, quiet = self.domain, avoid | ask.blocked
-        target = 105 + self.random() * 215
+        target = self.target(105, 215)
         menu = (
             (4.0, domain.detail),
             (1.4, domain.color),
@@ -332,7 +340,7 @@ class Writer:
         if line is None:
             return self.plain(ask, avoid)
         opening = self.opening(quiet) + self.fill(line)
-        target = 170 + self.random() * 190
+        target = self.target(170, 190)
         menu = ((3.0, domain.detail), (1.6, domain.color), (0.7, domain.common), (1.5, domain.quote))
         middle = self.more(quiet, target, len(opening), menu)
         ending = self.fill(line, 1)
@@ -349,7 +357,7 @@ class Writer:
             blocks.append(self.one(domain.wait, quiet))
         blocks.append(self.one(ask.rumour, quiet))
         menu = ((3.0, domain.wait), (1.0, domain.color), (0.5, domain.common))
-        blocks += self.more(quiet, 90 + self.random() * 160, sum(map(len, blocks)), menu)
+        blocks += self.more(quiet, self.target(90, 160), sum(map(len, blocks)), menu)
         return self.join([*blocks, self.tail()])
 
     def related(self, avoid: frozenset[str]) -> str:
@@ -365,7 +373,7 @@ class Writer:
             (1.5, domain.quote),
             (0.6, domain.close),
         )
-        blocks += self.more(avoid, 100 + self.random() * 220, len(blocks[0]), menu)
+        blocks += self.more(avoid, self.target(100, 220), len(blocks[0]), menu)
         return self.join([*blocks, self.tail()])
 
     # Documents
