@@ -351,7 +351,8 @@ class Series(Frozen, frozen=True):
 class Chart(Frozen, frozen=True):
     """A chart as data. kind "lines": x is a number; "bars": x is an index into `categories`. "heatmap": a series is a
     row (the first on top), x an index into `categories`; `numbers` writes the values into the cells. y is a share in
-    [0, 1] where `percent`. `alt` is the text alternative: what a reader who cannot see the picture should know."""
+    [0, 1] where `percent`. `stacked` bars of a category stand end to end. `alt` is the text alternative: what a reader
+    who cannot see the picture should know."""
 
     id: str
     title: str
@@ -363,6 +364,7 @@ class Chart(Frozen, frozen=True):
     percent: bool = True
     alt: str = ""
     numbers: bool = False
+    stacked: bool = False
 
 
 class Span(Frozen, frozen=True):

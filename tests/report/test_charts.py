@@ -110,3 +110,17 @@ def test_the_report_package_loads_nothing_heavy() -> None:
     code = f"import sys, ragstone.report; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_stacked_bars_stand_end_to_end_and_each_bar_has_its_values() -> None:
+    parts = [Series(name, (Point(0, share), Point(1, 1 - share))) for name, share in (("a", 0.25), ("b", 0.75))]
+    stacked = Chart("c", "Shares", "bars", tuple(parts), categories=("one", "two"), stacked=True)
+    assert {"25% · 75%", "75% · 25%", "one", "two"} <= set(texts(chart_svg(stacked)))
+
+
+def test_costs_that_are_close_together_have_round_ticks() -> None:
+    costs = [100.1, 100.3, 250.7, 251.2, 900.9]
+    one = Chart("c", "Cost", "lines", (Series("s", tuple(Point(x, 0.5) for x in costs)),))
+    shown = set(texts(chart_svg(one)))
+    assert not {"100.1", "100.3", "250.7"} & shown
+    assert {"200", "400"} <= shown

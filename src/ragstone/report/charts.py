@@ -9,11 +9,13 @@ import io
 import unicodedata
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, cast
 
 import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ragstone.report.heatmap import heat_figure
 from ragstone.report.safe import one_line
@@ -35,6 +37,7 @@ _SETTINGS = {
 _INCH = 72.0  # SVG units an inch, as Matplotlib's SVG writer has it
 _SIZE = 12.0  # of text, in the units of the drawing
 _WIDTH = 440.0
+_MOST_TICKS = 9
 _MOST_LABELS = 12  # direct labels of published curves before they would cover each other
 
 
@@ -113,14 +116,24 @@ def _lines(chart: Chart) -> Figure:
     if xs:
         room = (xs[-1] - xs[0]) * 0.04 or 0.5
         axes.set_xlim(xs[0] - room, xs[-1] + room)
-        ticks = xs if len(xs) <= 9 else xs[:: -(-len(xs) // 9)]
-        axes.set_xticks(ticks, [_plain(x) for x in ticks])
+        _scale_x(axes, xs)
     else:
         axes.set_xticks([])
     if chart.x_label:
         axes.set_xlabel(one_line(chart.x_label, 80), color=SOFT, fontsize=_SIZE, labelpad=8)
     _direct_labels(axes, labelled)
     return figure
+
+
+def _scale_x(axes: Any, xs: Sequence[float]) -> None:
+    """A tick at each x, or at every second, third…; round numbers where those would stand too close together."""
+    ticks = xs if len(xs) <= _MOST_TICKS else xs[:: -(-len(xs) // _MOST_TICKS)]
+    closest = min((b - a for a, b in pairwise(ticks)), default=1.0)
+    if closest * _MOST_TICKS * 2 < xs[-1] - xs[0] and any(x != int(x) for x in xs):
+        axes.xaxis.set_major_locator(MaxNLocator(6))
+        axes.xaxis.set_major_formatter(lambda value, _: _plain(value))
+    else:
+        axes.set_xticks(ticks, [_plain(x) for x in ticks])
 
 
 def _xy(points: Sequence[Point]) -> tuple[list[float], list[float]]:
@@ -217,7 +230,8 @@ def _bars(chart: Chart) -> Figure:
     """Horizontal bars, the name of each category above its bars: names of any length, in any script, have room."""
     count = max((int(p.x) + 1 for s in chart.series for p in s.points), default=0)
     categories = [*chart.categories, *[""] * (count - len(chart.categories))]
-    block = _LABEL + max(1, len(chart.series)) * (_BAR + _SPACE) + _BETWEEN
+    lanes = 1 if chart.stacked else max(1, len(chart.series))
+    block = _LABEL + lanes * (_BAR + _SPACE) + _BETWEEN
     top, bottom = 2.0, 30.0
     height = top + bottom + max(1, len(categories)) * block
     figure, axes = _figure(height, left=8, right=56, top=top, bottom=bottom)
@@ -230,6 +244,9 @@ def _bars(chart: Chart) -> Figure:
             va="baseline", ha="left",
             transform=axes.get_yaxis_transform(), parse_math=False,
         )  # fmt: skip
+    if chart.stacked:
+        _stacks(axes, chart, len(categories), block)
+        return figure
     measured = 0
     for row, series in enumerate(chart.series):
         colour = GREY if series.published else style_of(measured)[0]
@@ -238,6 +255,26 @@ def _bars(chart: Chart) -> Figure:
             y = int(point.x) * block + _LABEL + row * (_BAR + _SPACE) + _BAR / 2
             _bar(axes, point, y, colour, percent=chart.percent, published=series.published)
     return figure
+
+
+def _stacks(axes: Any, chart: Chart, count: int, block: float) -> None:
+    """One bar a category, its parts end to end in the order of the series; their values above it, in the same order."""
+    for index in range(count):
+        held = [
+            (place, point) for place, series in enumerate(chart.series) for point in series.points if point.x == index
+        ]
+        end = 0.0
+        for place, point in held:
+            axes.barh(
+                index * block + _LABEL + _BAR / 2, point.y, left=end, height=_BAR, color=style_of(place)[0], zorder=2,
+                linewidth=0,
+            )  # fmt: skip
+            end += point.y
+        values = " · ".join(_percent(point.y) if chart.percent else _plain(point.y) for _, point in held)
+        axes.text(
+            1, index * block + _LABEL - 7, values, fontsize=_SIZE - 1, color=SOFT, va="baseline", ha="right",
+            transform=axes.get_yaxis_transform(), parse_math=False,
+        )  # fmt: skip
 
 
 def _bar(axes: Any, point: Point, y: float, colour: str, *, percent: bool, published: bool) -> None:

@@ -8,6 +8,7 @@ from string import Formatter
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.benchmarks.mirage.handmade import GOLD, NOISE, HandmadeRun, found_by, labelled, record
 
 from ragstone.benchmarks.mirage import official

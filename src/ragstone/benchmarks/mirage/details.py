@@ -25,7 +25,7 @@ from ragstone.benchmarks.mirage.tally import (
 from ragstone.stats import mcnemar_exact, paired_difference
 from ragstone.types import Cell, Row, Table
 
-__all__ = ["Priced", "is_right", "on_front", "priced", "tables"]
+__all__ = ["Priced", "is_choice", "is_right", "on_front", "priced", "tables"]
 
 _JOINT = (BASE, ORACLE)
 _FLAWS = (("pure", Mark.PURE, MIXED), ("short", Mark.SHORT, MIXED), ("echo", Mark.ECHO, BASE))
@@ -75,6 +75,12 @@ def priced(tally: Tally, headline: str) -> list[Priced]:
 def _by_setting(spot: Spot) -> tuple[int, str, int, int]:
     order = ("base", "oracle", "mixed", "retrieved", "probe")
     return order.index(spot.setting), spot.retriever, spot.chunk, spot.k
+
+
+def is_choice(spot: Spot) -> bool:
+    """Whether one can have it in practice: no context, or what a retriever finds. The oracle's and the mixed chunks
+    were chosen by who knew the answer."""
+    return spot == BASE or (spot.setting == "retrieved" and not spot.retriever.startswith("negatives("))
 
 
 def on_front(points: Sequence[tuple[float, float]]) -> list[bool]:
@@ -290,7 +296,7 @@ class _Writer:
     def cost(self) -> Table:
         """Right answers, tokens and seconds of each system with each context, and what is on the front."""
         held = priced(self.tally, self.headline)
-        counted = [one for one in held if one.tokens is not None]
+        counted = [one for one in held if one.tokens is not None and is_choice(one.spot)]
         best = on_front([(one.tokens or 0.0, one.right.value or 0.0) for one in counted])
         front = {(one.system, one.spot) for one, good in zip(counted, best, strict=True) if good}
         rows = [

@@ -262,7 +262,8 @@ class Tally:
         chinese = record.case.query.language == "zh" or sample.language == "zh"
         short = any(is_short(alias, chinese=chinese) for alias in aliases)
         echo = bool(aliases) and em_loose(sample.question, aliases)
-        self.marks.append(Mark.SHORT * short | Mark.ECHO * echo)
+        hops = int(sample.meta.get("hops", 1)) > 1
+        self.marks.append(Mark.SHORT * short | Mark.ECHO * echo | Mark.HOPS * hops)
         self.ceilings.append(_NAN if probe or not aliases else token_set_f1(aliases[0], aliases))
         return place
 
