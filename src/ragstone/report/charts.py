@@ -129,7 +129,7 @@ def _scale_x(axes: Any, xs: Sequence[float]) -> None:
     """A tick at each x, or at every second, third…; round numbers where those would stand too close together."""
     ticks = xs if len(xs) <= _MOST_TICKS else xs[:: -(-len(xs) // _MOST_TICKS)]
     closest = min((b - a for a, b in pairwise(ticks)), default=1.0)
-    if closest * _MOST_TICKS * 2 < xs[-1] - xs[0] and any(x != int(x) for x in xs):
+    if closest * _MOST_LABELS < xs[-1] - xs[0]:
         axes.xaxis.set_major_locator(MaxNLocator(6))
         axes.xaxis.set_major_formatter(lambda value, _: _plain(value))
     else:
