@@ -1,0 +1,127 @@
+"""BM25 over the words of passages, in English, Chinese and both together.
+
+    bm25
+    bm25(k1=0.9,b=0.4)
+
+Words are folded, Chinese is segmented (`text.words`), and English words are brought to their stems (Snowball), so that
+"sails" finds "sailing". A passage's title counts as its text does; `title=no` leaves it out. `stem=no` takes words as
+they are. The formula is Lucene's (Robertson's idf kept above 0), with its defaults k1 = 1.2 and b = 0.75.
+
+The index is bm25s's (Lù 2024, https://arxiv.org/abs/2407.03618), which scores every passage that shares a word with the
+query, exactly; why it and not another is in `docs/decisions/0019-bm25.md`.
+"""
+
+import asyncio
+import contextlib
+import functools
+import importlib.metadata
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from ragstone.errors import UsageError
+from ragstone.retrieval.names import Spec
+from ragstone.retrieval.opening import Building
+from ragstone.text import words
+from ragstone.types import Passage, Retriever
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["PLUGINS", "Bm25", "open_bm25", "terms_of"]
+
+K1, B = 1.2, 0.75
+
+
+class Bm25:
+    """An index of `passages`. `terms`: a text's words as they are counted."""
+
+    def __init__(
+        self, name: str, passages: Sequence[Passage], terms: Callable[[str], list[str]], *, k1: float = K1,
+        b: float = B, title: bool = True,
+    ) -> None:  # fmt: skip
+        import bm25s  # noqa: PLC0415  (brings numpy)
+
+        started = time.perf_counter()
+        self.id, self._passages, self._terms = name, passages, terms
+        self._vocabulary: dict[str, int] = {}
+        number = self._vocabulary.setdefault
+        rows: list[list[int]] = []
+        self._places: list[int] = []  # row of the index → place of the passage; passages without a word have none
+        for place, passage in enumerate(passages):
+            text = f"{passage.title} {passage.text}" if title and passage.title else passage.text
+            if found := [number(term, len(self._vocabulary)) for term in terms(text)]:
+                rows.append(found)
+                self._places.append(place)
+        self._index: Any = None
+        if rows:
+            self._index = bm25s.BM25(k1=k1, b=b, method="lucene")
+            self._index.index((rows, dict(self._vocabulary)), show_progress=False)
+        self.facts: Mapping[str, Any] = {
+            "library": f"bm25s {importlib.metadata.version('bm25s')}", "k1": k1, "b": b, "passages": len(passages),
+            "vocabulary": len(self._vocabulary), "index_bytes": self._bytes(),
+            "build_seconds": time.perf_counter() - started,
+        }  # fmt: skip
+
+    async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
+        """At most `k` passages a query that share a word with it, the best first, ties in the order of the pool."""
+        return await asyncio.to_thread(lambda: [self._search(query, k) for query in queries])
+
+    def _search(self, query: str, k: int) -> list[Passage]:
+        known = self._vocabulary
+        ids = [known[term] for term in self._terms(query) if term in known]
+        if not ids or k < 1:
+            return []
+        scores = self._index.get_scores_from_ids(ids)
+        return [
+            replace(self._passages[self._places[row]], score=float(scores[row])) for row in _best(scores, k).tolist()
+        ]
+
+    def _bytes(self) -> int:
+        if self._index is None:
+            return 0
+        return sum(int(self._index.scores[name].nbytes) for name in ("data", "indices", "indptr"))
+
+
+def _best(scores: "np.ndarray[Any, Any]", k: int) -> "np.ndarray[Any, Any]":
+    """Rows of the `k` greatest scores above 0, the greatest first, equal ones by their row."""
+    import numpy as np  # noqa: PLC0415
+
+    if len(scores) > k:
+        least = np.partition(scores, len(scores) - k)[len(scores) - k]
+        rows = np.flatnonzero(scores >= least) if least > 0 else np.flatnonzero(scores)
+    else:
+        rows = np.flatnonzero(scores)
+    order = np.argsort(-scores[rows], kind="stable")[:k]
+    return np.asarray(rows[order])
+
+
+def terms_of(*, stem: bool = True) -> Callable[[str], list[str]]:
+    """What gives the words of a text as BM25 counts them."""
+    if not stem:
+        return words
+    import Stemmer  # noqa: PLC0415
+
+    stemmer = Stemmer.Stemmer("english")
+    stemmed: Callable[[str], str] = functools.cache(stemmer.stemWord)
+    return lambda text: [stemmed(word) if word.isascii() else word for word in words(text)]
+
+
+@contextlib.asynccontextmanager
+async def open_bm25(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
+    """The retriever, its index built. Raises UsageError."""
+    spec.only("k1", "b", "stem", "title")
+    if spec.arguments:
+        raise UsageError(f"{spec.name}: bm25 takes options only, for example bm25(k1=0.9,b=0.4).")
+    for name in ("stem", "title"):
+        if spec.options.get(name, "yes") not in ("yes", "no"):
+            raise UsageError(f"{spec.name}: {name}={spec.options[name]} should be yes or no.")
+    k1, b = spec.number("k1", K1, least=0), spec.number("b", B, least=0, most=1)
+    terms = terms_of(stem=spec.options.get("stem") != "no")
+    title = spec.options.get("title") != "no"
+    yield await asyncio.to_thread(Bm25, spec.name, building.pool, terms, k1=k1, b=b, title=title)
+
+
+PLUGINS = {"bm25": open_bm25}
