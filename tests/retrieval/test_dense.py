@@ -85,6 +85,21 @@ async def test_facts_tell_the_index_its_size_and_what_it_took(words: WordEmbedde
     assert facts["recall@10"] > 0.9
 
 
+async def test_a_large_pool_is_searched_by_faiss_where_it_is_installed(
+    words: WordEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss")
+    monkeypatch.setattr("ragstone.retrieval.dense._MANY", len(POOL) - 1)
+    for name, there, index in [
+        ("test/words", True, "exact, flat, faiss "),
+        ("test/words", False, "exact, numpy "),
+        ("dense(test/words,index=exact)", True, "exact, numpy "),
+    ]:
+        monkeypatch.setattr("ragstone.retrieval.dense.has_faiss", lambda there=there: there)
+        async with dense(name) as retriever:
+            assert facts_of(retriever)["index"].startswith(index)
+
+
 async def test_titles_are_embedded_where_asked_for(words: WordEmbedder) -> None:
     async with dense("dense(test/words,title=yes)", [*POOL, Passage("only", "", title="Only a title")]):
         texts = words.asked[0][1]

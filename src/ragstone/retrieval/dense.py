@@ -3,9 +3,10 @@
     local/e5-small                                  the embedder alone
     dense(openai/text-embedding-3-small,title=yes)  with options
 
-Options: `index`: auto (exact: numpy), exact, faiss (flat, also exact: the same passages and scores) or hnsw (FAISS's
-graph, approximate: `links` edges a node, 32; `effort` nodes looked at, 128). `title`: yes puts a passage's title before
-its text, as BEIR does; no, the default, embeds the text alone.
+Options: `index`: exact (numpy), faiss (FAISS's flat index, which gives the same passages and scores), auto (exact, and
+faiss for 20,000 passages or more where it is installed), or hnsw (FAISS's graph, approximate and never chosen unasked:
+`links` edges a node, 32; `effort` nodes looked at, 128). `title`: yes puts a passage's title before its text, as BEIR
+does; no, the default, embeds the text alone.
 
 Scores are cosine similarities. Vectors are kept on disk by the embedder and the text, in batches as they come.
 """
@@ -22,7 +23,7 @@ from ragstone.errors import UsageError
 from ragstone.models import open_embedder
 from ragstone.retrieval.embedding import embed_all
 from ragstone.retrieval.names import Spec
-from ragstone.retrieval.nearest import Exact, Faiss, Nearest
+from ragstone.retrieval.nearest import Exact, Faiss, Nearest, has_faiss
 from ragstone.retrieval.opening import Building
 from ragstone.types import Embedder, Passage, Retriever
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["PLUGINS", "Dense", "open_dense"]
 
 INDEXES = ("auto", "exact", "faiss", "hnsw")
+# Passages from which FAISS is worth loading.
+_MANY = 20_000
 # Passages whose nearest ten are looked up exactly too, to say how good an approximate index is.
 _SAMPLED = 200
 
@@ -103,7 +106,9 @@ async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]
 def _build(vectors: "np.ndarray[Any, Any]", kind: str, links: int, effort: int) -> tuple[Nearest, dict[str, Any]]:
     """The index, and what there is to say about it."""
     index: Nearest
-    if kind in ("auto", "exact"):
+    if kind == "auto":
+        kind = "faiss" if len(vectors) >= _MANY and has_faiss() else "exact"
+    if kind == "exact":
         index = Exact(vectors)
     else:
         index = Faiss(vectors, links=links if kind == "hnsw" else 0, effort=effort)
