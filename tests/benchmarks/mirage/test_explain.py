@@ -99,10 +99,11 @@ def test_passages_that_the_system_found_itself_are_looked_at() -> None:
     assert "chunk 1" in found.reason
 
 
-def test_groups_are_settings_and_the_probe() -> None:
+def test_groups_are_settings_the_probe_and_harder_negatives() -> None:
     names = [explain(wrong(setting)).group for setting in ("base", "oracle", "mixed", "retrieved")]
     assert len(set(names)) == 4
     assert explain(wrong("base", probe="fictional")).group not in names
+    assert explain(wrong("retrieved", retriever="negatives(bm25)")).group not in names
 
 
 def test_a_very_long_alias_is_cut_in_the_reason() -> None:

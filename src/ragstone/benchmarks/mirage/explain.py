@@ -67,6 +67,8 @@ class _Reader:
     @property
     def group(self) -> str:
         name = "probe" if self.condition.get("probe") else self.setting
+        if str(self.condition.get("retriever", "")).startswith("negatives("):
+            name = "negatives"
         return self.words.get(f"group_{name}", name)
 
     def _is_right(self, rule: str) -> bool | None:
