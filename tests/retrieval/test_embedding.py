@@ -1,7 +1,11 @@
 """What was embedded before an interruption is kept, and nothing is embedded twice."""
 
 import asyncio
+import contextlib
 import logging
+import signal
+import sqlite3
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +17,7 @@ from ragstone.models.embedder_cached import CachedEmbedder
 from ragstone.retrieval import embedding
 from ragstone.retrieval.embedding import embed_all
 
+ROOT = Path(__file__).resolve().parents[2]
 TEXTS = [f"text {chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(300)]
 
 
@@ -63,6 +68,46 @@ async def test_a_cancelled_embedding_keeps_the_batches_that_had_come(tmp_path: P
     async with CachedEmbedder(second, tmp_path, identity={"model": "words"}, kinds=True) as cached:
         await embed_all(cached, TEXTS, kind="passage", batch=20)
     assert sum(len(texts) for _, texts in second.asked) == len(TEXTS) - 5 * 20
+
+
+KILLED = """
+import asyncio, os, signal, sqlite3, sys
+from pathlib import Path
+from tests.retrieval.test_embedding import TEXTS
+from tests.retrieval.words import WordEmbedder
+from ragstone.models.embedder_cached import CachedEmbedder
+from ragstone.retrieval.embedding import embed_all
+
+folder = Path(sys.argv[1])
+
+class Killed(WordEmbedder):
+    async def embed(self, texts, /, *, kind):
+        if len(self.asked) == 6:
+            while sqlite3.connect(folder / "vectors.sqlite").execute("SELECT count(*) FROM vectors").fetchone()[0] < 40:
+                await asyncio.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return await super().embed(texts, kind=kind)
+
+async def main():
+    async with CachedEmbedder(Killed(), folder, identity={"model": "words"}, kinds=True) as cached:
+        await embed_all(cached, TEXTS, kind="passage", batch=20)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+async def test_an_embedding_that_was_killed_goes_on_with_what_it_had_kept(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(tmp_path), cwd=ROOT)
+    assert await process.wait() == -signal.SIGKILL
+    with contextlib.closing(sqlite3.connect(tmp_path / "vectors.sqlite")) as file:
+        (kept,) = file.execute("SELECT count(*) FROM vectors").fetchone()
+    assert kept >= 40
+    second = WordEmbedder()
+    async with CachedEmbedder(second, tmp_path, identity={"model": "words"}, kinds=True) as cached:
+        matrix = await embed_all(cached, TEXTS, kind="passage", batch=20)
+    assert sum(len(texts) for _, texts in second.asked) == len(TEXTS) - kept
+    assert (matrix == await WordEmbedder().embed(TEXTS, kind="passage")).all()
 
 
 async def test_vectors_of_several_lengths_are_refused() -> None:

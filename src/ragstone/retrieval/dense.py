@@ -105,13 +105,9 @@ async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]
 
 def _build(vectors: "np.ndarray[Any, Any]", kind: str, links: int, effort: int) -> tuple[Nearest, dict[str, Any]]:
     """The index, and what there is to say about it."""
-    index: Nearest
     if kind == "auto":
         kind = "faiss" if len(vectors) >= _MANY and has_faiss() else "exact"
-    if kind == "exact":
-        index = Exact(vectors)
-    else:
-        index = Faiss(vectors, links=links if kind == "hnsw" else 0, effort=effort)
+    index = Exact(vectors) if kind == "exact" else Faiss(vectors, links=links if kind == "hnsw" else 0, effort=effort)
     facts: dict[str, Any] = {"index": index.name, "index_bytes": index.nbytes, "exact": kind != "hnsw"}
     if kind == "hnsw":
         sampled = vectors[:: max(1, len(vectors) // _SAMPLED)][:_SAMPLED]
