@@ -24,7 +24,7 @@ OFFICIAL, DEFAULT = "mirage.em_loose", "answer_match"
 RULES = (OFFICIAL, DEFAULT)
 """The rules of right and wrong: the paper's, and ragstone's own."""
 
-_STRICT, _F1, _REFUSED = "mirage.em_strict", "mirage.f1", "refusal"
+_STRICT, _F1 = "mirage.em_strict", "mirage.f1"
 _NAN = float("nan")
 _SHORT = 2  # characters
 
@@ -53,8 +53,8 @@ class Mark:
 
 
 # Of one answer.
-_ASKED, _SOME, _NONE, _ALL, _SAID_NO = 1, 2, 4, 8, 16
-_RULE_BIT = 5  # two bits for each rule: scored, right
+_ASKED, _SOME, _NONE, _ALL = 1, 2, 4, 8
+_RULE_BIT = 4  # two bits for each rule: scored, right
 
 
 class Kind(NamedTuple):
@@ -300,9 +300,6 @@ class Tally:
                 flags |= _SOME | (_ALL if labels and supporting >= labels else 0)
             elif known or "gold" in case.condition:
                 flags |= _NONE
-        refused = record.scores.get(_REFUSED)
-        if refused is not None and refused.value == 1.0:
-            flags |= _SAID_NO
         for place, rule in enumerate(self.rules):
             score = record.scores.get(rule)
             if record.response is not None and score is not None and score.value is not None:
