@@ -16,7 +16,7 @@ from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted
 from ragstone.retrieval import RETRIEVERS, Building, Spec, facts_of, open_retriever
 from ragstone.retrieval.reranking import PLUGINS, Listwise, Pointwise, Reranked, Scoring
-from ragstone.types import Passage, Request, Retriever
+from ragstone.types import Completion, Passage, Request, Retriever, Usage
 
 POOL = pool_of("one", "two", "three", "four", "five")
 
@@ -157,6 +157,15 @@ async def test_nonsense_twice_leaves_the_first_order_and_is_counted(nonsense: st
     facts = facts_of(reranked)
     assert (facts["answered"], facts["without"], facts["usage"]["requests"]) == (0, 1, 2)
     assert "could not be used" in facts["without_because"]
+
+
+async def test_a_reply_that_was_cut_off_is_not_asked_for_again() -> None:
+    cut = Completion('{"ranking": [2, 1, 1, 1, 1', finish_reason="length", usage=Usage(requests=1))
+    model = Scripted(lambda _: cut)
+    reranked = Reranked("r", Fixed(POOL), Listwise(model, longest=9))
+    assert ids(await reranked.retrieve(["q"], k=2)) == [["p1", "p2"]]
+    assert [request.sampling.max_tokens for request in model.requests] == [9]
+    assert "cut off" in facts_of(reranked)["without_because"]
 
 
 async def test_a_window_without_a_usable_reply_stays_as_it_was() -> None:
@@ -330,6 +339,7 @@ async def test_titles_are_shown_where_that_is_wanted() -> None:
         ("rerank(fixed,compat/m,method=pointwise,window=5)", "option of method=listwise"),
         ("rerank(fixed,compat/m,title=maybe)", "yes or no"),
         ("rerank(fixed,compat/m,top=5)", "no option 'top'"),
+        ("rerank(fixed,compat/m,tokens=0)", "tokens=0"),
         ("rerank(fixed,rerank/m,method=listwise,url=localhost)", "for chat models"),
         ("rerank(fixed,rerank/m)", "url="),
         ("rerank(fixed,nobody/m)", "nobody"),

@@ -27,16 +27,19 @@ from ragstone.errors import ContentBlocked, Rejected
 from ragstone.text import detect
 from ragstone.types import Completion, Frozen, Model, Request, Sampling, Turn, Usage
 
-__all__ = ["LANGUAGES", "NAMES", "Asker", "Done", "Prompt", "all_of", "prompt_for", "read_prompt"]
+__all__ = ["LANGUAGES", "LONGEST", "NAMES", "Asker", "Done", "Prompt", "all_of", "prompt_for", "read_prompt"]
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 LANGUAGES = ("en", "zh")
+LONGEST = 4096
+"""Tokens of a reply at most, its thoughts included: a small model that is held to a form may fill it for ever."""
 NAMES = ("rerank_list", "rerank_point", "rewrite", "multiquery")
 _FENCED = re.compile(r"```(?:json)?(?P<inside>.*)```", re.DOTALL | re.IGNORECASE)
 _CUT_OFF = ("length", "max_tokens")
+_UNFINISHED = "it was cut off before its end; the option tokens allows longer ones"
 _SAID_AGAIN = 4_000  # characters of an unusable reply that the model is reminded of
 
 
@@ -121,8 +124,10 @@ class Done:
 class Asker:
     """A chat model that is asked with `ask`. To be used in one event loop."""
 
-    def __init__(self, model: Model, what: str) -> None:
+    def __init__(self, model: Model, what: str, *, longest: int = LONGEST) -> None:
+        """`longest`: tokens of a reply at most."""
         self._model = model
+        self._sampling = Sampling(temperature=0.0, max_tokens=longest)
         self._done = Done(model.id, what)
 
     @property
@@ -137,12 +142,13 @@ class Asker:
         schema: Mapping[str, Any],
         check: Callable[[T], str],
     ) -> T | None:
-        """The reply as a `kind`; one more request where the first reply could not be used, with the problem named.
-        `check` says what else is wrong with a reply, "" for nothing. None where the search does without it."""
+        """The reply as a `kind`; one more request where the first reply could not be used, with the problem named. One
+        that was cut off would be so again, and is not asked for again. `check` says what else is wrong with a reply, ""
+        for nothing. None where the search does without it."""
         turns = prompt.turns(shown)
         problem = ""
         for _ in range(2):
-            asked = Request(turns, Sampling(temperature=0.0), schema=dict(schema), schema_name=prompt.name)
+            asked = Request(turns, self._sampling, schema=dict(schema), schema_name=prompt.name)
             try:
                 completion = await self._model.generate(asked)
             except (ContentBlocked, Rejected) as error:
@@ -153,6 +159,8 @@ class Asker:
             if found is not None and not (problem := check(found)):
                 self._done.answered += 1
                 return found
+            if problem == _UNFINISHED:
+                break
             said = completion.text.strip()[:_SAID_AGAIN] or "…"
             turns = (*turns, Turn("assistant", said), Turn("user", prompt.again.replace("{problem}", problem)))
         self._done.unusable(f"{self._model.id}: a reply could not be used ({problem}).")
@@ -162,7 +170,7 @@ class Asker:
 def _read(completion: Completion, kind: type[T]) -> tuple[T | None, str]:
     """(the reply, ""), or (None, what is wrong with it)."""
     if completion.finish_reason in _CUT_OFF:
-        return None, "it was cut off before its end"
+        return None, _UNFINISHED
     text = completion.text.strip().removeprefix("\ufeff")
     if fenced := _FENCED.fullmatch(text):
         text = fenced["inside"].strip()

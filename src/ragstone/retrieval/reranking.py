@@ -15,8 +15,9 @@ gives an order and nothing more. `method=pointwise` asks for a grade from 0 to 3
 collections are judged; grades are the scores, and ties stay in the first retriever's order. It takes `depth` requests a
 query, but a passage that two retrievers find is judged once.
 
-`title=yes` shows a passage's title before its text. `url` is the address of the model's endpoint. `facts` tell what it
-took, and for how many questions or passages the search did without the model (`retrieval/_asking.py`).
+`title=yes` shows a passage's title before its text. `url` is the address of the model's endpoint, `tokens` (4096) the
+longest reply of a chat model, its thoughts included. `facts` tell what it took, and for how many questions or passages
+the search did without the model (`retrieval/_asking.py`).
 """
 
 import contextlib
@@ -27,9 +28,9 @@ from typing import Any, Protocol
 import msgspec
 
 from ragstone.errors import ContentBlocked, Rejected, UsageError
-from ragstone.models import ModelOptions, open_model
+from ragstone.models import open_model
 from ragstone.models.rerank import Reranker, is_reranker, open_reranker
-from ragstone.retrieval._asking import Asker, Done, all_of, prompt_for
+from ragstone.retrieval._asking import LONGEST, Asker, Done, all_of, prompt_for
 from ragstone.retrieval.names import Spec
 from ragstone.retrieval.opening import Building, facts_of
 from ragstone.types import Model, Passage, Retriever
@@ -72,8 +73,8 @@ _GRADE_FORM = {
 class Listwise:
     """A chat model that is shown up to `window` texts at once and says in which order they should be."""
 
-    def __init__(self, model: Model, *, window: int = _WINDOW) -> None:
-        self._asker, self._window = Asker(model, "Reranking"), window
+    def __init__(self, model: Model, *, window: int = _WINDOW, longest: int = LONGEST) -> None:
+        self._asker, self._window = Asker(model, "Reranking", longest=longest), window
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -114,8 +115,8 @@ class Listwise:
 class Pointwise:
     """A chat model that grades each text alone, from 0 to 3."""
 
-    def __init__(self, model: Model) -> None:
-        self._asker = Asker(model, "Reranking")
+    def __init__(self, model: Model, *, longest: int = LONGEST) -> None:
+        self._asker = Asker(model, "Reranking", longest=longest)
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -215,7 +216,7 @@ class Reranked:
 @contextlib.asynccontextmanager
 async def open_rerank(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
     """The retriever, and the model that puts in order. Raises UsageError, MissingKey, and what opening one raises."""
-    spec.only("depth", "method", "window", "title", "url")
+    spec.only("depth", "method", "window", "title", "url", "tokens")
     if len(spec.arguments) != 2 or "/" not in spec.arguments[1]:
         raise UsageError(f"{spec.name}: rerank takes a retriever and a model, for example {_EXAMPLE}.")
     inner, model = spec.arguments
@@ -224,27 +225,27 @@ async def open_rerank(spec: Spec, building: Building) -> AsyncIterator[Retriever
         raise UsageError(f"{spec.name}: title={title} should be yes or no.")
     if method not in (None, "listwise", "pointwise"):
         raise UsageError(f"{spec.name}: method={method} should be listwise or pointwise.")
-    if is_reranker(model) and {"method", "window"} & spec.options.keys():
-        raise UsageError(f"{spec.name}: method and window are for chat models; {model} scores passages by itself.")
+    if is_reranker(model) and {"method", "window", "tokens"} & spec.options.keys():
+        raise UsageError(
+            f"{spec.name}: method, window and tokens are for chat models; {model} scores passages by itself."
+        )
     if method == "pointwise" and "window" in spec.options:
         raise UsageError(f"{spec.name}: window is an option of method=listwise.")
     window = spec.count("window", _WINDOW, least=2)
+    longest = spec.count("tokens", LONGEST)
     # The model first: that it cannot be is told before an index is built.
-    async with (
-        _judge(model, building.options, spec.options.get("url", ""), method, window) as judge,
-        building.open(inner) as first,
-    ):
+    async with contextlib.AsyncExitStack() as stack:
+        judge: Judge
+        url = spec.options.get("url", "")
+        if is_reranker(model):
+            judge = Scoring(await stack.enter_async_context(open_reranker(model, building.options, url=url)))
+        else:
+            options = replace(building.options, base_url=url) if url else building.options
+            asked = await stack.enter_async_context(open_model(model, options))
+            pointwise = method == "pointwise"
+            judge = Pointwise(asked, longest=longest) if pointwise else Listwise(asked, window=window, longest=longest)
+        first = await stack.enter_async_context(building.open(inner))
         yield Reranked(spec.name, first, judge, depth=depth, title=title == "yes")
-
-
-@contextlib.asynccontextmanager
-async def _judge(name: str, options: ModelOptions, url: str, method: str | None, window: int) -> AsyncIterator[Judge]:
-    if is_reranker(name):
-        async with open_reranker(name, options, url=url) as reranker:
-            yield Scoring(reranker)
-        return
-    async with open_model(name, replace(options, base_url=url) if url else options) as model:
-        yield Pointwise(model) if method == "pointwise" else Listwise(model, window=window)
 
 
 PLUGINS = {"rerank": open_rerank}

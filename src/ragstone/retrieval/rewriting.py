@@ -9,7 +9,7 @@ ones than `n`, there are fewer.
 
 A question that the model does not word in a usable way is searched for as it is, and counted in `facts`
 (`retrieval/_asking.py`). `facts` also have the first few questions with what was searched for in their place. `url` is
-the address of the model's endpoint.
+the address of the model's endpoint, `tokens` (4096) the longest reply, its thoughts included.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ import msgspec
 
 from ragstone.errors import UsageError
 from ragstone.models import open_model
-from ragstone.retrieval._asking import Asker, all_of, prompt_for
+from ragstone.retrieval._asking import LONGEST, Asker, all_of, prompt_for
 from ragstone.retrieval.fusion import fuse
 from ragstone.retrieval.names import Spec, parse
 from ragstone.retrieval.opening import Building, facts_of
@@ -73,8 +73,9 @@ class _Shown:
 class Rewritten:
     """`first`, asked with what `model` makes of each question."""
 
-    def __init__(self, name: str, first: Retriever, model: Model) -> None:
-        self.id, self._first, self._asker, self._shown = name, first, Asker(model, "Query rewriting"), _Shown()
+    def __init__(self, name: str, first: Retriever, model: Model, *, longest: int = LONGEST) -> None:
+        self.id, self._first, self._shown = name, first, _Shown()
+        self._asker = Asker(model, "Query rewriting", longest=longest)
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -119,10 +120,11 @@ class MultiQuery:
         others: int = _OTHERS,
         constant: float = _CONSTANT,
         depth: int = _DEPTH,
+        longest: int = LONGEST,
     ) -> None:
         self.id, self._first, self._order = name, first, order
         self._others, self._constant, self._depth = others, constant, depth
-        self._asker, self._shown = Asker(model, "Writing more queries"), _Shown()
+        self._asker, self._shown = Asker(model, "Writing more queries", longest=longest), _Shown()
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -217,20 +219,23 @@ async def _opened(spec: Spec, building: Building, example: str) -> AsyncIterator
 @contextlib.asynccontextmanager
 async def open_rewrite(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
     """The retriever and the model that words its queries. Raises UsageError, and what opening one raises."""
-    spec.only("url")
+    spec.only("url", "tokens")
+    longest = spec.count("tokens", LONGEST)
     async with _opened(spec, building, "rewrite(bm25,openai/gpt-4o-mini)") as (first, model):
-        yield Rewritten(spec.name, first, model)
+        yield Rewritten(spec.name, first, model, longest=longest)
 
 
 @contextlib.asynccontextmanager
 async def open_multiquery(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
     """The retriever and the model that writes more queries. Raises UsageError, and what opening one raises."""
-    spec.only("n", "k", "depth", "url")
+    spec.only("n", "k", "depth", "url", "tokens")
     others, depth = spec.count("n", _OTHERS), spec.count("depth", _DEPTH)
-    constant = spec.number("k", _CONSTANT, least=0)
+    constant, longest = spec.number("k", _CONSTANT, least=0), spec.count("tokens", LONGEST)
     async with _opened(spec, building, "multiquery(bm25,openai/gpt-4o-mini,n=3)") as (first, model):
         order = {passage.id: place for place, passage in enumerate(building.pool)}
-        yield MultiQuery(spec.name, first, model, order=order, others=others, constant=constant, depth=depth)
+        yield MultiQuery(
+            spec.name, first, model, order=order, others=others, constant=constant, depth=depth, longest=longest
+        )
 
 
 PLUGINS = {"rewrite": open_rewrite, "multiquery": open_multiquery}
