@@ -164,11 +164,18 @@ async def _fixed(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
 
 @pytest.fixture
 def _fixed_is_a_retriever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(RETRIEVERS.__dict__, "_found", {"fixed": _fixed, **PLUGINS})
+    monkeypatch.setitem(RETRIEVERS.__dict__, "_found", {"fixed": _fixed, "dense": _fixed, **PLUGINS})
 
 
 @pytest.mark.usefixtures("_fixed_is_a_retriever")
-@pytest.mark.parametrize("name", ["rewrite(fixed,compat/m,url=%s)", "multiquery(fixed,compat/m,n=2,k=10,url=%s)"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rewrite(fixed,compat/m,url=%s)",
+        "rewrite(local/e5-small,compat/m,url=%s)",
+        "multiquery(fixed,compat/m,n=2,k=10,url=%s)",
+    ],
+)
 async def test_a_name_opens_it_over_the_pool(name: str) -> None:
     def answer(payload: Any) -> Any:
         return {"queries": ["a", "b"]} if "wanted" in payload["messages"][-1]["content"] else {"query": "a"}

@@ -203,7 +203,8 @@ def _parts(spec: Spec, example: str) -> tuple[str, str]:
 def _recorded(name: str) -> bool:
     """Whether a retriever of this name reads `run:FILE`, itself or within."""
     spec = parse(name)
-    return spec.function == "run" or any(map(_recorded, spec.arguments))
+    # The argument of a model's name is this name again.
+    return spec.function == "run" or any(_recorded(inner) for inner in spec.arguments if inner != name)
 
 
 @contextlib.asynccontextmanager
