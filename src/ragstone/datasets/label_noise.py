@@ -1,0 +1,150 @@
+"""Labels that the text of a chunk speaks against: chunks labelled as no support that hold an answer, and chunks
+labelled as support that hold none.
+
+Neither must be wrong. A chunk can name the answer without saying that it is the answer, and it can support one that it
+writes otherwise, or that follows from two of its sentences. The report names the places to look at, and how large the
+noise in what is measured with these labels can be at most.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ragstone.datasets.pools import Pool, PoolQuestion
+from ragstone.text import find_answer
+from ragstone.text.dates import date_pattern
+from ragstone.text.folding import fold, fold_characters
+from ragstone.types import Frozen, Passage
+
+__all__ = ["Doubt", "LabelNoise", "label_noise"]
+
+
+class Doubt(Frozen, frozen=True):
+    """A chunk whose label is in doubt, of a question. `alias` is the spelling of the answer that the chunk holds, from
+    `start` to `end` of its text; "" where it holds none. `echoed`: the question holds this alias itself, as "Who was
+    older, X or Y?" does, so that the chunk may well name it and say nothing."""
+
+    query_id: str
+    passage_id: str
+    alias: str = ""
+    start: int = 0
+    end: int = 0
+    echoed: bool = False
+
+
+class LabelNoise(Frozen, frozen=True):
+    """What `label_noise` found. `questions` were looked at, and their `supported` and `unsupported` chunks; those
+    `without_answers` were not. `held`: unsupported chunks that hold an answer; `lacking`: supported chunks that hold
+    none; `inside`: unsupported chunks that hold one only within other words, as "art" is in "party": MIRAGE's own
+    scoring takes that for an answer."""
+
+    questions: int
+    supported: int
+    unsupported: int
+    held: tuple[Doubt, ...] = ()
+    lacking: tuple[Doubt, ...] = ()
+    inside: tuple[Doubt, ...] = ()
+    without_answers: int = 0
+
+    @property
+    def held_share(self) -> float:
+        """Of the unsupported chunks, the share that holds an answer; 0 where there are none."""
+        return len(self.held) / self.unsupported if self.unsupported else 0.0
+
+    @property
+    def lacking_share(self) -> float:
+        """Of the supported chunks, the share that holds none; 0 where there are none."""
+        return len(self.lacking) / self.supported if self.supported else 0.0
+
+
+def label_noise(pool: Pool) -> LabelNoise:
+    """Compare the labels of a pool with what its chunks hold: for each question the chunks that were collected for it.
+
+    An alias is found as `text.find_answer` finds it: whole words and whole numbers, however they are written. Where a
+    question needs several chunks together, its supporting chunks lack the answer only if all of them do.
+    """
+    passages = {passage.id: passage for passage in pool.passages}
+    held: list[Doubt] = []
+    lacking: list[Doubt] = []
+    inside: list[Doubt] = []
+    supported = unsupported = looked = 0
+    for question in pool.questions:
+        aliases = _aliases(question)
+        if not aliases:
+            continue
+        looked += 1
+        gold = frozenset(question.gold)
+        without: list[Doubt] = []
+        for key in dict.fromkeys((*question.mapped, *question.gold)):
+            found = next(_found(question, aliases, passages[key]), None)
+            if key in gold:
+                supported += 1
+                without += [] if found else [Doubt(question.id, key)]
+                continue
+            unsupported += 1
+            if found:
+                held.append(found)
+            elif hidden := _within_words(question, aliases, passages[key]):
+                inside.append(hidden)
+        if not _together(question) or len(without) == len(gold):
+            lacking += without
+    return LabelNoise(
+        looked, supported, unsupported, tuple(held), tuple(lacking), tuple(inside), len(pool.questions) - looked
+    )
+
+
+def _aliases(question: PoolQuestion) -> list[str]:
+    return [alias for alias in dict.fromkeys(question.answers) if alias.strip()]
+
+
+def _together(question: PoolQuestion) -> bool:
+    """Does the answer need all chunks of the oracle? BEIR's, which repeats the supporting chunks, does not say."""
+    return len(question.oracle) > 1 and frozenset(question.gold).isdisjoint(one.id for one in question.oracle)
+
+
+def _found(question: PoolQuestion, aliases: list[str], passage: Passage) -> Iterator[Doubt]:
+    """The first place of each alias that the passage holds."""
+    for alias in aliases:
+        if not may_hold(alias, passage.text, question.language):
+            continue
+        if spans := find_answer(alias, passage.text, question.language):
+            echoed = bool(find_answer(alias, question.text, question.language))
+            yield Doubt(question.id, passage.id, alias, *spans[0], echoed)
+
+
+# Letters in a row, digits in a row, or one Chinese character: each stands in a text as it does in the alias.
+_PIECES = re.compile("[\u3007\u3400-\u4dbf\u4e00-\u9fff]|[^\\W\\d_\u3007\u3400-\u4dbf\u4e00-\u9fff]+|\\d+")
+
+
+def may_hold(alias: str, text: str, language: str = "") -> bool:
+    """False where `find_answer` would find nothing, by a look at the letters. It compiles a pattern for each alias, so
+    that over a pool most of the time would go into aliases that are nowhere near."""
+    needed = _needed(alias, language)
+    if needed is None:
+        return True
+    plain, numeral = needed
+    folded = fold_characters(text).text
+    if all(piece in folded for piece in plain):
+        return True
+    folded = fold(text, language).text
+    return all(piece in folded for piece in numeral)
+
+
+@lru_cache(maxsize=4096)
+def _needed(alias: str, language: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """What a text must hold, with its characters folded or with its numerals folded too; None: there is no saying."""
+    if re.fullmatch("[A-Z]{2,4}", re.sub(r"[\s.]", "", alias)) or date_pattern(fold(alias, language).text):
+        return None  # US is also U.S., and a date has many wordings
+    parted = re.sub("(?<=[a-z])(?=[A-Z])", " ", alias)
+    forms = (fold_characters(parted).text, fold(parted, language).text)
+    plain, numeral = (tuple(_PIECES.findall(form.removeprefix("the "))) for form in forms)
+    return (plain, numeral) if plain and numeral else None
+
+
+def _within_words(question: PoolQuestion, aliases: list[str], passage: Passage) -> Doubt | None:
+    lower = passage.text.lower()
+    for alias in aliases:
+        if (start := lower.find(alias.lower())) >= 0:
+            echoed = alias.lower() in question.text.lower()
+            return Doubt(question.id, passage.id, alias, start, start + len(alias), echoed)
+    return None
