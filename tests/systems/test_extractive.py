@@ -182,3 +182,16 @@ def test_answers_do_not_depend_on_the_order_of_sets() -> None:
         for seed in ("1", "2", "3")
     }
     assert len(told) == 1
+
+
+async def test_it_answers_all_the_same_where_the_prompt_does_not_ask_for_refusals() -> None:
+    query = Query(
+        "Who won the Oskarholm regatta of 1998?", (Passage("a", "The harbour is old. In the end it was Mira Soll."),)
+    )
+    assert (await Extractive().answer(query)).answer == REFUSALS["en"]
+    assert (await Extractive(refuses=False).answer(query)).answer in (
+        "The harbour is old.",
+        "In the end it was Mira Soll.",
+    )
+    assert Extractive(refuses=False).spec != Extractive().spec
+    assert (await Extractive(refuses=False).answer(Query("Who won?", ()))).answer == REFUSALS["en"]

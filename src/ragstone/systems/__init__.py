@@ -37,7 +37,7 @@ async def open_system(
     if name == "local/extractive":
         from ragstone.systems.extractive import Extractive  # noqa: PLC0415  (brings the tools for Chinese)
 
-        yield Extractive()
+        yield Extractive(refuses=getattr(template, "refuses", True))
         return
     if name == "local/retrieval":
         from ragstone.systems.retrieval_only import RetrievalOnly  # noqa: PLC0415

@@ -4,13 +4,13 @@ the question best, without any model, a thousand cases a second, in English and 
 A sentence's score is a weighted sum: how much of the question its passage covers, and it, and its neighbours, each
 term weighing more the rarer it is among the given sentences; whether it holds what the question asks for (a date for
 "when", a number for "how many", 元 for 售价); how many other passages name the same new name or number; less for
-rumours and for other years. Below a threshold it refuses, in the official words.
+rumours and for other years. Below a threshold it refuses, in the official words, unless it is told not to.
 """
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragstone.errors import UsageError
@@ -110,9 +110,11 @@ def _fits(
     return score + by.new + by.agreed * agreed, agreed
 
 
-def _quote(question: str, given: Sequence[Passage], language: str) -> list[str]:
+def _quote(question: str, given: Sequence[Passage], language: str, *, refuses: bool) -> list[str]:
     """The sentence to answer with, two where the question asks two things, none where it should not be answered."""
     by = _WEIGHTS[language]
+    if not refuses:
+        by = replace(by, threshold=-math.inf)
     asked = read_question(question, language)
     texts = (f"{passage.title}\n{passage.text}" if passage.title else passage.text for passage in given)
     passages = [read_passage(text, language) for text in texts]
@@ -133,19 +135,24 @@ def _best(question: Question, passages: Sequence[Reading], by: _Weights) -> _Fou
 class Extractive:
     """Answers with the sentence of the given passages that matches the question best; closed book it refuses.
 
+    `refuses`: it does so too where no sentence matches well, as prompts that speak of insufficient information ask for.
     Sees only the query. Deterministic; asks nobody. Raises UsageError for a query that leaves the search to the
     system, since this one has no retriever.
     """
 
     id: str = "local/extractive"
+    refuses: bool = True
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        return {"kind": "extractive", "version": 1}
+        spec = {"kind": "extractive", "version": 1}
+        return spec if self.refuses else {**spec, "refuses": False}
 
     async def answer(self, query: Query, /) -> Response:
         if query.passages is None:
             raise UsageError(f"{self.id} has no retriever: give each question its passages.")
         language = "zh" if (query.language or detect(query.question)) == "zh" else "en"
-        text = (" " if language == "en" else "").join(_quote(query.question, query.passages, language))
+        text = (" " if language == "en" else "").join(
+            _quote(query.question, query.passages, language, refuses=self.refuses)
+        )
         return Response(text or REFUSALS[language], usage=Usage(), finish_reason="stop", model=self.id)

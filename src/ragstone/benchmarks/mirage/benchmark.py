@@ -189,7 +189,7 @@ class MIRAGE:
     def explain(self, record: Record, /, *, language: str = "en") -> Finding:
         from ragstone.benchmarks.mirage import explain  # noqa: PLC0415
 
-        return explain.explain(record, language=language)
+        return explain.explain(record, language=language, scoring=self.scoring)
 
     def _questions(self) -> Sequence[PoolQuestion]:
         return self.pool.questions[: self.limit] if self.pool is not None else ()
@@ -269,7 +269,7 @@ class MIRAGE:
         sample = Sample(
             question.id, question.text, (question.answers,) if question.answers else (),
             tuple(replace(self._passage(key), relevant=True) for key in question.mapped if key in gold),
-            question.language, {"source": question.source, "labels": len(question.gold)},
+            question.language, {"source": question.source, "labels": len(question.gold), "hops": len(question.oracle)},
         )  # fmt: skip
         for repeat in range(self.repeat):
             tail = f"/r{repeat}" if repeat else ""

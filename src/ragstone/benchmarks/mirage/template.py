@@ -27,6 +27,7 @@ class MirageTemplate:
     `1. …2. …` with nothing between them, numbered even where there is one; one that is `ALONE` is not."""
 
     name: ClassVar[str] = "official"
+    refuses: ClassVar[bool] = False  # it does not speak of questions that cannot be answered
     sampling: ClassVar[Sampling] = Sampling(temperature=0.1, top_p=0.1, max_tokens=256)
 
     @property
