@@ -13,8 +13,8 @@ import random
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -63,13 +63,16 @@ def journal_mode(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> Lite
 class Layout:
     """What a database of ours holds. `what` names it to a person ("run file"); `application_id` and `version` are
     in the file's header, so that no other file is ever taken for one; `tables` are the statements that make it.
-    `durable`: a commit outlives a power failure, too, and so waits for the disk."""
+    `durable`: a commit outlives a power failure, too, and so waits for the disk. `upgrades` has the older versions that
+    can be read as they are, each with what makes a file of it one of this version, in the transaction of its first
+    opening for writing."""
 
     what: str
     application_id: int
     version: int
     tables: tuple[str, ...]
     durable: bool = True
+    upgrades: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
 
 
 def _code(error: sqlite3.Error) -> int:
@@ -133,6 +136,7 @@ def connect(
                 _create(connection, path, layout)
             connection.execute(f"PRAGMA synchronous={'FULL' if layout.durable else 'OFF'}")
             if write:
+                _upgrade(connection, path, layout)
                 connection.execute(f"PRAGMA journal_mode={journal_mode()}")
             else:
                 connection.execute("PRAGMA query_only=ON")
@@ -157,18 +161,19 @@ def _check_path(path: Path, *, write: bool) -> None:
         raise UsageError(f"{path}: no such file.")
 
 
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
 def _is_of(connection: sqlite3.Connection, path: Path, layout: Layout) -> bool:
     """True for a database of this layout, False for an empty one; `UsageError` for anything else."""
 
-    def pragma(name: str) -> int:
-        return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
-
-    application, version = pragma("application_id"), pragma("user_version")
-    if application == 0 and version == 0 and pragma("schema_version") == 0:
+    application, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
+    if application == 0 and version == 0 and _pragma(connection, "schema_version") == 0:
         return False
     if application != layout.application_id:
         raise UsageError(f"{path} is another program's SQLite database, not a ragstone {layout.what}.")
-    if version != layout.version:
+    if version != layout.version and version not in layout.upgrades:
         age, advice = ("a newer", "Upgrade ragstone.") if version > layout.version else ("an older", "Use a new file.")
         raise UsageError(
             f"{path} is a {layout.what} of {age} ragstone (format {version}; this one uses {layout.version}). {advice}"
@@ -184,6 +189,22 @@ def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
             for statement in layout.tables:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id={layout.application_id}")
+            connection.execute(f"PRAGMA user_version={layout.version}")
+        connection.execute("COMMIT")
+    except BaseException:
+        _roll_back(connection)
+        raise
+
+
+def _upgrade(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
+    """Makes a file of an older version one of this version, wholly or not at all."""
+    if _pragma(connection, "user_version") == layout.version:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        _is_of(connection, path, layout)  # another process may have been faster, and newer
+        if (version := _pragma(connection, "user_version")) != layout.version:
+            layout.upgrades[version](connection)
             connection.execute(f"PRAGMA user_version={layout.version}")
         connection.execute("COMMIT")
     except BaseException:

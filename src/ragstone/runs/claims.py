@@ -15,6 +15,7 @@ from ragstone.runs.outbox import absorb
 from ragstone.runs.owners import is_dead
 from ragstone.runs.question import differences, few
 from ragstone.runs.schema import decode, text_of
+from ragstone.runs.texts import fetch, references, take_out
 from ragstone.types import Response
 
 __all__ = ["LEASE_SECONDS", "Claim", "Desk", "State"]
@@ -63,7 +64,7 @@ class Desk:
     def claim(self, connection: sqlite3.Connection, wants: Sequence[Want]) -> list[Claim]:
         keys = json.dumps([want.key for want in wants])
         held = self._held(connection, {"case": keys, "lane": json.dumps([want.lane for want in wants if want.lane])})
-        self._compare(connection, wants, keys)
+        known = self._compare(connection, wants, keys)
         states = self._states(connection, keys)
         shut = {name for kind, name in held if kind == "lane"} | self.shut_lanes
         claims, asked, leases = [], list[Want](), set[tuple[str, str]]()
@@ -80,7 +81,7 @@ class Desk:
                         leases.add(("lane", want.lane))
             claims.append(claim)
         if self.take and leases:
-            write_cases(connection, asked)
+            write_cases(connection, [want for want in asked if want.key not in known])
             until = time.time() + LEASE_SECONDS
             connection.executemany(
                 "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?)",
@@ -88,18 +89,20 @@ class Desk:
             )
         return claims
 
-    def _compare(self, connection: sqlite3.Connection, wants: Sequence[Want], keys: str) -> None:
-        """Refuses cases that are in the file under the same id with another content."""
+    def _compare(self, connection: sqlite3.Connection, wants: Sequence[Want], keys: str) -> Set[str]:
+        """Refuses cases that are in the file under the same id with another content. Returns those that are there."""
         query = "SELECT case_id, payload FROM cases WHERE case_id IN (SELECT value FROM json_each(?))"
         stored = dict(connection.execute(query, (keys,)).fetchall())
         for want in wants:
             before = stored.get(want.key) if want.payload else None
-            if before is not None and before != want.payload:
+            if before is not None and before != take_out(want.payload, {}):
                 name = text_of(want.key)
-                old = decode(before, dict[str, Any], self.path, f"case {name!r}")
+                texts = fetch(connection, references(before))
+                old = decode(before, dict[str, Any], self.path, f"case {name!r}", texts)
                 found = differences(old, json.loads(want.payload), f"cases.{name}")
                 if found:
                     raise DifferentQuestion(self.path, few(found))
+        return stored.keys()
 
     def _states(self, connection: sqlite3.Connection, keys: str) -> dict[str, Claim]:
         """The state of every case that has a record, leases aside."""
@@ -123,7 +126,8 @@ class Desk:
     def _response(self, connection: sqlite3.Connection, key: str) -> Response:
         query = "SELECT response FROM records WHERE system_id = ? AND case_id = ?"
         (payload,) = connection.execute(query, (self.system_key, key)).fetchone()
-        return decode(payload, Response, self.path, f"the response to case {text_of(key)!r}")
+        texts = fetch(connection, references(payload))
+        return decode(payload, Response, self.path, f"the response to case {text_of(key)!r}", texts)
 
     def _held(self, connection: sqlite3.Connection, names: dict[str, str]) -> set[tuple[str, str]]:
         """Which of these cases and lanes (kind → JSON) living processes hold. What others left is taken in here."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+from ragstone.runs.texts import take_out, write_texts
+
 __all__ = ["Entry", "ScoreRow", "Want", "insert", "write_cases", "write_entries"]
 
 Row = tuple[Any, ...]
@@ -47,14 +49,21 @@ class Entry:
 
 def write_cases(connection: sqlite3.Connection, wants: Sequence[Want]) -> None:
     """Writes what is about to be asked, inside a transaction."""
-    insert(connection, "INSERT OR IGNORE INTO cases VALUES {}", [(want.key, want.payload) for want in wants])
+    texts: dict[str, str] = {}
+    rows = [(want.key, take_out(want.payload, texts)) for want in wants]
+    write_texts(connection, texts)
+    insert(connection, "INSERT OR IGNORE INTO cases VALUES {}", rows)
 
 
 def write_entries(connection: sqlite3.Connection, entries: Sequence[Entry]) -> list[bool]:
     """Writes all of them, inside a transaction. False for one whose case another process had answered before: the
     first answer stands, because what was acknowledged is never replaced; a failure makes room for anything."""
     told = [entry for entry in entries if entry.response is not None or entry.error is not None]
-    rows = [(entry.system_key, entry.key, entry.response, entry.error) for entry in told]
+    texts: dict[str, str] = {}
+    rows = [
+        (entry.system_key, entry.key, entry.response and take_out(entry.response, texts), entry.error) for entry in told
+    ]
+    write_texts(connection, texts)
     late: set[int] = set()
     statement = (
         "INSERT INTO records (system_id, case_id, response, error) VALUES {} ON CONFLICT (system_id, case_id) DO UPDATE"

@@ -4,13 +4,16 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from ragstone.runs.schema import LAYOUT, decode, key_of, restore_verdicts, text_of
+from ragstone.runs.texts import fetch, references
 from ragstone.storage import connect, storage_errors
 from ragstone.types import Case, Record, Response, Score
 
 __all__ = ["Counts", "Failure", "RunReader", "open_run"]
+
+Row: TypeAlias = tuple[str, str, str | None, str | None, str | None]  # system_id, case_id, case, response, error
 
 # A page is read at one go: no lock is held while the caller looks at its records, so readers never stop a writer.
 PAGE_RECORDS = 128
@@ -80,12 +83,18 @@ class RunReader:
         if until is not None:
             last = (until, "")
         first = True
-        while page := self._page(last, until, first):
-            yield from self._made(page)
+        texts: dict[str, str] | None = {}  # of the last page: the next often rests on the same
+        while True:
+            page, digests = self._page(last, until, first)
+            if not page:
+                return
+            texts = None if digests is None else self._texts(digests, texts or {})
+            yield from self._made(page, texts)
             last, first = (page[-1][0], page[-1][1]), False
 
-    def _page(self, last: tuple[str, str], system: str | None, first: bool) -> list[tuple[str, str, Any, Any, Any]]:
-        """The next rows (system_id, case_id, case, response, error) after `last`."""
+    def _page(self, last: tuple[str, str], system: str | None, first: bool) -> tuple[list[Row], set[str] | None]:
+        """The next rows after `last`, and the texts that they rest on, which count as part of their size; None for
+        rows that hold their texts themselves (format 2)."""
         after = ">=" if first else ">"  # an id may be the empty text
         query = (
             "SELECT r.system_id, r.case_id, c.payload, r.response, r.error FROM records r LEFT JOIN cases c"
@@ -94,26 +103,44 @@ class RunReader:
             + " ORDER BY r.system_id, r.case_id LIMIT ?"
         )
         values = (*last, *(() if system is None else (system,)), PAGE_RECORDS)
-        rows, size = [], 0
+        rows, size, digests = list[Row](), 0, set[str]()
         with storage_errors(self.path):
             cursor = self._connection.execute(query, values)
             for row in cursor:
                 rows.append(row)
-                size += sum(len(text) for text in row[2:] if text)
+                for text in row[2:]:
+                    if text:
+                        found = references(text)
+                        size += len(text) + sum(length for digest, length in found.items() if digest not in digests)
+                        digests.update(found)
                 if size > PAGE_BYTES:
                     break
             cursor.close()
-        return rows
+            # Asked last, because a process that goes on with an old run makes its file one of this format.
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        return rows, digests if version == LAYOUT.version else None
 
-    def _made(self, page: list[tuple[str, str, Any, Any, Any]]) -> Iterator[Record]:
+    def _texts(self, digests: set[str], before: Mapping[str, str]) -> dict[str, str]:
+        """These texts; those of `before` are not read again. No text ever leaves the file."""
+        found = {digest: before[digest] for digest in digests if digest in before}
+        if missing := sorted(digests - found.keys()):
+            with storage_errors(self.path):
+                found |= fetch(self._connection, missing)
+        return found
+
+    def _made(self, page: list[Row], texts: Mapping[str, str] | None) -> Iterator[Record]:
         scores = self._scores((page[0][0], page[0][1]), (page[-1][0], page[-1][1]))
         for system_key, case_key, case, response, error in page:
             name = text_of(case_key)
             what = f"case {name!r}"
             yield Record(
                 system_id=text_of(system_key),
-                case=decode(case or "", Case, self.path, what),
-                response=None if response is None else decode(response, Response, self.path, f"the response to {what}"),
+                case=decode(case or "", Case, self.path, what, texts),
+                response=(
+                    None
+                    if response is None
+                    else decode(response, Response, self.path, f"the response to {what}", texts)
+                ),
                 error=None if error is None else decode(error, str, self.path, f"the error of {what}"),
                 scores=scores.get((system_key, case_key), {}),
             )

@@ -2,12 +2,16 @@
 
 import json
 import re
+import sqlite3
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+import msgspec
+
 from ragstone.errors import StorageError
+from ragstone.runs.texts import loads, move_texts
 from ragstone.storage import Layout
-from ragstone.types import Score, from_json, to_json
+from ragstone.types import Score, to_json
 
 __all__ = ["LAYOUT", "decode", "encode_score", "key_of", "restore_verdicts", "text_of"]
 
@@ -43,11 +47,27 @@ CREATE TABLE leases (
     PRIMARY KEY (system_id, kind, name)
 ) WITHOUT ROWID
 """
+# Long texts of passages (`texts.py`): each is at a place, from 0, in the JSON list of a pack.
+_TEXTS = """
+CREATE TABLE packs (pack INTEGER PRIMARY KEY, texts TEXT NOT NULL);
+CREATE TABLE texts (digest TEXT NOT NULL PRIMARY KEY, pack INTEGER NOT NULL, place INTEGER NOT NULL) WITHOUT ROWID
+"""
+
+
+def _from_2(connection: sqlite3.Connection) -> None:
+    """Format 2 had its texts in its cases and responses."""
+    for statement in _TEXTS.split(";"):
+        connection.execute(statement)
+    move_texts(connection, "cases", "payload")
+    move_texts(connection, "records", "response")
+
+
 LAYOUT = Layout(
     what="run file",
     application_id=0x52535452,  # "RSTR"
-    version=2,
-    tables=tuple(_TABLES.split(";")),
+    version=3,
+    tables=(*_TABLES.split(";"), *_TEXTS.split(";")),
+    upgrades={2: _from_2},
 )
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -70,10 +90,11 @@ def text_of(key: str) -> str:
     return str(json.loads(f'"{key}"'))
 
 
-def decode(text: str, kind: type[T], path: object, what: str) -> T:
-    """Reads a payload; `StorageError` names what is damaged where it is not a `kind`."""
+def decode(text: str, kind: type[T], path: object, what: str, texts: Mapping[str, str] | None = None) -> T:
+    """Reads a payload; `StorageError` names what is damaged where it is not a `kind`. `texts` (digest → text) are
+    those that a payload of a case or of a response rests on; None: it holds its texts itself."""
     try:
-        return from_json(text, kind)
+        return msgspec.convert(json.loads(text) if texts is None else loads(text, texts), kind)
     except (ValueError, RecursionError, TypeError) as error:
         raise StorageError(f"{path}: the file is damaged: {what} cannot be read ({error}).") from error
 

@@ -1,0 +1,129 @@
+"""Long texts of passages, kept once in a run file however many cases and responses hold them.
+
+A sweep gives the same chunks to thousands of cases. So in the JSON of a case or of a response, a long text under a key
+"text" is a reference, `texts:LENGTH:DIGEST`, to what the table `texts` finds by the hash of its content. A short text
+that begins like a reference is kept apart, too: what begins like one is one, and nothing is ambiguous.
+
+SQLite gives a row of two or three kilobytes a page of four, so texts lie several in a row of `packs`, a JSON list.
+"""
+
+import contextlib
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
+from typing import Any
+
+__all__ = ["SHORTEST", "fetch", "loads", "move_texts", "references", "take_out", "write_texts"]
+
+# Characters of a text as it is written in JSON (six for a Chinese character): a shorter one is hardly longer than its
+# reference and its row.
+SHORTEST = 200
+# About so many characters lie in a pack: all of it is read for one of its texts.
+PACK = 16_000
+_MARK = "texts:"
+# `to_json` writes no blanks, and no quote inside a string is without its backslash, so what begins here is the value
+# of a key that is "text" and no more, and a string.
+_BEGIN = re.compile(r'"text":(?<=[{,]"text":)"')
+_REFERENCE = re.compile(r'"text":(?<=[{,]"text":)"texts:([0-9]{1,12}):([0-9a-f]{24})"')
+
+
+def take_out(payload: str, texts: dict[str, str]) -> str:
+    """The payload (of `to_json`) with references for its long texts, which go into `texts`: digest → JSON string."""
+    parts, done = list[str](), 0
+    for match in _BEGIN.finditer(payload):
+        start = match.end() - 1
+        end = _end(payload, start + 1)
+        if end - start - 2 > SHORTEST or payload.startswith(_MARK, start + 1):
+            text = payload[start:end]
+            digest = blake2b(text.encode("ascii"), digest_size=12).hexdigest()
+            texts[digest] = text
+            parts += payload[done:start], f'"{_MARK}{len(text)}:{digest}"'
+            done = end
+    return "".join([*parts, payload[done:]]) if parts else payload
+
+
+def _end(payload: str, start: int) -> int:
+    """Where the string that began before `start` has ended, its quote included."""
+    while True:
+        quote = payload.index('"', start)
+        begin = quote
+        while payload[begin - 1] == "\\":
+            begin -= 1
+        start = quote + 1
+        if (quote - begin) % 2 == 0:
+            return start
+
+
+def references(payload: str) -> dict[str, int]:
+    """The texts that this payload rests on: digest → length as written in JSON."""
+    return {digest: int(length) for length, digest in _REFERENCE.findall(payload)}
+
+
+def write_texts(connection: sqlite3.Connection, texts: Mapping[str, str]) -> None:
+    """Writes those that the file has not, inside a transaction."""
+    if not texts:
+        return
+    query = "SELECT digest FROM texts WHERE digest IN (SELECT value FROM json_each(?))"
+    known = {digest for (digest,) in connection.execute(query, (json.dumps(list(texts)),))}
+    for pack in _packs([digest for digest in texts if digest not in known], texts):
+        content = f"[{','.join(texts[digest] for digest in pack)}]"
+        number = connection.execute("INSERT INTO packs (texts) VALUES (?)", (content,)).lastrowid
+        rows = [(digest, number, place) for place, digest in enumerate(pack)]
+        connection.executemany("INSERT INTO texts VALUES (?, ?, ?)", rows)
+
+
+def _packs(digests: Iterable[str], texts: Mapping[str, str]) -> Iterator[list[str]]:
+    pack, size = list[str](), 0
+    for digest in digests:
+        pack.append(digest)
+        size += len(texts[digest])
+        if size >= PACK:
+            yield pack
+            pack, size = [], 0
+    if pack:
+        yield pack
+
+
+def fetch(connection: sqlite3.Connection, digests: Iterable[str]) -> dict[str, str]:
+    """These texts, as texts; one that is not in the file, or damaged, is not among them."""
+    query = "SELECT digest, pack, place FROM texts WHERE digest IN (SELECT value FROM json_each(?))"
+    places: dict[int, list[tuple[str, int]]] = {}
+    for digest, pack, place in connection.execute(query, (json.dumps(list(digests)),)):
+        places.setdefault(pack, []).append((digest, place))
+    found: dict[str, str] = {}
+    query = "SELECT pack, texts FROM packs WHERE pack IN (SELECT value FROM json_each(?))"
+    for pack, content in connection.execute(query, (json.dumps(list(places)),)) if places else ():
+        with contextlib.suppress(ValueError, TypeError, LookupError, RecursionError):
+            texts = json.loads(content)
+            found |= {digest: str(texts[place]) for digest, place in places[pack]}
+    return found
+
+
+def move_texts(connection: sqlite3.Connection, table: str, column: str) -> None:
+    """Takes the long texts out of a column of payloads that hold them, inside a transaction, a few rows at a time."""
+    query = f"SELECT rowid, {column} FROM {table} WHERE rowid > ? AND {column} IS NOT NULL ORDER BY rowid LIMIT 16"
+    after = -(2**63)
+    while rows := connection.execute(query, (after,)).fetchall():
+        texts: dict[str, str] = {}
+        changed = [(short, number) for number, whole in rows if (short := take_out(whole, texts)) != whole]
+        write_texts(connection, texts)
+        connection.executemany(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", changed)
+        after = rows[-1][0]
+
+
+def loads(payload: str, texts: Mapping[str, str]) -> Any:
+    """What `take_out` was given, as plain data. The texts of `texts` are not copied, so records share them.
+    ValueError where one is missing."""
+
+    def with_text(found: dict[str, Any]) -> dict[str, Any]:
+        reference = found.get("text")
+        if isinstance(reference, str) and reference.startswith(_MARK):
+            digest = reference.rpartition(":")[2]
+            if digest not in texts:
+                raise ValueError(f"the text {digest[:40]!r} of a passage is missing")
+            found["text"] = texts[digest]
+        return found
+
+    return json.loads(payload, object_hook=with_text if f'"text":"{_MARK}' in payload else None)
