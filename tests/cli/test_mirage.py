@@ -1,0 +1,128 @@
+"""`ragstone bench mirage` and `ragstone cases mirage`: sweeps in one file, resumed, and told in tables and reports."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cli.tools import Told
+from tests.datasets.test_pools import CHUNKS, folder
+
+from ragstone.runs import open_run
+
+Ragstone = Callable[..., Told]
+
+SMALL = ("--fictional-size", "6", "--top-k", "1,3", "--retriever", "bm25")
+
+
+def test_a_sweep_is_one_command_and_one_run_file(ragstone: Ragstone, tmp_path: Path) -> None:
+    told = ragstone(
+        "bench", "mirage", "--model", "local/extractive", *SMALL, "--retriever", "bm25(stem=no)", "--run", "m.run",
+        "--json", "--quiet", "--report", "m.html",
+    )  # fmt: skip
+    assert (told.code, told.document["done"]) == (0, 6 * (3 + 2 * 2))
+    assert {"mirage-models", "mirage-retrievers", "mirage-adaptability"} <= {t["id"] for t in told.document["tables"]}
+    assert "bm25(stem=no)" in (tmp_path / "m.html").read_text(encoding="utf-8")
+    with open_run(tmp_path / "m.run") as run:
+        facts = run.meta["preparation"]["retrievers"]
+    assert (set(facts), facts["bm25"]["passages"]) == ({"bm25", "bm25(stem=no)"}, 30)
+
+
+def test_another_model_retriever_or_k_goes_into_the_same_file_and_nothing_is_asked_twice(
+    ragstone: Ragstone, tmp_path: Path
+) -> None:
+    first = ragstone("bench", "mirage", "--model", "local/extractive", *SMALL, "--run", "m.run", "--json", "--quiet")
+    again = ragstone("bench", "mirage", "--model", "local/extractive", *SMALL, "--run", "m.run", "--json", "--quiet")
+    wider = ragstone(
+        "bench", "mirage", "--model", "local/extractive", "--fictional-size", "6", "--top-k", "1,3,5", "--retriever",
+        "bm25", "--retriever", "bm25(b=0)", "--run", "m.run", "--json", "--quiet",
+    )  # fmt: skip
+    assert (first.document["asked"], again.document["asked"]) == (30, 0)
+    assert wider.document["asked"] == 6 + 3 * 6
+    other = ragstone(
+        "bench", "mirage", "--model", "local/extractive", *SMALL, "--fictional-seed", "1", "--run", "m.run"
+    )
+    assert (other.code, "another question" in other.err) == (2, True)
+
+
+def test_retrieval_is_scored_without_a_model(ragstone: Ragstone) -> None:
+    told = ragstone("bench", "mirage", *SMALL, "--metric", "recall@3", "--run", "r.run", "--json", "--quiet")
+    assert (told.code, told.document["done"]) == (0, 6)
+    (table,) = [table for table in told.document["tables"] if table["id"] == "mirage-retrievers"]
+    assert [row["cells"][1]["text"] for row in table["rows"]] == ["1", "3"]
+    exported = ragstone("export", "r.run", "--format", "jsonl").out.splitlines()
+    assert all("recall@3" in line for line in exported)
+
+
+def test_what_it_takes_is_told_before_anything_is_asked(ragstone: Ragstone, tmp_path: Path) -> None:
+    (tmp_path / "say.jsonl").write_text('{"contains": "", "text": "Nobody."}\n', encoding="utf-8")
+    told = ragstone("bench", "mirage", "--model", "scripted/say.jsonl", *SMALL, "--dry-run", "--json")
+    assert (told.document["cases"], told.document["requests"]) == (30, 30)
+    assert told.document["prompt_tokens"] > 6 * 1000
+    ran = ragstone("bench", "mirage", "--model", "scripted/say.jsonl", *SMALL, "--limit", "1", "--run", "s.run")
+    assert ran.code == 0
+    assert "5 cases: 5 requests at most, about" in ran.err
+
+
+def test_cases_are_printed_with_their_prompts(ragstone: Ragstone) -> None:
+    told = ragstone("cases", "mirage", *SMALL, "--setting", "oracle,retrieved")
+    rows = [json.loads(line) for line in told.out.splitlines()]
+    assert len(rows) == 6 * 3
+    assert rows[0]["messages"][1]["content"].startswith("Question : ")
+    assert {len(row["passages"]) for row in rows} == {1, 3}
+
+
+def test_chinese_is_invented_too(ragstone: Ragstone) -> None:
+    told = ragstone(
+        "cases", "mirage", "--language", "zh", "--fictional-size", "12", "--retriever", "bm25", "--top-k", "1"
+    )
+    rows = [json.loads(line) for line in told.out.splitlines()]
+    assert rows[0]["messages"][1]["content"].startswith("问题：")
+    assert sum("1" in row["condition"].get("found", "") for row in rows) >= 9
+
+
+def test_a_folder_of_the_official_form_and_a_run_of_somebody_s_search_are_taken(
+    ragstone: Ragstone, tmp_path: Path
+) -> None:
+    folder(tmp_path / "data")
+    run = [
+        {"query_id": "q1", "top_chunks": [CHUNKS[1], CHUNKS[0]], "scores": [0.9, 0.5]},
+        {"query_id": "q2", "top_chunks": [CHUNKS[3]], "scores": [0.7]},
+    ]
+    (tmp_path / "theirs.json").write_text(json.dumps(run), encoding="utf-8")
+    told = ragstone(
+        "bench", "mirage", "--data", "data", "--retriever", "run:theirs.json", "--top-k", "1", "--run", "t.run",
+        "--json", "--quiet",
+    )  # fmt: skip
+    assert told.code == 0
+    (table,) = [table for table in told.document["tables"] if table["id"] == "mirage-retrievers"]
+    precision = next(at for at, name in enumerate(table["columns"]) if name == "Precision")
+    assert table["rows"][0]["cells"][precision]["value"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "Nothing to measure"),
+        (("--retriever", "bm52"), "Did you mean 'bm25'"),
+        (("--retriever", "hybrid(bm25"), "not closed"),
+        (("--retriever", "bm25", "--top-k", "1,x"), "whole numbers"),
+        (("--retriever", "bm25", "--top-k", "0"), "1 or more"),
+        (("--retriever", "bm25", "--chunk", "x"), "x"),
+        (("--retriever", "bm25", "--setting", "mixd"), "mixd"),
+        (("--retriever", "bm25", "--data", "nowhere"), "no such folder or file"),
+        (("--retriever", "bm25", "--data", "official"), "ragstone data pull mirage"),
+        (("--retriever", "bm25", "--template", "mine"), "template"),
+        (("--retriever", "run:none.trec",), "none.trec"),
+        (("--model", "local/smollm"), "smollm2"),
+        (("--model", "örtlich/模型"), "örtlich"),
+        (("--retriever", "bm25", "--setting", "base"), "Nothing to ask"),
+        (("--model", "local/extractive", "--setting", "retrieved"), "Nothing to ask"),
+        (("--retriever", "bm25", "--judge", "local/retrieval"), "cannot judge"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_exit_2(ragstone: Ragstone, arguments: tuple[str, ...], says: str) -> None:
+    told = ragstone("bench", "mirage", "--fictional-size", "3", *arguments)
+    assert (told.code, told.out) == (2, "")
+    assert says in told.err
+    assert len(told.err.strip().splitlines()) == 1
