@@ -1,32 +1,80 @@
 """How many tokens a local server evaluates for a needle grid, of those that its prompts have.
 
-    python bench/niah.py [--lengths 500,1000,2000] [--depths 0:100:11] [--answers]
+    python bench/niah.py [--lengths 500,1000,2000] [--depths 0:100:11] [--answers] [--unordered]
 
-The grid's prompts share the haystack up to their needles; asked in the order in which ragstone streams them, the server
-(llama.cpp with SmolLM2-135M) need not evaluate that again. Evaluated tokens are what the server says of each reply:
-prompt tokens less those that it took from its cache. Each measurement has a fresh server and no reply cache. Goals: at
-most 0.56 of evaluating every prompt whole with one request in flight, 0.60 with four. `--answers` also asks everything
-without the cache, and counts the answers that it changed.
+The grid's prompts share the haystack up to their needles; asked in the order in which ragstone streams them, the
+server (llama.cpp with SmolLM2-135M) need not evaluate that again. Evaluated tokens are the sum of the
+`timings.prompt_n` of its replies, and must be what its `/metrics` say in the end. Each measurement has a fresh server
+and no reply cache. Goals: at most 0.56 of evaluating every prompt whole with one request in flight, 0.60 with four.
+`--answers` also asks everything without the cache, and counts the answers that it changed; `--unordered` asks four in
+flight in no order, for comparison.
 """
 
 import argparse
 import asyncio
+import contextlib
 import hashlib
 import json
 import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
+
+import aiohttp
+from msgspec.structs import replace
 
 from ragstone.api import read_run
 from ragstone.api.bench import bench_async
 from ragstone.api.make_niah import make_niah_async
 from ragstone.benchmarks.niah import NIAH
-from ragstone.models import ModelOptions, open_model
+from ragstone.models import ModelOptions, client, local, open_model
+from ragstone.models.wire import read_chat
 from ragstone.systems.expanding import Expanding
 from ragstone.systems.reader import Reader
+from ragstone.types import Case
 
 MODEL = "local/smollm2"
 GOALS = {1: 0.56, 4: 0.60}
+_EVALUATED = "llamacpp:prompt_tokens_total"
+
+
+@dataclass
+class Counted:
+    """What the server says that it evaluated: of each reply, and in its metrics when all were there."""
+
+    replies: list[int] = field(default_factory=list)
+    metrics: int = -1
+
+
+@contextlib.contextmanager
+def counting() -> Iterator[Counted]:
+    """Counts what a server evaluates that is started and stopped within."""
+    counted, started = Counted(), local.LocalServer.started
+
+    def read(body: bytes, *arguments: Any, **options: Any) -> Any:
+        counted.replies.append(json.loads(body)["timings"]["prompt_n"])
+        return read_chat(body, *arguments, **options)
+
+    @contextlib.asynccontextmanager
+    async def watched(settings: Any) -> AsyncIterator[local.LocalServer]:
+        async with started(settings) as server:
+            yield server
+            if settings.context > 512:  # not the one that only counts tokens
+                counted.metrics = await evaluated_by(server.address, settings.key)
+
+    with mock.patch.object(client, "read_chat", read), mock.patch.object(local.LocalServer, "started", watched):
+        yield counted
+
+
+async def evaluated_by(address: str, key: str) -> int:
+    """The tokens of prompts that a server has evaluated since it started."""
+    headers = {"Authorization": f"Bearer {key}"}
+    async with aiohttp.ClientSession(headers=headers) as session, session.get(f"{address}/metrics") as reply:
+        lines = (await reply.text()).splitlines()
+    return int(float(next(line for line in lines if line.startswith(f"{_EVALUATED} ")).split()[-1]))
 
 
 async def made(lanes: int, arguments: argparse.Namespace) -> NIAH:
@@ -35,6 +83,14 @@ async def made(lanes: int, arguments: argparse.Namespace) -> NIAH:
         models=[MODEL], lengths=arguments.lengths, depths=arguments.depths, control=False, lanes=lanes,
         answer_tokens=arguments.answer,
     )  # fmt: skip
+
+
+class Unordered(NIAH):
+    """The same cells in the order of a hash, four at a time."""
+
+    def cases(self) -> Iterator[Case]:
+        held = sorted(super().cases(), key=lambda case: hashlib.sha256(case.id.encode()).digest())
+        yield from (replace(case, lane="") for case in held)
 
 
 async def prompts_hash(benchmark: NIAH) -> str:
@@ -47,27 +103,33 @@ async def prompts_hash(benchmark: NIAH) -> str:
     return digest.hexdigest()[:16]
 
 
-async def measured(lanes: int, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+async def measured(lanes: int, arguments: argparse.Namespace, folder: Path, *, order: bool = True) -> dict[str, Any]:
     """One run on a fresh server."""
     benchmark = await made(lanes, arguments)
-    run = folder / f"{lanes}.run"
-    result = await bench_async(
-        "niah", prepared=benchmark, model=MODEL, run=run, model_options=ModelOptions(cache=None), concurrency=lanes,
-        sampling={"max_tokens": arguments.answer},
-    )  # fmt: skip
-    assert result.outcome.complete, result.outcome
-    whole = cached = 0
-    answers = {}
+    if not order:
+        benchmark = Unordered(**{name: getattr(benchmark, name) for name in NIAH.__dataclass_fields__})
+    run = folder / f"{lanes}-{order}.run"
+    start = time.perf_counter()
+    with counting() as counted:
+        result = await bench_async(
+            "niah", prepared=benchmark, model=MODEL, run=run, model_options=ModelOptions(cache=None),
+            concurrency=lanes, sampling={"max_tokens": arguments.answer},
+        )  # fmt: skip
+    seconds = time.perf_counter() - start
+    if not result.outcome.complete:
+        raise SystemExit(f"The run is not complete: {result.outcome.advice}")
+    whole, answers = 0, {}
     with read_run(run) as opened:
         for record in opened.run.records():
             assert record.response is not None
             assert record.response.usage is not None
             whole += record.response.usage.prompt_tokens
-            cached += record.response.usage.cached_tokens
             answers[record.case.id] = record.response.answer
+    evaluated = sum(counted.replies)
     return {
-        "in_flight": lanes, "prompts": len(answers), "tokens": whole, "evaluated": whole - cached,
-        "ratio": round((whole - cached) / whole, 4), "prompts_hash": await prompts_hash(benchmark), "answers": answers,
+        "in_flight": lanes, "ordered": order, "prompts": len(answers), "tokens": whole, "evaluated": evaluated,
+        "evaluated_by_metrics": counted.metrics, "ratio": round(evaluated / whole, 4), "seconds": round(seconds, 1),
+        "prompts_hash": await prompts_hash(benchmark), "answers": answers,
     }  # fmt: skip
 
 
@@ -76,9 +138,14 @@ async def without_cache(arguments: argparse.Namespace) -> dict[str, str]:
     benchmark = await made(1, arguments)
     options = ModelOptions(cache=None, context=benchmark.window)
     async with open_model(MODEL, options) as model:
-        sampling = benchmark.template.sampling
+        sampling = replace(benchmark.template.sampling, max_tokens=arguments.answer)
         system = Expanding(Reader(model, benchmark.template, sampling), benchmark.expand)
         return {case.id: (await system.answer(case.query)).answer for case in benchmark.cases()}
+
+
+def shown(one: dict[str, Any]) -> dict[str, Any]:
+    """A measurement without its answers."""
+    return {name: value for name, value in one.items() if name != "answers"}
 
 
 async def main() -> int:
@@ -87,22 +154,28 @@ async def main() -> int:
     parser.add_argument("--depths", default="0:100:11")
     parser.add_argument("--answer", type=int, default=24, help="tokens of an answer")
     parser.add_argument("--answers", action="store_true", help="count the answers that the cache changed")
+    parser.add_argument("--unordered", action="store_true", help="also ask in no order")
     arguments = parser.parse_args()
-    missed = 0
+    missed, found = 0, []
     with tempfile.TemporaryDirectory() as folder:
-        found = [await measured(lanes, arguments, Path(folder)) for lanes in GOALS]
-    for one in found:
-        goal = GOALS[one["in_flight"]]
-        missed += one["ratio"] > goal
-        shown = {name: value for name, value in one.items() if name != "answers"}
-        print(json.dumps({**shown, "goal": goal, "reached": one["ratio"] <= goal}))
-    assert len({one["prompts_hash"] for one in found}) == 1, "the prompts differ"
+        for lanes, goal in GOALS.items():
+            one = await measured(lanes, arguments, Path(folder))
+            reached = one["ratio"] <= goal and one["evaluated"] == one["evaluated_by_metrics"]
+            missed += not reached
+            found.append(one)
+            print(json.dumps({**shown(one), "goal": goal, "reached": reached}), flush=True)
+        if arguments.unordered:
+            one = await measured(max(GOALS), arguments, Path(folder), order=False)
+            print(json.dumps(shown(one)), flush=True)
+    if len({one["prompts_hash"] for one in found}) != 1:
+        raise SystemExit("The prompts differ.")
     if arguments.answers:
         plain = await without_cache(arguments)
         for one in found:
             changed = sum(one["answers"][name] != answer for name, answer in plain.items())
             print(
-                json.dumps({"in_flight": one["in_flight"], "answers_changed_by_the_cache": changed, "of": len(plain)})
+                json.dumps({"in_flight": one["in_flight"], "answers_changed_by_the_cache": changed, "of": len(plain)}),
+                flush=True,
             )
     return 1 if missed else 0
 

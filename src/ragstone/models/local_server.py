@@ -44,6 +44,7 @@ def _serve(settings: dict[str, Any]) -> str:
     params.ui = False
     params.offline = True
     params.endpoint_slots = False
+    params.endpoint_metrics = True  # what it evaluated, for who knows the key
     params.verbosity = 1
     params.n_parallel = settings["slots"]
     params.n_ctx = settings["slots"] * settings["context"]
