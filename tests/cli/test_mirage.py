@@ -126,3 +126,20 @@ def test_bad_input_is_one_line_and_exit_2(ragstone: Ragstone, arguments: tuple[s
     assert (told.code, told.out) == (2, "")
     assert says in told.err
     assert len(told.err.strip().splitlines()) == 1
+
+
+def test_a_pool_is_checked_and_labels_that_its_chunks_speak_against_are_named(
+    ragstone: Ragstone, tmp_path: Path
+) -> None:
+    wrong = [{**CHUNKS[0], "support": 0}, {**CHUNKS[1], "support": 1}, *CHUNKS[2:]]
+    folder(tmp_path / "data", chunks=wrong)
+    told = ragstone("data", "check", "data")
+    assert told.code == 0
+    assert "2 questions (1 popqa, 1 drop), 4 chunks" in told.out
+    assert 'labelled unsupported, and hold an answer: 1: q1#0 ("engineer")' in told.out
+    assert "labelled supported, and hold none: 1: q1#1" in told.out
+    (document,) = ragstone("data", "check", "data", "--json").document["files"]
+    assert document["noise"]["held"][0]["passage_id"] == "q1#0"
+    folder(tmp_path / "data", chunks=CHUNKS[1:])
+    broken = ragstone("data", "check", "data")
+    assert (broken.code, "the query 'q1' has no label" in broken.out) == (2, True)

@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ragstone.api.checking_pools import CheckedPool, check_pool, is_pool
 from ragstone.datasets.jsonlines import json_lines
 from ragstone.datasets.own import BadData, EvalData, Item, read_eval_data
 from ragstone.datasets.own.words import is_question
@@ -58,16 +59,19 @@ class Checked(Frozen, frozen=True):
     metrics: tuple[Readiness, ...]
 
 
-def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checked], list[Problem]]:
-    """What these files and folders hold, as far as they are answers to be scored, and all problems. `reading` is as
-    `read_eval_data` takes it. Files of RGB's format are checked as such."""
-    checked: list[Checked] = []
+def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checked | CheckedPool], list[Problem]]:
+    """What these files and folders hold, as far as they are answers to be scored or pools in MIRAGE's form, and all
+    problems. `reading` is as `read_eval_data` takes it. Files of RGB's format are checked as such."""
+    checked: list[Checked | CheckedPool] = []
     problems: list[Problem] = []
     for path in map(Path, paths):
-        if _is_rgb(path):
+        if not is_pool(path) and _is_rgb(path):
             problems.extend(check_rgb([path]))
             continue
         try:
+            if is_pool(path):
+                checked.append(check_pool(path))
+                continue
             checked.append(check_eval_data(read_eval_data(path, **reading), str(path)))
         except BadData as error:
             problems.extend(_problem(str(path), one.where, one.field, one.problem) for one in error.problems)

@@ -50,7 +50,7 @@ def list_(as_json: bool) -> None:
 @click.option("--from", "mirror", metavar="URL|PATH", help="A mirror: an address, a folder or a zip archive.")
 @click.option("--only", multiple=True, metavar="FILE", help="This file only; may repeat.")
 def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) -> None:
-    """Fetch the official files of NAME (rgb) from where they are published, at a pinned revision."""
+    """Fetch the official files of NAME (rgb, mirage) from where they are published, at a pinned revision."""
     from ragstone.api.data import data_folder  # noqa: PLC0415
     from ragstone.datasets.pull import pull as fetch  # noqa: PLC0415
     from ragstone.datasets.sources import SOURCES  # noqa: PLC0415
@@ -77,8 +77,10 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
     """Say what PATHS hold, and name file, line and field of everything that is wrong.
 
     Of answers to be scored (`ragstone eval` reads them) it tells the layout, which column is which, and for which
-    metrics rows lack data. Files of RGB's format are checked as such."""
+    metrics rows lack data. Files of RGB's format are checked as such, and pools in MIRAGE's: there the labels
+    are compared with what the chunks hold."""
     from ragstone.api.checking import check_data  # noqa: PLC0415
+    from ragstone.api.checking_pools import CheckedPool  # noqa: PLC0415
 
     checked, problems = check_data(paths, **{**values, "mapping": dict(values["mapping"])})
     errors = sum(problem.severity == "error" for problem in problems)
@@ -87,10 +89,10 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
         click.echo(json.dumps(msgspec.to_builtins(found), ensure_ascii=True, indent=2))
     else:
         for one in checked:
-            click.echo("\n".join(_told(one)))
+            click.echo("\n".join(one.lines if isinstance(one, CheckedPool) else _told(one)))
         for problem in problems:
             click.echo(str(problem))
-    warnings = len(problems) - errors + sum(len(one.warnings) for one in checked)
+    warnings = len(problems) - errors + sum(len(getattr(one, "warnings", ())) for one in checked)
     click.echo(f"{errors} errors, {warnings} warnings.", err=True)
     return 2 if errors else 0
 

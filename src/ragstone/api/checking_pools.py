@@ -1,0 +1,68 @@
+"""What a folder of MIRAGE's form, or a file of the hub's, holds: `ragstone data check`."""
+
+import json
+from pathlib import Path
+
+from ragstone.datasets.label_noise import Doubt, LabelNoise, label_noise
+from ragstone.datasets.pools import MIRAGE_FILES, Pool, read_any_pool
+from ragstone.types import Frozen
+
+__all__ = ["CheckedPool", "check_pool", "is_pool"]
+
+_NAMED = 3  # doubtful chunks that a line names
+
+
+class CheckedPool(Frozen, frozen=True):
+    """What a pool holds. `noise` compares its labels with what its chunks hold."""
+
+    path: str
+    questions: int
+    chunks: int
+    sources: dict[str, int]
+    noise: LabelNoise
+
+    @property
+    def lines(self) -> list[str]:
+        """For a reader."""
+        noise = self.noise
+        sources = ", ".join(f"{count:,} {name or 'unnamed'}" for name, count in self.sources.items())
+        return [
+            f"{self.path}: MIRAGE's form, {self.questions:,} questions ({sources}), {self.chunks:,} chunks",
+            f"  {noise.supported:,} chunks support their question, {noise.unsupported:,} do not",
+            f"  labelled unsupported, and hold an answer: {_told(noise.held)}",
+            f"  labelled supported, and hold none: {_told(noise.lacking)}",
+            f"  unsupported, and hold one within other words only (MIRAGE's scoring takes it): {_told(noise.inside)}",
+        ]
+
+
+def is_pool(path: Path) -> bool:
+    """Whether this is to be checked as a pool: MIRAGE's files in a folder, or a row with a pool of its own."""
+    if path.is_dir():
+        return any((path / name).is_file() for name in MIRAGE_FILES)
+    if path.suffix not in (".json", ".jsonl") or not path.is_file():
+        return False
+    try:
+        with path.open(encoding="utf-8-sig") as stream:
+            start = stream.read(1 << 16)
+    except (OSError, UnicodeDecodeError):
+        return False
+    return '"doc_pool"' in start and '"query_id"' in start
+
+
+def check_pool(path: Path) -> CheckedPool:
+    """Raises DataError for the first thing that is wrong."""
+    pool: Pool = read_any_pool(path)
+    sources: dict[str, int] = {}
+    for question in pool.questions:
+        sources[question.source] = sources.get(question.source, 0) + 1
+    return CheckedPool(str(path), len(pool.questions), len(pool.passages), sources, label_noise(pool))
+
+
+def _told(doubts: tuple[Doubt, ...]) -> str:
+    if not doubts:
+        return "0"
+    named = ", ".join(
+        doubt.passage_id + (f" ({json.dumps(doubt.alias, ensure_ascii=False)})" if doubt.alias else "")
+        for doubt in doubts[:_NAMED]
+    )
+    return f"{len(doubts):,}: {named}{', …' if len(doubts) > _NAMED else ''}"
