@@ -163,7 +163,7 @@ async def test_a_tampered_file_is_one_line(tmp_path: Path) -> None:
     path, echo = tmp_path / "a.run", Echo()
     with new_file(path, echo) as file:
         await run_cases(file, cases(3), systems=[echo], metrics=[])
-    for payload in ("{", '{"id":1}', "[" * 100_000 + "]" * 100_000, "null"):
+    for payload in ("{", '{"id":1}', "[" * 100_000 + "]" * 100_000, "null", b"\0", 5):
         connection = sqlite3.connect(path)
         connection.execute("UPDATE cases SET payload = ? WHERE case_id = 'noise/en/00001'", (payload,))
         connection.commit()

@@ -213,6 +213,19 @@ async def test_a_run_of_format_2_goes_on_as_one_of_this_format(tmp_path: Path) -
     connect(path, LAYOUT, write=False).close()
 
 
+@pytest.mark.parametrize("payload", ['{"text":"cut off', '{"text":"' + "字" * 300 + '"}', b'{"text":"bytes"}', 5])
+async def test_damage_in_a_run_of_format_2_is_told_when_it_is_read(tmp_path: Path, payload: str | bytes | int) -> None:
+    path, system = tmp_path / "a.run", Retrieving()
+    await old_run(path, system)
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE cases SET payload = ? WHERE case_id = '00003'", (payload,))
+    connection.commit()
+    connection.close()
+    new_file(path, system).close()
+    with pytest.raises(StorageError, match="the file is damaged: case '00003' cannot be read"):
+        records(path)
+
+
 def test_an_upgrade_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "a.run"
 

@@ -109,7 +109,7 @@ class RunReader:
             for row in cursor:
                 rows.append(row)
                 for text in row[2:]:
-                    if text:
+                    if isinstance(text, str):  # what else may stand in a damaged file is told of later
                         found = references(text)
                         size += len(text) + sum(length for digest, length in found.items() if digest not in digests)
                         digests.update(found)

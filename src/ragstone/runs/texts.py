@@ -56,8 +56,10 @@ def _end(payload: str, start: int) -> int:
             return start
 
 
-def references(payload: str) -> dict[str, int]:
+def references(payload: object) -> dict[str, int]:
     """The texts that this payload rests on: digest → length as written in JSON."""
+    if not isinstance(payload, str):  # a damaged file
+        return {}
     return {digest: int(length) for length, digest in _REFERENCE.findall(payload)}
 
 
@@ -102,12 +104,16 @@ def fetch(connection: sqlite3.Connection, digests: Iterable[str]) -> dict[str, s
 
 
 def move_texts(connection: sqlite3.Connection, table: str, column: str) -> None:
-    """Takes the long texts out of a column of payloads that hold them, inside a transaction, a few rows at a time."""
+    """Takes the long texts out of a column of payloads that hold them, inside a transaction, a few rows at a time. A
+    damaged payload stays as it is: who reads it is told."""
     query = f"SELECT rowid, {column} FROM {table} WHERE rowid > ? AND {column} IS NOT NULL ORDER BY rowid LIMIT 16"
     after = -(2**63)
     while rows := connection.execute(query, (after,)).fetchall():
         texts: dict[str, str] = {}
-        changed = [(short, number) for number, whole in rows if (short := take_out(whole, texts)) != whole]
+        changed = list[tuple[str, int]]()
+        for number, whole in rows:
+            with contextlib.suppress(ValueError, TypeError, LookupError):
+                changed.append((take_out(whole, texts), number))
         write_texts(connection, texts)
         connection.executemany(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", changed)
         after = rows[-1][0]
