@@ -143,3 +143,14 @@ def test_a_pool_is_checked_and_labels_that_its_chunks_speak_against_are_named(
     folder(tmp_path / "data", chunks=CHUNKS[1:])
     broken = ragstone("data", "check", "data")
     assert (broken.code, "the query 'q1' has no label" in broken.out) == (2, True)
+
+
+def test_an_invented_pool_is_written_and_read_back_as_it_was(ragstone: Ragstone, tmp_path: Path) -> None:
+    made = ragstone("build", "fictional", "--format", "mirage", "-o", "pool", "--size", "8", "--multi-hop", "0.5")
+    assert made.code == 0
+    assert (tmp_path / "pool" / "zh" / "doc_pool.json").is_file()
+    same = ("--setting", "oracle,mixed", "--multi-hop", "0.5", "--fictional-size", "8")
+    told, again = ragstone("cases", "mirage", *same), ragstone("cases", "mirage", "--data", "pool/en", *same)
+    first, second = ([json.loads(line) for line in one.out.splitlines()] for one in (told, again))
+    assert [row["messages"] for row in first] == [row["messages"] for row in second]
+    assert {row["condition"]["contexts"] for row in second if row["condition"]["setting"] == "oracle"} == {1, 2}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from ragstone.cli.options import Names
+from ragstone.cli.options import Names, Number
 
 __all__ = ["command"]
 
@@ -16,28 +16,37 @@ def command() -> None:
 
 
 @command.command(name="fictional")
-@click.option("--format", "kind", default="rgb", show_default=True, metavar="rgb", help="Format of the files.")
+@click.option("--format", "kind", default="rgb", show_default=True, metavar="rgb|mirage", help="Format of the files.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 @click.option("--language", "languages", type=Names(), default="en,zh", show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--size", type=click.IntRange(1), help="Questions a set.  [default: 300, and 100 of _int and _fact]")
-@click.option("--dataset", metavar="NAME", help="This set alone (zh_refine…).")
+@click.option(
+    "--size", type=click.IntRange(1), help="Questions a set.  [default: 300, and 100 of _int and _fact; mirage: 200]"
+)
+@click.option("--dataset", metavar="NAME", help="rgb: this set alone (zh_refine…).")
+@click.option("--multi-hop", type=Number(0, 1), default=0.0, help="mirage: share of questions that need two chunks.")
+@click.option("--chunks", type=click.IntRange(2), default=5, show_default=True, help="mirage: chunks a question.")
 def fictional(
-    kind: str, output: Path, languages: tuple[str, ...], seed: int, size: int | None, dataset: str | None
-) -> None:
+    kind: str, output: Path, languages: tuple[str, ...], seed: int, size: int | None, dataset: str | None,
+    multi_hop: float, chunks: int,
+) -> None:  # fmt: skip
     """Invented news with questions, in the official format: nothing in it was ever published.
 
-    The counterfactual sets are of well-known real facts, which a model must know; they have as many as there are.
+    The counterfactual sets of rgb are of well-known real facts, which a model must know; they have as many as there
+    are. mirage: questions, a pool of labelled chunks and the oracle's, a folder for each language.
     """
     from ragstone.datasets.fictional import fictional_rgb  # noqa: PLC0415
     from ragstone.datasets.rgb import NAMES  # noqa: PLC0415
     from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415
 
-    if kind != "rgb":
-        raise UnknownName("format", kind, ["rgb"])
+    if kind not in ("rgb", "mirage"):
+        raise UnknownName("format", kind, ["rgb", "mirage"])
     for language in languages:
         if language not in ("en", "zh"):
             raise UnknownName("language", language, ("en", "zh"))
+    if kind == "mirage":
+        _mirage(output, languages, seed, size or 200, multi_hop, chunks)
+        return
     if dataset is not None and dataset not in NAMES:
         raise UnknownName("data set", dataset, NAMES)
     every = [f"{language}{part}" for language in languages for part in ("_refine", "_int", "_fact")]
@@ -56,3 +65,18 @@ def fictional(
     except OSError as error:
         raise UsageError(f"{output}: cannot be written ({error.strerror or error}). Name another -o DIR.") from None
     click.echo("\n".join(written))
+
+
+def _mirage(output: Path, languages: tuple[str, ...], seed: int, size: int, share: float, chunks: int) -> None:
+    from ragstone.datasets.fictional.pools import make_pool  # noqa: PLC0415
+    from ragstone.datasets.mirage import write_mirage  # noqa: PLC0415
+    from ragstone.errors import UsageError  # noqa: PLC0415
+
+    for language in languages:
+        made = make_pool(size, seed=seed, language=language, chunks_per_query=chunks, multi_hop=share)
+        folder = output / language if len(languages) > 1 else output
+        try:
+            write_mirage(folder, made.questions, made.pool, made.oracle)
+        except OSError as error:
+            raise UsageError(f"{folder}: cannot be written ({error.strerror or error}). Name another -o DIR.") from None
+        click.echo(f"{folder}: {len(made.questions):,} questions, {len(made.pool):,} chunks")

@@ -23,7 +23,7 @@ from ragstone.errors import DataError
 
 __all__ = [
     "MirageChunk", "MirageQuestion", "Retrieved", "read_oracle", "read_pool", "read_predictions", "read_questions",
-    "read_retrieval", "sha256_of",
+    "read_retrieval", "sha256_of", "write_mirage",
 ]  # fmt: skip
 
 
@@ -110,13 +110,36 @@ def read_labels(path: Path) -> dict[str, int]:
     return found
 
 
-def read_oracle(path: Path) -> dict[str, MirageChunk]:
-    """`oracle.json`: query → its chunk."""
-    rows = _read(path, list[MirageChunk] | dict[str, _OracleChunk], "MIRAGE chunks, a list or by query")
+def read_oracle(path: Path) -> dict[str, tuple[MirageChunk, ...]]:
+    """`oracle.json`: query → its chunk; several where an answer needs them all, as `write_mirage` writes them."""
+    kind = list[MirageChunk] | dict[str, _OracleChunk | list[_OracleChunk]]
+    rows = _read(path, kind, "MIRAGE chunks, a list or by query")
     if isinstance(rows, dict):
-        return {query: MirageChunk(query, row.doc_chunk, row.doc_name, row.support) for query, row in rows.items()}
+        return {
+            query: tuple(MirageChunk(query, row.doc_chunk, row.doc_name, row.support) for row in found)
+            for query, held in rows.items()
+            for found in [held if isinstance(held, list) else [held]]
+        }
     _check_once(path, [row.mapped_id for row in rows], "mapped_id")
-    return {row.mapped_id: row for row in rows}
+    return {row.mapped_id: (row,) for row in rows}
+
+
+def write_mirage(
+    folder: Path,
+    questions: Sequence[MirageQuestion],
+    chunks: Sequence[MirageChunk],
+    oracle: Mapping[str, Sequence[MirageChunk]],
+) -> list[Path]:
+    """The three files of a pool, in the official form; a file has its name when it is whole. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    by_query = {query: found[0] if len(found) == 1 else found for query, found in oracle.items()}
+    written = []
+    for name, value in (("dataset", questions), ("doc_pool", chunks), ("oracle", by_query)):
+        path, part = folder / f"{name}.json", folder / f"{name}.json.part"
+        part.write_text(json.dumps(msgspec.to_builtins(value), ensure_ascii=False, indent=1), encoding="utf-8")
+        part.replace(path)
+        written.append(path)
+    return written
 
 
 def read_predictions(path: Path, ids: Sequence[str]) -> list[str]:
