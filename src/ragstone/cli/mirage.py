@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import logging
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -82,8 +84,20 @@ def bench(**values: Any) -> int:
     if alone:
         values["models"] = ("local/retrieval",)
     asked = read_asked(values)
+    if not asked.quiet:
+        _tell_retrieval()
     made = _made(values, calling=asked.calling, alone=alone or asked.models == ("local/retrieval",))
     return run_benchmark(made, asked, shown=_SHOWN)
+
+
+def _tell_retrieval() -> None:
+    """Retrieval comes before the first case, and embedding a pool takes minutes: on standard error, how far it is."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    for name in ("ragstone.retrieval", "ragstone.benchmarks.mirage"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.INFO)
+        logger.handlers = [handler]
 
 
 @click.command(name="mirage")

@@ -1,6 +1,7 @@
 """What every retriever finds for every question of a pool, kept as places in the pool."""
 
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 
 from ragstone.datasets.pools import Pool, PoolQuestion
 from ragstone.models import ModelOptions
-from ragstone.retrieval import facts_of, open_retriever
+from ragstone.retrieval import facts_of, open_retriever, parse
 from ragstone.retrieval.chunking import chunk_passages
 from ragstone.text import find_answer
 from ragstone.types import Passage, Retriever
@@ -113,15 +114,18 @@ class Search:
             ids.setdefault(question.text, []).append(question.id)
         for name, size in searches:
             held = self.cut(pool, size)
-            found = Found(held, {})
+            found, started = Found(held, {}), time.perf_counter()
+            if parse(name).function != "run":
+                log.info("%s: indexing %s chunks", name, f"{len(held.passages):,}")
             async with open_retriever(name, held.passages, options=self.options, queries=ids) as retriever:
                 for start in range(0, len(questions), _BATCH):
                     batch = questions[start : start + _BATCH]
                     lists = await _retrieved(retriever, batch, max(depth, _HARDER))
                     for place, passages in enumerate(lists, start):
                         found.lists[place] = [(held.places[one.id], one.score or 0.0) for one in passages]
-                    log.info("%s: %d of %d questions", name, start + len(batch), len(questions))
                 self.facts[f"{name}/c{size}" if size else name] = facts_of(retriever)
+            took = time.perf_counter() - started
+            log.info("%s: searched for %s questions; %.1f s in all", name, f"{len(questions):,}", took)
             self.found[name, size] = found
 
     def planned(self, pool: Pool, size: int) -> Found:
