@@ -105,6 +105,26 @@ def test_published_results_are_re_scored(ragstone: Callable[..., Told]) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published results are not beside the repository")
+def test_published_results_stand_beside_a_run_of_ours(ragstone: Callable[..., Told], finder: str) -> None:
+    ragstone("bench", "niah", "--model", finder, *GRID, "--run", "n.run", "--quiet")
+    told = ragstone("score", "niah", DATA / "kamradt_format", "n.run", "--run", "both.run", "--report", "both.html")
+    assert told.code == 0, told.err
+    assert "claude-2.1, version 2 †" in told.out
+    assert "Effective length" in told.out
+    exported = ragstone("export", "both.run", "--format", "jsonl")
+    assert len(exported.out.splitlines()) == 60 + 8
+    page = Path("both.html").read_text(encoding="utf-8")
+    assert "claude-2.1, version 1: the sandwich in San Francisco, Score as published" in page
+    assert "scripted/finder.jsonl" in page
+
+
+def test_a_run_of_ours_needs_a_file_to_stand_in(ragstone: Callable[..., Told], finder: str) -> None:
+    ragstone("bench", "niah", "--model", finder, *GRID, "--run", "n.run", "--quiet")
+    one_line(ragstone("score", "niah", "n.run"), "--run FILE")
+    one_line(ragstone("score", "niah", "n.run", "--report", "r.html"), "say --run FILE")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -1,28 +1,56 @@
 """`ragstone score niah`."""
 
 import json
+import shlex
+import shutil
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ragstone.cli.options import json_option
+from ragstone.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragstone.benchmarks.niah.rescore import Results
 
 __all__ = ["score"]
 
+_SHOWN = ("niah-summary", "niah-lengths", "niah-effective")
+_FILE = click.Path(path_type=Path)
+
 
 @click.command(name="niah")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=_FILE)
+@click.option("--run", "run_file", type=_FILE, help="Keep all as a run file, to report and compare; it may exist.")
+@click.option("--report", "report_file", type=_FILE, help="With --run: write the report here, too.")
+@click.option("--tables", "words", type=click.Choice(["en", "zh"]), default="en", help="Words of the tables.")
 @json_option
-def score(paths: tuple[Path, ...], as_json: bool) -> None:
-    """PATHS: folders of one JSON file a cell, or files with a list of cells.
+def score(paths: tuple[Path, ...], run_file: Path | None, report_file: Path | None, words: str, as_json: bool) -> None:
+    """PATHS: folders of one JSON file a cell, files with a list of cells, and with --run run files of niah.
 
-    Cells are averaged first, then over cells, one result for each model and version."""
+    Cells are averaged first, then over cells, one result for each model and version. With --run all of them stand side
+    by side in one run: tables, heat maps, effective lengths."""
+    from ragstone.api.rescore_niah import is_run  # noqa: PLC0415
     from ragstone.benchmarks.niah.rescore import read_results  # noqa: PLC0415
 
-    results = read_results(paths)
+    if report_file is not None and run_file is None:
+        raise UsageError("--report is written from a run file: say --run FILE, too.")
+    own = [path for path in paths if is_run(path)]
+    if own and run_file is None:
+        raise UsageError(f"{own[0]} is a run file: say --run FILE to put it beside others, or see `ragstone report`.")
+    if run_file is not None:
+        _side_by_side(paths, run_file, report_file, words, quiet=as_json)
+    others = [path for path in paths if path not in own]
+    results = read_results(others) if others else []
     if as_json:
         click.echo(json.dumps([one.summary() for one in results], ensure_ascii=True, indent=2))
-        return
+    elif run_file is None:
+        _tell(results)
+
+
+def _tell(results: "list[Results]") -> None:
     for one in results:
         found = one.summary()
         name = one.model or one.source or "(no model named)"
@@ -31,3 +59,26 @@ def score(paths: tuple[Path, ...], as_json: bool) -> None:
         click.echo(f"  cells: {len(found['cells'])} ({found['n']} rows)")
         click.echo(f"  mean of cells: {found['mean_of_cells']:.3f}")
         click.echo(f"  share of cells at 10: {found['share_at_10']:.1%}")
+
+
+def _side_by_side(
+    paths: tuple[Path, ...], run_file: Path, report_file: Path | None, language: str, *, quiet: bool
+) -> None:
+    """Writes the run file and the report, and prints the tables unless `quiet`."""
+    from ragstone.api.reading import check_target  # noqa: PLC0415
+    from ragstone.api.rescore_niah import keep_niah  # noqa: PLC0415
+    from ragstone.cli.benching import command_line  # noqa: PLC0415
+    from ragstone.report.text import table_text  # noqa: PLC0415
+
+    if report_file is not None:
+        check_target(report_file)
+    with keep_niah(paths, run_file, command=command_line(sys.argv[1:])) as run:
+        told = run.write_report(report_file, language=language) if report_file is not None else None
+        tables = [table for table in run.tables(language=language) if table.id in _SHOWN]
+    if quiet:
+        return
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    for table in tables:
+        click.echo(table_text(table, width=width, color=sys.stdout.isatty(), language=language))
+    click.echo(f"Run file: {run_file}")
+    click.echo(f"Report:   {told or shlex.join(['ragstone', 'report', str(run_file), '-o', 'report.html'])}")

@@ -19,7 +19,7 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
     made: list[Chart] = []
     series = []
     for key, group in count(run).items():
-        if not group.found.values:
+        if not group.main.values:
             continue
         needle = told.get(key.needle, key.needle)
         if key.mode == "rag":
@@ -29,9 +29,12 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
                 )
                 made.append(_map(f"niah-{what}-{len(made)}", name, cells, told))
         else:
-            name = told["map"].format(system=key.system, needle=needle, template=key.template)
+            parts = [needle, key.template]
+            name = told["map"].format(system=key.system, what=told["comma"].join(part for part in parts if part))
             spoken = told.get(key.language, key.language)
-            made.append(_map(f"niah-map-{len(made)}", f"{name} ({spoken})", group.found, told))
+            for cells, suffix in _shown(group):
+                named = told["map_by"].format(name=name, by=told[suffix]) if suffix else name
+                made.append(_map(f"niah-map-{len(made)}", f"{named} ({spoken})" if spoken else named, cells, told))
         series.append(_curve(key, group, needle))
     curves = [one for one in series if len(one.points) > 1]
     if curves:
@@ -41,6 +44,15 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
                   told["share_found"], alt=alt)
         )  # fmt: skip
     return made[-1:] + made[: _MOST - 1] if len(made) > _MOST else made
+
+
+def _shown(group: Group) -> list[tuple[Cells, str]]:
+    """What has a map of its own, with the word that tells by whom: what was given beside what the rule finds."""
+    if group.given.values and group.found.values:
+        return [(group.given, "by_given"), (group.found, "by_rule")]
+    if group.found.values:
+        return [(group.found, "")]
+    return [(group.main, "by_judge" if group.judged.values else "by_given")]
 
 
 def _map(name: str, title: str, cells: Cells, told: Mapping[str, str]) -> Chart:
@@ -65,9 +77,9 @@ def _map(name: str, title: str, cells: Cells, told: Mapping[str, str]) -> Chart:
 
 def _curve(key: Key, group: Group, needle: str) -> Series:
     points = []
-    for length in group.found.lengths:
-        mean = mean_of(group.found.at_length(length))
+    for length in group.main.lengths:
+        mean = mean_of(group.main.at_length(length))
         if mean is not None:
             points.append(Point(length, mean.value, mean.low, mean.high))
     parts = [key.system, key.language, needle, key.template, key.retriever]
-    return Series(", ".join(part for part in parts if part), tuple(points))
+    return Series(", ".join(part for part in parts if part), tuple(points), group.published)

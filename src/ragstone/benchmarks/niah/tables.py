@@ -72,21 +72,21 @@ class _Writer:
 
     def summary(self) -> Table:
         rows = []
-        judged = any(group.judged.values for group in self.groups.values())
+        judged = any(group.judged.values or group.given.values for group in self.groups.values())
         for key, group in self.groups.items():
-            means = group.found.means()
+            means = group.main.means()
             found = mean_of(means.values())
             whole = sum(value >= _WHOLE for value in means.values())
             cells = [
-                *self._keys(key), _percent(found),
+                *self._keys(key), _percent(found if group.found.values else None),
                 Cell(value=whole / len(means), unit="%", scored=whole, total=len(means)) if means else Cell(),
                 Cell(str(len(means) - whole)) if means else Cell(),
                 _percent(mean_of(group.refused.means().values())), _percent(mean_of(group.alarms.means().values())),
             ]  # fmt: skip
             if judged:
-                score = mean_of(group.judged.means().values())
+                score = mean_of((group.judged if group.judged.values else group.given).means().values())
                 cells.append(Cell() if score is None else Cell(value=1 + 9 * score.value))
-            rows.append(Row(tuple(cells)))
+            rows.append(Row(tuple(cells), group.published))
         names = ("found", "whole", "misses", "refused", "alarms", *(("judged",) if judged else ()))
         columns = self._columns(*names)
         return Table("niah-summary", self.words["summary"], columns, tuple(rows), tuple(self._notes()), keys=self.keys)
@@ -95,11 +95,13 @@ class _Writer:
         if self.groups:
             key = next(iter(self.groups))
             same = [self.words.get(value, value) for name, value in (("language", key.language), ("needle", key.needle),
-                    ("template", key.template)) if name not in self.varying]  # fmt: skip
+                    ("template", key.template)) if value and name not in self.varying]  # fmt: skip
             if same:
                 yield self.words["asked_note"].format(asked=", ".join(same))
         yield self.words["mean_note"]
         yield self.words["found_note"]
+        if any(group.given.values for group in self.groups.values()):
+            yield self.words["given_note"]
         names = sorted({name for group in self.groups.values() for name in group.tokenizers if name})
         if names:
             yield self.words["tokenizer_note"].format(names=", ".join(names))
@@ -113,36 +115,35 @@ class _Writer:
             yield self.words["errors"].format(n=missing)
 
     def by_length(self) -> Table:
-        lengths = sorted({length for group in self.groups.values() for length in group.found.lengths})
+        lengths = sorted({length for group in self.groups.values() for length in group.main.lengths})
         rows = []
         for key, group in self.groups.items():
-            if group.found.values:
-                cells = [_percent(mean_of(group.found.at_length(length))) for length in lengths]
-                rows.append(Row((*self._keys(key), *cells)))
+            if group.main.values:
+                cells = [_percent(mean_of(group.main.at_length(length))) for length in lengths]
+                rows.append(Row((*self._keys(key), *cells), group.published))
         columns = (*self._columns(), *map(name_of_length, lengths))
         return Table("niah-lengths", self.words["lengths"], columns, tuple(rows), keys=self.keys)
 
     def by_depth(self) -> Table:
-        depths = sorted({depth for group in self.groups.values() for depth in group.found.depths})
+        depths = sorted({depth for group in self.groups.values() for depth in group.main.depths})
         rows = []
         for key, group in self.groups.items():
-            if group.found.values:
-                cells = [_percent(mean_of(group.found.at_depth(depth))) for depth in depths]
-                rows.append(Row((*self._keys(key), *cells)))
+            if group.main.values:
+                cells = [_percent(mean_of(group.main.at_depth(depth))) for depth in depths]
+                rows.append(Row((*self._keys(key), *cells), group.published))
         columns = (*self._columns(), *(f"{depth:g}%" for depth in depths))
         return Table("niah-depths", self.words["depths"], columns, tuple(rows), keys=self.keys)
 
     def effective(self) -> Table:
         rows = []
         for key, group in self.groups.items():
-            if len(group.found.lengths) < 2:
+            if len(group.main.lengths) < 2:
                 continue
-            bar = nolima_bar(group.found)
-            cells = [self._effective(group.found, bar), self._effective(group.found, RULER_BAR)]
-            rows.append(Row((*self._keys(key), *cells)))
+            cells = [self._effective(group.main, bar) for bar in (nolima_bar(group.main), RULER_BAR)]
+            rows.append(Row((*self._keys(key), *cells), group.published))
         columns = self._columns("effective_nolima", "effective_ruler")
         return Table(
-            "niah-effective", self.words["effective"], columns, tuple(rows), (self.words["effective_note"],), 5
+            "niah-effective", self.words["effective"], columns, tuple(rows), (self.words["effective_note"],), self.keys
         )
 
     def _effective(self, cells: Cells, bar: float | None) -> Cell:

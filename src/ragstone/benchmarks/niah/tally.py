@@ -11,8 +11,12 @@ from dataclasses import dataclass, field
 from ragstone.stats import bootstrap_mean
 from ragstone.types import Record, Run
 
-__all__ = ["RULER_BAR", "Cells", "Group", "Key", "Mean", "count", "effective_length", "mean_of"]
+__all__ = ["GIVEN", "PUBLISHED", "RULER_BAR", "Cells", "Group", "Key", "Mean", "count", "effective_length", "mean_of"]
 
+GIVEN = "needle.given"
+"""The score that somebody's results came with, (score - 1) / 9 of a scale from 1 to 10; by whom, they do not say."""
+PUBLISHED = "published"
+"""The kind of a system whose answers were read from somebody's results."""
 RULER_BAR = 0.856
 """Hsieh et al. 2024 (RULER): the score of Llama 2 7B at 4k, by which a length counts as effective."""
 NOLIMA_SHARE = 0.85
@@ -72,7 +76,8 @@ class Cells:
 class Group:
     """All that was measured under one key. `found`: the share of needles stated; `alarms`: a refusal although there was
     a needle; `refused`: the refusal where there was none, by length; `judged`: the judge's score, from 1 to 10;
-    `retrieved`: whether the retriever found the needle; `both`: retrieved and stated."""
+    `retrieved`: whether the retriever found the needle; `both`: retrieved and stated; `given`: the score that
+    somebody's results came with. `published`: nothing of this was asked here."""
 
     found: Cells = field(default_factory=Cells)
     alarms: Cells = field(default_factory=Cells)
@@ -80,6 +85,7 @@ class Group:
     judged: Cells = field(default_factory=Cells)
     retrieved: Cells = field(default_factory=Cells)
     both: Cells = field(default_factory=Cells)
+    given: Cells = field(default_factory=Cells)
     disagreements: list[tuple[str, float, float]] = field(default_factory=list)  # case, by rule, by the judge
     answers: dict[str, float] = field(default_factory=dict)  # sample of a cell and repeat → found, for paired tests
     errors: int = 0
@@ -87,6 +93,13 @@ class Group:
         default_factory=list
     )  # (reached by our tokenizer, as the endpoint says)
     tokenizers: set[str] = field(default_factory=set)
+    published: bool = False
+
+    @property
+    def main(self) -> Cells:
+        """What its maps and lengths are about: what was found by rule, else the judge's score, else the one that was
+        given, from 0 to 1."""
+        return next((one for one in (self.found, self.judged, self.given) if one.values), self.found)
 
 
 def count(run: Run) -> dict[Key, Group]:
@@ -98,7 +111,8 @@ def count(run: Run) -> dict[Key, Group]:
             record.system_id, str(condition.get("language", "")), str(condition.get("needle", "")),
             str(condition.get("template", "")), str(condition.get("mode", "full")), str(condition.get("retriever", "")),
         )  # fmt: skip
-        _add(found.setdefault(key, Group()), record)
+        published = run.systems.get(record.system_id, {}).get("kind") == PUBLISHED
+        _add(found.setdefault(key, Group(published=published)), record)
     return dict(sorted(found.items()))
 
 
@@ -122,10 +136,11 @@ def _add(group: Group, record: Record) -> None:
         group.answers[f"{cell[0]}/{cell[1]}/{condition.get('repeat', 0)}"] = found
         if refused is not None:
             group.alarms.values[cell].append(float(refused and not found))
-    if (judged := scores.get("needle.judge")) is not None:
-        group.judged.values[cell].append(judged)
-        if found is not None and (judged >= 0.75) != (found >= 0.75):
-            group.disagreements.append((record.case.id, found, judged))
+    for name, cells in (("needle.judge", group.judged), (GIVEN, group.given)):
+        if (judged := scores.get(name)) is not None:
+            cells.values[cell].append(judged)
+            if found is not None and (judged >= 0.75) != (found >= 0.75):
+                group.disagreements.append((record.case.id, found, judged))
     if condition.get("mode") == "rag":
         hit = float(any(passage.relevant for passage in record.response.passages))
         group.retrieved.values[cell].append(hit)
