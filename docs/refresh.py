@@ -81,6 +81,24 @@ def evaluation(browser: Browser, folder: Path) -> None:
         page.screenshot(path=ROOT / "docs" / "images" / f"claims.{language}.png", full_page=True, clip=clip)
 
 
+MIRAGE = ["bench", "mirage", "--model", "local/extractive", "--retriever", "bm25", "--quiet", "--run"]
+
+
+def retrievers(folder: Path) -> None:
+    """The table of retrievers that `bench mirage` prints."""
+    for language, readme in READMES.items():
+        ragstone(*MIRAGE, str(folder / "mirage.run"))
+        with read_run(folder / "mirage.run") as run:
+            (table,) = [one for one in run.tables(language=language) if one.id == "mirage-retrievers"]
+        shown = table_text(table, width=WIDTH // 10, color=False, language=language).rstrip()
+        excerpt = shown.partition("\n" + table.notes[0][:10])[0].rstrip()
+        path = ROOT / readme
+        before, _, rest = path.read_text("utf-8").partition("<!-- mirage excerpt -->")
+        after = rest.partition("<!-- /mirage excerpt -->")[2]
+        block = f"<!-- mirage excerpt -->\n```text\n{excerpt}\n```\n<!-- /mirage excerpt -->"
+        path.write_text(before + block + after, "utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("run", type=Path, nargs="?")
@@ -104,6 +122,7 @@ def main() -> None:
             top, bottom = page.evaluate(CLIP)
             clip: FloatRect = {"x": 0, "y": top, "width": WIDTH, "height": bottom - top}
             page.screenshot(path=ROOT / "docs" / "images" / f"report.{language}.png", full_page=True, clip=clip)
+        retrievers(Path(folder))
         evaluation(browser, Path(folder))
         browser.close()
 
