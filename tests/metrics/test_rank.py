@@ -8,7 +8,9 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.errors import UsageError
 from ragstone.metrics import Tools, make_metrics
+from ragstone.metrics.rank import scored_lists
 from ragstone.types import Case, Passage, Query, Response, Sample, Score
 
 STEMS = ("hit", "recall", "precision", "f1", "ndcg", "mrr", "map")
@@ -72,6 +74,49 @@ def test_a_hit_is_a_recall_above_0(ids: list[str], grades: dict[str, int], k: in
     for suffix in ("", f"@{k}"):
         recall = score(f"recall{suffix}", ids, grades).value
         assert score(f"hit{suffix}", ids, grades).value == float(recall is not None and recall > 0)
+
+
+# Few levels, and two that differ in double precision only: trec_eval takes these for equal.
+SCORED = st.dictionaries(st.sampled_from(DOCUMENTS), st.sampled_from([0.0, -1.5, 0.25, 1.0, 1.0 + 1e-12, 7.0]))
+NAMES = {f"{stem}@{k}": f"{CUT[stem]}_{k}" for stem in CUT for k in (1, 3, 20)} | WHOLE
+
+
+@given(st.lists(st.tuples(SCORED, st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(-1, 3))), max_size=3))
+def test_many_lists_with_equal_scores_are_put_in_order_and_scored_as_trec_eval_does(
+    lists: list[tuple[dict[str, float], dict[str, int]]],
+) -> None:
+    run = {f"q{number}": scores for number, (scores, _) in enumerate(lists)}
+    labels = {f"q{number}": grades for number, (_, grades) in enumerate(lists)}
+    measures = {f"{stem}.1,3,20" for stem in CUT.values()} | set(WHOLE.values())
+    expected = pytrec_eval.RelevanceEvaluator(labels, measures).evaluate(run) if lists else {}
+    found = scored_lists(run, labels, list(NAMES))
+    # It leaves out what trec_eval does; pytrec_eval has zeros for a query that it knows without a relevant document.
+    assert found.keys() == {q for q, its in labels.items() if run[q] and any(grade > 0 for grade in its.values())}
+    for query, values in found.items():
+        for name, value in values.items():
+            assert value == pytest.approx(expected[query][NAMES[name]], abs=1e-9), name
+
+
+def test_many_lists_are_scored_as_each_alone() -> None:
+    ids, grades = ["b", "a", "d", "c"], {"a": 3, "c": 1, "e": 1, "b": 0}
+    run = {"q": {one: -float(place) for place, one in enumerate(ids)}}
+    expected = {name: score(name, ids, grades).value for name in BY_HAND}
+    assert scored_lists(run, {"q": grades, "r": grades}, list(BY_HAND)) == {"q": expected}
+
+
+@pytest.mark.parametrize("name", ["ndgc", "ndgc@5", "ndcg@", "ndcg@0", "ndcg@k", "ndcg@-1"])
+def test_a_measure_that_there_is_not_is_refused_for_many_lists(name: str) -> None:
+    with pytest.raises(UsageError, match="nd"):
+        scored_lists({}, {}, [name])
+
+
+def test_measures_asked_of_one_case_after_the_other_do_not_mix_their_lists() -> None:
+    metrics = make_metrics(["mrr", "recall"], Tools())
+    gold = (Passage("a", "", relevant=True), Passage("b", "", relevant=True))
+    case = Case("c", Sample("s", "q", passages=gold), {}, Query("q"))
+    first, second = Response("", (Passage("a", ""),)), Response("", (Passage("x", ""), Passage("b", "")))
+    scores = [metric.score(case, response) for response in (first, second, first) for metric in metrics]
+    assert [result.value for result in scores if isinstance(result, Score)] == [1.0, 0.5, 0.5, 0.5, 1.0, 0.5]
 
 
 # Relevant: a (3), c and e (1 each). Retrieved: b, a, d, c.

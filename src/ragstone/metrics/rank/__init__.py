@@ -16,9 +16,12 @@ twice counts once, at its first place, and those after it move up: a list of tre
 
 import importlib
 import pkgutil
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["PLUGINS"]
+from ragstone.metrics.rank import _batch
+
+__all__ = ["PLUGINS", "scored_lists"]
 
 PLUGINS: dict[str, Any] = {
     name: plugin
@@ -26,3 +29,15 @@ PLUGINS: dict[str, Any] = {
     if not module.name.startswith("_")
     for name, plugin in importlib.import_module(f"{__name__}.{module.name}").PLUGINS.items()
 }
+
+
+def scored_lists(
+    run: Mapping[str, Mapping[str, float]], labels: Mapping[str, Mapping[str, float]], measures: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Many lists at once, to the figures of trec_eval: query → measure → value.
+
+    `run`: query → document → score, a number; `labels`: query → document → grade, relevant above 0; `measures`: names
+    as `ndcg@10`. The order is trec_eval's: by score, in single precision; of equal scores, the last id first. A query
+    without a list, or without a relevant document, is left out, as trec_eval does. Raises UnknownName and UsageError.
+    """
+    return _batch.scored_lists(run, labels, measures, PLUGINS)

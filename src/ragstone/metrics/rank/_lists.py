@@ -2,8 +2,9 @@
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from ragstone.metrics._passages import NO_PASSAGES, retrieved
 from ragstone.types import Case, Need, Passage, Response, Score
@@ -11,21 +12,20 @@ from ragstone.types import Case, Need, Passage, Response, Score
 __all__ = ["Family", "RankMetric", "Ranking", "plugins"]
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """`gains`: of each retrieved passage in order, 0 where it is not relevant. `ideal`: of all that are relevant, the
-    highest first."""
+class Ranking(NamedTuple):
+    """What a measure needs of a list: only its relevant passages, because they are few and the list may be long.
 
+    `places`: where they stand, from 1, ascending; `gains`: their grades, in the same order; `length`: how many passages
+    the list has; `ideal`: the grades of all that are known to be relevant, the highest first."""
+
+    places: tuple[int, ...]
     gains: tuple[float, ...]
+    length: int
     ideal: tuple[float, ...]
 
-    def first(self, k: int | None) -> tuple[float, ...]:
-        """The gains of the first k places; of all of them where k is None."""
-        return self.gains[:k]
-
     def hits(self, k: int | None) -> int:
-        """How many of the first k are relevant."""
-        return sum(gain > 0 for gain in self.first(k))
+        """How many of the first k are relevant; of the whole list where k is None."""
+        return len(self.places) if k is None else bisect_right(self.places, k)
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,12 @@ class RankMetric(ABC):
         return self.stem if self.k is None else f"{self.stem}@{self.k}"
 
     def score(self, case: Case, response: Response, /) -> Score:
-        grades = {passage.id: _grade(passage) for passage in case.sample.passages if passage.relevant}
-        if not grades:
-            labelled = any(passage.relevant is not None for passage in case.sample.passages)
-            none = "no passage is known to be relevant" if labelled else "the sample has no labelled passages"
-            return Score.not_applicable(none)
-        ids = list(dict.fromkeys(passage.id for passage in retrieved(case, response)))
-        if not ids:
-            return Score.not_applicable(NO_PASSAGES)
-        gains = tuple(grades.get(one, 0.0) for one in ids)
-        places = [place for place, gain in enumerate(gains, start=1) if gain]
-        evidence = {"places": places, "retrieved": len(ids), "relevant": len(grades)}
-        ranking = Ranking(gains, tuple(sorted(grades.values(), reverse=True)))
+        ranking = _ranking(case, response)
+        if isinstance(ranking, str):
+            return Score.not_applicable(ranking)
+        evidence = {
+            "places": list(ranking.places), "retrieved": ranking.length, "relevant": len(ranking.ideal),
+        }  # fmt: skip
         return Score.of(self.value(ranking), evidence=evidence)
 
     @abstractmethod
@@ -80,6 +74,36 @@ class Family:
 def plugins(kind: type[RankMetric]) -> dict[str, RankMetric | Family]:
     """A measure under both its names, of the whole list and of the first k."""
     return {kind.stem: kind(), f"{kind.stem}@k": Family(kind)}
+
+
+# The list that was made last: the measures of one case ask for it one after the other.
+_last: tuple[Case, Response, Ranking | str] | None = None
+
+
+def _ranking(case: Case, response: Response) -> Ranking | str:
+    """The list of a case, or why it has none."""
+    global _last  # noqa: PLW0603
+    last = _last
+    if last is not None and last[0] is case and last[1] is response:
+        return last[2]
+    made = _made(case, response)
+    _last = (case, response, made)
+    return made
+
+
+def _made(case: Case, response: Response) -> Ranking | str:
+    grades = {passage.id: _grade(passage) for passage in case.sample.passages if passage.relevant}
+    if not grades:
+        labelled = any(passage.relevant is not None for passage in case.sample.passages)
+        return "no passage is known to be relevant" if labelled else "the sample has no labelled passages"
+    ids = dict.fromkeys([passage.id for passage in retrieved(case, response)])
+    if not ids:
+        return NO_PASSAGES
+    places = [(place, grades[one]) for place, one in enumerate(ids, start=1) if one in grades]
+    return Ranking(
+        tuple(place for place, _ in places), tuple(gain for _, gain in places), len(ids),
+        tuple(sorted(grades.values(), reverse=True)),
+    )  # fmt: skip
 
 
 def _grade(passage: Passage) -> float:

@@ -32,7 +32,7 @@ class F1(RankMetric):
     def value(self, ranking: Ranking, /) -> float:
         hits = ranking.hits(self.k)
         # 2PR / (P + R) with P = hits / k and R = hits / relevant.
-        return 2 * hits / ((self.k or len(ranking.gains)) + len(ranking.ideal))
+        return 2 * hits / ((self.k or ranking.length) + len(ranking.ideal))
 
 
 PLUGINS = plugins(F1)

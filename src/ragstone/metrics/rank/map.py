@@ -31,7 +31,7 @@ class AveragePrecision(RankMetric):
     stem = "map"
 
     def value(self, ranking: Ranking, /) -> float:
-        places = [place for place, gain in enumerate(ranking.first(self.k), start=1) if gain]
+        places = ranking.places[: ranking.hits(self.k)]
         return math.fsum(hit / place for hit, place in enumerate(places, start=1)) / len(ranking.ideal)
 
 

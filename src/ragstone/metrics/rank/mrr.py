@@ -31,7 +31,7 @@ class Mrr(RankMetric):
     stem = "mrr"
 
     def value(self, ranking: Ranking, /) -> float:
-        return next((1 / place for place, gain in enumerate(ranking.first(self.k), start=1) if gain), 0.0)
+        return 1 / ranking.places[0] if ranking.hits(self.k) else 0.0
 
 
 PLUGINS = plugins(Mrr)

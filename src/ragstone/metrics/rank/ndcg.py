@@ -1,8 +1,8 @@
 """Whether the most relevant passages stand first."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from ragstone.metrics.rank._lists import Ranking, RankMetric, plugins
 
@@ -34,11 +34,24 @@ class Ndcg(RankMetric):
     stem = "ndcg"
 
     def value(self, ranking: Ranking, /) -> float:
-        return _dcg(ranking.first(self.k)) / _dcg(ranking.ideal[: self.k])
+        hits = ranking.hits(self.k)
+        if not hits:
+            return 0.0
+        gained = math.fsum(
+            gain * _discount(place) for place, gain in zip(ranking.places[:hits], ranking.gains[:hits], strict=True)
+        )
+        return gained / _ideal(ranking.ideal[: self.k])
 
 
-def _dcg(gains: Sequence[float]) -> float:
-    return math.fsum(gain / math.log2(place + 1) for place, gain in enumerate(gains, start=1) if gain)
+# Places and sets of grades are few, and the same in list after list.
+@cache
+def _discount(place: int) -> float:
+    return 1 / math.log2(place + 1)
+
+
+@lru_cache(maxsize=4096)
+def _ideal(grades: tuple[float, ...]) -> float:
+    return math.fsum(grade * _discount(place) for place, grade in enumerate(grades, start=1))
 
 
 PLUGINS = plugins(Ndcg)

@@ -30,7 +30,7 @@ class Precision(RankMetric):
     stem = "precision"
 
     def value(self, ranking: Ranking, /) -> float:
-        return ranking.hits(self.k) / (self.k or len(ranking.gains))
+        return ranking.hits(self.k) / (self.k or ranking.length)
 
 
 PLUGINS = plugins(Precision)

@@ -1,0 +1,63 @@
+"""The measures of this package over many lists at once, from scores as a search system gives them."""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+
+from ragstone.errors import UnknownName, UsageError
+from ragstone.metrics.rank._lists import Family, Ranking, RankMetric
+
+__all__ = ["scored_lists"]
+
+
+def scored_lists(
+    run: Mapping[str, Mapping[str, float]],
+    labels: Mapping[str, Mapping[str, float]],
+    measures: Sequence[str],
+    plugins: Mapping[str, RankMetric | Family],
+) -> dict[str, dict[str, float]]:
+    """As `ragstone.metrics.rank.scored_lists`, of which `plugins` are the measures by name."""
+    kinds = {name: _measure(name, plugins) for name in measures}
+    found = {}
+    for query, scores in run.items():
+        grades = labels.get(query)
+        if not scores or not grades or not any(grade > 0 for grade in grades.values()):
+            continue
+        ranking = _ranking(scores, grades)
+        found[query] = {name: kind.value(ranking) for name, kind in kinds.items()}
+    return found
+
+
+def _measure(name: str, plugins: Mapping[str, RankMetric | Family]) -> RankMetric:
+    stem, at, k = name.partition("@")
+    known = plugins.get(f"{stem}@k" if at else stem)
+    if known is None:
+        raise UnknownName("measure", name, plugins)
+    if isinstance(known, RankMetric):
+        return known
+    if not (k.isdecimal() and int(k)):
+        raise UsageError(f"{name}: k should be a number from 1, for example {stem}@5.")
+    return known.at(int(k))
+
+
+def _ranking(scores: Mapping[str, float], grades: Mapping[str, float]) -> Ranking:
+    """The places of the relevant documents, found without putting the others in order.
+
+    trec_eval holds scores in single precision and orders equal ones by their ids, the last of the alphabet first."""
+    values = array("f", scores.values())
+    ordered = sorted(values)
+    places = []
+    for document, grade in grades.items():
+        if grade > 0 and (score := scores.get(document)) is not None:
+            (single,) = array("f", (score,))
+            end = bisect_right(ordered, single)
+            place = len(ordered) - end + 1
+            if end - bisect_left(ordered, single) > 1:
+                equal = zip(scores, values, strict=True)
+                place += sum(other > document for other, value in equal if value == single)
+            places.append((place, float(grade)))
+    places.sort()
+    return Ranking(
+        tuple([place for place, _ in places]), tuple([grade for _, grade in places]), len(ordered),
+        tuple(sorted([float(grade) for grade in grades.values() if grade > 0], reverse=True)),
+    )  # fmt: skip
