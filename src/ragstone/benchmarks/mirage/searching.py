@@ -118,12 +118,15 @@ class Search:
             if parse(name).function != "run":
                 log.info("%s: indexing %s chunks", name, f"{len(held.passages):,}")
             async with open_retriever(name, held.passages, options=self.options, queries=ids) as retriever:
+                opened = time.perf_counter()
                 for start in range(0, len(questions), _BATCH):
                     batch = questions[start : start + _BATCH]
                     lists = await _retrieved(retriever, batch, max(depth, _HARDER))
                     for place, passages in enumerate(lists, start):
                         found.lists[place] = [(held.places[one.id], one.score or 0.0) for one in passages]
-                self.facts[f"{name}/c{size}" if size else name] = facts_of(retriever)
+                each = (time.perf_counter() - opened) / max(1, len(questions))
+                told = {**facts_of(retriever), "seconds_per_question": each}
+                self.facts[f"{name}/c{size}" if size else name] = told
             took = time.perf_counter() - started
             log.info("%s: searched for %s questions; %.1f s in all", name, f"{len(questions):,}", took)
             self.found[name, size] = found

@@ -10,6 +10,7 @@ from typing import Any
 from ragstone.benchmarks.mirage import details
 from ragstone.benchmarks.mirage.adaptability import MEASURES, Shares, shares_of
 from ragstone.benchmarks.mirage.cells import Names, mean_cell, printed, share_cell, total_cell
+from ragstone.benchmarks.mirage.indexes import index_table
 from ragstone.benchmarks.mirage.published import Adapted, Asked, apart, asked_of, paper
 from ragstone.benchmarks.mirage.retrieved import MANY, SCORES, mean_of, retrieved, shown_ks
 from ragstone.benchmarks.mirage.tally import BASE, DEFAULT, MIXED, OFFICIAL, ORACLE, Answers, Spot, Tally, count
@@ -28,7 +29,8 @@ def tables(run: Run, *, language: str = "en") -> list[Table]:
     writer = _Writer(tally, meta, language)
     made = [
         writer.models(), writer.retrievers(), writer.adaptability(),
-        *details.tables(tally, writer.names, headline_of(meta), writer.ks), *writer.published(),
+        *details.tables(tally, writer.names, headline_of(meta), writer.ks),
+        index_table(meta.get("preparation"), writer.words), *writer.published(),
     ]  # fmt: skip
     return [table for table in made if table.rows]
 

@@ -1,0 +1,66 @@
+"""What each retriever takes: its index, the time to build it and to answer a question, and what its models cost."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragstone.types import Cell, Row, Table
+
+__all__ = ["index_table"]
+
+_BUILD = ("build_seconds", "embed_seconds", "index_seconds")
+
+
+def index_table(preparation: Any, words: Mapping[str, str]) -> Table:
+    """From what the retrievers told of themselves (`meta["preparation"]`); without rows where nothing is known."""
+    held = preparation.get("retrievers", {}) if isinstance(preparation, Mapping) else {}
+    rows = [Row(_cells(name, facts)) for name, facts in sorted(held.items()) if isinstance(facts, Mapping) and facts]
+    columns = ("retriever", "index_of", "passages", "vectors", "index_size", "build", "each_question", "model_requests")
+    notes = tuple(words[name] for name in ("note_indexes", "note_one_vector")[: 1 + _several(held)])
+    return Table("mirage-indexes", words["title_indexes"], tuple(words[name] for name in columns), tuple(rows), notes)
+
+
+def _several(held: Mapping[str, Any]) -> bool:
+    return any(isinstance(facts, Mapping) and "single_index_bytes" in facts for facts in held.values())
+
+
+def _cells(name: str, facts: Mapping[str, Any]) -> tuple[Cell, ...]:
+    single = facts.get("single_index_bytes")
+    size = _bytes(facts.get("index_bytes")) + (f" ({_bytes(single)})" if single else "")
+    each = facts.get("seconds_per_question")
+    alone, one = facts.get("search_seconds_per_query"), facts.get("single_search_seconds_per_query")
+    told = _milliseconds(each)
+    if alone and one:
+        told = f"{_milliseconds(alone)} ({_milliseconds(one)})"
+    built = [float(facts[key]) for key in _BUILD if isinstance(facts.get(key), (int, float))]
+    usage = facts.get("usage")
+    requests = usage.get("requests") if isinstance(usage, Mapping) else None
+    return (
+        Cell(name),
+        Cell(str(facts.get("library") or facts.get("index") or facts.get("form") or "")),
+        Cell(_count(facts.get("passages"))),
+        Cell(_count(facts.get("vectors", facts.get("passages") if facts.get("dimensions") else None))),
+        Cell(size),
+        Cell(f"{sum(built):.1f} s" if built else ""),
+        Cell(told),
+        Cell(_count(requests)),
+    )
+
+
+def _count(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else ""
+
+
+def _bytes(value: Any) -> str:
+    if not isinstance(value, int):
+        return ""
+    units: Sequence[str] = ("B", "kB", "MB", "GB")
+    size = float(value)
+    while size >= 1000 and len(units) > 1:
+        size, units = size / 1000, units[1:]
+    return f"{size:.3g} {units[0]}"
+
+
+def _milliseconds(value: Any) -> str:
+    if not isinstance(value, (int, float)):
+        return ""
+    return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.3g} ms"
