@@ -35,4 +35,5 @@ def test_notes_say_what_stands_in_brackets_where_something_does() -> None:
 
 
 def test_without_anything_told_there_is_no_line() -> None:
-    assert [texts(nothing) for nothing in (None, {}, {"retrievers": {}}, {"retrievers": {"a": None}})] == [[]] * 4
+    held: list[Any] = [None, {}, {"retrievers": {}}, {"retrievers": {"a": None}}]
+    assert [texts(nothing) for nothing in held] == [[]] * 4
