@@ -18,7 +18,7 @@ import json
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -107,7 +107,7 @@ async def measured(lanes: int, arguments: argparse.Namespace, folder: Path, *, o
     """One run on a fresh server."""
     benchmark = await made(lanes, arguments)
     if not order:
-        benchmark = Unordered(**{name: getattr(benchmark, name) for name in NIAH.__dataclass_fields__})
+        benchmark = Unordered(**{one.name: getattr(benchmark, one.name) for one in fields(benchmark)})
     run = folder / f"{lanes}-{order}.run"
     start = time.perf_counter()
     with counting() as counted:

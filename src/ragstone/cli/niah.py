@@ -9,6 +9,7 @@ import click
 
 from ragstone.cli.benching import model_options, read_asked, run_benchmark, run_options
 from ragstone.cli.options import Names, both
+from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
     from ragstone.types import Case
@@ -42,15 +43,29 @@ niah_options = both(
                  "[default: the model's own, else an estimate]"),
     click.option("--window", type=click.IntRange(1), help="The model's window; greater lengths are refused.  [default: "
                  "as its server tells]"),
+    click.option("--retriever", "retrievers", multiple=True, metavar="NAME",
+                 help="Give the model what this finds in the context; may repeat. See docs/retrievers.md."),
+    click.option("--chunk", "chunks", default="mirage", show_default=True,
+                 help="With --retriever: tokens of a chunk, by commas; mirage is 330, rgb 300."),
+    click.option("--top-k", "ks", default="5", show_default=True, help="With --retriever: how many chunks, by commas."),
+    click.option("--whole", is_flag=True, help="With --retriever: ask with the whole context, too."),
+    click.option("--retriever-base-url", metavar="URL", help="Endpoint of the models that retrievers name."),
     click.option("--lanes", type=click.IntRange(1), help="Runs of neighbouring cells asked side by side."),
 )  # fmt: skip
 
 
 def _arguments(values: dict[str, Any]) -> dict[str, Any]:
+    from ragstone.retrieval.chunking import parse_sizes  # noqa: PLC0415
+
     names = ("lengths", "depths", "depth_spacing", "languages", "needles", "templates", "haystack_source",
              "needle_file", "repeat", "seed", "tokenizer", "window", "lanes", "keys", "values", "queries",
-             "distractors")  # fmt: skip
-    return {name: values.pop(name) for name in names} | {"control": not values.pop("no_control")}
+             "distractors", "retrievers", "whole")  # fmt: skip
+    taken = {name: values.pop(name) for name in names} | {"control": not values.pop("no_control")}
+    try:
+        ks = tuple(int(part) for part in values.pop("ks").split(","))
+    except ValueError:
+        raise UsageError("--top-k takes whole numbers by commas, such as 1,3,5.") from None
+    return taken | {"ks": ks, "chunks": parse_sizes(values.pop("chunks"))}
 
 
 @click.command(name="niah")
@@ -61,13 +76,18 @@ def bench(**values: Any) -> int:
     """Needle in a haystack: is a sentence found in a long text, at which length and depth?
 
     Every cell has a new random number and city unless --needle says otherwise; controls without a needle count who
-    answers all the same."""
+    answers all the same. With --retriever the context goes through it first; without --model that is all."""
     from ragstone.api.make_niah import ANSWER_TOKENS, make_niah_async  # noqa: PLC0415
 
+    url = values.pop("retriever_base_url")
+    if values["retrievers"] and not values["models"]:  # the retrievers alone
+        values["models"] = ("local/retrieval",)
     asked = read_asked(values)
     left = asked.sampling["max_tokens"] or ANSWER_TOKENS  # of a length, for the answer
     arguments = _arguments(values) | {"answer_tokens": left}
-    made = asyncio.run(make_niah_async(models=asked.models, model_options=asked.calling, **arguments))
+    made = asyncio.run(make_niah_async(
+        models=asked.models, model_options=asked.calling, retriever_base_url=url, **arguments
+    ))  # fmt: skip
     return run_benchmark(made, asked, shown=_SHOWN, judge_tokens=_judge_tokens if asked.judge else None)
 
 
@@ -82,14 +102,22 @@ def _judge_tokens(case: "Case") -> int:
 @niah_options
 def cases(**values: Any) -> None:
     """One line a case: case_id, sample_id, condition, messages. One context is in memory at a time."""
-    from ragstone.api.make_niah import make_niah  # noqa: PLC0415
-    from ragstone.benchmarks.niah.benchmark import expanded  # noqa: PLC0415
+    asyncio.run(_cases(values))
 
-    made = make_niah(**_arguments(values))
+
+async def _cases(values: dict[str, Any]) -> None:
+    from ragstone.api.bench import cache_folder  # noqa: PLC0415
+    from ragstone.api.make_niah import make_niah_async  # noqa: PLC0415
+    from ragstone.models import ModelOptions  # noqa: PLC0415
+
+    made = await make_niah_async(
+        retriever_base_url=values.pop("retriever_base_url"), model_options=ModelOptions(cache=cache_folder()),
+        **_arguments(values),
+    )  # fmt: skip
     for warning in made.warnings:
         click.echo(f"note: {warning}", err=True)
     for case in made.cases():
-        query = expanded(case.query, made.hays or {})
+        query = await made.expand(case.query)
         turns = made.template.messages(query)
         line = {
             "case_id": case.id, "sample_id": case.sample.id, "condition": case.condition,

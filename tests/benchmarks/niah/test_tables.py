@@ -29,6 +29,8 @@ def record(
         scores["needle.found"] = Score.of(found, evidence={"spans": [[[0, 4]]] if found else [[]]})
     if judged is not None:
         scores["needle.judge"] = Score.of(judged)
+    if more.get("mode") == "rag":
+        scores["needle.retrieved"] = Score.of(float(bool(more.get("hit"))))
     passages = (Passage("chunk", "", relevant=bool(more.get("hit"))),) if more.get("mode") == "rag" else ()
     response = Response("some words", passages, usage=Usage(prompt_tokens=2 * (length - 10)))
     return Record("m", Case(name, Sample(name, "?"), condition, Query("?")), response, None, scores)

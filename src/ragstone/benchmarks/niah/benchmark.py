@@ -18,8 +18,10 @@ from msgspec.structs import replace
 from ragstone.benchmarks.niah import charts, explain, tables
 from ragstone.benchmarks.niah.contexts import Hay, Plan
 from ragstone.benchmarks.niah.needles import Asked
+from ragstone.benchmarks.niah.rag import Rag, Searcher, chunks_of
 from ragstone.benchmarks.niah.templates import NeedleTemplate
 from ragstone.metrics.needle import NeedleFound, NeedleRefused
+from ragstone.metrics.needle_retrieved import NeedleRetrieved
 from ragstone.types import (
     Aggregate,
     Case,
@@ -40,9 +42,11 @@ from ragstone.types import (
     to_json,
 )
 
-__all__ = ["NIAH", "CellPlan", "Templates", "expanded", "rng_of"]
+__all__ = ["MARKS", "NIAH", "CellPlan", "Templates", "expanded", "rng_of"]
 
-_RECIPE = "recipe"
+_RECIPE, _RAG = "recipe", "rag"
+MARKS = 64  # tokens that a chat's own marks may take, at most
+_LOOSE = 2  # times the estimate that chunks are cut by is the most that a model's own tokenizer makes of them
 
 
 class CellPlan(Frozen, frozen=True):
@@ -63,12 +67,15 @@ class CellPlan(Frozen, frozen=True):
     tokens: int  # of the whole prompt, at most
     reached: float  # percent
     before: int  # tokens before the first needle
+    around: int = 0  # tokens of the prompt without its context
+    rag: Rag | None = None
 
     @property
     def id(self) -> str:
         ability = "control" if self.control else "needle"
+        head = f"rag/{self.rag.id}/" if self.rag else ""
         tail = f"/r{self.repeat}" if self.repeat else ""
-        return f"{ability}/{self.language}/{self.kind}/{self.template}/{self.length:07d}/{self.depth:06.2f}{tail}"
+        return f"{head}{ability}/{self.language}/{self.kind}/{self.template}/{self.length:07d}/{self.depth:06.2f}{tail}"
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,9 @@ class NIAH:
     citation: ClassVar[str] = (
         "Greg Kamradt: LLMTest_NeedleInAHaystack (2023). Aparna Dhinakaran: The Needle in a Haystack Test (2024)."
     )
-    growing: ClassVar[tuple[str, ...]] = ("lengths", "depths", "languages", "needles", "templates", "repeat")
+    growing: ClassVar[tuple[str, ...]] = (
+        "lengths", "depths", "languages", "needles", "templates", "repeat", "retrievers", "chunks", "ks",
+    )  # fmt: skip
 
     cells: Sequence[CellPlan] = ()
     hays: Mapping[tuple[str, int], Hay] | None = None
@@ -118,6 +127,7 @@ class NIAH:
     lanes: int = 4
     settings: Mapping[str, Any] | None = None
     warnings: tuple[str, ...] = ()
+    searcher: Searcher | None = None  # where contexts go through a retriever
 
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any]) -> Self:
@@ -127,7 +137,7 @@ class NIAH:
     @property
     def window(self) -> int:
         """Tokens that a model must take: the longest prompt with its answer, and some for the chat's own marks."""
-        return max((cell.length for cell in self.cells), default=0) + 64
+        return max((_most(cell) for cell in self.cells), default=0) + MARKS
 
     @property
     def template(self) -> Templates:
@@ -135,7 +145,7 @@ class NIAH:
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        return (NeedleFound(), NeedleRefused())
+        return (NeedleFound(), NeedleRefused(), *((NeedleRetrieved(),) if self.searcher else ()))
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
@@ -160,12 +170,17 @@ class NIAH:
         return len(self.cells)
 
     def prompt_tokens(self, case: Case) -> int:
-        """Of a case's prompt, without making it."""
-        return int(case.condition["length_reached"])
+        """Of a case's prompt, without making it; about, where what it has is still to be found."""
+        whole = int(case.condition["length_reached"])
+        return min(whole, int(case.condition.get("chunk", whole)) * int(case.condition.get("k", 1)))
 
     def cases(self) -> Iterator[Case]:
-        """Every cell, in the order that shares most of its prompts, cut into lanes of about equal work."""
-        order = sorted(self.cells, key=lambda cell: (cell.language, cell.start, -cell.before, -cell.tokens, cell.id))
+        """Every cell, in the order that shares most of its prompts, cut into lanes of about equal work; then those that
+        go through a retriever, whose prompts share nothing."""
+        order = sorted(
+            (cell for cell in self.cells if cell.rag is None),
+            key=lambda cell: (cell.language, cell.start, -cell.before, -cell.tokens, cell.id),
+        )
         work = [cell.tokens - cell.before for cell in order]
         each = sum(work) / max(1, self.lanes)
         done = 0.0
@@ -173,6 +188,7 @@ class NIAH:
             lane = min(self.lanes - 1, int(done / each)) if each else 0
             done += amount
             yield self._case(cell, f"{cell.language}/{lane}")
+        yield from (self._case(cell, "") for cell in self.cells if cell.rag is not None)
 
     def _case(self, cell: CellPlan, lane: str) -> Case:
         assert self.templates is not None
@@ -182,7 +198,11 @@ class NIAH:
             "haystack": (self.haystacks or {}).get(cell.language, ""), "language": cell.language,
         }  # fmt: skip
         mark = hashlib.sha256(to_json(dict(template.spec)).encode()).hexdigest()[:12]
-        passage = Passage("haystack", "", meta={_RECIPE: recipe, "template": cell.template, "template_hash": mark})
+        meta: dict[str, Any] = {_RECIPE: recipe, "template": cell.template, "template_hash": mark}
+        if cell.rag is not None:
+            recipe["wanted"] = [] if cell.control else cell.asked.places(cell.needles)
+            meta[_RAG] = [cell.rag.retriever, cell.rag.chunk, cell.rag.k]
+        passage = Passage("haystack", "", meta=meta)
         references = () if cell.control else cell.asked.answers
         sample = Sample(
             f"{cell.language}/{cell.kind}/{cell.length}/{cell.depth:g}/{cell.repeat}", cell.asked.question, references,
@@ -192,15 +212,27 @@ class NIAH:
             "ability": "control" if cell.control else "needle", "language": cell.language, "length": cell.length,
             "depth": cell.depth, "length_reached": cell.tokens, "depth_reached": round(cell.reached, 3),
             "template": cell.template, "needle": cell.kind, "needles": len(cell.needles), "repeat": cell.repeat,
-            "tokenizer": self.tokenizer, "mode": "full",
+            "tokenizer": self.tokenizer, "mode": "full" if cell.rag is None else "rag",
         }  # fmt: skip
+        if cell.rag is not None:
+            condition |= {"retriever": cell.rag.retriever, "chunk": cell.rag.chunk, "k": cell.rag.k}
         query = Query(cell.asked.question, (passage,), language=cell.language, repeat=cell.repeat)
         return Case(cell.id, sample, condition, query, lane)
 
     async def expand(self, query: Query, /) -> Query:
-        """The query with the text of its context."""
+        """The query with the text of its context, or with what a retriever finds in it."""
         assert self.hays is not None
-        return expanded(query, self.hays)
+        meta = query.passages[0].meta if query.passages else {}
+        if _RAG not in meta:
+            return expanded(query, self.hays)
+        assert self.searcher is not None
+        recipe, rag = meta[_RECIPE], Rag(*meta[_RAG])
+        context = self.hays[recipe["language"], recipe["start"]].make(_plan(recipe))
+        pool = chunks_of(context, recipe["needles"], recipe["wanted"], rag.chunk, recipe["language"])
+        found = await self.searcher.search(recipe, query.question, pool, rag)
+        first, *rest = found or (Passage("nothing", ""),)  # which says the template, even where nothing was found
+        first = replace(first, meta=first.meta | {"template": meta["template"]})
+        return replace(query, passages=(first, *rest))
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         return tables.tables(run, language=language)
@@ -218,9 +250,19 @@ def expanded(query: Query, hays: Mapping[tuple[str, int], Hay]) -> Query:
     if not passages or _RECIPE not in passages[0].meta:
         return query
     recipe = passages[0].meta[_RECIPE]
-    plan = Plan(recipe["sentences"], tuple(recipe["at"]), tuple(recipe["needles"]), 0, None, 0)
-    text = hays[recipe["language"], recipe["start"]].make(plan).text
+    text = hays[recipe["language"], recipe["start"]].make(_plan(recipe)).text
     return replace(query, passages=(replace(passages[0], id="context", text=text),))
+
+
+def _most(cell: CellPlan) -> int:
+    """Tokens that a model must take for a cell: those of its prompt and its answer."""
+    if cell.rag is None:
+        return cell.length
+    return min(cell.length, cell.length - cell.tokens + cell.around + _LOOSE * cell.rag.chunk * cell.rag.k)
+
+
+def _plan(recipe: Mapping[str, Any]) -> Plan:
+    return Plan(recipe["sentences"], tuple(recipe["at"]), tuple(recipe["needles"]), 0, None, 0)
 
 
 def rng_of(seed: int, *parts: object) -> random.Random:

@@ -24,6 +24,8 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
         needle = told.get(key.needle, key.needle)
         if key.mode == "rag":
             for what, cells in (("retrieved", group.retrieved), ("found", group.found), ("both", group.both)):
+                if not cells.values:
+                    continue
                 name = told["map_rag"].format(
                     system=key.system, what=told[f"what_{what}"], needle=needle, retriever=key.retriever
                 )

@@ -28,8 +28,8 @@ def explain(record: Record, *, language: str = "en") -> Finding:
     if found.value >= 1.0:
         return Finding(True, group, spans=spans)
     weight = 1.0 - found.value
-    response = record.response
-    if condition.get("mode") == "rag" and response is not None and not any(p.relevant for p in response.passages):
+    retrieved = record.scores.get("needle.retrieved")
+    if retrieved is not None and retrieved.value == 0.0:
         return _wrong("not_retrieved", group, told, told["reason_not_retrieved"], weight, spans)
     if found.value > 0:
         return _wrong("partly", group, told, told["reason_partly"].format(share=f"{found.value:.0%}"), weight, spans)

@@ -7,7 +7,7 @@ question NoLiMa (Modarressi et al. 2025); their texts are ours. A cell's needle 
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -34,6 +34,14 @@ class Asked(Frozen, frozen=True):
         """The needles that hold an answer, as one text: what a judge compares with."""
         aliases = [alias for slot in self.answers for alias in slot]
         return " ".join([text for text in self.needles if any(one in text for one in aliases)] or self.needles)
+
+    def places(self, placed: Sequence[str]) -> list[int]:
+        """Which of the needles in a context (with distractors, in its order) an answer needs: of several facts those
+        that are asked for; of a chain every link."""
+        aliases = [alias for slot in self.answers for alias in slot]
+        several = len(self.answers) > 1
+        wanted = {text for text in self.needles if not several or any(one in text for one in aliases)}
+        return [at for at, text in enumerate(placed) if text in (wanted or self.needles)]
 
 
 _NUMBER = {

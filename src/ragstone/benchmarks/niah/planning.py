@@ -111,7 +111,7 @@ class Planner:
                 reached = _depth_of(hay, plan.sentences, plan.at[_first(plan.needles, one.needles[0])])
                 found.append(
                     CellPlan(language, kind, name, length, depth, repeat, one, False, start, plan.sentences, plan.at,
-                             plan.needles, tokens, reached, plan.before)
+                             plan.needles, tokens, reached, plan.before, overheads[name, one.question] + marks)
                 )  # fmt: skip
                 if control and length not in controls:
                     controls.add(length)
@@ -119,7 +119,7 @@ class Planner:
                     tokens = bare.tokens + overheads[name, one.question] + marks
                     found.append(
                         CellPlan(language, kind, name, length, 100.0, repeat, one, True, start, bare.sentences, (), (),
-                                 tokens, 100.0, bare.before)
+                                 tokens, 100.0, bare.before, overheads[name, one.question] + marks)
                     )  # fmt: skip
         return found
 

@@ -73,6 +73,7 @@ class _Writer:
     def summary(self) -> Table:
         rows = []
         judged = any(group.judged.values or group.given.values for group in self.groups.values())
+        searched = any(group.retrieved.values for group in self.groups.values())
         for key, group in self.groups.items():
             means = group.main.means()
             found = mean_of(means.values())
@@ -86,8 +87,11 @@ class _Writer:
             if judged:
                 score = mean_of((group.judged if group.judged.values else group.given).means().values())
                 cells.append(Cell() if score is None else Cell(value=1 + 9 * score.value))
+            if searched:
+                cells += [_percent(mean_of(one.means().values())) for one in (group.retrieved, group.both)]
             rows.append(Row(tuple(cells), group.published))
-        names = ("found", "whole", "misses", "refused", "alarms", *(("judged",) if judged else ()))
+        more = (*(("judged",) if judged else ()), *(("retrieved", "both") if searched else ()))
+        names = ("found", "whole", "misses", "refused", "alarms", *more)
         columns = self._columns(*names)
         return Table("niah-summary", self.words["summary"], columns, tuple(rows), tuple(self._notes()), keys=self.keys)
 
@@ -102,6 +106,8 @@ class _Writer:
         yield self.words["found_note"]
         if any(group.given.values for group in self.groups.values()):
             yield self.words["given_note"]
+        if any(group.retrieved.values for group in self.groups.values()):
+            yield self.words["rag_note"]
         names = sorted({name for group in self.groups.values() for name in group.tokenizers if name})
         if names:
             yield self.words["tokenizer_note"].format(names=", ".join(names))

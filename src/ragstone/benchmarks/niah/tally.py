@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ragstone.stats import bootstrap_mean
-from ragstone.types import Record, Run
+from ragstone.types import Record, Run, Scalar
 
 __all__ = ["GIVEN", "PUBLISHED", "RULER_BAR", "Cells", "Group", "Key", "Mean", "count", "effective_length", "mean_of"]
 
@@ -76,7 +76,7 @@ class Cells:
 class Group:
     """All that was measured under one key. `found`: the share of needles stated; `alarms`: a refusal although there was
     a needle; `refused`: the refusal where there was none, by length; `judged`: the judge's score, from 1 to 10;
-    `retrieved`: whether the retriever found the needle; `both`: retrieved and stated; `given`: the score that
+    `retrieved`: the share of needles that the retriever found; `both`: retrieved and stated; `given`: the score that
     somebody's results came with. `published`: nothing of this was asked here."""
 
     found: Cells = field(default_factory=Cells)
@@ -98,8 +98,9 @@ class Group:
     @property
     def main(self) -> Cells:
         """What its maps and lengths are about: what was found by rule, else the judge's score, else the one that was
-        given, from 0 to 1."""
-        return next((one for one in (self.found, self.judged, self.given) if one.values), self.found)
+        given, from 0 to 1; where nobody answered, what was retrieved."""
+        several = (self.found, self.judged, self.given, self.retrieved)
+        return next((one for one in several if one.values), self.found)
 
 
 def count(run: Run) -> dict[Key, Group]:
@@ -109,11 +110,17 @@ def count(run: Run) -> dict[Key, Group]:
         condition = record.case.condition
         key = Key(
             record.system_id, str(condition.get("language", "")), str(condition.get("needle", "")),
-            str(condition.get("template", "")), str(condition.get("mode", "full")), str(condition.get("retriever", "")),
+            str(condition.get("template", "")), str(condition.get("mode", "full")), _retriever(condition),
         )  # fmt: skip
         published = run.systems.get(record.system_id, {}).get("kind") == PUBLISHED
         _add(found.setdefault(key, Group(published=published)), record)
     return dict(sorted(found.items()))
+
+
+def _retriever(condition: Mapping[str, Scalar]) -> str:
+    """How a context was searched: "bm25, 330 × 5" is by BM25, in chunks of 330 tokens, of which 5 were given."""
+    name = str(condition.get("retriever", ""))
+    return f"{name}, {condition['chunk']} × {condition['k']}" if "chunk" in condition else name
 
 
 def _add(group: Group, record: Record) -> None:
@@ -123,7 +130,8 @@ def _add(group: Group, record: Record) -> None:
     if record.response is None:
         group.errors += 1
         return
-    if record.response.usage is not None and record.response.usage.prompt_tokens:
+    rag = condition.get("mode") == "rag"
+    if not rag and record.response.usage is not None and record.response.usage.prompt_tokens:
         group.prompt_tokens.append((int(condition.get("length_reached", 0)), record.response.usage.prompt_tokens))
     scores = {name: score.value for name, score in record.scores.items() if score.value is not None}
     refused, found = scores.get("needle.refused"), scores.get("needle.found")
@@ -141,11 +149,10 @@ def _add(group: Group, record: Record) -> None:
             cells.values[cell].append(judged)
             if found is not None and (judged >= 0.75) != (found >= 0.75):
                 group.disagreements.append((record.case.id, found, judged))
-    if condition.get("mode") == "rag":
-        hit = float(any(passage.relevant for passage in record.response.passages))
+    if (hit := scores.get("needle.retrieved")) is not None:
         group.retrieved.values[cell].append(hit)
         if found is not None:
-            group.both.values[cell].append(hit * found)
+            group.both.values[cell].append(min(hit, found))
 
 
 def mean_of(values: Iterable[float]) -> Mean | None:

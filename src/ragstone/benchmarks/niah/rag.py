@@ -1,0 +1,81 @@
+"""A needle test of a system that retrieves: the haystack is cut into chunks, and what a retriever finds among them for
+the question is all that the model gets.
+
+A chunk is relevant where it has some of a needle that is asked for. Whether the retriever found the needle, whether the
+model stated it, and both, are three maps.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from ragstone.benchmarks.niah.contexts import Context
+from ragstone.models import ModelOptions
+from ragstone.retrieval import open_retriever
+from ragstone.retrieval.chunking import chunk
+from ragstone.types import Frozen, Passage, to_json
+
+__all__ = ["Rag", "Searcher", "chunks_of"]
+
+_AT_ONCE = 2  # indexes that are built side by side: each is as large as its context
+_KEPT = 4096  # searches that are remembered: every template and model asks the same
+
+
+class Rag(Frozen, frozen=True):
+    """How contexts are searched: by which retriever, in chunks of how many tokens, and how many of them are given."""
+
+    retriever: str
+    chunk: int
+    k: int
+
+    @property
+    def id(self) -> str:
+        return f"{self.retriever}/c{self.chunk}/k{self.k}"
+
+
+def chunks_of(
+    context: Context, needles: Sequence[str], wanted: Sequence[int], size: int, language: str
+) -> list[Passage]:
+    """The chunks of a context, in order. `needles[i]` begins at `context.places[i]`; `wanted` are those asked for. Of a
+    chunk, `meta["needles"]` lists [which needle, from, to], in characters of the needle."""
+    found = []
+    for number, part in enumerate(chunk(context.text, size=size, language=language)):
+        held = []
+        for at in wanted:
+            start, stop = context.places[at], context.places[at] + len(needles[at])
+            if part.start < stop and start < part.end:
+                held.append([at, max(part.start, start) - start, min(part.end, stop) - start])
+        meta = {"needles": held} if held else {}
+        found.append(Passage(f"chunk-{number:05d}", part.text, relevant=bool(held), meta=meta))
+    return found
+
+
+@dataclass
+class Searcher:
+    """Searches contexts, a few at a time, and remembers what was found. `options` are for the models that retrievers
+    ask."""
+
+    options: ModelOptions = field(default_factory=ModelOptions)
+    _found: dict[str, tuple[Passage, ...]] = field(default_factory=dict)
+    _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+
+    async def check(self, rags: Sequence[Rag], texts: Sequence[str]) -> None:
+        """Opens each retriever over a few texts and asks it once, so that what is wrong with it (a missing package, a
+        model that is not there) is told before anything else is asked. Raises what opening and asking raise."""
+        pool = [Passage(f"chunk-{at}", text) for at, text in enumerate(texts)]
+        for name in dict.fromkeys(rag.retriever for rag in rags):
+            async with open_retriever(name, pool, options=self.options) as retriever:
+                await retriever.retrieve([texts[0][:80]], k=1)
+
+    async def search(self, key: object, question: str, pool: Sequence[Passage], rag: Rag) -> tuple[Passage, ...]:
+        """The best chunks of a pool for a question, the best first. `key` says which context it is."""
+        name = to_json([key, question, rag.id])
+        if name not in self._found:
+            async with self._gate, open_retriever(rag.retriever, pool, options=self.options) as retriever:
+                (found,) = await retriever.retrieve([question], k=rag.k)
+            if len(self._found) >= _KEPT:
+                self._found.pop(next(iter(self._found)))
+            self._found[name] = tuple(replace(one, score=0.0 if one.score is None else one.score) for one in found)
+        return self._found[name]
