@@ -97,6 +97,20 @@ def test_cases_are_printed_whole(ragstone: Callable[..., Told]) -> None:
         assert assistant["content"].startswith("上下文中最相关")
 
 
+def test_a_context_goes_through_a_retriever_first(ragstone: Callable[..., Told]) -> None:
+    rag = ("--retriever", "bm25", "--chunk", "60", "--top-k", "1,2")
+    line = json.loads(ragstone("cases", "niah", *GRID, *rag).out.splitlines()[0])
+    assert line["condition"]["mode"] == "rag"
+    assert len(line["messages"][0]["content"]) < 1200
+    told = ragstone("bench", "niah", *GRID, *rag, "--run", "n.run", "--quiet", "--json")
+    assert told.code == 0, told.err
+    assert list(told.document["systems"]) == ["local/retrieval"]
+    summary = next(table for table in told.document["tables"] if table["id"] == "niah-summary")
+    assert "Retrieved" in summary["columns"]
+    one_line(ragstone("bench", "niah", *GRID, "--retriever", "bm52"), "bm25")
+    one_line(ragstone("bench", "niah", *GRID, *rag[:4], "--top-k", "many"), "--top-k")
+
+
 @pytest.mark.skipif(not DATA.is_dir(), reason="the published results are not beside the repository")
 def test_published_results_are_re_scored(ragstone: Callable[..., Told]) -> None:
     told = ragstone("score", "niah", DATA / "kamradt_format", "--json")
