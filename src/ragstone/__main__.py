@@ -7,8 +7,10 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    from ragstone.cli import run  # noqa: PLC0415  (so that `import ragstone.__main__` costs nothing)
-
+    try:
+        from ragstone.cli import run  # noqa: PLC0415  (so that `import ragstone.__main__` costs nothing)
+    except KeyboardInterrupt:  # so early that nothing was done
+        sys.exit(130)
     sys.exit(run(sys.argv[1:]))
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics import better, find_metric
+from ragstone.metrics.catalogue import entry
 from ragstone.stats import mean_interval
 from ragstone.types import Run
 
@@ -170,7 +171,11 @@ def gates_of(
     under: Mapping[str, float], over: Mapping[str, float], meta: Mapping[str, Any] | None = None
 ) -> list[Gate]:
     """Gates from thresholds by metric. `meta`: of the run, which says which values of the user's own metrics are the
-    better ones. UsageError for a gate on the side where all good values lie."""
+    better ones. UsageError for a gate on the side where all good values lie, and for one that no value can reach."""
+    for metric, threshold in (*under.items(), *over.items()):
+        if not 0 <= threshold <= 1 and _is_share(metric):
+            percent = f"; {threshold:g}% is {metric}={threshold / 100:g}" if 1 < threshold <= 100 else ""
+            raise UsageError(f"The gate {metric}={threshold:g} is out of range: {metric} is from 0 to 1{percent}.")
     for held, wrong, option in ((under, "lower", "--fail-over"), (over, "higher", "--fail-under")):
         for metric, threshold in held.items():
             # Of a metric that has both a least and a most, each is meant.
@@ -183,6 +188,15 @@ def gates_of(
         *(Gate(metric, threshold) for metric, threshold in under.items()),
         *(Gate(metric, threshold, "over") for metric, threshold in over.items()),
     ]
+
+
+def _is_share(metric: str) -> bool:
+    """Whether the metric is known to be from 0 to 1. Of the user's own only their documentation tells."""
+    try:
+        told = entry(metric).range
+    except UsageError:
+        return False
+    return told.startswith(("0 to 1", "0 or 1"))
 
 
 def _is_known(metric: str, meta: Mapping[str, Any] | None) -> bool:

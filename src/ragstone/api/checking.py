@@ -65,10 +65,10 @@ def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checke
     checked: list[Checked | CheckedPool] = []
     problems: list[Problem] = []
     for path in map(Path, paths):
-        if not is_pool(path) and _is_rgb(path):
-            problems.extend(check_rgb([path]))
-            continue
         try:
+            if not is_pool(path) and _is_rgb(path):
+                problems.extend(check_rgb([path]))
+                continue
             if is_pool(path):
                 checked.append(check_pool(path))
                 continue
@@ -80,6 +80,8 @@ def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checke
             problems.append(Problem(str(path), error.line, error.field, message))
         except RagstoneError as error:
             problems.append(Problem(str(path), 0, "", str(error).removeprefix(f"{str(path)!r}: ")))
+        except OSError as error:  # a name that is too long, a folder that may not be looked into
+            problems.append(Problem(str(path), 0, "", f"cannot be read ({error.strerror or error})."))
     return checked, problems
 
 

@@ -10,7 +10,7 @@ from ragstone.errors import UnknownName, UsageError
 from ragstone.runs import RunReader, open_run
 from ragstone.types import Cell, Row, Table
 
-__all__ = ["Comparison", "Difference", "Flip", "Reason", "compare", "comparison_tables"]
+__all__ = ["Comparison", "Difference", "Flip", "Reason", "compare", "comparison_tables", "opened_sides"]
 
 
 def compare(
@@ -33,12 +33,14 @@ def compare(
     `group_by`: such names; a row for each of their values.
     Raises UsageError where there is nothing that can be compared.
     """
-    with _sides(Path(a), None if b is None else Path(b), system_a, system_b) as (one, other):
+    with opened_sides(Path(a), None if b is None else Path(b), system_a, system_b) as (one, other):
         return compare_runs(one, other, metrics=metrics, on=on, judges=judges, where=where, group_by=group_by)
 
 
 @contextlib.contextmanager
-def _sides(a: Path, b: Path | None, system_a: str | None, system_b: str | None) -> Iterator[tuple[Side, Side]]:
+def opened_sides(a: Path, b: Path | None, system_a: str | None, system_b: str | None) -> Iterator[tuple[Side, Side]]:
+    """Both sides, their run files open for as long as the context lasts; `b` None: two systems of `a`. Raises
+    UsageError where a system is to be named, or is not there."""
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(open_run(a))
         second = first if b is None or b == a else stack.enter_context(open_run(b))
@@ -47,8 +49,9 @@ def _sides(a: Path, b: Path | None, system_a: str | None, system_b: str | None) 
             if system_a is None and system_b is None and len(names) == 2:
                 system_a, system_b = names
             if system_a is None or system_b is None:
+                alone = f"{a} alone: name" if b is None else f"{a} is compared with itself: name another run file, or"
                 raise UsageError(
-                    f"{a} alone: name two of its systems with --system-a and --system-b; it has: {', '.join(names)}."
+                    f"{alone} two of its systems with --system-a and --system-b; it has: {', '.join(names)}."
                 )
         one, other = _system(first, a, system_a, "--system-a"), _system(second, b or a, system_b, "--system-b")
         if second is first and one == other:

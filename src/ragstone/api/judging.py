@@ -94,7 +94,13 @@ async def open_tools(judging: Judging, asked: Sequence[str | Metric], options: M
         if uses & {"judge", "model"} or any(str(name).startswith("rubric:") for name in names):
             assert judging.model is not None
             calling = replace(options, base_url=judging.base_url)
-            model = await _opened(stack, judging.model, lambda name: open_model(name, calling))
+            try:
+                model = await _opened(stack, judging.model, lambda name: open_model(name, calling))
+            except UsageError as error:
+                if " --base-url" not in str(error):
+                    raise
+                # A model does not know by which option it was named.
+                raise UsageError(str(error).replace(" --base-url", " --judge-base-url")) from None
             spec["model"] = model.id
             prompts = Prompts.load(judging.prompts)
         if "embedder" in uses:

@@ -14,6 +14,9 @@ from ragstone.types import Benchmark, Table
 __all__ = ["OpenRun", "benchmark_of", "check_target", "read_run"]
 
 
+_SQLITE = b"SQLite format 3\x00"  # how a run file begins
+
+
 def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
     """The benchmark that made a run, able to tabulate and explain it. UsageError where the file does not say."""
     question = meta.get("question")
@@ -34,6 +37,7 @@ def check_target(target: str | Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
             raise UsageError(f"{path} is a folder: name a file for the report.")
+        _spare(path)
         there = path.exists()
         with path.open("ab"):
             pass
@@ -41,6 +45,24 @@ def check_target(target: str | Path) -> None:
             path.unlink()
     except OSError as error:
         raise UsageError(f"{path}: the report cannot be written ({error.strerror or error}).") from None
+
+
+def _head(path: Path) -> bytes:
+    """How a file begins that is there; nothing where none is, or none that can be read."""
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                return file.read(512)
+    except OSError:
+        pass  # told where it is written
+    return b""
+
+
+def _spare(path: Path) -> None:
+    """UsageError where a file is there that is no page: nobody means to lose data, or another run, to a report."""
+    head = _head(path)
+    if head.strip() and not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        raise UsageError(f"{path} is there already and is no HTML page: name another file for the report.")
 
 
 class OpenRun:
@@ -76,6 +98,7 @@ class OpenRun:
             raise UsageError(f"{path} is a folder: name a file for the report.")
         if path.exists() and path.samefile(self.path):
             raise UsageError(f"{path} is the run file itself: name another file for the report.")
+        _spare(path)
         page = render(self.run, self.benchmark, language=language, cases_shown=cases_shown)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,6 +113,8 @@ class OpenRun:
             raise UsageError(f"{target} is a folder: name a file.")
         if isinstance(target, str | Path) and Path(target).exists() and Path(target).samefile(self.path):
             raise UsageError(f"{target} is the run file itself: name another file.")
+        if isinstance(target, str | Path) and _head(Path(target)).startswith(_SQLITE):
+            raise UsageError(f"{target} is a run file or another database: name another file.")
         export(self.run, self.benchmark, kind, target, language=language)
 
 

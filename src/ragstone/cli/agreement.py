@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.options import both, json_option
+from ragstone.cli.saying import say
 
 if TYPE_CHECKING:
     from ragstone.api.agreement import Ways
     from ragstone.types import Table
 
 __all__ = ["command"]
+
+_MOST = 1_000  # passages a sample; beyond it a typing error is likelier than a wish
 
 _WORDS = {
     "en": {
@@ -67,7 +70,9 @@ def command() -> None:
 @judge_options
 @click.option("--sample", type=click.IntRange(1), help="So many rows, chosen by a seed.")
 @click.option("--passages", metavar="N,…", help="Also with so many passages a sample, filled up from other samples.")
-@click.option("--tokens", type=click.IntRange(50), default=500, show_default=True, help="Of each filled-up passage.")
+@click.option(
+    "--tokens", type=click.IntRange(50, 100_000), default=500, show_default=True, help="Of each filled-up passage."
+)
 @click.option("--no-ragas", is_flag=True, help="Leave out the protocol ragas, which takes the most requests.")
 @click.option("--no-cache", is_flag=True, help="Do not use replies of earlier runs, nor keep any.")
 @click.option("--tables", "words", type=click.Choice(["en", "zh"]), default="en", help="Words of the tables.")
@@ -88,10 +93,12 @@ def protocols(**values: Any) -> int:
 
     try:
         counts = [int(part) for part in (values["passages"] or "").split(",") if part.strip()]
-        if any(count < 1 for count in counts):
+        if any(not 1 <= count <= _MOST for count in counts):
             raise ValueError
     except ValueError:
-        raise UsageError(f"--passages {values['passages']}: expected numbers such as 5,10.") from None
+        raise UsageError(
+            f"--passages {values['passages'][:80]}: expected numbers from 1 to {_MOST}, such as 5,10."
+        ) from None
     judging = Judging(
         model=values["judge"], base_url=values["judge_base_url"], embedder=values["embedder"],
         embedder_base_url=values["embedder_base_url"], prompts=values["prompts"],
@@ -105,12 +112,12 @@ def protocols(**values: Any) -> int:
     )  # fmt: skip
     code = 3 if any(one.failed for one in found) else 0
     if values["as_json"]:
-        click.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=2))
+        say(json.dumps([dataclasses.asdict(one) for one in found], indent=2))
         return code
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
     for one in found:
         for table in _tables(one, values["words"]):
-            click.echo(table_text(table, width=width, color=sys.stdout.isatty(), language=values["words"]))
+            say(table_text(table, width=width, color=sys.stdout.isatty(), language=values["words"]))
     return code
 
 

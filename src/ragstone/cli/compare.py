@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import Names, Number, Pairs, json_option
+from ragstone.cli.options import Names, Number, Pairs, json_option, once
+from ragstone.cli.saying import say
 
 if TYPE_CHECKING:
     from ragstone.analysis.compare import Comparison
@@ -44,14 +45,20 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     The difference is B minus A. McNemar's exact test where scores are 0 and 1, permutation otherwise; Holm over the
     table."""
     from ragstone.api.compare import compare, comparison_tables  # noqa: PLC0415
+    from ragstone.api.compare_benchmarks import benchmark_tables  # noqa: PLC0415
     from ragstone.errors import UsageError  # noqa: PLC0415
     from ragstone.report.text import table_text  # noqa: PLC0415
+    from ragstone.types import from_json, to_json  # noqa: PLC0415
 
     if values["by"] is not None and not values["fail_on_regression"]:
         raise UsageError("--by belongs to --fail-on-regression: it says how much worse is too much.")
     found = compare(
         a, b, system_a=values["system_a"], system_b=values["system_b"], metrics=values["metrics"], on=values["on"],
-        judges=values["judges"], where=dict(values["where"]), group_by=values["group_by"],
+        judges=values["judges"], where=once(values["where"], "--where"), group_by=values["group_by"],
+    )  # fmt: skip
+    more = benchmark_tables(
+        a, b, system_a=values["system_a"], system_b=values["system_b"], where=dict(values["where"]),
+        language=values["words"],
     )  # fmt: skip
     worse = [row for row in found.rows if row.regressed(values["by"])]
     thin = [row.label for row in found.rows if row.coverage < values["min_coverage"]]
@@ -61,11 +68,12 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     if values["fail_on_regression"]:
         code = 1 if worse else 3 if thin or found.refused or not found.rows else 0
     if values["as_json"]:
-        click.echo(json.dumps(_as_json(found, values["by"]) | {"exit": code}, ensure_ascii=True, indent=2))
+        told = _as_json(found, values["by"]) | {"tables": from_json(to_json(more), list), "exit": code}
+        say(json.dumps(told, ensure_ascii=True, indent=2))
         return code
     width = min(shutil.get_terminal_size((100, 24)).columns, 140)
-    for table in comparison_tables(found, language=values["words"], moves=_MOVES_SHOWN):
-        click.echo(table_text(table, width=width, color=sys.stdout.isatty(), language=values["words"]))
+    for table in (*comparison_tables(found, language=values["words"], moves=_MOVES_SHOWN), *more):
+        say(table_text(table, width=width, color=sys.stdout.isatty(), language=values["words"]))
     if values["fail_on_regression"]:
         for row in worse:
             told = ", ".join(flip.sample for flip in row.lost[:10])

@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from ragstone.cli.evaluate import file_options
-from ragstone.cli.options import json_option
+from ragstone.cli.options import json_option, once
 
 if TYPE_CHECKING:
     from ragstone.api.checking import Checked
@@ -82,7 +82,7 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
     from ragstone.api.checking import check_data  # noqa: PLC0415
     from ragstone.api.checking_pools import CheckedPool  # noqa: PLC0415
 
-    checked, problems = check_data(paths, **{**values, "mapping": dict(values["mapping"])})
+    checked, problems = check_data(paths, **{**values, "mapping": once(values["mapping"], "--map")})
     errors = sum(problem.severity == "error" for problem in problems)
     if as_json:
         found = {"files": checked, "problems": problems} if checked else problems

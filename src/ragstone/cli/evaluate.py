@@ -12,7 +12,9 @@ import click
 
 from ragstone.cli.benching import command_line, read_price
 from ragstone.cli.gates import foresee_gates, gate_options, tell_gates
-from ragstone.cli.options import Names, Number, Pairs, both, json_option
+from ragstone.cli.options import MOST_REPEATS, Names, Number, Pairs, both, json_option, once
+from ragstone.cli.saying import say
+from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
     from ragstone.api.evaluate import EvalResult, Plan
@@ -52,7 +54,7 @@ judge_options = both(
                  help="separate: a request a passage."),
     click.option("--prompts", type=click.Path(path_type=Path), help="Your prompts; `ragstone prompts copy` begins."),
     click.option("--rubric", "rubrics", multiple=True, metavar="NAME|FILE|DIR", help="Your own criteria; may repeat."),
-    click.option("--repeat", type=click.IntRange(1), default=1, show_default=True,
+    click.option("--repeat", type=click.IntRange(1, MOST_REPEATS), default=1, show_default=True,
                  help="How often the judge is asked, for its own variance."),
     click.option("--system-model", default="", metavar="NAME", help="Which model answered, if the data do not say."),
 )  # fmt: skip
@@ -93,6 +95,7 @@ def command(**values: Any) -> int:
 
     if values["price"]:
         read_price(values["price"])
+    _check_judge(values)
     if values["report_file"] and not values["dry_run"]:
         check_target(values["report_file"])  # before anything is spent
     judging = Judging(
@@ -103,7 +106,11 @@ def command(**values: Any) -> int:
     judging.check(values["metrics"] or ())
     reading = {name: values[name] for name in ("sep", "sheet", "split", "qrels", "corpus") if values[name] is not None}
     data = read_data(
-        values["data"], mapping=dict(values["mapping"]), limit=values["limit"], sample=values["sample"], **reading
+        values["data"],
+        mapping=once(values["mapping"], "--map"),
+        limit=values["limit"],
+        sample=values["sample"],
+        **reading,
     )
     plan = plan_evaluation(
         data, values["metrics"], judging, name=values["name"], language=values["language"] or "",
@@ -113,6 +120,19 @@ def command(**values: Any) -> int:
     if values["dry_run"]:
         return asyncio.run(_dry_run(plan, values))
     return asyncio.run(_evaluate(plan, values))
+
+
+def _check_judge(values: dict[str, Any]) -> None:
+    """UsageError for options of a judge where none is named: it was forgotten, and nothing would be judged."""
+    if values["judge"] is not None:
+        return
+    asked = {
+        "--judge-base-url": values["judge_base_url"], "--prompts": values["prompts"],
+        "--protocol ragas": values["protocol"] != "matrix", "--verify separate": values["verify"] != "joint",
+        "--repeat": values["repeat"] > 1,
+    }  # fmt: skip
+    if given := [option for option, told in asked.items() if told]:
+        raise UsageError(f"{', '.join(given)} says how a judge is asked, and none is named: --judge PROVIDER/MODEL.")
 
 
 def _names(plan: "Plan") -> list[str] | None:
@@ -165,16 +185,16 @@ def _tell(result: "EvalResult", values: dict[str, Any]) -> int:
             "remaining": outcome.remaining, "scores": result.summary, "warnings": list(result.warnings),
             "gates": gates, "tables": tables,
         }  # fmt: skip
-        click.echo(json.dumps(from_json(to_json(document), dict), ensure_ascii=True, indent=2))
+        say(json.dumps(from_json(to_json(document), dict), ensure_ascii=True, indent=2))
     else:
         width = min(shutil.get_terminal_size((100, 24)).columns, 120)
         for table in tables:
             if table.id in _SHOWN:
-                click.echo(table_text(table, width=width, color=sys.stdout.isatty(), language=words))
+                say(table_text(table, width=width, color=sys.stdout.isatty(), language=words))
         for warning in result.warnings:
             click.echo(f"note: {warning}", err=True)
-        click.echo(f"Run file: {result.run}")
-        click.echo(f"Report:   {told}" if told else f"Report:   ragstone report {result.run} -o report.html")
+        say(f"Run file: {result.run}")
+        say(f"Report:   {told}" if told else f"Report:   ragstone report {result.run} -o report.html")
         code, _ = _gated(result, values)
     if not outcome.complete:
         click.echo(f"ragstone: {outcome.advice}", err=True)

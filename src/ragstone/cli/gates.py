@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import Number, both, json_option
+from ragstone.cli.options import Number, both, json_option, once
+from ragstone.cli.saying import say
 
 if TYPE_CHECKING:
     from ragstone.analysis.gates import GateResult
@@ -60,8 +61,9 @@ def foresee_gates(values: dict[str, Any], asked: Collection[str] | None) -> None
         except UnknownName as error:
             if not name.startswith("rubric."):  # of the user's own
                 raise UsageError(f"[tool.ragstone.gates] of pyproject.toml: {error}") from None
-    wanted = {**dict(values["fail_under"]), **dict(values["fail_over"])}
-    gates_of({**under, **dict(values["fail_under"])}, {**over, **dict(values["fail_over"])})
+    given_under, given_over = once(values["fail_under"], "--fail-under"), once(values["fail_over"], "--fail-over")
+    wanted = given_under | given_over
+    gates_of(under | given_under, over | given_over)
     if asked is not None and (unknown := sorted(wanted.keys() - {*asked})):
         raise UsageError(
             f"There is a gate for {unknown[0]}, which is not scored here; add it to --metrics. Scored are: "
@@ -82,8 +84,8 @@ def tell_gates(
         for name in sorted({*under, *over} - {*scored}):
             click.echo(f"gate not checked: {name} of [tool.ragstone.gates] was not scored here.", err=True)
         under, over = ({name: held[name] for name in held if name in scored} for held in (under, over))
-    under |= dict(values["fail_under"])
-    over |= dict(values["fail_over"])
+    under |= once(values["fail_under"], "--fail-under")
+    over |= once(values["fail_over"], "--fail-over")
     if not under and not over:
         return 0, []
     results = check_gates(
@@ -103,8 +105,11 @@ def tell_gates(
 
 
 def _print(one: "GateResult") -> None:
-    click.echo(f"gate {one.line}", err=one.verdict != "passed")
-    if one.verdict != "passed" and one.worst:
+    if one.verdict == "passed":
+        say(f"gate {one.line}")
+        return
+    click.echo(f"gate {one.line}", err=True)
+    if one.worst:
         decided = ", ".join(f"{sample} ({value:.2f})" for sample, value in one.worst)
         click.echo(f"     decided by: {decided}", err=True)
 
@@ -133,5 +138,5 @@ def command(run: Path, **values: Any) -> int:
     if not results:
         raise UsageError("No gate is set: name one with --fail-under METRIC=NUMBER or in [tool.ragstone.gates].")
     if values["as_json"]:
-        click.echo(json.dumps({"run": str(run), "gates": results}, indent=2))
+        say(json.dumps({"run": str(run), "gates": results}, indent=2))
     return code

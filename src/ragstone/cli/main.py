@@ -1,9 +1,7 @@
 """`ragstone`: the group of commands, and how errors become one line and an exit code."""
 
 import codecs
-import contextlib
 import io
-import os
 import sys
 from collections.abc import Sequence
 
@@ -11,6 +9,7 @@ import click
 
 from ragstone import __version__
 from ragstone.cli.lazy import Lazy
+from ragstone.cli.saying import forget_stdout
 from ragstone.errors import RagstoneError, StorageError, Unfinished, UsageError
 
 __all__ = ["app", "run"]
@@ -83,20 +82,15 @@ def run(arguments: Sequence[str]) -> int:
             _tell("standard output is closed; point it somewhere, or use -o FILE where there is one.")
             return UsageError.exit_code
         code = _run(arguments)
+    except BrokenPipeError:  # `ragstone cases rgb | head`
+        forget_stdout()
+        return 0
+    try:
         if not sys.stdout.closed:
             sys.stdout.flush()  # a pipe that was closed is told here, not when Python ends
-        return code
-    except BrokenPipeError:  # `ragstone cases rgb | head`
-        _forget_stdout()
-        return 0
-
-
-def _forget_stdout() -> None:
-    """What is still to be flushed goes nowhere: its reader is gone."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+    except BrokenPipeError:  # the work is done, and its code stands
+        forget_stdout()
+    return code
 
 
 def _run(arguments: Sequence[str]) -> int:

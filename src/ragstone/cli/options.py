@@ -1,14 +1,17 @@
 """Options that several commands share."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
 
+from ragstone.errors import UsageError
+
 __all__ = [
     "MOST_PASSAGES",
     "MOST_QUESTIONS",
+    "MOST_REPEATS",
     "Names",
     "Number",
     "Pairs",
@@ -16,13 +19,16 @@ __all__ = [
     "both",
     "json_option",
     "language_option",
+    "once",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+V = TypeVar("V")
 
 # Beyond these a typing error is likelier than a wish, and memory would be the first to tell.
 MOST_PASSAGES = 10_000
 MOST_QUESTIONS = 1_000_000
+MOST_REPEATS = 1_000
 
 
 class Names(click.ParamType[tuple[str, ...]]):
@@ -89,6 +95,15 @@ def both(*decorators: Callable[[F], F]) -> Callable[[F], F]:
         return function
 
     return decorate
+
+
+def once(pairs: Iterable[tuple[str, V]], option: str) -> dict[str, V]:
+    """Pairs that an option was given, by their names. UsageError where two of one name differ: one would be lost."""
+    held: dict[str, V] = {}
+    for name, value in pairs:
+        if held.setdefault(name, value) != value:
+            raise UsageError(f"{option} names {name} twice: {held[name]} and {value}. Keep one of them.")
+    return held
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")

@@ -54,6 +54,10 @@ def strict_json(text: str, *, constants: bool = False) -> Any:
         raise ValueError(f"not JSON ({error.msg}, column {error.colno})") from None
     except RecursionError:
         raise ValueError("nested too deeply to be read") from None
+    except ValueError as error:
+        if "integer string conversion" in str(error):
+            raise ValueError("holds a number of more than 4,300 digits; write it as a text") from None
+        raise
 
 
 def kind_of(value: object) -> str:

@@ -41,8 +41,14 @@ def open_source(source: Any, *, sheet: str | None = None, split: str | None = No
         is_folder, exists = path.is_dir(), path.exists()
     except (OSError, ValueError) as error:  # a NUL in it, or longer than paths may be
         raise UsageError(f"{str(source)[:80]!r} is no path ({error}).") from None
+    if path.is_symlink() and not exists:
+        raise UsageError(f"{str(source)!r}: is a link to nothing that is there. Name the file itself.")
     if not str(source) or not exists:
         raise UsageError(f"{str(source)!r}: no such file or folder.{_nearest(path)}")
+    if not is_folder and not path.is_file():
+        raise UsageError(f"{str(source)!r}: is a pipe or a device, and data are read twice. Save them as a file first.")
+    if split is not None and not is_folder:
+        raise UsageError(f"{str(source)!r}: is one file, and --split chooses of a folder. Leave it out.")
     raw = _folder(path, split, known) if is_folder else open_file(path, sheet=sheet, known=known)
     raw.path = path
     return raw
@@ -60,6 +66,8 @@ def open_file(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()
             raise DataError(path, f"{what}.", advice=advice)
     if head.startswith(b"PK\x03\x04"):
         return xlsx_rows(path, sheet=sheet, known=known)
+    if sheet is not None:
+        raise DataError(path, f"is no workbook, and has no sheet {sheet!r}.", advice="Leave --sheet out.")
     if head.startswith(b"PAR1"):
         return parquet_rows(path)
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")) or path.suffix == ".arrow":
@@ -109,5 +117,5 @@ def _nearest(path: Path) -> str:
         names = [other.name for other in path.parent.iterdir()]
     except OSError:
         return ""
-    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(path.name, [name for name in names if name != path.name], n=1, cutoff=0.6)
     return f" Did you mean {str(path.with_name(near[0]))!r}?" if near else ""

@@ -182,7 +182,7 @@ def resolve(
         _take(word, names, chosen, rest)
     _rivals(chosen, rest, warnings)
     if "question" not in chosen:
-        raise _no_question(columns, source)
+        raise _no_question(columns, source, chosen)
     ordered = {word: chosen[word] for word in WORDS if word in chosen}
     return Columns(schema or "columns", ordered, tuple(warnings))
 
@@ -202,6 +202,10 @@ def _given(columns: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]
         if word in chosen:
             raise UsageError(f"--map names {word!r} twice: {chosen[word]!r} and {column!r}. Keep one of them.")
         chosen[word] = column
+    taken: dict[str, str] = {}
+    for word, column in chosen.items():
+        if word != "id" and taken.setdefault(column, word) != word:
+            raise UsageError(f"--map gives the column {column!r} to both {taken[column]} and {word}. Name another.")
     return chosen
 
 
@@ -260,12 +264,16 @@ def _rivals(chosen: Mapping[str, str], rest: Mapping[str, str], warnings: list[s
             )
 
 
-def _no_question(columns: Sequence[str], source: str) -> DataError:
+def _no_question(columns: Sequence[str], source: str, chosen: Mapping[str, str]) -> DataError:
+    given = {column: word for word, column in chosen.items()}
     near = [
         column
         for column in columns
         if difflib.get_close_matches(plain_name(column), _NAMES["question"], n=1, cutoff=0.75)
     ]
+    if near and near[0] in given:
+        advice = f"--map takes {near[0]!r} for {given[near[0]]}; say which is the question: --map question=COLUMN."
+        return DataError(source, "no column is left that could be the question.", advice=advice)
     example = near[0] if near else "COLUMN"
     return DataError(
         source,

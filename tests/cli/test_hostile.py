@@ -1,0 +1,124 @@
+"""What people give to `eval`, `compare`, `gate` and `data check` by mistake: nothing is lost, and a line tells why."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.api.test_evaluate import rows
+from tests.cli.tools import Told, command, environment, one_line
+
+Ragstone = Callable[..., Told]
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path) -> None:
+    many = "".join(json.dumps(row) + "\n" for row in rows())
+    (tmp_path / "answers.jsonl").write_text(many, encoding="utf-8")
+    (tmp_path / "link.jsonl").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "pipe")
+    number = '{"question": "q?", "answer": ' + "9" * 5000 + ', "reference": "r"}\n'
+    (tmp_path / "number.jsonl").write_text(number, encoding="utf-8")
+
+
+@pytest.fixture
+def a_run(ragstone: Ragstone) -> Path:
+    told = ragstone("eval", "answers.jsonl", "--metrics", "token_f1", "--run", "a.run", "--quiet")
+    assert told.code == 0, told.err
+    return Path("a.run")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("pipe",), ("pipe or a device", "Save them as a file")),
+        (("/dev/zero",), ("pipe or a device",)),
+        (("link.jsonl",), ("link to nothing",)),
+        (("n" * 300 + ".jsonl",), ("is no path",)),
+        (("number.jsonl",), ("4,300 digits", "as a text")),
+        (("answers.jsonl", "--sheet", "x"), ("no workbook", "--sheet")),
+        (("answers.jsonl", "--split", "x"), ("one file", "--split")),
+        (("answers.jsonl", "--map", "answer=answer", "--map", "answer=topic"), ("--map names answer twice",)),
+        (("answers.jsonl", "--map", "question=question", "--map", "answer=question"), ("both question and answer",)),
+        (("answers.jsonl", "--map", "contexts=question"), ("no column is left", "'question' for contexts")),
+        (("answers.jsonl", "--repeat", "100000000"), ("--repeat", "1000")),
+        (("answers.jsonl", "--repeat", "2"), ("--repeat", "--judge PROVIDER/MODEL")),
+        (("answers.jsonl", "--verify", "separate"), ("--verify separate", "--judge PROVIDER/MODEL")),
+        (("answers.jsonl", "--prompts", "nowhere"), ("--prompts", "--judge PROVIDER/MODEL")),
+        (("answers.jsonl", "--judge", "compat/x"), ("needs --judge-base-url",)),
+        (("answers.jsonl", "--fail-under", "token_f1=80"), ("from 0 to 1", "token_f1=0.8")),
+        (("answers.jsonl", "--fail-under", "token_f1=-0.1"), ("out of range",)),
+        (("answers.jsonl", "--fail-under", "token_f1=0.1", "--fail-under", "token_f1=0.9"), ("token_f1 twice",)),
+        (("answers.jsonl", "--report", "answers.jsonl"), ("no HTML page",)),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_eval_is_told_before_anything_is_done(
+    ragstone: Ragstone, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("COMPAT_API_KEY", "k")
+    before = {path.name for path in Path().iterdir()}
+    one_line(ragstone("eval", *arguments, "--quiet"), *words)
+    assert {path.name for path in Path().iterdir() if path.name != "home"} == before
+
+
+@pytest.mark.usefixtures("a_run")
+def test_a_report_or_an_export_never_takes_the_place_of_data_or_of_another_run(ragstone: Ragstone) -> None:
+    told = ragstone("eval", "answers.jsonl", "--metrics", "token_f1,rouge_l", "--run", "b.run", "--quiet")
+    assert told.code == 0
+    kept = {name: Path(name).read_bytes() for name in ("answers.jsonl", "a.run")}
+    for name in kept:
+        one_line(ragstone("report", "b.run", "-o", name), name, "no HTML page")
+    one_line(ragstone("export", "b.run", "--format", "csv", "-o", "a.run"), "a.run", "another database")
+    assert {name: Path(name).read_bytes() for name in kept} == kept
+    for _ in range(2):  # an earlier report is what a new one is for
+        assert ragstone("report", "b.run", "-o", "r.html").code == 0
+
+
+@pytest.mark.usefixtures("a_run")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("compare", "a.run", "a.run"), ("compared with itself", "another run file")),
+        (("compare", "a.run", "a.run", "--where", "topic=a", "--where", "topic=b"), ("--where names topic twice",)),
+        (("gate", "a.run", "--fail-under", "token_f1=80"), ("from 0 to 1", "token_f1=0.8")),
+        (("agreement", "protocols", "answers.jsonl", "--judge", "x/y", "--passages", "9" * 12), ("from 1 to 1000",)),
+    ],
+)
+def test_what_is_wrong_with_other_commands_is_told(
+    ragstone: Ragstone, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    one_line(ragstone(*arguments), *words)
+
+
+def test_a_gate_of_the_project_that_nothing_can_reach_is_told(ragstone: Ragstone, a_run: Path) -> None:
+    Path("pyproject.toml").write_text("[tool.ragstone.gates]\ntoken_f1 = 80\n")
+    one_line(ragstone("gate", a_run), "token_f1", "from 0 to 1")
+
+
+def test_data_check_tells_of_names_that_cannot_be_and_goes_on(ragstone: Ragstone) -> None:
+    told = ragstone("data", "check", "n" * 300, "pipe", "answers.jsonl")
+    assert told.code == 2
+    assert "File name too long" in told.out
+    assert "pipe or a device" in told.out
+    assert "answers.jsonl: ragstone" in told.out or "answers.jsonl: ragas" in told.out
+
+
+@pytest.mark.parametrize("as_json", [[], ["--json"]])
+def test_a_failed_gate_stays_failed_where_nobody_reads_the_output(
+    tmp_path: Path, a_run: Path, as_json: list[str]
+) -> None:
+    gate = ("--fail-under", "token_f1=0.99999", "--gate", "point", *as_json)
+    for asked in (("gate", a_run, *gate), ("eval", "answers.jsonl", "--metrics", "token_f1", "--quiet", "--run", a_run,
+                                           *gate)):  # fmt: skip
+        reading, writing = os.pipe()
+        os.close(reading)
+        told: Any = subprocess.run(
+            command(*asked), cwd=tmp_path, env=environment(tmp_path), stdout=writing, stderr=subprocess.PIPE,
+            timeout=120, check=False,
+        )  # fmt: skip
+        os.close(writing)
+        assert told.returncode == 1, told.stderr
+        assert b"Traceback" not in told.stderr
