@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 from msgspec.structs import replace
 
-from ragstone.benchmarks.niah import charts, explain, tables
+from ragstone.benchmarks.niah import beside, charts, explain, tables
 from ragstone.benchmarks.niah.contexts import Hay, Plan
 from ragstone.benchmarks.niah.needles import Asked
 from ragstone.benchmarks.niah.rag import Rag, Searcher, chunks_of
@@ -239,6 +239,10 @@ class NIAH:
 
     def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]:
         return charts.charts(run, language=language)
+
+    def compare(self, a: tuple[Run, str, str], b: tuple[Run, str, str], /, *, language: str = "en") -> list[Table]:
+        """Tables of two systems side by side, each (its run, its id, what to call it)."""
+        return beside.compare_tables(a, b, language=language)
 
     def explain(self, record: Record, /, *, language: str = "en") -> Finding:
         return explain.explain(record, language=language)

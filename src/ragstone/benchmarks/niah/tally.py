@@ -8,10 +8,22 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ragstone.stats import bootstrap_mean
+from ragstone.stats import mean_interval
 from ragstone.types import Record, Run, Scalar
 
-__all__ = ["GIVEN", "PUBLISHED", "RULER_BAR", "Cells", "Group", "Key", "Mean", "count", "effective_length", "mean_of"]
+__all__ = [
+    "GIVEN",
+    "NOLIMA_SHARE",
+    "PUBLISHED",
+    "RULER_BAR",
+    "Cells",
+    "Group",
+    "Key",
+    "Mean",
+    "count",
+    "effective_length",
+    "mean_of",
+]
 
 GIVEN = "needle.given"
 """The score that somebody's results came with, (score - 1) / 9 of a scale from 1 to 10; by whom, they do not say."""
@@ -37,7 +49,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean of cells with its 95% interval (bootstrap over cells), of `n` cells."""
+    """A mean of cells with its 95% interval over its `n` cells."""
 
     value: float
     low: float
@@ -160,7 +172,7 @@ def mean_of(values: Iterable[float]) -> Mean | None:
     held = list(values)
     if not held:
         return None
-    low, high = bootstrap_mean(held)
+    low, high = mean_interval(held)
     return Mean(math.fsum(held) / len(held), low, high, len(held))
 
 
