@@ -140,6 +140,11 @@ def test_a_pool_is_checked_and_labels_that_its_chunks_speak_against_are_named(
     assert "labelled supported, and hold none: 1: q1#1" in told.out
     (document,) = ragstone("data", "check", "data", "--json").document["files"]
     assert document["noise"]["held"][0]["passage_id"] == "q1#0"
+    folder(tmp_path / "data", chunks=[CHUNKS[0], *CHUNKS[2:]])
+    fewer = "1 of 2 questions have fewer than 2 chunks in the pool, the first is 'q1'"
+    assert fewer in ragstone("data", "check", "data").out
+    ran = ragstone("bench", "mirage", "--data", "data", "--retriever", "bm25", "--top-k", "1", "--run", "f.run")
+    assert (ran.code, f"note: {fewer}" in ran.err) == (0, True)
     folder(tmp_path / "data", chunks=CHUNKS[1:])
     broken = ragstone("data", "check", "data")
     assert (broken.code, "the query 'q1' has no label" in broken.out) == (2, True)

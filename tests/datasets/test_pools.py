@@ -147,3 +147,34 @@ def test_a_beir_folder_is_a_pool_too(tmp_path: Path) -> None:
 def test_judgements_that_do_not_fit_are_named(tmp_path: Path, qrels: str, says: str) -> None:
     with pytest.raises(DataError, match=says):
         read_beir(_beir(tmp_path / "beir", qrels))
+
+
+def test_a_query_of_beir_that_occurs_twice_is_named_and_one_that_nobody_judged_is_counted(tmp_path: Path) -> None:
+    beir = _beir(tmp_path / "beir")
+    (doubt,) = read_beir(beir).doubts
+    assert doubt.startswith("1 of 3 queries have no relevant document in test.tsv and are left out, the first is '3'")
+    with (beir / "queries.jsonl").open("a", encoding="utf-8") as file:
+        file.write('\n{"_id": "2", "text": "Again?"}\n')
+    with pytest.raises(DataError, match="line 4, field '_id': the query '2' occurs twice"):
+        read_beir(beir)
+    (beir / "queries.jsonl").write_text("[1]\n", encoding="utf-8")
+    with pytest.raises(DataError, match="expected _id and text"):
+        read_beir(beir)
+
+
+def test_supporting_documents_of_beir_are_not_needed_together_as_several_oracle_chunks_are(tmp_path: Path) -> None:
+    several = "query-id\tcorpus-id\tscore\n1\td1\t2\n1\td2\t1\n2\td3\t1\n"
+    one, two = read_beir(_beir(tmp_path / "beir", several)).questions
+    assert ([len(one.oracle), len(two.oracle)], [one.together, two.together]) == ([2, 1], [1, 1])
+    both = {**ORACLE, "q2": [CHUNKS[2], CHUNKS[3]]}
+    official = read_mirage(folder(tmp_path / "mirage", oracle=both)).questions
+    assert [question.together for question in official] == [1, 2]
+
+
+def test_rows_that_seem_to_be_missing_are_told(tmp_path: Path) -> None:
+    assert read_mirage(folder(tmp_path / "whole")).doubts == ()
+    (fewer,) = read_mirage(folder(tmp_path / "fewer", chunks=[*CHUNKS[:2], CHUNKS[3]])).doubts
+    assert fewer.startswith("1 of 2 questions have fewer than 2 chunks in the pool, the first is 'q2'")
+    turned = [CHUNKS[0], {**CHUNKS[1], "support": 1}, *CHUNKS[2:]]
+    (labels,) = read_mirage(folder(tmp_path / "labels", chunks=turned)).doubts
+    assert labels.startswith("1 of 2 questions have another number of supporting chunks")

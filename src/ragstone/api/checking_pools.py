@@ -20,6 +20,7 @@ class CheckedPool(Frozen, frozen=True):
     chunks: int
     sources: dict[str, int]
     noise: LabelNoise
+    doubts: tuple[str, ...] = ()
 
     @property
     def lines(self) -> list[str]:
@@ -32,6 +33,7 @@ class CheckedPool(Frozen, frozen=True):
             f"  labelled unsupported, and hold an answer: {_told(noise.held)}",
             f"  labelled supported, and hold none: {_told(noise.lacking)}",
             f"  unsupported, and hold one within other words only (MIRAGE's scoring takes it): {_told(noise.inside)}",
+            *(f"  {doubt}" for doubt in self.doubts),
         ]
 
 
@@ -55,7 +57,7 @@ def check_pool(path: Path) -> CheckedPool:
     sources: dict[str, int] = {}
     for question in pool.questions:
         sources[question.source] = sources.get(question.source, 0) + 1
-    return CheckedPool(str(path), len(pool.questions), len(pool.passages), sources, label_noise(pool))
+    return CheckedPool(str(path), len(pool.questions), len(pool.passages), sources, label_noise(pool), pool.doubts)
 
 
 def _told(doubts: tuple[Doubt, ...]) -> str:

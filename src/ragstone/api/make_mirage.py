@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ragstone.api.data import data_folder
 from ragstone.benchmarks.mirage import MIRAGE
 from ragstone.benchmarks.mirage.searching import Search
@@ -51,7 +53,7 @@ def load_pool(
     pool = read_any_pool(path)
     known = known_hashes(SOURCES["mirage"], path if path.is_dir() else path.parent)
     if pool.sha256.keys() >= known.keys() and known and all(pool.sha256[name] == known[name] for name in known):
-        return Pool("official", pool.questions, pool.passages, pool.sha256, SOURCES["mirage"].license)
+        return replace(pool, name="official", license=SOURCES["mirage"].license)
     return pool
 
 
@@ -102,7 +104,7 @@ def make_mirage(
 
 
 def _warnings(pool: Pool, settings: Sequence[str] | None, retrievers: Sequence[str]) -> list[str]:
-    lines = []
+    lines = list(pool.doubts)
     if unanswered := sum(not question.answers for question in pool.questions):
         lines.append(
             f"{unanswered:,} of {len(pool.questions):,} questions have no answer: their retrieval alone counts."

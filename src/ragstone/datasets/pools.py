@@ -43,15 +43,23 @@ class PoolQuestion(Frozen, frozen=True):
     mapped: tuple[str, ...] = ()
     oracle: tuple[Passage, ...] = ()
 
+    @property
+    def together(self) -> int:
+        """How many passages an answer needs together. The supporting passages themselves as the oracle, as BEIR's, do
+        not say that more than one is needed."""
+        return len(self.oracle) if frozenset(self.gold).isdisjoint(one.id for one in self.oracle) else 1
+
 
 class Pool(Frozen, frozen=True):
-    """Questions and the passages that they are asked of. Ids of both are unique. `sha256`: part → hash of its bytes."""
+    """Questions and the passages that they are asked of. Ids of both are unique. `sha256`: part → hash of its bytes.
+    `doubts`: lines on what looks wrong and is no error."""
 
     name: str
     questions: tuple[PoolQuestion, ...]
     passages: tuple[Passage, ...]
     sha256: dict[str, str] = msgspec.field(default_factory=dict)
     license: str = ""
+    doubts: tuple[str, ...] = ()
 
 
 def mirage_pool(
@@ -103,7 +111,28 @@ def mirage_pool(
                 ),
             )
         )  # fmt: skip
-    return Pool(name, tuple(asked), tuple(passages), dict(sha256 or {}), license)
+    doubts = _doubts(questions, asked)
+    return Pool(name, tuple(asked), tuple(passages), dict(sha256 or {}), license, doubts)
+
+
+def _doubts(questions: Sequence[MirageQuestion], asked: Sequence[PoolQuestion]) -> tuple[str, ...]:
+    """Rows of the pool that seem to be missing: fewer chunks than the other questions have, or fewer labels than the
+    questions themselves say."""
+    lines = []
+    usual = max((len(question.mapped) for question in asked), default=0)
+    if fewer := [question.id for question in asked if len(question.mapped) < usual]:
+        lines.append(
+            f"{len(fewer):,} of {len(asked):,} questions have fewer than {usual} chunks in the pool, the first is "
+            f"{fewer[0]!r}: are rows missing?"
+        )
+    said = [question.num_doc_labels for question in questions]
+    other = [one.id for one, number in zip(asked, said, strict=True) if number is not None and number != len(one.gold)]
+    if other:
+        lines.append(
+            f"{len(other):,} of {len(asked):,} questions have another number of supporting chunks in the pool than "
+            f"their num_doc_labels says, the first is {other[0]!r}."
+        )
+    return tuple(lines)
 
 
 def read_mirage(folder: Path, *, name: str = "", license: str = "") -> Pool:  # noqa: A002
@@ -152,7 +181,7 @@ def read_hub(path: Path, *, name: str = "", license: str = "") -> Pool:  # noqa:
 def read_beir(folder: Path, *, name: str = "") -> Pool:
     """A BEIR folder. A query's `answer` or `answers`, beside its text or in its `metadata`, are taken as its answers;
     the passages that the qrels judge are those mapped to it, those with a grade above 0 its gold and its oracle.
-    Queries without a positive grade are left out, as in BEIR. Raises DataError."""
+    Queries without a positive grade are left out, as in BEIR, and counted in `doubts`. Raises DataError."""
     corpus = folder / "corpus.jsonl"
     listed = sorted((folder / "qrels").glob("*.tsv")) if (folder / "qrels").is_dir() else []
     qrels = next((path for path in listed if path.stem == "test"), listed[0] if listed else folder / "qrels.tsv")
@@ -163,14 +192,18 @@ def read_beir(folder: Path, *, name: str = "") -> Pool:
         twice = next(one.id for one in passages if one.id in seen or seen.add(one.id))  # type: ignore[func-returns-value]
         raise DataError(corpus, f"the document {twice!r} occurs twice.", field="_id")
     graded = _graded(qrels, held)
-    questions = []
+    questions, asked, without = [], set[str](), []
     for line, row in _lines(folder / "queries.jsonl"):
-        key, text = str(row.get("_id", "")), row.get("text")
+        key, text = (str(row.get("_id", "")), row.get("text")) if isinstance(row, dict) else ("", None)
         if not key or not isinstance(text, str):
             raise DataError(folder / "queries.jsonl", "expected _id and text.", line=line)
+        if key in asked:
+            raise DataError(folder / "queries.jsonl", f"the query {key!r} occurs twice.", line=line, field="_id")
+        asked.add(key)
         judged = graded.pop(key, {})
         gold = tuple(doc for doc, grade in judged.items() if grade > 0)
         if not gold:
+            without.append(key)
             continue
         about = row.get("metadata") if isinstance(row.get("metadata"), dict) else {}
         said = next((part[word] for part in (row, about) for word in ("answers", "answer") if part.get(word)), ())
@@ -182,9 +215,14 @@ def read_beir(folder: Path, *, name: str = "") -> Pool:
     if not questions:
         raise DataError(qrels, "no query has a relevant document.")
     parts = {"corpus.jsonl": corpus, "queries.jsonl": folder / "queries.jsonl", qrels.name: qrels}
-    return Pool(
-        name or folder.name, tuple(questions), passages, {part: sha256_of(path) for part, path in parts.items()}
+    doubt = (
+        f"{len(without):,} of {len(asked):,} queries have no relevant document in {qrels.name} and are left out, "
+        f"the first is {without[0]!r}."
+        if without
+        else ""
     )
+    hashes = {part: sha256_of(path) for part, path in parts.items()}
+    return Pool(name or folder.name, tuple(questions), passages, hashes, doubts=(doubt,) if doubt else ())
 
 
 def read_any_pool(path: Path) -> Pool:

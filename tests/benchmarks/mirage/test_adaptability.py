@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.benchmarks.mirage.handmade import GOLD, NOISE, found_by, labelled, record
 
 from ragstone.benchmarks.mirage import official
@@ -145,6 +146,12 @@ def test_what_is_odd_about_a_question_is_noted_once() -> None:
     tally = count(records)
     assert [tally.questions(lambda marks, bit=bit: bool(marks & bit)) for bit in (1, 2, 4, 8)] == [1, 1, 1, 1]  # type: ignore[misc]
     assert tally.size == 4
+
+
+def test_several_oracle_chunks_that_each_do_are_no_question_that_needs_several() -> None:
+    one = record("oracle", "beir", True, given=(GOLD, GOLD))
+    told = replace(one, case=replace(one.case, sample=replace(one.case.sample, meta={"source": "beir", "hops": 1})))
+    assert (count([one]).questions(bool), count([told]).questions(bool)) == (1, 0)
 
 
 def test_two_letters_are_short_and_two_chinese_characters_are_a_name() -> None:

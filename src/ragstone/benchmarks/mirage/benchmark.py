@@ -269,7 +269,7 @@ class MIRAGE:
         sample = Sample(
             question.id, question.text, (question.answers,) if question.answers else (),
             tuple(replace(self._passage(key), relevant=True) for key in question.mapped if key in gold),
-            question.language, {"source": question.source, "labels": len(question.gold), "hops": len(question.oracle)},
+            question.language, {"source": question.source, "labels": len(question.gold), "hops": question.together},
         )  # fmt: skip
         for repeat in range(self.repeat):
             tail = f"/r{repeat}" if repeat else ""

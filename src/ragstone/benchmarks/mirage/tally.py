@@ -270,7 +270,7 @@ class Tally:
     def _note(self, record: Record, setting: str, sample: int) -> None:
         """What only the oracle's or mixed's passages tell of a question."""
         given = record.case.query.passages or ()
-        if setting == "oracle" and len(given) > 1:
+        if setting == "oracle" and len(given) > 1 and "hops" not in record.case.sample.meta:
             self.marks[sample] |= Mark.HOPS
         elif setting == "mixed" and given and all(passage.relevant for passage in given):
             self.marks[sample] |= Mark.PURE
