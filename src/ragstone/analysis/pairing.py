@@ -11,8 +11,11 @@ from ragstone.types import Case, Passage, Record, Run, Score, to_json
 __all__ = ["Held", "One", "Pair", "Side", "read_side"]
 
 Pair = tuple[str, str]  # sample id, condition as text
-# Of the condition, what does not make another pair: how many documents came of it, which judgement of an answer it is.
-_NO_PART = ("documents", "judge_repeat")
+# Of the condition, what does not make another pair: how many documents came of it, which judgement of an answer it is,
+# and what a length in tokens came to, which differs between models by their tokenizers.
+_NO_PART = ("documents", "judge_repeat", "length_reached", "depth_reached", "tokenizer")
+# Of how a text is to be made ("recipe"), what follows from who counts its tokens.
+_COUNTED = ("sentences", "at", "wanted")
 _SHOWN = 20
 
 
@@ -126,7 +129,11 @@ def _digest(case: Case) -> bytes:
 
 
 def _shown(passage: Passage) -> list[Any]:
-    return [passage.title, passage.text, passage.relevant, passage.meta]
+    meta = passage.meta
+    if isinstance(recipe := meta.get("recipe"), Mapping):
+        kept = {name: value for name, value in recipe.items() if name not in _COUNTED}
+        meta = {**meta, "recipe": kept | {"needles": sorted(recipe.get("needles", ()))}}
+    return [passage.title, passage.text, passage.relevant, meta]
 
 
 def _one(scores: Sequence[Score]) -> One:

@@ -68,8 +68,8 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     if values["fail_on_regression"]:
         code = 1 if worse else 3 if thin or found.refused or not found.rows else 0
     if values["as_json"]:
-        told = _as_json(found, values["by"]) | {"tables": from_json(to_json(more), list), "exit": code}
-        say(json.dumps(told, ensure_ascii=True, indent=2))
+        document = _as_json(found, values["by"]) | {"tables": from_json(to_json(more), list), "exit": code}
+        say(json.dumps(document, ensure_ascii=True, indent=2))
         return code
     width = min(shutil.get_terminal_size((100, 24)).columns, 140)
     for table in (*comparison_tables(found, language=values["words"], moves=_MOVES_SHOWN), *more):
