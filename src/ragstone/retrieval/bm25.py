@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from ragstone.errors import UsageError
 from ragstone.retrieval.names import Spec
 from ragstone.retrieval.opening import Building
-from ragstone.text import words
+from ragstone.text import Wording
 from ragstone.types import Passage, Retriever
 
 if TYPE_CHECKING:
@@ -99,14 +99,14 @@ def _best(scores: "np.ndarray[Any, Any]", k: int) -> "np.ndarray[Any, Any]":
 
 
 def terms_of(*, stem: bool = True) -> Callable[[str], list[str]]:
-    """What gives the words of a text as BM25 counts them."""
+    """What gives the words of a text as BM25 counts them: `text.words`, and their stems."""
     if not stem:
-        return words
+        return Wording()
     import Stemmer  # noqa: PLC0415
 
     stemmer = Stemmer.Stemmer("english")
-    stemmed: Callable[[str], str] = functools.cache(stemmer.stemWord)
-    return lambda text: [stemmed(word) if word.isascii() else word for word in words(text)]
+    stemmed: Callable[[str], str] = functools.lru_cache(maxsize=100_000)(stemmer.stemWord)
+    return Wording(lambda found: [stemmed(word) if word.isascii() else word for word in found])
 
 
 @contextlib.asynccontextmanager

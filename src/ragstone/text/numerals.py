@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-__all__ = ["CHINESE_NUMERALS", "rewrites"]
+__all__ = ["BEGINS_NUMERAL", "CHINESE_NUMERALS", "JOINS_NUMERAL", "rewrites"]
 
 CHINESE_NUMERALS = "零〇一二两三四五六七八九十百千万亿"
 _DIGIT = {char: value for value, chars in enumerate(("零〇", "一", "二两", *"三四五六七八九")) for char in chars}
@@ -54,6 +54,13 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
+BEGINS_NUMERAL = re.compile(rf"[{CHINESE_NUMERALS}]|(?<![a-z0-9])\d|\b(?:{'|'.join([*_TENS, *_ONES[1:]])})\b")
+"""Found in every folded text that holds a numeral of either language."""
+JOINS_NUMERAL = re.compile(
+    rf"^(?:hundred|thousand|million|billion|trillion|[mbt]n\b|%|percent|per\b|cent\b|pct|(?:{'|'.join(_ONES[1:10])})\b)|[$€£¥]$"
+)
+"""Found where a folded text between two spaces may belong to a numeral beyond one of them: it ends with a sign of
+money, or begins as what an English or Arabic numeral goes on with."""
 _MONEY = re.compile(r"[$€£¥]\s?$")
 
 
