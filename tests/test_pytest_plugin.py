@@ -409,6 +409,7 @@ def test_settings_that_mean_nothing_stop_the_session_with_one_line(
         (None, "there is no such baseline. --ragstone-update-baseline writes it."),
         ("[]", "this is no baseline of ragstone"),
         ('{"scores": {"x": {"faithfulness": "high"}}}', "this is no baseline of ragstone"),
+        ('{"scores": {"x": {"faithfulness": NaN}}}', "this is no baseline of ragstone"),
     ],
 )
 def test_a_baseline_that_cannot_be_read_is_told_in_one_line(
@@ -436,6 +437,9 @@ def test_a_baseline_that_cannot_be_read_is_told_in_one_line(
         ('assert_scores(GOOD, {"triad": 0.8})', "a group of metrics. Name them one by one: groundedness,"),
         ('assert_scores(GOOD, {"token_f1": 0.8}, repeat=0)', "judged at least once"),
         ('assert_scores(GOOD, {"recall@k": 0.8})', "recall@10"),
+        ('assert_scores(GOOD, {"token_f1": 80})', "80% is token_f1=0.8"),
+        ('assert_scores(GOOD, {"token_f1": float("nan")})', "expected a number"),
+        ('assert_scores(GOOD, {"token_f1": "0.8"})', "expected a number"),
     ],
 )
 def test_wrong_use_is_told_in_one_line(inner: Any, code: str, told: str) -> None:

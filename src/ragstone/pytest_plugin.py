@@ -113,6 +113,13 @@ def _told(work: Callable[[], Any]) -> Any:
     pytest.fail("\n".join(lines), pytrace=False)
 
 
+def _checked(thresholds: Mapping[str, float]) -> None:
+    """UsageError for a threshold that nothing could miss, or nothing reach: such a test would tell nothing."""
+    from ragstone.analysis.gates import check_thresholds  # noqa: PLC0415
+
+    check_thresholds(thresholds)
+
+
 @pytest.fixture(scope="session")
 def ragstone(request: pytest.FixtureRequest) -> Iterator["Evaluator"]:
     """An evaluator with the judge of the session: `ragstone.score(sample, ["faithfulness"]).value("faithfulness")`."""
@@ -160,6 +167,7 @@ def assert_scores(ragstone: "Evaluator", _ragstone_kept: "_Kept") -> "Callable[.
         from ragstone.api.pytest_messages import at_length, misses  # noqa: PLC0415
 
         __tracebackhide__ = True
+        _told(lambda: _checked(thresholds))
         scored: Scored = _told(lambda: ragstone.score(sample, list(thresholds), repeat=repeat))
         values = {name: value for name in thresholds if (value := scored.value(name)) is not None}
         lines = misses(scored, thresholds)
@@ -185,6 +193,7 @@ def assert_pass_rate(ragstone: "Evaluator", _ragstone_kept: "_Kept") -> "Callabl
         __tracebackhide__ = True
         if not 0 <= rate <= 1:
             pytest.fail(f"rate={rate}: it is a share, from 0 to 1.", pytrace=False)
+        _told(lambda: _checked(thresholds))
         held = list(samples)
         found = pass_rate(_told(lambda: ragstone.score_all(held, list(thresholds), repeat=repeat)), thresholds)
         passed = found.rate >= rate

@@ -5,6 +5,7 @@ the threshold, and passes otherwise; by `point` the mean alone decides. Where to
 anything: the gate is `unknown`.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -15,7 +16,7 @@ from ragstone.metrics.catalogue import entry
 from ragstone.stats import mean_interval
 from ragstone.types import Run
 
-__all__ = ["Gate", "GateResult", "Verdict", "check_gates", "gates_of"]
+__all__ = ["Gate", "GateResult", "Verdict", "check_gates", "check_thresholds", "gates_of"]
 
 Verdict = Literal["passed", "warned", "failed", "unknown"]
 _DECIDED = 5  # samples that a result names
@@ -71,6 +72,10 @@ def check_gates(
 ) -> list[GateResult]:
     """Each gate for each system of the run, or for this one, in order. Raises UsageError for a metric or a system that
     the run has not."""
+    if mode not in ("interval", "point"):
+        raise UsageError(f"No way to decide is named {mode!r}: it is interval or point.")
+    if not 0 <= min_coverage <= 1:
+        raise UsageError(f"The least coverage is a share from 0 to 1, not {min_coverage!r}.")
     values: dict[tuple[str, str], list[tuple[str, float]]] = {}
     counts: dict[tuple[str, str], list[int]] = {}
     names: set[str] = set()
@@ -172,10 +177,8 @@ def gates_of(
 ) -> list[Gate]:
     """Gates from thresholds by metric. `meta`: of the run, which says which values of the user's own metrics are the
     better ones. UsageError for a gate on the side where all good values lie, and for one that no value can reach."""
-    for metric, threshold in (*under.items(), *over.items()):
-        if not 0 <= threshold <= 1 and _is_share(metric):
-            percent = f"; {threshold:g}% is {metric}={threshold / 100:g}" if 1 < threshold <= 100 else ""
-            raise UsageError(f"The gate {metric}={threshold:g} is out of range: {metric} is from 0 to 1{percent}.")
+    for held in (under, over):
+        check_thresholds(held)
     for held, wrong, option in ((under, "lower", "--fail-over"), (over, "higher", "--fail-under")):
         for metric, threshold in held.items():
             # Of a metric that has both a least and a most, each is meant.
@@ -188,6 +191,16 @@ def gates_of(
         *(Gate(metric, threshold) for metric, threshold in under.items()),
         *(Gate(metric, threshold, "over") for metric, threshold in over.items()),
     ]
+
+
+def check_thresholds(thresholds: Mapping[str, Any]) -> None:
+    """UsageError for a threshold that is no finite number, or that is outside of what the metric can be."""
+    for metric, threshold in thresholds.items():
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not math.isfinite(threshold):
+            raise UsageError(f"The threshold of {metric} is {threshold!r}; expected a number, such as {metric}=0.8.")
+        if not 0 <= threshold <= 1 and _is_share(metric):
+            percent = f"; {threshold:g}% is {metric}={threshold / 100:g}" if 1 < threshold <= 100 else ""
+            raise UsageError(f"The threshold {metric}={threshold:g} is out of range: it is from 0 to 1{percent}.")
 
 
 def _is_share(metric: str) -> bool:

@@ -19,11 +19,11 @@ def compare(
     *,
     system_a: str | None = None,
     system_b: str | None = None,
-    metrics: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
     on: Literal["all", "common"] = "all",
     judges: Literal["same", "different"] = "same",
     where: Mapping[str, str] | None = None,
-    group_by: Sequence[str] = (),
+    group_by: str | Sequence[str] = (),
 ) -> Comparison:
     """Compares the systems of two run files; `b` None: two systems of `a`. A file with several systems needs
     `system_a`, `system_b`. Differences are those of B minus A. See `analysis.compare` for what is tested and how.
@@ -33,6 +33,11 @@ def compare(
     `group_by`: such names; a row for each of their values.
     Raises UsageError where there is nothing that can be compared.
     """
+    for told, known in ((on, ("all", "common")), (judges, ("same", "different"))):
+        if told not in known:
+            raise UsageError(f"Cannot compare by {told!r}: it is {' or '.join(known)}.")
+    metrics = [metrics] if isinstance(metrics, str) else metrics
+    group_by = [group_by] if isinstance(group_by, str) else group_by
     with opened_sides(Path(a), None if b is None else Path(b), system_a, system_b) as (one, other):
         return compare_runs(one, other, metrics=metrics, on=on, judges=judges, where=where, group_by=group_by)
 

@@ -187,11 +187,11 @@ async def evaluate_async(
     protocol: Literal["matrix", "ragas"] = "matrix",
     verify: Literal["joint", "separate"] = "joint",
     prompts: str | Path | None = None,
-    rubrics: Sequence[str | Path] = (),
+    rubrics: str | Path | Sequence[str | Path] = (),
     run: str | Path | None = None,
     name: str = "",
     language: str = "",
-    group_by: Sequence[str] = (),
+    group_by: str | Sequence[str] = (),
     mapping: Mapping[str, str] | None = None,
     sample: int | None = None,
     limit: int | None = None,
@@ -227,9 +227,10 @@ async def evaluate_async(
         Judging(
             model=judge, base_url=judge_base_url, embedder=embedder, embedder_base_url=embedder_base_url,
             protocol=protocol, verify=verify, prompts=None if prompts is None else Path(prompts),
-            rubrics=tuple(map(Path, rubrics)), language=language,
+            rubrics=tuple(map(Path, [rubrics] if isinstance(rubrics, str | Path) else rubrics)), language=language,
         ),
-        name=name, language=language, group_by=group_by, repeat=repeat, system_model=system_model,
+        name=name, language=language, group_by=[group_by] if isinstance(group_by, str) else group_by,
+        repeat=repeat, system_model=system_model,
     )  # fmt: skip
     calling = model_options or ModelOptions(cache=cache_folder())
     async with open_tools(plan.judging, plan.metrics, calling) as opened:

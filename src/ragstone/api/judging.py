@@ -66,6 +66,9 @@ class Judging:
         """Raises UsageError where these metrics need a judge that is not named. Opens nothing."""
         if self.model == "local/extractive":
             raise UsageError("local/extractive copies sentences and cannot judge. --judge takes a chat model.")
+        for tool, does in ((self.model, "generate"), (self.embedder, "embed")):
+            if not (tool is None or isinstance(tool, str) or hasattr(tool, does)):
+                raise UsageError(f"{tool!r} can judge nothing: name PROVIDER/MODEL, or give an object with `{does}`.")
         have = {"judge", "model"} if self.model is not None else set()
         check_metrics(self.names(asked), have | {"embedder"})
 

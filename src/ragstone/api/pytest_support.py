@@ -8,6 +8,7 @@ judge, prompts and sample, is not asked again, wherever the folder is moved to.
 import asyncio
 import contextlib
 import json
+import math
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -164,6 +165,8 @@ class Baseline:
             held = json.loads(path.read_text(encoding="utf-8"))
             known = {str(test): {str(name): float(value) for name, value in scores.items()}
                      for test, scores in held["scores"].items()}  # fmt: skip
+            if not all(math.isfinite(value) for scores in known.values() for value in scores.values()):
+                raise ValueError  # nothing is worse than NaN
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise UsageError(f"{path}: this is no baseline of ragstone ({type(error).__name__}).") from None
         return cls(path, tolerance, known)

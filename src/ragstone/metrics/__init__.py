@@ -135,6 +135,8 @@ def _checked(names: Sequence[str | Metric], have: Collection[str]) -> list[Any]:
     plugins: list[Any] = []
     lacking: dict[tuple[str, str], list[str]] = {}
     for name in _spelled_out(names):
+        if not (isinstance(name, str) or hasattr(name, "score")):
+            raise UsageError(f"{name!r} is no metric: name one, or give an object with a `score`.")
         plugin = find_metric(name) if isinstance(name, str) else name
         # What is made already has its tools.
         missing = [tool for tool in getattr(plugin, "uses", ()) if tool not in have] if isinstance(name, str) else []

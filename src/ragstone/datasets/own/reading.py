@@ -47,6 +47,9 @@ def read_eval_data(
 
     Raises UsageError or DataError; problems of rows come together as `BadData`, one line each.
     """
+    for option, count in (("limit", limit), ("sample", sample)):
+        if count is not None and count < 1:
+            raise UsageError(f"{option}={count}: it is the number of rows that are read, at least 1.")
     sep = _separator(sep)
     raw = open_source(source, sheet=sheet, split=split, known=tuple((mapping or {}).values()))
     judged, texts = _given(qrels) or raw.qrels, _given(corpus) or raw.corpus
