@@ -64,6 +64,16 @@ def test_what_it_takes_is_told_before_anything_is_asked(ragstone: Ragstone, tmp_
     assert "5 cases: 5 requests at most, about" in ran.err
 
 
+def test_chunks_may_overlap_and_be_counted_by_a_named_tokenizer(ragstone: Ragstone) -> None:
+    how = ("--chunk", "0,60", "--chunk-method", "recursive", "--chunk-overlap", "20", "--chunk-tokenizer")
+    told = ragstone("bench", "mirage", *SMALL, *how, "local/e5-small", "--run", "c.run", "--json", "--quiet")
+    (table,) = [table for table in told.document["tables"] if table["id"] == "mirage-retrievers"]
+    assert [row["cells"][2]["text"] for row in table["rows"]] == ["as it is", "as it is", "60 tokens", "60 tokens"]
+    assert any("as local/e5-small counts them" in note for note in table["notes"])
+    other = ragstone("bench", "mirage", *SMALL, *how, "ragstone/estimate", "--run", "c.run", "--quiet")
+    assert (other.code, "chunking.tokenizer" in other.err) == (2, True)
+
+
 def test_cases_are_printed_with_their_prompts(ragstone: Ragstone) -> None:
     told = ragstone("cases", "mirage", *SMALL, "--setting", "oracle,retrieved")
     rows = [json.loads(line) for line in told.out.splitlines()]
@@ -109,6 +119,9 @@ def test_a_folder_of_the_official_form_and_a_run_of_somebody_s_search_are_taken(
         (("--retriever", "bm25", "--top-k", "1,x"), "whole numbers"),
         (("--retriever", "bm25", "--top-k", "0"), "1 or more"),
         (("--retriever", "bm25", "--chunk", "x"), "x"),
+        (("--retriever", "bm25", "--chunk", "50", "--chunk-overlap", "50"), "overlap of 50"),
+        (("--retriever", "bm25", "--chunk-method", "token"), "give --chunk"),
+        (("--retriever", "bm25", "--chunk", "50", "--chunk-tokenizer", "gpt"), "gpt"),
         (("--retriever", "bm25", "--setting", "mixd"), "mixd"),
         (("--retriever", "bm25", "--data", "nowhere"), "no such folder or file"),
         (("--retriever", "bm25", "--data", "official"), "ragstone data pull mirage"),

@@ -17,6 +17,7 @@ from ragstone.datasets.sources import SOURCES
 from ragstone.errors import UnknownName, UsageError
 from ragstone.models import ModelOptions
 from ragstone.retrieval import check_retriever
+from ragstone.retrieval.chunking import Chunking
 
 __all__ = ["FICTIONAL_QUESTIONS", "load_pool", "make_mirage"]
 
@@ -68,11 +69,12 @@ def make_mirage(
     negatives: Sequence[str] = (),
     probe: bool = False,
     template: str = "official",
+    chunking: Chunking | None = None,
     model_options: ModelOptions | None = None,
     **options: Any,
 ) -> MIRAGE:
     """MIRAGE over the pool that is named; `options` are those of `benchmarks.mirage.MIRAGE`. `probe`: ask invented
-    questions without context too. Raises UsageError."""
+    questions without context too; `chunking`: how the pool is cut where `chunks` are sizes. Raises UsageError."""
     retrievers, negatives = tuple(dict.fromkeys(retrievers)), tuple(dict.fromkeys(negatives))
     for name in (*retrievers, *negatives):
         check_retriever(name)
@@ -97,7 +99,7 @@ def make_mirage(
         probe=probed,
         data_name=pool.name,
         template=mirage_template(template),
-        search=Search(model_options or ModelOptions()),
+        search=Search(model_options or ModelOptions(), chunking or Chunking()),
         warnings=tuple(warnings),
         **{key: value for key, value in options.items() if value is not None},
     )

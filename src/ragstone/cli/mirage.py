@@ -28,6 +28,12 @@ mirage_options = both(
     click.option("--top-k", "ks", default="1,3,5", show_default=True, help="How many chunks, by commas."),
     click.option("--chunk", "chunks", default="0", show_default=True,
                  help="Sizes in tokens to cut the pool's chunks to, by commas; 0: as they are."),
+    click.option("--chunk-method", type=click.Choice(["sentence", "recursive", "token"]), default="sentence",
+                 show_default=True, help="What a chunk keeps whole where it can."),
+    click.option("--chunk-overlap", type=click.IntRange(0), default=0, show_default=True,
+                 help="Tokens of a chunk that the next begins with."),
+    click.option("--chunk-tokenizer", metavar="NAME", default="ragstone/estimate", show_default=True,
+                 help="Who counts: also local/e5-small, openai/o200k_base, openai/cl100k_base."),
     click.option("--setting", "settings", type=Names(), default="base,oracle,mixed,retrieved", show_default=True,
                  help="Which settings; base, oracle and mixed are asked once of each model."),
     click.option("--retriever-base-url", metavar="URL", help="Endpoint of the models that retrievers name."),
@@ -52,7 +58,7 @@ mirage_options = both(
 def _made(values: dict[str, Any], *, calling: "ModelOptions | None" = None, alone: bool = False) -> "MIRAGE":
     from ragstone.api.make_mirage import make_mirage  # noqa: PLC0415
     from ragstone.errors import UsageError  # noqa: PLC0415
-    from ragstone.retrieval.chunking import parse_sizes  # noqa: PLC0415
+    from ragstone.retrieval.chunking import Chunking, parse_sizes  # noqa: PLC0415
 
     names = ("data", "retrievers", "settings", "negatives", "probe", "scoring", "template", "language", "limit",
              "repeat", "fictional_seed", "fictional_size", "multi_hop")  # fmt: skip
@@ -65,6 +71,9 @@ def _made(values: dict[str, Any], *, calling: "ModelOptions | None" = None, alon
         raise UsageError("--top-k takes whole numbers by commas, such as 1,3,5.") from None
     url = values.pop("retriever_base_url")
     taken["chunks"] = parse_sizes(values.pop("chunks"))
+    taken["chunking"] = Chunking(
+        values.pop("chunk_method"), values.pop("chunk_overlap"), values.pop("chunk_tokenizer")
+    )  # fmt: skip
     return make_mirage(**taken, model_options=calling and replace(calling, base_url=url), alone=alone)
 
 

@@ -25,8 +25,8 @@ from ragstone.text.characters import HAN
 from ragstone.types import Frozen, Passage, Tokenizer
 
 __all__ = [
-    "METHODS", "PRESETS", "Chunk", "Counts", "Method", "chunk", "chunk_passages", "named_tokenizer", "parse_sizes",
-    "tokenizer_id",
+    "METHODS", "PRESETS", "Chunk", "Chunking", "Counts", "Method", "chunk", "chunk_passages", "named_tokenizer",
+    "parse_sizes", "tokenizer_id",
 ]  # fmt: skip
 
 Method: TypeAlias = Literal["sentence", "recursive", "token"]
@@ -53,6 +53,35 @@ class Chunk(Frozen, frozen=True):
     start: int
     end: int
     tokens: int
+
+
+class Chunking(Frozen, frozen=True):
+    """How passages are cut, but for the size: see `chunk`. `tokenizer` is a name for `named_tokenizer`."""
+
+    method: Method = "sentence"
+    overlap: int = 0
+    tokenizer: str = ESTIMATE
+
+    @property
+    def spec(self) -> dict[str, str | int]:
+        """All of it, for a run file."""
+        return {"method": self.method, "overlap": self.overlap, "tokenizer": self.tokenizer}
+
+    def check(self, sizes: Iterable[int]) -> None:
+        """Raises UsageError where passages cannot be cut to one of these sizes (0: not cut), and what
+        `named_tokenizer` raises."""
+        cut = [size for size in sizes if size]
+        for size in cut:
+            _check(size, self.overlap, self.method)
+        if cut:
+            named_tokenizer(self.tokenizer)
+        elif self != Chunking():
+            raise UsageError("How chunks are cut is of no use without a size: give --chunk, such as 110,330.")
+
+    def cut(self, passages: Iterable[Passage], size: int) -> list[Passage]:
+        """The passages cut to so many tokens at most, by `chunk_passages`."""
+        tokenizer = None if self.tokenizer == ESTIMATE else named_tokenizer(self.tokenizer)
+        return chunk_passages(passages, size=size, overlap=self.overlap, method=self.method, tokenizer=tokenizer)
 
 
 @dataclass(frozen=True)
@@ -109,12 +138,7 @@ def chunk(
     Only where a single character (with what is joined to it) has more than `size` tokens has a chunk more.
     `tokenizer` None: `ragstone.text.estimate_tokens`. Raises UsageError for what cannot be.
     """
-    if method not in METHODS:
-        raise UsageError(f"There is no method {method!r} to cut texts. Choose of: {', '.join(METHODS)}.")
-    if not 1 <= size <= _LARGEST:
-        raise UsageError(f"A chunk of {size} tokens cannot be. Give 1 to {_LARGEST:,}.")
-    if not 0 <= overlap < size:
-        raise UsageError(f"An overlap of {overlap} tokens cannot be in chunks of {size}. Give 0 to {size - 1}.")
+    _check(size, overlap, method)
     cutter = _Cutter(text, size, overlap, _counting(tokenizer), language)
     whole = _trimmed(text, 0, len(text))
     if whole is None:
@@ -126,6 +150,16 @@ def chunk(
     else:
         runs = [list(cutter.units(*whole, _LEVELS.index(_words if method == "token" else _sentences)))]
     return [one for run in runs for one in cutter.pack(run)]
+
+
+def _check(size: int, overlap: int, method: str) -> None:
+    """Raises UsageError for what cannot be."""
+    if method not in METHODS:
+        raise UsageError(f"There is no method {method!r} to cut texts. Choose of: {', '.join(METHODS)}.")
+    if not 1 <= size <= _LARGEST:
+        raise UsageError(f"A chunk of {size} tokens cannot be. Give 1 to {_LARGEST:,}.")
+    if not 0 <= overlap < size:
+        raise UsageError(f"An overlap of {overlap} tokens cannot be in chunks of {size}. Give 0 to {size - 1}.")
 
 
 def chunk_passages(

@@ -85,12 +85,14 @@ def labelled(groups: Mapping[str, int], *, m: str = "mixed", prefix: str = "q", 
     return made
 
 
-def found_by(retriever: str, question: str, found: str, labels: int, *, k: int = 5, source: str = "popqa") -> Record:
+def found_by(
+    retriever: str, question: str, found: str, labels: int, *, k: int = 5, source: str = "popqa", chunk: int = 0
+) -> Record:  # fmt: skip
     """What a retriever found, without a model."""
     given = tuple(Passage(f"{question}-{at}", "", relevant=one == "1") for at, one in enumerate(found))
     condition: dict[str, Any] = {
-        "setting": "retrieved", "retriever": retriever, "k": k, "chunk": 0, "source": source, "contexts": len(given),
-        "gold": "1" in found, "found": found, "labels": labels,
+        "setting": "retrieved", "retriever": retriever, "k": k, "chunk": chunk, "source": source,
+        "contexts": len(given), "gold": "1" in found, "found": found, "labels": labels,
     }  # fmt: skip
     sample = Sample(question, "Who is it?", (("Ada",),), (), "en", {"source": source, "labels": labels})
     case = Case(f"retrieved/{retriever}/{k}/{question}", sample, condition, Query("Who is it?", given))

@@ -7,10 +7,11 @@ import pytest
 from tests.benchmarks.mirage.small import plugins, small_pool
 
 from ragstone.benchmarks.mirage import MIRAGE
-from ragstone.benchmarks.mirage.searching import Cut
+from ragstone.benchmarks.mirage.searching import Cut, Search
 from ragstone.benchmarks.mirage.template import ALONE
 from ragstone.errors import UsageError
 from ragstone.retrieval import RETRIEVERS
+from ragstone.retrieval.chunking import Chunking, chunk, named_tokenizer
 from ragstone.types import Case, Resources, to_json
 
 
@@ -133,6 +134,22 @@ def test_a_run_tells_how_it_was_made() -> None:
     assert list(again.cases()) == []
 
 
+async def test_chunks_are_cut_as_was_asked_and_another_way_is_another_question(asked: list[str]) -> None:
+    plain = MIRAGE(small_pool(), retrievers=("first",), chunks=(7,))
+    cut = Chunking("token", 3, "local/e5-small")
+    made = MIRAGE(small_pool(), retrievers=("first",), ks=(1,), chunks=(7,), search=Search(chunking=cut))
+    await made.prepare(Resources())
+    texts = [passage.text for passage in made.search.cut(small_pool(), 7).passages]
+    assert texts == [one.text for passage in small_pool().passages for one in chunk(
+        passage.text, size=7, overlap=3, method="token", tokenizer=named_tokenizer("local/e5-small"))]  # fmt: skip
+    assert ("chunking" in plain.question, made.question["chunking"]) == (
+        False, {"method": "token", "overlap": 3, "tokenizer": "local/e5-small"},
+    )  # fmt: skip
+    assert MIRAGE.from_meta({"options": made.options}).search.chunking == cut
+    assert plain.options["chunking"]["tokenizer"] == "ragstone/estimate"
+    assert "chunking" not in MIRAGE(small_pool(), retrievers=("first",)).options
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -141,6 +158,9 @@ def test_a_run_tells_how_it_was_made() -> None:
         ({"ks": (0,)}, "1 or more"),
         ({"settings": ("retrieved",)}, "Nothing to ask"),
         ({"alone": True}, "Nothing to ask"),
+        ({"chunks": (0, 20), "search": Search(chunking=Chunking(overlap=20))}, "overlap of 20 tokens cannot be"),
+        ({"chunks": (20,), "search": Search(chunking=Chunking(tokenizer="none"))}, "none"),
+        ({"search": Search(chunking=Chunking("token"))}, "give --chunk"),
     ],
 )
 def test_what_cannot_be_asked_is_told_at_once(options: dict[str, Any], says: str) -> None:

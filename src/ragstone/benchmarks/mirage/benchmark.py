@@ -26,6 +26,7 @@ from ragstone.errors import UsageError
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, MirageF1
 from ragstone.metrics.refusal import Refusal
+from ragstone.retrieval.chunking import Chunking
 from ragstone.text import estimate_tokens
 from ragstone.types import (
     Aggregate,
@@ -101,31 +102,39 @@ class MIRAGE:
             raise UsageError(f"A limit of {self.limit} questions: expected 1 or more.")
         if not self.ks or min(self.ks) < 1:
             raise UsageError("--top-k takes numbers of 1 or more.")
+        if self.pool is not None:
+            self.search.chunking.check(self.chunks)
         if self.pool is not None and not len(self):
             raise UsageError("Nothing to ask: name a setting of base, oracle, mixed, or a --retriever.")
 
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any]) -> Self:
         """The benchmark of a run, to tabulate and explain it."""
-        found = {key: value for key, value in dict(meta.get("options", {})).items() if key in _OPTIONS}
+        known = (*_OPTIONS, "chunking")
+        found = {key: value for key, value in dict(meta.get("options", {})).items() if key in known}
         options: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in found.items()
         }
+        if isinstance(cut := options.pop("chunking", None), Mapping):
+            options["search"] = Search(chunking=Chunking(**cut))
         return cls(**options)
 
     @property
     def options(self) -> dict[str, Any]:
         listed = {name: getattr(self, name) for name in _OPTIONS}
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in listed.items()}
+        told = {key: list(value) if isinstance(value, tuple) else value for key, value in listed.items()}
+        return told | ({"chunking": self.search.chunking.spec} if any(self.chunks) else {})
 
     @property
     def question(self) -> dict[str, Any]:
-        """The data and the prompts. Settings, retrievers, k, the limit and the repeats may grow."""
+        """The data, the prompts, how chunks are cut. Settings, retrievers, k, the limit and the repeats may grow."""
+        cut = self.search.chunking
         return {
             "benchmark": self.name,
             "version": self.version,
             "data": {"sha256": dict(self.pool.sha256) if self.pool else {}},
             "template": dict(self.template.spec),
+            **({} if cut == Chunking() else {"chunking": cut.spec}),
         }
 
     @property

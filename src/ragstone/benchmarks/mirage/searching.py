@@ -11,13 +11,15 @@ from msgspec.structs import replace
 from ragstone.datasets.pools import Pool, PoolQuestion
 from ragstone.models import ModelOptions
 from ragstone.retrieval import facts_of, open_retriever, parse
-from ragstone.retrieval.chunking import chunk_passages
+from ragstone.retrieval.chunking import Chunking
 from ragstone.text import find_answer
 from ragstone.types import Passage, Retriever
 
 __all__ = ["NEGATIVES", "Cut", "Found", "Search"]
 
 log = logging.getLogger(__name__)
+
+_PLAIN = Chunking()
 
 NEGATIVES = "negatives"
 _BATCH = 256  # questions that a retriever gets at once
@@ -30,9 +32,9 @@ class Cut:
     A part of a supporting passage supports an answer where it holds it; where no part does (the label rests on the
     whole passage), all of them count."""
 
-    def __init__(self, pool: Pool, size: int) -> None:
+    def __init__(self, pool: Pool, size: int, chunking: Chunking = _PLAIN) -> None:
         self.cut = size > 0
-        self.passages: Sequence[Passage] = chunk_passages(pool.passages, size=size) if size else pool.passages
+        self.passages: Sequence[Passage] = chunking.cut(pool.passages, size) if size else pool.passages
         self.places = {passage.id: place for place, passage in enumerate(self.passages)}
         self._parts: dict[str, list[Passage]] = {}
         if self.cut:
@@ -92,9 +94,10 @@ class Found:
 
 @dataclass
 class Search:
-    """All searches of a run. `options` are for the models that retrievers ask."""
+    """All searches of a run. `options` are for the models that retrievers ask; `chunking` is how a pool is cut."""
 
     options: ModelOptions = field(default_factory=ModelOptions)
+    chunking: Chunking = _PLAIN
     found: dict[tuple[str, int], Found] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     _cuts: dict[int, Cut] = field(default_factory=dict)
@@ -102,7 +105,7 @@ class Search:
     def cut(self, pool: Pool, size: int) -> Cut:
         """The pool in chunks of this size (0: as it is), cut once."""
         if size not in self._cuts:
-            self._cuts[size] = Cut(pool, size)
+            self._cuts[size] = Cut(pool, size, self.chunking)
         return self._cuts[size]
 
     async def run(

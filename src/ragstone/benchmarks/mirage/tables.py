@@ -53,6 +53,7 @@ class _Writer:
         self.asked: Asked = asked_of(meta, tally.size)
         options = meta.get("options")
         self.ks: Sequence[Any] = options.get("ks", ()) if isinstance(options, Mapping) else ()
+        self.chunking = options.get("chunking") if isinstance(options, Mapping) else None
 
     # -- the paper's tables
 
@@ -88,7 +89,7 @@ class _Writer:
                 cells = [mean_cell(mean_of(scores[name])) for name in SCORES]
                 spot = Spot("retrieved", retriever, k, chunk)
                 rows.append(Row((*self.names.cells(spot), *cells)))
-        told = [self.words["note_retrievers"], self.words["note_ndcg"]]
+        told = [self.words["note_retrievers"], self.words["note_ndcg"], *self._note_chunks()]
         if rows and not apart(self.asked, answers=False):
             rows += self._published_retrievers(self._measured_ks())
             told.append(self.words["note_beside"])
@@ -107,6 +108,7 @@ class _Writer:
                         about = (Cell(system), *self.names.cells(spot), Cell(self.words[rule]))
                         rows.append(Row((*about, *_measures(held))))
         told = [self.words[name] for name in ("note_adaptability", "note_total", "note_official")]
+        told += self._note_chunks()
         if rows and not apart(self.asked, answers=True):
             rows += self._published_adaptability(self._measured_ks())
             told += [self.words["note_beside"], *paper().notes("adaptability", self.language)]
@@ -167,6 +169,15 @@ class _Writer:
         ]  # fmt: skip
 
     # -- what they share
+
+    def _note_chunks(self) -> list[str]:
+        """How chunks were cut, and who counted: a number of tokens says nothing without it."""
+        if not self.names.chunked:
+            return []
+        cut = dict(self.chunking) if isinstance(self.chunking, Mapping) else {}
+        told = {"method": "sentence", "overlap": 0, "tokenizer": "ragstone/estimate"} | cut
+        told["method"] = self.words.get(f"cut_{told['method']}", str(told["method"]))
+        return [self.words["note_chunks"].format(**told)]
 
     def _measured_ks(self) -> set[int]:
         """The k that are measured here and printed there; all that are printed where none is."""
