@@ -3,10 +3,9 @@
 import pytest
 
 from ragstone.datasets.fictional.pools import fictional_pool
-from ragstone.datasets.label_noise import Doubt, label_noise, may_hold
+from ragstone.datasets.label_noise import Doubt, label_noise
 from ragstone.datasets.mirage import MirageChunk, MirageQuestion
 from ragstone.datasets.pools import Pool, PoolQuestion, mirage_pool
-from ragstone.text import find_answer
 from ragstone.types import Passage
 
 
@@ -82,38 +81,6 @@ def test_questions_without_an_answer_are_counted_and_left_out() -> None:
     found = label_noise(Pool("beir", tuple(asked), passages))
     assert (found.questions, found.without_answers, found.supported) == (0, 2, 0)
     assert found.lacking_share == found.held_share == 0.0
-
-
-SAYINGS = [
-    ("OpenAI", "the Open AI lab"), ("Open AI", "OpenAI"), ("iPhone SE", "新款iPhoneSE"), ("US", "in the U.S. today"),
-    ("U.S.", "in the US today"), ("The Beatles", "Beatles fans"), ("twelve", "12 people"), ("12", "twelve people"),
-    ("十二人", "共12人"), ("1.2亿", "120,000,000"), ("3-2", "3比2获胜"), ("Smith & Sons", "Smith and Sons"),
-    ("12 May 2006", "on May 12, 2006"), ("2006年5月12日", "2006-05-12"), ("café", "CAFE"), ("$10", "10 dollars"),
-    ("O'Brien", "OBrien"), ("anti-war", "antiwar"), ("anti-war", "anti war"), ("3500", "3,500"), ("90,829", "90829"),
-    ("時間", "时间"), ("60.40", "60.4"), ("4.5", "4.50"), ("百分之六十", "60%"), ("W. E. B. Du Bois", "WEB Du Bois"),
-    ("《雾隐渡》", "雾隐渡上映"), ("third", "3rd"), ("3rd", "third"), ("1990s", "the 1990s"), ("ÅNGSTRÖM", "angstrom"),
-    ("-", "a - b"), ("C++", "C++ code"), ("C#", "in C#"), ("John Fitzgerald", "john  fitzgerald"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("alias", "text"), SAYINGS)
-@pytest.mark.parametrize("code", ["", "en", "zh"])
-def test_a_look_at_the_letters_never_passes_over_what_would_be_found(alias: str, text: str, code: str) -> None:
-    for one in (text, text.upper(), f"So it was: {text}."):
-        assert may_hold(alias, one, code) >= bool(find_answer(alias, one, code))
-
-
-@pytest.mark.parametrize("code", ["en", "zh"])
-def test_over_an_invented_pool_a_look_at_the_letters_passes_over_most_and_nothing_found(code: str) -> None:
-    made = fictional_pool(40, seed=3, language=code)
-    passed = 0
-    for question in made.questions:
-        for passage in made.passages[:40]:
-            for alias in question.answers[:2]:
-                maybe = may_hold(alias, passage.text, code)
-                passed += not maybe
-                assert maybe or not find_answer(alias, passage.text, code)
-    assert passed > 1000
 
 
 @pytest.mark.parametrize("code", ["en", "zh"])

@@ -1,10 +1,13 @@
 """Where a text states an answer."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.text import find_answer
+from ragstone.text import find_answer, matching
+from ragstone.text.folding import fold, fold_characters
 
 STATED = [
     ("12人", "一共 12 人死亡"),
@@ -125,6 +128,22 @@ STATED = [
     ("½", "½ cup"),
     ("ＡＢＣ", "abc"),
     ("№5", "No5"),
+    ("“The Beatles”", "Beatles fans"),
+    ("anti-war", "antiwar"),
+    ("anti-war", "anti war"),
+    ("Smith & Sons", "Smith and Sons"),
+    ("W. E. B. Du Bois", "WEB Du Bois"),
+    ("$10", "10 dollars"),
+    ("90,829", "90829"),
+    ("4.5", "4.50"),
+    ("《雾隐渡》", "雾隐渡上映"),
+    ("雾隐渡", "雾《隐》渡"),
+    ("1990s", "the 1990s"),
+    ("2006年5月12日", "2006-05-12"),
+    ("12 May 2006", "06年5月 May 12, 2006"),
+    ("C#", "in C#"),
+    ("Ada Vells", "作者Ada Vells说"),
+    ("Ada Vells", "Ада и Ada Vells说"),
 ]
 NOT_STATED = [
     ("12", "112"),
@@ -176,6 +195,10 @@ NOT_STATED = [
     ("March 3 2017", "March 31, 2017"),
     ("March 3 2017", "March 3, 2019"),
     ("100米", "1100米"),
+    ("Vells", "作者Vellsа说"),
+    ("Vells", "Vellsа"),
+    ("third", "3rd"),
+    ("60.40", "60.4"),
 ]
 
 
@@ -230,3 +253,28 @@ def test_spans_lie_in_the_text_in_order_and_apart(alias: str, text: str) -> None
 )
 def test_an_answer_is_found_in_its_own_words(before: str, alias: str, after: str) -> None:
     assert find_answer(alias, before + alias + after)
+
+
+WORDS = st.sampled_from(
+    [word for pair in STATED + NOT_STATED for word in pair] + ["Ада", "か", "韩", "《", "】", "the "]
+)
+WRITTEN = st.lists(WORDS | st.text(alphabet="aé12三千年.-'《к ", max_size=4), min_size=1, max_size=4).map("".join)
+
+
+@settings(deadline=None)
+@given(alias=WORDS | WRITTEN, before=WRITTEN, after=WRITTEN, code=st.sampled_from(["", "en", "zh"]))
+def test_a_first_look_and_shorter_patterns_change_nothing(alias: str, before: str, after: str, code: str) -> None:
+    finder = matching._finder(alias, code)
+    for text in (before, before + alias + after):
+        for wording in (finder.plain, finder.numeral):
+            for folded in (fold_characters(text), fold(text, code)):
+                if wording is not None:
+                    whole = re.compile(wording.pattern).finditer(folded.text)
+                    assert list(wording.spans(folded)) == [folded.span(*found.span()) for found in whole]
+
+
+def test_no_pattern_is_made_for_an_alias_whose_letters_a_text_does_not_have() -> None:
+    made = matching._compiled.cache_info().misses
+    for alias in ("Quillon Berth", "417", "3 June 1847", "雾隐渡", "四百一十七人"):
+        assert find_answer(alias, "It rained in Oslo for 12 days. 奥斯陆下了十二天雨。") == []
+    assert matching._compiled.cache_info().misses == made

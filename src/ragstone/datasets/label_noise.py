@@ -6,14 +6,10 @@ writes otherwise, or that follows from two of its sentences. The report names th
 noise in what is measured with these labels can be at most.
 """
 
-import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from ragstone.datasets.pools import Pool, PoolQuestion
 from ragstone.text import find_answer
-from ragstone.text.dates import date_pattern
-from ragstone.text.folding import fold, fold_characters
 from ragstone.types import Frozen, Passage
 
 __all__ = ["Doubt", "LabelNoise", "label_noise"]
@@ -86,7 +82,7 @@ def label_noise(pool: Pool) -> LabelNoise:
                 held.append(found)
             elif hidden := _within_words(question, aliases, passages[key]):
                 inside.append(hidden)
-        if not _together(question) or len(without) == len(gold):
+        if question.together < 2 or len(without) == len(gold):
             lacking += without
     return LabelNoise(
         looked, supported, unsupported, tuple(held), tuple(lacking), tuple(inside), len(pool.questions) - looked
@@ -97,48 +93,12 @@ def _aliases(question: PoolQuestion) -> list[str]:
     return [alias for alias in dict.fromkeys(question.answers) if alias.strip()]
 
 
-def _together(question: PoolQuestion) -> bool:
-    """Does the answer need all chunks of the oracle? BEIR's, which repeats the supporting chunks, does not say."""
-    return len(question.oracle) > 1 and frozenset(question.gold).isdisjoint(one.id for one in question.oracle)
-
-
 def _found(question: PoolQuestion, aliases: list[str], passage: Passage) -> Iterator[Doubt]:
     """The first place of each alias that the passage holds."""
     for alias in aliases:
-        if not may_hold(alias, passage.text, question.language):
-            continue
         if spans := find_answer(alias, passage.text, question.language):
             echoed = bool(find_answer(alias, question.text, question.language))
             yield Doubt(question.id, passage.id, alias, *spans[0], echoed)
-
-
-# Letters in a row, digits in a row, or one Chinese character: each stands in a text as it does in the alias.
-_PIECES = re.compile("[\u3007\u3400-\u4dbf\u4e00-\u9fff]|[^\\W\\d_\u3007\u3400-\u4dbf\u4e00-\u9fff]+|\\d+")
-
-
-def may_hold(alias: str, text: str, language: str = "") -> bool:
-    """False where `find_answer` would find nothing, by a look at the letters. It compiles a pattern for each alias, so
-    that over a pool most of the time would go into aliases that are nowhere near."""
-    needed = _needed(alias, language)
-    if needed is None:
-        return True
-    plain, numeral = needed
-    folded = fold_characters(text).text
-    if all(piece in folded for piece in plain):
-        return True
-    folded = fold(text, language).text
-    return all(piece in folded for piece in numeral)
-
-
-@lru_cache(maxsize=4096)
-def _needed(alias: str, language: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """What a text must hold, with its characters folded or with its numerals folded too; None: there is no saying."""
-    if re.fullmatch("[A-Z]{2,4}", re.sub(r"[\s.]", "", alias)) or date_pattern(fold(alias, language).text):
-        return None  # US is also U.S., and a date has many wordings
-    parted = re.sub("(?<=[a-z])(?=[A-Z])", " ", alias)
-    forms = (fold_characters(parted).text, fold(parted, language).text)
-    plain, numeral = (tuple(_PIECES.findall(form.removeprefix("the "))) for form in forms)
-    return (plain, numeral) if plain and numeral else None
 
 
 def _within_words(question: PoolQuestion, aliases: list[str], passage: Passage) -> Doubt | None:

@@ -1,8 +1,9 @@
 """A date in all its wordings: July 21, 2017; 21st of July 2017; 2017-07-21; 2017年7月21日."""
 
 import re
+from typing import NamedTuple
 
-__all__ = ["date_pattern"]
+__all__ = ["DatePattern", "date_pattern"]
 
 _MONTH_NAMES = "january february march april may june july august september october november december"
 _MONTHS = _MONTH_NAMES.split()
@@ -23,8 +24,15 @@ _FORMS = tuple(
 )
 
 
-def date_pattern(folded: str) -> str | None:
-    """A regular expression for every wording of the date that this folded text is, or None if it is no date.
+class DatePattern(NamedTuple):
+    """`pattern` is a regular expression for every wording of a date; all of them have the `digits` in them."""
+
+    pattern: str
+    digits: tuple[str, ...]
+
+
+def date_pattern(folded: str) -> DatePattern | None:
+    """The pattern of every wording of the date that this folded text is, or None if it is no date.
 
     The text that it is searched in must be folded too. A reference without a year is found in a full date; one
     without a day is found in a full date of that month.
@@ -36,7 +44,9 @@ def date_pattern(folded: str) -> str | None:
             month = int(name) if name.isdigit() else _NUMBER[name[:3]]
             if not 1 <= month <= 12:
                 return None
-            return _wordings(parts.get("year"), month, parts.get("day"))
+            year, day = parts.get("year"), parts.get("day")
+            digits = (year or "", str(int(day)) if day else "")
+            return DatePattern(_wordings(year, month, day), tuple(filter(None, digits)))
     return None
 
 

@@ -1,24 +1,36 @@
-"""Where a text states an answer: tolerant of how a name or a number is written, strict about what it is."""
+"""Where a text states an answer: tolerant of how a name or a number is written, strict about what it is.
+
+Compiling a pattern takes far longer than searching with it, and most aliases are nowhere near most texts. So a text is
+first looked through for the letters and digits that every wording of the alias has, and only then a pattern is made.
+"""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ragstone.text.characters import HAN, vocabulary
-from ragstone.text.dates import date_pattern
+from ragstone.text.dates import DatePattern, date_pattern
 from ragstone.text.folding import Folded, fold, fold_characters
 from ragstone.text.numerals import CHINESE_NUMERALS
 
 __all__ = ["find_answer"]
 
 _PARTS = re.compile(rf"(?P<number>\d+(?:[.,]\d+)*)|(?P<han>[{HAN}])|(?P<word>[^\W\d_{HAN}]+)|(?P<other>[\W_])")
-_QUOTES = r"""\s"'《》〈〉「」『』【】·"""
+# Beginnings of sets that `_for_text` makes smaller: `re` takes a millisecond to compile the ranges of Han, and a tenth
+# of one for any set that has a character beyond Latin and more than two ranges. No escaped alias holds one of them.
+_QUOTES, _PLAIN_QUOTES = r"""[\s"'《》〈〉「」『』【】·""", r"""[\s"'·"""
 _CURRENCIES = "$€£¥"
 # Units that may stand at a number without a blank: the number is still the whole number.
 _UNITS = r"(?:[kcm]?m|km/h|[km]?g|[kmgt]b|[kmg]?wh?|[kmg]hz|fps|nm|ml|l|x|h|min|s)"
 # A letter of a script that separates its words.
-_LETTER = rf"^\W\d_{HAN}"
-_SCALED = r"(?!\s?[十百万亿]|\s?千(?![米克瓦卡赫]))(?![\s-]?(?:hundred|thousand|[mbtr]+illion|[mbt]n\b))"
+_LETTER, _LETTER_OR_HAN, _ASCII_LETTER = rf"[^\W\d_{HAN}", r"[^\W\d_", "[a-zA-Z"
+_HAN, _FOREIGN, _BRACKETS = (re.compile(f"[{chars}]") for chars in (HAN, rf"^\W\d_{HAN}\x00-\x7f", "\u3008-\u3011"))
+_SCALED = (
+    r"(?!\s?[十百])(?!\s?[万亿])(?!\s?千(?![米克])(?![瓦卡])(?!赫))"
+    r"(?![\s-]?(?:hundred|thousand|[mbtr]+illion|[mbt]n\b))"
+)
+_SCORE = re.compile(r"(?<=\d)\s?比\s?(?=\d)")
 # Capitals that are ordinary words otherwise: `US` is not `us`.
 _ACRONYMS = vocabulary(
     "US IT WHO AM PM AS AT IN IS OR AN SO NO DO GO HE ME WE BE BY IF OF ON TO UP AIDS AID ACT ALL AGE CAN MAY ARE HAS"
@@ -27,11 +39,27 @@ _ACRONYMS = vocabulary(
 
 
 @dataclass(frozen=True)
+class _Wording:
+    """One way to look for an alias in a folded text. `needed`: of at least one of these tuples a text holds every
+    string, wherever the pattern is found in it."""
+
+    pattern: str
+    needed: tuple[tuple[str, ...], ...]
+
+    def spans(self, folded: Folded) -> Iterator[tuple[int, int]]:
+        """Where it stands, as places in the original text."""
+        text = folded.text
+        if any(all(piece in text for piece in pieces) for pieces in self.needed):
+            for found in _compiled(_for_text(self.pattern, text)).finditer(text):
+                yield folded.span(*found.span())
+
+
+@dataclass(frozen=True)
 class _Finder:
     """Both ways to look for one alias. `capitals`: what it must be in the original, where case tells it from a word."""
 
-    plain: re.Pattern[str] | None
-    numeral: re.Pattern[str] | None
+    plain: _Wording | None
+    numeral: _Wording | None
     capitals: str = ""
 
 
@@ -47,11 +75,11 @@ def find_answer(alias: str, text: str, language: str = "") -> list[tuple[int, in
     finder = _finder(alias, language)
     spans: list[tuple[int, int]] = []
     if finder.plain is not None:
-        spans += _matches(finder.plain, fold_characters(text))
+        spans += finder.plain.spans(fold_characters(text))
     if finder.numeral is not None:
         folded = fold(text, language)
         if finder.plain is None or finder.numeral is not finder.plain or folded is not fold_characters(text):
-            spans += _matches(finder.numeral, folded)
+            spans += finder.numeral.spans(folded)
     if finder.capitals:
         spans = [span for span in spans if _capital(text, span, finder.capitals)]
     if len(spans) < 2:
@@ -59,8 +87,21 @@ def find_answer(alias: str, text: str, language: str = "") -> list[tuple[int, in
     return _without_overlap(sorted(set(spans)))
 
 
-def _matches(pattern: re.Pattern[str], folded: Folded) -> list[tuple[int, int]]:
-    return [folded.span(*found.span()) for found in pattern.finditer(folded.text)]
+def _for_text(pattern: str, text: str) -> str:
+    """A pattern that finds the same in this text, without the sets of characters that it has none of."""
+    if _LETTER in pattern:
+        if text.isascii() or not _FOREIGN.search(text):
+            pattern = pattern.replace(_LETTER, _ASCII_LETTER)
+        elif not _HAN.search(text):
+            pattern = pattern.replace(_LETTER, _LETTER_OR_HAN)
+    if _QUOTES in pattern and not _BRACKETS.search(text):
+        pattern = pattern.replace(_QUOTES, _PLAIN_QUOTES)
+    return pattern
+
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
 
 
 def _without_overlap(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -90,15 +131,14 @@ def _finder(alias: str, language: str) -> _Finder:
     if re.fullmatch("[A-Z]{2,4}", letters):
         plain = numeral = fold_characters(".".join(letters))  # US is also U.S., and U.S. also US
     changed = plain.text != numeral.text
-    first = None if bare else _compiled(plain.text, numerals=changed)
+    first = None if bare else _wording(plain.text, numerals=changed)
     date = date_pattern(fold(alias, language).text)
-    second = _compiled(numeral.text, date=date) if changed or date else first
+    second = _wording(numeral.text, date=date) if changed or date else first
     return _Finder(first, second, letters if letters in _ACRONYMS else "")
 
 
-@lru_cache(maxsize=4096)
-def _compiled(folded: str, *, numerals: bool = False, date: str | None = None) -> re.Pattern[str] | None:
-    folded = re.sub(r"(?<=\d)\s?比\s?(?=\d)", ":", folded)
+def _wording(folded: str, *, numerals: bool = False, date: DatePattern | None = None) -> _Wording | None:
+    folded = _SCORE.sub(":", folded)
     parts = [(str(found.lastgroup), found.group()) for found in _PARTS.finditer(folded)]
     while parts and parts[0][0] == "other" and parts[0][1] not in _CURRENCIES:
         del parts[0]
@@ -108,10 +148,12 @@ def _compiled(folded: str, *, numerals: bool = False, date: str | None = None) -
         del parts[:2]
     if not any(kind != "other" for kind, _ in parts):
         signs = folded.strip()
-        return re.compile(re.escape(signs)) if signs else None
+        return _Wording(re.escape(signs), ((signs,),)) if signs else None
     begins, ends = (numerals and parts[end][1] in CHINESE_NUMERALS for end in (0, -1))
     pattern = _opening(parts, begins) + _body(parts) + _closing(parts, ends)
-    return re.compile(f"{pattern}|{date}" if date else pattern)
+    # Every part stands in the pattern as it is, but for signs between parts.
+    needed = tuple(dict.fromkeys(part for kind, part in parts if kind != "other"))
+    return _Wording(f"{pattern}|{date.pattern}", (needed, date.digits)) if date else _Wording(pattern, (needed,))
 
 
 def _body(parts: list[tuple[str, str]]) -> str:
@@ -138,7 +180,7 @@ def _body(parts: list[tuple[str, str]]) -> str:
 def _between(left: str, gap: str, right: str) -> str:
     """What may stand between two parts of an answer that are `gap` apart in the reference."""
     if "han" in (left, right) and not gap.strip(" ,.:'\"-·"):
-        return rf"[{_QUOTES}]*" if not gap.strip() else rf"[,.:、。{_QUOTES}-]{{0,3}}"
+        return rf"{_QUOTES}]*" if not gap.strip() else rf"{_QUOTES},.:、。-]{{0,3}}"
     if not gap:
         return r"\s?" if left != right else ""
     signs = set(gap)
@@ -171,9 +213,9 @@ def _opening(parts: list[tuple[str, str]], numeral: bool) -> str:
         grouped = r"(?<!\d,)" if len(re.split(r"[.,]", digits)[0]) == 3 else ""  # 234 is not in 1,234
         # 15 is not in A15; but Chinese writes GDP3% without a blank, and there the sign shows where the number ends.
         code = "a-z" if len(parts) == 1 and "." not in digits else ""
-        return rf"(?<![{code}\d千百万亿])(?<!\d\.){grouped}{other_money}"
+        return rf"(?<![{code}\d])(?<![千百])(?<![万亿])(?<!\d\.){grouped}{other_money}"
     if kind == "word":
-        return rf"(?<![{_LETTER}])" + (r"(?<!\d)" if len(first) < 3 else "")
+        return rf"(?<!{_LETTER}])" + (r"(?<!\d)" if len(first) < 3 else "")
     # 十二人 is not in 二十二人.
     return f"(?<![{CHINESE_NUMERALS}])" if numeral else ""
 
@@ -183,9 +225,9 @@ def _closing(parts: list[tuple[str, str]], numeral: bool) -> str:
     if kind == "number":
         # Data sets leave out the unit of amounts with decimals: 60.4 for 60.4亿. A whole number means itself.
         scaled = "" if "." in last and len(parts) == 1 else _SCALED
-        return rf"(?!\d)(?!\.\d)(?!,\d{{3}}(?!\d)){scaled}(?!(?!{_UNITS}(?![{_LETTER}]))[{_LETTER}])"
+        return rf"(?!\d)(?!\.\d)(?!,\d{{3}}(?!\d)){scaled}(?!(?!{_UNITS}(?!{_LETTER}])){_LETTER}])"
     if kind == "word":
-        return rf"(?![{_LETTER}])" + (r"(?!\d)" if len(last) < 3 else "")
+        return rf"(?!{_LETTER}])" + (r"(?!\d)" if len(last) < 3 else "")
     if last in "万亿":
         return "(?![万亿])"
     return f"(?![{CHINESE_NUMERALS}])" if numeral else ""
