@@ -1,5 +1,8 @@
 """Text in one form, with the way back."""
 
+import sys
+from unicodedata import decomposition
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -83,4 +86,10 @@ def test_offsets_never_fall_and_end_at_the_end(text: str) -> None:
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_folding_characters_twice_changes_nothing_more(text: str) -> None:
     once = fold_characters(text).text
+    assert fold_characters(once).text == once
+
+
+def test_the_folded_form_of_every_character_with_parts_or_cases_is_its_own_folded_form() -> None:
+    every = map(chr, range(sys.maxunicode + 1))
+    once = fold_characters("".join(one for one in every if decomposition(one) or one != one.casefold())).text
     assert fold_characters(once).text == once

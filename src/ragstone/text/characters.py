@@ -59,7 +59,9 @@ class FoldTable(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        folded = _fold_character(char)
+        folded, before = _fold_character(char), char
+        while folded != before:  # the parts of a ligature or of an accented letter have folded forms of their own
+            folded, before = "".join(map(_fold_character, folded)), folded
         self[code] = folded
         if len(folded) != 1:
             self.odd.add(char)
