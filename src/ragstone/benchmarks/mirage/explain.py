@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from ragstone.benchmarks._misled import Source, misleading
+from ragstone.benchmarks._spans import found_slots, refusal_spans, separate, stated, word_spans
 from ragstone.benchmarks.mirage.tally import DEFAULT, OFFICIAL
 from ragstone.benchmarks.mirage.words import words
-from ragstone.benchmarks.rgb.misled import Source, misleading
-from ragstone.benchmarks.rgb.spans import found_slots, refusal_spans, separate, stated, word_spans
 from ragstone.types import NO_ANSWER, Finding, Passage, Record, Span
 
 __all__ = ["CAUSES", "explain"]

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ragstone.benchmarks.rgb.misled import misleading
+from ragstone.benchmarks._misled import misleading
 from ragstone.types import Record, Run, Score
 
 __all__ = ["ABILITIES", "SCORINGS", "Cell", "Counts", "Group", "Key", "Marks", "Tally", "count", "generation", "marks"]

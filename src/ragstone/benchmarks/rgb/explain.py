@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from ragstone.benchmarks._misled import Source, misleading
+from ragstone.benchmarks._spans import found_slots, refusal_spans, separate, stated, word_spans
 from ragstone.benchmarks.rgb.cells import language_name
 from ragstone.benchmarks.rgb.counts import Marks, marks
-from ragstone.benchmarks.rgb.misled import Source, misleading
-from ragstone.benchmarks.rgb.spans import fake_spans, found_slots, refusal_spans, separate, stated, word_spans
 from ragstone.benchmarks.rgb.words import words
 from ragstone.text import find_answer
 from ragstone.types import Finding, Passage, Record, Span
@@ -217,7 +217,7 @@ class _Reader:
 
     def _counterfactual(self) -> Finding | None:
         detected = bool(self.marks.detected) or bool(self.marks.fact)
-        spans = fake_spans(self.fakes, self.answer, self.passages, self.language)
+        spans = _fake_spans(self.fakes, self.answer, self.passages, self.language)
         if any(span.field == "answer" for span in spans):
             cause = "detected_but_followed" if detected else "followed_false"
             fake = _quoted(self.fakes[0])
@@ -341,3 +341,11 @@ def _quoted(text: str) -> str:
 
 def _quoted_slots(slots: Sequence[Sequence[str]]) -> str:
     return " + ".join(_quoted(slot[0]) for slot in slots if slot)
+
+
+def _fake_spans(fakes: Sequence[str], answer: str, passages: Sequence[Passage], language: str) -> list[Span]:
+    """Where the false answer stands, in the answer and in the passages."""
+    spans = stated(fakes, "answer", answer, language, "wrong")
+    for passage in passages:
+        spans += stated(fakes, passage.id, passage.text, language, "wrong")
+    return spans

@@ -1,13 +1,13 @@
 """Which stretches of an answer and its passages show why it was scored as it was."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 from typing import Any, Literal
 
-from ragstone.benchmarks.rgb.misled import places
+from ragstone.benchmarks._misled import places
 from ragstone.text import find_answer
-from ragstone.types import Passage, Record, Span
+from ragstone.types import Record, Span
 
-__all__ = ["fake_spans", "found_slots", "refusal_spans", "separate", "stated", "word_spans"]
+__all__ = ["found_slots", "refusal_spans", "separate", "stated", "word_spans"]
 
 _PLACES = 12  # places of one word in one text that are shown; the first ones say enough
 
@@ -42,14 +42,6 @@ def stated(aliases: Iterable[str], field: str, text: str, language: str, kind: K
     """Where any of the aliases is stated in a text."""
     places = (place for alias in aliases for place in find_answer(alias, text, language)[:_PLACES])
     return [Span(field, start, end, kind) for start, end in places]
-
-
-def fake_spans(fakes: Sequence[str], answer: str, passages: Sequence[Passage], language: str) -> list[Span]:
-    """Where the false answer stands, in the answer and in the passages that are not relevant or were altered."""
-    spans = stated(fakes, "answer", answer, language, "wrong")
-    for passage in passages:
-        spans += stated(fakes, passage.id, passage.text, language, "wrong")
-    return spans
 
 
 def word_spans(words: Container[str], field: str, text: str, language: str) -> list[Span]:

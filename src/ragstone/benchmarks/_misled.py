@@ -25,7 +25,7 @@ _OTHERS = re.compile(_OTHER)
 @cache
 def _common() -> frozenset[str]:
     """Words that answers are made of whatever they say; the rest carries the content."""
-    return frozenset((files("ragstone.benchmarks.rgb") / "common_words.txt").read_text(encoding="utf-8").split())
+    return frozenset((files("ragstone.benchmarks") / "common_words.txt").read_text(encoding="utf-8").split())
 
 
 @dataclass(frozen=True)
