@@ -64,6 +64,22 @@ def test_what_it_takes_is_told_before_anything_is_asked(ragstone: Ragstone, tmp_
     assert "5 cases: 5 requests at most, about" in ran.err
 
 
+def test_what_the_models_of_retrievers_are_asked_is_told_too(ragstone: Ragstone) -> None:
+    retrievers = ("--retriever", "local/e5-small", "--retriever", "rerank(hybrid(bm25,local/e5-small),openai/m)")
+    told = ragstone("bench", "mirage", "--fictional-size", "6", *retrievers, "--dry-run", "--json")
+    embedded, asked = told.document["retrievers"]
+    assert (embedded["model"], embedded["requests"], asked["model"], asked["requests"]) == (
+        "local/e5-small", 0, "openai/m", 6,
+    )  # fmt: skip
+    assert 30 * 150 < embedded["tokens"] < 30 * 400 < asked["tokens"]
+    lines = ragstone("bench", "mirage", "--fictional-size", "6", *retrievers, "--dry-run").out.splitlines()
+    assert [line for line in lines if line.startswith("retrievers: ")] == [
+        f"retrievers: about {embedded['tokens']:,} tokens for local/e5-small to embed; not in the cost",
+        f"retrievers: 6 requests to openai/m at most, about {asked['tokens']:,} tokens of prompts; not in the cost",
+    ]
+    assert ragstone("bench", "mirage", *SMALL, "--dry-run", "--json").document["retrievers"] == []
+
+
 def test_chunks_may_overlap_and_be_counted_by_a_named_tokenizer(ragstone: Ragstone) -> None:
     how = ("--chunk", "0,60", "--chunk-method", "recursive", "--chunk-overlap", "20", "--chunk-tokenizer")
     told = ragstone("bench", "mirage", *SMALL, *how, "local/e5-small", "--run", "c.run", "--json", "--quiet")

@@ -266,6 +266,10 @@ def _expected(made: Any, asked: Asked, judge_tokens: "Callable[[Case], int] | No
         "prompt_tokens": prompt * whom, "completion_tokens": answer * cases * whom,
         "judge_requests": judged * models, "judge_tokens": judge_prompt * models, "cost": None,
     }  # fmt: skip
+    if hasattr(made, "foreseen"):
+        document["retrievers"] = [
+            {"model": one.model, "requests": one.requests, "tokens": one.tokens} for one in made.foreseen()
+        ]
     if asked.price:
         cost = document["prompt_tokens"] * asked.price[0] + document["completion_tokens"] * asked.price[1]
         document["cost"] = round(cost / 1e6, 4)
@@ -280,6 +284,18 @@ def _tell_before(expected: Mapping[str, Any]) -> None:
             f"{expected['prompt_tokens']:,} tokens of prompts and {expected['completion_tokens']:,} of answers.",
             err=True,
         )
+    for line in _retrieving(expected):
+        click.echo(line, err=True)
+
+
+def _retrieving(expected: Mapping[str, Any]) -> list[str]:
+    """What the retrievers' models are asked, a line for each."""
+    return [
+        f"retrievers: {one['requests']:,} requests to {one['model']} at most, about {one['tokens']:,} tokens of prompts"
+        if one["requests"]
+        else f"retrievers: about {one['tokens']:,} tokens for {one['model']} to embed"
+        for one in expected.get("retrievers", ())
+    ]
 
 
 def _tell_dry_run(document: Mapping[str, Any], answer: int, asked: Asked) -> None:
@@ -290,6 +306,8 @@ def _tell_dry_run(document: Mapping[str, Any], answer: int, asked: Asked) -> Non
         f"about {document['prompt_tokens']:,} tokens of prompts and {document['completion_tokens']:,} of answers "
         f"({answer} an answer assumed)"
     )
+    for line in _retrieving(document):
+        click.echo(f"{line}; not in the cost")
     if document["judge_requests"]:
         click.echo(
             f"the judge: {document['judge_requests']:,} of the requests, about {document['judge_tokens']:,} tokens; "

@@ -27,6 +27,7 @@ from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, MirageF1
 from ragstone.metrics.refusal import Refusal
 from ragstone.retrieval.chunking import Chunking
+from ragstone.retrieval.foreseen import Foreseen, Texts, foreseen
 from ragstone.text import estimate_tokens
 from ragstone.types import (
     Aggregate,
@@ -171,19 +172,29 @@ class MIRAGE:
         `--dry-run` counts."""
         return self._made(lambda name, size: self.search.planned(self._pool, size))
 
+    def foreseen(self) -> list[Foreseen]:
+        """What the retrievers' models are asked, by model: to embed (no requests are told), and in requests."""
+        one = Texts(1, 1)
+        searches = [(name, size) for name, size in self._searches() if foreseen(name, one, one)]
+        questions = Texts(len(self._questions()), sum(self._counted(one.id, one.text) for one in self._questions()))
+        sizes = {size: self.search.cut(self._pool, size).passages for _, size in searches}
+        pools = {size: Texts(len(held), sum(self._counted(p.id, p.text) for p in held)) for size, held in sizes.items()}
+        told = {(size, part.key): part for name, size in searches for part in foreseen(name, pools[size], questions)}
+        totals: dict[tuple[str, bool], Foreseen] = {}
+        for part in told.values():
+            key = (part.model, part.requests > 0)
+            before = totals.get(key, Foreseen(part.model, 0))
+            totals[key] = Foreseen(part.model, before.tokens + part.tokens, before.requests + part.requests)
+        return list(totals.values())
+
     def cases(self) -> Iterator[Case]:
         """In a fixed order: by setting, then by retriever, chunk size and k, then by question."""
         return self._made(lambda name, size: self.search.found[name, size])
 
     def prompt_tokens(self, case: Case) -> int:
         """About how many tokens a case's prompt has. Each chunk is counted once."""
-        held = self._tokens
-        total = _FORM_TOKENS
-        for key, text in ((case.sample.id, case.query.question), *((p.id, p.text) for p in case.query.passages or ())):
-            if key not in held:
-                held[key] = estimate_tokens(text)
-            total += held[key]
-        return total
+        given = sum(self._counted(one.id, one.text) for one in case.query.passages or ())
+        return _FORM_TOKENS + self._counted(case.sample.id, case.query.question) + given
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         from ragstone.benchmarks.mirage import tables  # noqa: PLC0415
@@ -199,6 +210,11 @@ class MIRAGE:
         from ragstone.benchmarks.mirage import explain  # noqa: PLC0415
 
         return explain.explain(record, language=language, scoring=self.scoring)
+
+    def _counted(self, key: str, text: str) -> int:
+        if key not in self._tokens:
+            self._tokens[key] = estimate_tokens(text)
+        return self._tokens[key]
 
     def _questions(self) -> Sequence[PoolQuestion]:
         return self.pool.questions[: self.limit] if self.pool is not None else ()
