@@ -7,7 +7,7 @@ The rows of each metric's table say what becomes of the cases that a formula doe
 - an answer that is empty is never shown to the judge;
 - passages are those that the system returned, else those that it was given (`retrieved`). Nothing tells a system that
   retrieved nothing from one whose passages were not recorded, so neither is scored, and both lower the coverage
-  ("n scored of n total") that stands beside each mean.
+  ("n scored of n total") that stands beside each mean. The reader of data tells of rows with an empty list.
 """
 
 from collections.abc import Iterable

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from ragstone.datasets.own import fields
-from ragstone.datasets.own.cells import scalar, text
+from ragstone.datasets.own.cells import plain, scalar, text
 from ragstone.datasets.own.items import Item
 from ragstone.datasets.own.problems import CellError, Problems, places
 from ragstone.datasets.own.rows import Row
@@ -93,6 +93,9 @@ class Builder:
         retrieved, gold = passages
         if answer is None and retrieved:
             self.note("retrieval", row.where)
+        column = self._mapping.get("contexts")
+        if column is not None and not retrieved and _is_list(row.cells.get(column)):
+            self.note("nothing", row.where)
         sample = Sample(
             id=found.get("id") or "",
             question=asked.question,
@@ -167,11 +170,19 @@ class Builder:
 
 _TOLD = {
     "retrieval": "{where}: contexts but no answer; only the retrieval is scored.",
+    "nothing": "{where}: the list of contexts is empty. Metrics of passages do not score such a row, so that their means"
+    " are over the others.",
     "tools": "{where}: messages of tools are left out of the conversation.",
     "no list": "{where}: the contexts in {column!r} look like a list but cannot be read as one; taken as one text.",
     "language": "{where}: a language other than en and zh; the text decides which of the two rules are used.",
     "same id": "{where}: the id of an earlier row; -2, -3… is added.",
 }
+
+
+def _is_list(cell: Any) -> bool:
+    """Whether a cell of contexts is a list, be it empty: somebody recorded what was retrieved."""
+    value = plain(cell)
+    return isinstance(value, list) or (isinstance(value, str) and value.strip()[:1] == "[")
 
 
 def _joined(texts: list[Passage | None], ids: list[str | None]) -> list[Passage]:

@@ -155,7 +155,8 @@ def _cells(root: Span) -> dict[str, Any] | None:
     cells: dict[str, Any] = {
         "input.value": _asked(asked),
         "output.value": None if answered is None else _answered(answered),
-        "retrieval.documents": _documents(spans),
+        "retrieval.documents": _documents(spans)
+        or None,  # an empty list leaves no attribute: it may be that none was kept
     }
     cells |= {name: value for name, value in root.attributes.items() if not name.startswith(_SKIPPED)}
     cells["name"] = root.name
