@@ -234,11 +234,8 @@ def test_a_mapping_says_which_column_is_which() -> None:
 @pytest.mark.parametrize("nothing", [[], "[]", " [] ", [None], ()])
 def test_rows_that_retrieved_nothing_are_told_and_rows_that_recorded_nothing_are_not(nothing: Any) -> None:
     row = {"question": "How tall is it?", "answer": "7 m", "contexts": ["It is 7 m."], "reference": "7 m"}
-    told = read_eval_data([row, {**row, "contexts": nothing}]).warnings
-    assert told == (
-        "row 2: the list of contexts is empty. Metrics of passages do not score such a row, so that their means are"
-        " over the others.",
-    )
+    (told,) = read_eval_data([row, {**row, "contexts": nothing}]).warnings
+    assert told.startswith("row 2: the list of contexts is empty. Metrics of passages do not score such a row")
     for unrecorded in (None, "", float("nan"), "null"):
         assert read_eval_data([row, {**row, "contexts": unrecorded}]).warnings == ()
     assert read_eval_data([{name: row[name] for name in ("question", "answer", "reference")}]).warnings == ()

@@ -170,8 +170,10 @@ class Builder:
 
 _TOLD = {
     "retrieval": "{where}: contexts but no answer; only the retrieval is scored.",
-    "nothing": "{where}: the list of contexts is empty. Metrics of passages do not score such a row, so that their means"
-    " are over the others.",
+    "nothing": (
+        "{where}: the list of contexts is empty. Metrics of passages do not score such a row, so that their means are"
+        " over the others."
+    ),
     "tools": "{where}: messages of tools are left out of the conversation.",
     "no list": "{where}: the contexts in {column!r} look like a list but cannot be read as one; taken as one text.",
     "language": "{where}: a language other than en and zh; the text decides which of the two rules are used.",
