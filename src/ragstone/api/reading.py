@@ -9,7 +9,7 @@ from ragstone.errors import UsageError
 from ragstone.report import export, render
 from ragstone.report.extras import load
 from ragstone.runs import RunReader, open_run
-from ragstone.types import Benchmark, Table
+from ragstone.types import Aggregate, Benchmark, Score, Table
 
 __all__ = ["OpenRun", "benchmark_of", "check_target", "read_run"]
 
@@ -66,7 +66,7 @@ def _spare(path: Path) -> None:
 
 
 class OpenRun:
-    """A run to look at: `tables`, `write_report`, `export`. A context manager; the file is only read."""
+    """A run to look at: `tables`, `aggregates`, `write_report`, `export`. A context manager; the file is only read."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -90,6 +90,14 @@ class OpenRun:
     def tables(self, *, language: str = "en") -> list[Table]:
         """The benchmark's tables of this run."""
         return self.benchmark.tables(self.run, language=language)
+
+    def aggregates(self, *more: Aggregate) -> dict[str, Score]:
+        """The scores that span cases, by name: those of the benchmark, and of `more`, each in one pass over the
+        records. `Adaptability` (`ragstone.benchmarks.mirage.adaptability`) is one."""
+        found: dict[str, Score] = {}
+        for aggregate in (*self.benchmark.aggregates, *more):
+            found |= aggregate.over(self.run.records())
+        return found
 
     def write_report(self, target: str | Path, *, language: str = "en", cases_shown: int = 200) -> Path:
         """Write the report, one self-contained HTML file, and return its path. Needs the extra `report`."""
