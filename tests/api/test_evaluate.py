@@ -262,6 +262,15 @@ async def test_the_prediction_is_near_what_is_asked(tmp_path: Path) -> None:
     assert usage.prompt_tokens == pytest.approx(asked, rel=0.2)
 
 
+def test_equal_replies_to_the_copies_of_a_request_are_counted_each(tmp_path: Path) -> None:
+    judge, row = scripted_judge(), rows()[0]
+    metrics = ["answer_relevancy"]
+    result = run(tmp_path, data=[row], judge=judge, metrics=metrics, protocol="ragas")
+    assert len({request.sample for request in judge.requests}) == len(judge.requests) == 3
+    (table,) = [one for one in result.tables() if one.id == "eval-cost"]
+    assert table.rows[-1].cells[1].text == "3"
+
+
 def test_a_judge_of_the_systems_own_family_is_warned_about() -> None:
     data = read_data([{**row, "model": "gpt-4o"} for row in rows()])
     plan = plan_evaluation(data, FIVE, Judging(model="openai/gpt-4o-mini"), system_model="gpt-4.1")

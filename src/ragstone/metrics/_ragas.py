@@ -116,9 +116,14 @@ class Talk:
             return check(reply) if check else ""
 
         sample = self._repeat * copies + copy
-        return await ask(
-            self._metric.model, prompt, shown, steps=steps, check=problem, sample=sample, temperature=temperature
-        )
+        try:
+            return await ask(
+                self._metric.model, prompt, shown, steps=steps, check=problem, sample=sample, temperature=temperature
+            )
+        finally:
+            if copy:  # so that a copy with the same reply is not taken for the same request, and is counted
+                for told in steps:
+                    told["copy"] = copy
 
     async def all(self, asked: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
         """The results of several requests that run at once. All end before the first error among them is raised."""
