@@ -84,6 +84,16 @@ def test_a_list_without_answers_has_its_scores_alone(tmp_path: Path) -> None:
     assert tables["niah-summary"].rows[0].cells[1].value is None
 
 
+def test_a_low_score_is_explained_and_no_prompt_is_claimed(tmp_path: Path) -> None:
+    rows = [{"token_limit": length, "depth_percent": 0, "score": score} for length, score in ((500, 10), (1000, 3))]
+    (tmp_path / "list.json").write_text(json.dumps(rows))
+    with keep_niah([tmp_path / "list.json"], tmp_path / "o.run") as run:
+        right, wrong = [run.benchmark.explain(record) for record in run.run.records()]
+        assert run.benchmark.template.sampling.temperature is None
+    assert right.right is True
+    assert (wrong.right, wrong.cause, wrong.reason) == (False, "partly", "Its score was 3 of 10.")
+
+
 def place(record: Record) -> tuple[str, object]:
     return record.case.sample.id, record.case.condition["ability"]
 

@@ -83,6 +83,13 @@ def test_templates_are_compared_cell_by_cell() -> None:
     assert [cell.text for cell in row.cells[2:]] == ["anthropic-rev2", "simple", "1", "3", "2", "0", "0.5", "9"]
 
 
+def test_many_depths_are_told_by_tenths() -> None:
+    run = SyntheticRun(*[record(1000, float(depth), float(depth < 50)) for depth in range(101)])
+    table = by_id(run)["niah-depths"]
+    assert table.columns[1:4] == ("0–10%", "10–20%", "20–30%")
+    assert [cell.value for cell in table.rows[0].cells[1:]] == [1.0] * 5 + [0.0] * 5
+
+
 def test_effective_lengths_by_both_bars() -> None:
     cells = Cells()
     for length, value in ((1000, 1.0), (2000, 0.9), (4000, 0.852), (8000, 0.9), (16000, 0.2)):

@@ -44,6 +44,7 @@ from ragstone.types import (
 
 __all__ = ["MARKS", "NIAH", "CellPlan", "Templates", "expanded", "rng_of"]
 
+_SAMPLING = Sampling(temperature=0.0, max_tokens=128)
 _RECIPE, _RAG = "recipe", "rag"
 MARKS = 64  # tokens that a chat's own marks may take, at most
 _LOOSE = 2  # times the estimate that chunks are cut by is the most that a model's own tokenizer makes of them
@@ -84,10 +85,11 @@ class Templates:
 
     held: Mapping[str, NeedleTemplate]
     name: str = "niah"
+    default: Sampling = _SAMPLING
 
     @property
     def sampling(self) -> Sampling:
-        return next(iter(self.held.values())).sampling if self.held else Sampling(temperature=0.0, max_tokens=128)
+        return next(iter(self.held.values())).sampling if self.held else self.default
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -128,11 +130,14 @@ class NIAH:
     settings: Mapping[str, Any] | None = None
     warnings: tuple[str, ...] = ()
     searcher: Searcher | None = None  # where contexts go through a retriever
+    asked: bool = True  # False: results that were read from files, whose prompts nobody knows
 
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any]) -> Self:
         """The benchmark that made a run, to tabulate and explain it."""
-        return cls(settings=meta.get("options", {}))
+        question = meta.get("question", {})
+        read = isinstance(question, dict) and "results" in question
+        return cls(settings=meta.get("options", {}), asked=not read)
 
     @property
     def window(self) -> int:
@@ -141,7 +146,7 @@ class NIAH:
 
     @property
     def template(self) -> Templates:
-        return Templates(self.templates or {})
+        return Templates(self.templates or {}) if self.asked else Templates({}, "–", Sampling())
 
     @property
     def metrics(self) -> tuple[Metric, ...]:

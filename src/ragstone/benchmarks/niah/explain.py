@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
+from ragstone.benchmarks.niah.tally import GIVEN
 from ragstone.benchmarks.niah.words import words
 from ragstone.types import Finding, Record, Span
 
@@ -24,7 +25,7 @@ def explain(record: Record, *, language: str = "en") -> Finding:
             return Finding(True, group, spans=spans)
         return _wrong("invented", group, told, told["reason_invented"], 0.6, spans)
     if found is None or found.value is None:
-        return Finding(None, group)
+        return _by_score(record, group, told)
     if found.value >= 1.0:
         return Finding(True, group, spans=spans)
     weight = 1.0 - found.value
@@ -37,6 +38,18 @@ def explain(record: Record, *, language: str = "en") -> Finding:
         depth = f"{float(condition.get('depth_reached', condition.get('depth', 0))):.0f}"
         return _wrong("refused", group, told, told["reason_refused"].format(depth=depth), weight, spans)
     return _wrong("missed", group, told, told["reason_missed"], weight, spans)
+
+
+def _by_score(record: Record, group: str, told: Mapping[str, str]) -> Finding:
+    """By the score that a judge or somebody's results gave, where no rule applies."""
+    for name in ("needle.judge", GIVEN):
+        score = record.scores.get(name)
+        if score is not None and score.value is not None:
+            if score.value >= 1.0:
+                return Finding(True, group)
+            reason = told["reason_score"].format(score=f"{1 + 9 * score.value:g}")
+            return _wrong("missed" if score.value == 0 else "partly", group, told, reason, 1 - score.value, ())
+    return Finding(None, group)
 
 
 def _wrong(

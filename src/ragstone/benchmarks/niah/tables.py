@@ -1,7 +1,7 @@
 """The tables of a needle run: what was found, at which length and depth, how long a context is effective, templates
 against each other, and where the rule and the judge disagree."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -24,6 +24,7 @@ from ragstone.types import Cell, Row, Run, Table
 __all__ = ["name_of_length", "tables"]
 
 _SHOWN = 50  # disagreements that are listed
+_DEPTHS = 40  # columns of a table of depths
 _WHOLE = 1.0 - 1e-9
 # Tokenizers that may not be the model's own: the names of defaults.
 _DEFAULTS = ("ragstone/words", "local/e5-small")
@@ -131,13 +132,16 @@ class _Writer:
         return Table("niah-lengths", self.words["lengths"], columns, tuple(rows), keys=self.keys)
 
     def by_depth(self) -> Table:
-        depths = sorted({depth for group in self.groups.values() for depth in group.main.depths})
+        bands = _bands(sorted({depth for group in self.groups.values() for depth in group.main.depths}))
         rows = []
         for key, group in self.groups.items():
             if group.main.values:
-                cells = [_percent(mean_of(group.main.at_depth(depth))) for depth in depths]
+                cells = [
+                    _percent(mean_of([mean for depth in band for mean in group.main.at_depth(depth)]))
+                    for band in bands.values()
+                ]
                 rows.append(Row((*self._keys(key), *cells), group.published))
-        columns = (*self._columns(), *(f"{depth:g}%" for depth in depths))
+        columns = (*self._columns(), *bands)
         return Table("niah-depths", self.words["depths"], columns, tuple(rows), keys=self.keys)
 
     def effective(self) -> Table:
@@ -205,6 +209,17 @@ class _Writer:
         notes = (self.words["and_more"].format(n=len(held) - _SHOWN),) if len(held) > _SHOWN else ()
         columns = tuple(self.words[name] for name in ("system", "case", "by_rule", "by_judge"))
         return Table("niah-rule-judge", self.words["disagreements"], columns, tuple(rows), notes, keys=2)
+
+
+def _bands(depths: Sequence[float]) -> dict[str, list[float]]:
+    """The columns of depths: each its own, or, where they are many, ten of a tenth each."""
+    if len(depths) <= _DEPTHS:
+        return {f"{depth:g}%": [depth] for depth in depths}
+    found: dict[str, list[float]] = {}
+    for depth in depths:
+        band = min(90, int(depth // 10) * 10)
+        found.setdefault(f"{band}–{band + 10}%", []).append(depth)
+    return found
 
 
 def _percent(mean: Mean | None) -> Cell:

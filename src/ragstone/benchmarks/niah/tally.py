@@ -86,8 +86,8 @@ class Cells:
 
 @dataclass
 class Group:
-    """All that was measured under one key. `found`: the share of needles stated; `alarms`: a refusal although there was
-    a needle; `refused`: the refusal where there was none, by length; `judged`: the judge's score, from 1 to 10;
+    """All that was measured under one key. `found`: the share of needles stated; `alarms`: a refusal although the model
+    was given a needle; `refused`: the refusal where there was none, by length; `judged`: the judge's score, from 0 to 1;
     `retrieved`: the share of needles that the retriever found; `both`: retrieved and stated; `given`: the score that
     somebody's results came with. `published`: nothing of this was asked here."""
 
@@ -154,7 +154,7 @@ def _add(group: Group, record: Record) -> None:
     if found is not None:
         group.found.values[cell].append(found)
         group.answers[f"{cell[0]}/{cell[1]}/{condition.get('repeat', 0)}"] = found
-        if refused is not None:
+        if refused is not None and scores.get("needle.retrieved") != 0.0:
             group.alarms.values[cell].append(float(refused and not found))
     for name, cells in (("needle.judge", group.judged), (GIVEN, group.given)):
         if (judged := scores.get(name)) is not None:
