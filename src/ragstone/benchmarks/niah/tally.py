@@ -87,7 +87,7 @@ class Cells:
 @dataclass
 class Group:
     """All that was measured under one key. `found`: the share of needles stated; `alarms`: a refusal although the model
-    was given a needle; `refused`: the refusal where there was none, by length; `judged`: the judge's score, from 0 to 1;
+    was given a needle; `refused`: the refusal where there was none, by length; `judged`: the judge's, from 0 to 1;
     `retrieved`: the share of needles that the retriever found; `both`: retrieved and stated; `given`: the score that
     somebody's results came with. `published`: nothing of this was asked here."""
 
