@@ -93,9 +93,21 @@ def test_what_is_wrong_with_other_commands_is_told(
     one_line(ragstone(*arguments), *words)
 
 
-def test_a_gate_of_the_project_that_nothing_can_reach_is_told(ragstone: Ragstone, a_run: Path) -> None:
-    Path("pyproject.toml").write_text("[tool.ragstone.gates]\ntoken_f1 = 80\n")
-    one_line(ragstone("gate", a_run), "token_f1", "from 0 to 1")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[tool.ragstone.gates]\ntoken_f1 = 80\n", ("pyproject.toml", "token_f1", "from 0 to 1")),
+        ("[tool.ragstone.gates]\ntoken_f1 = nan\n", ("pyproject.toml", "token_f1", "expected a number")),
+        ("tool = 5\n", ("No gate is set",)),
+        ("[tool]\nragstone = 5\n", ("No gate is set",)),
+        ("a = " + "[" * 5000, ("pyproject.toml", "nested too deeply")),
+    ],
+)
+def test_what_is_wrong_with_the_gates_of_a_project_is_told(
+    ragstone: Ragstone, a_run: Path, text: str, words: tuple[str, ...]
+) -> None:
+    Path("pyproject.toml").write_text(text)
+    one_line(ragstone("gate", a_run), *words)
 
 
 def test_data_check_tells_of_names_that_cannot_be_and_goes_on(ragstone: Ragstone) -> None:

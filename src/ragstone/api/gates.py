@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ragstone.analysis import gates as analysis
-from ragstone.analysis.gates import Gate, GateResult, gates_of
-from ragstone.errors import DataError
+from ragstone.analysis.gates import Gate, GateResult, check_thresholds, gates_of
+from ragstone.errors import DataError, UsageError
 from ragstone.metrics import better
 from ragstone.runs import open_run
 from ragstone.types import Run
@@ -64,9 +64,13 @@ def project_gates(
         if not path.is_file():
             continue
         try:
-            held = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("ragstone", {}).get("gates")
+            held: Any = tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
             raise DataError(path, f"cannot be read ({error}).") from None
+        except RecursionError:
+            raise DataError(path, "is nested too deeply to be read.") from None
+        for name in ("tool", "ragstone", "gates"):
+            held = held.get(name) if isinstance(held, Mapping) else None
         if held is not None:
             return _read(path, held, meta)
     return {}, {}, {}
@@ -92,6 +96,10 @@ def _read(
                 if isinstance(limits[key], bool) or not isinstance(limits[key], int | float):
                     raise DataError(path, f"{limits[key]!r} is no number.", field=f"tool.ragstone.gates.{name}")
                 into[name] = float(limits[key])
+                try:
+                    check_thresholds({name: into[name]})
+                except UsageError as error:
+                    raise DataError(path, str(error)) from None
     return under, over, settings
 
 
