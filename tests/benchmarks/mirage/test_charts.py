@@ -94,6 +94,25 @@ def test_many_contexts_are_parted_into_several_charts() -> None:
     assert [len(found[f"mirage-shares-0-{part}"].categories) for part in (0, 1)] == [24, 7]
 
 
+def test_many_curves_are_parted_into_several_charts_and_none_is_left_out() -> None:
+    records = labelled({"011": 1})
+    for n in range(30):
+        for k in (1, 3):
+            records.append(
+                record("retrieved", "q000", True, retriever=f"r{n:02d}", k=k, usage=Usage(100 * k + n, 10), labels=1,
+                       found="10000")
+            )  # fmt: skip
+    found = by_id(records)
+    for name, most in (("mirage-k-0", 12), ("mirage-recall", 12), ("mirage-tokens", 11)):
+        parts = [chart for key, chart in found.items() if key == name or key.startswith(f"{name}-part-")]
+        shown = [[one.name for one in chart.series if one.name != "Pareto front"] for chart in parts]
+        assert len(parts) == 3
+        assert max(map(len, shown)) <= most
+        assert [name for part in shown for name in part] == [f"r{n:02d}" for n in range(30)]
+        assert len({chart.title for chart in parts}) == 1
+    assert all(chart.series[-1].name == "Pareto front" for key, chart in found.items() if "tokens" in key)
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_chart_can_be_drawn(language: str) -> None:
     for chart in charts(HandmadeRun(sweep()), language=language):

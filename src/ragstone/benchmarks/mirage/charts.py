@@ -2,6 +2,7 @@
 quality against tokens and time with the Pareto front."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ragstone.benchmarks.mirage.adaptability import MEASURES, Shares, shares_of
@@ -16,7 +17,7 @@ from ragstone.types import Chart, Point, Run, Series
 __all__ = ["charts"]
 
 _MOST_BARS = 24  # of one chart; more are parted
-_MOST_CURVES = 12
+_MOST_CURVES = 12  # of one chart; more are parted
 _STACK = (MEASURES[1], MEASURES[0], MEASURES[2], MEASURES[3])  # what went well comes first
 
 
@@ -26,7 +27,7 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
     options = meta.get("options")
     ks = options.get("ks", ()) if isinstance(options, Mapping) else ()
     drawer = _Drawer(count(run.records()), headline_of(meta), words(language), ks)
-    made = [*drawer.shares(), *drawer.by_k(), drawer.recall(), *drawer.prices()]
+    made = [*drawer.shares(), *drawer.by_k(), *drawer.recall(), *drawer.prices()]
     return [chart for chart in made if chart.series]
 
 
@@ -74,10 +75,10 @@ class _Drawer:
         for number, system in enumerate(self.tally.systems):
             title = self.words["chart_quality"].format(system=system)
             curves = self._curves(system, lambda spot, one=system: self._right(one, spot))  # type: ignore[misc]
-            yield self._lines(f"mirage-k-{number}", title, curves, "chunks", "share_right")
+            yield from self._lines(f"mirage-k-{number}", title, curves, "chunks", "share_right")
             title = self.words["chart_vulnerability"].format(system=system)
             curves = self._curves(system, lambda spot, one=system: self._vulnerable(one, spot))  # type: ignore[misc]
-            yield self._lines(f"mirage-vulnerability-{number}", title, curves, "chunks", "share_wrong")
+            yield from self._lines(f"mirage-vulnerability-{number}", title, curves, "chunks", "share_wrong")
 
     def _curves(self, system: str, share: Callable[[Spot], Share | None]) -> Iterator[Series]:
         """A curve a retriever and chunk size over its k."""
@@ -95,7 +96,7 @@ class _Drawer:
         held = shares_of(self.tally, system, spot, self.headline)
         return None if held is None else held.given_gold
 
-    def recall(self) -> Chart:
+    def recall(self) -> Iterator[Chart]:
         """Recall of each retriever against k."""
         series = []
         for retriever, chunk in sorted(self.tally.found):
@@ -116,8 +117,8 @@ class _Drawer:
     def prices(self) -> Iterator[Chart]:
         """Right answers against tokens and against seconds."""
         held = [one for one in priced(self.tally, self.headline) if is_choice(one.spot)]
-        yield self._price("mirage-tokens", "chart_cost", "tokens_axis", held, lambda one: one.tokens, 1)
-        yield self._price("mirage-seconds", "chart_latency", "seconds_axis", held, lambda one: one.seconds, 3)
+        yield from self._price("mirage-tokens", "chart_cost", "tokens_axis", held, lambda one: one.tokens, 1)
+        yield from self._price("mirage-seconds", "chart_latency", "seconds_axis", held, lambda one: one.seconds, 3)
 
     def _price(
         self,
@@ -127,28 +128,30 @@ class _Drawer:
         held: Sequence[Priced],
         cost: Callable[[Priced], float | None],
         digits: int,
-    ) -> Chart:
-        """A curve a system and retriever over its k, and the front over all of them; nothing where one point is all."""
+    ) -> Iterator[Chart]:
+        """A curve a system and retriever over its k, and the front over all of them, also where the curves are parted;
+        nothing where one point is all."""
         points: list[tuple[Priced, Point]] = []
         for one in held:
             spent = cost(one)
             if spent is not None and one.right.value is not None:
                 points.append((one, _share_point(round(spent, digits), one.right)))
         if len(points) < 2:
-            return Chart(key, self.words[title], "lines", ())
+            return
         by_name: dict[str, list[Point]] = {}
         for one, point in points:
             by_name.setdefault(self._priced(one), []).append(point)
         best = on_front([(point.x, point.y) for _, point in points])
         front = [pair for pair, good in zip(points, best, strict=True) if good]
-        curves = [Series(name, tuple(line)) for name, line in by_name.items()][: _MOST_CURVES - 1]
+        curves = [Series(name, tuple(line)) for name, line in by_name.items()]
         line = tuple(Point(x, y) for x, y in sorted({(point.x, point.y) for _, point in front}))
         names = self.words["separator"].join(f"{one.system}, {self.names.short(one.spot)}" for one, _ in front[:20])
-        alt = self._alt(curves) + " " + self.words["alt_front"].format(names=names)
-        return Chart(
-            key, self.words[title], "lines", (*curves, Series(self.words["pareto"], line)), self.words[axis],
-            self.words["share_right"], alt=alt,
-        )  # fmt: skip
+        for name, some in _parted(key, curves, _MOST_CURVES - 1):
+            alt = self._alt(some) + " " + self.words["alt_front"].format(names=names)
+            yield Chart(
+                name, self.words[title], "lines", (*some, Series(self.words["pareto"], line)), self.words[axis],
+                self.words["share_right"], alt=alt,
+            )  # fmt: skip
 
     def _priced(self, one: Priced) -> str:
         several = len(self.tally.systems) > 1
@@ -157,12 +160,12 @@ class _Drawer:
 
     # -- what they share
 
-    def _lines(self, key: str, title: str, curves: Iterable[Series], x: str, y: str) -> Chart:
+    def _lines(self, key: str, title: str, curves: Iterable[Series], x: str, y: str) -> Iterator[Chart]:
         """Curves; none where no curve has two points."""
-        series = tuple(curves)[:_MOST_CURVES]
-        if not any(len(one.points) > 1 for one in series):
-            series = ()
-        return Chart(key, title, "lines", series, self.words[x], self.words[y], alt=self._alt(series))
+        series = list(curves)
+        if any(len(one.points) > 1 for one in series):
+            for name, some in _parted(key, series, _MOST_CURVES):
+                yield Chart(name, title, "lines", tuple(some), self.words[x], self.words[y], alt=self._alt(some))
 
     def _alt(self, series: Iterable[Series]) -> str:
         return self.words["separator"].join(
@@ -171,6 +174,14 @@ class _Drawer:
             )
             for one in series
         )
+
+
+def _parted(key: str, curves: Sequence[Series], most: int) -> Iterator[tuple[str, Sequence[Series]]]:
+    """The curves of each chart, with its id: as many in one as in another, or one less, and none left out."""
+    parts = -(-len(curves) // most)
+    ends = [len(curves) * part // parts for part in range(parts + 1)]
+    for part, (start, end) in enumerate(pairwise(ends)):
+        yield key if not part else f"{key}-part-{part}", curves[start:end]
 
 
 def _share_point(x: float, share: Share) -> Point:
