@@ -7,6 +7,7 @@ it: a server with a prefix cache evaluates little of it again. `lanes` cuts this
 side, each in order.
 """
 
+import asyncio
 import hashlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -233,7 +234,9 @@ class NIAH:
         assert self.searcher is not None
         recipe, rag = meta[_RECIPE], Rag(*meta[_RAG])
         context = self.hays[recipe["language"], recipe["start"]].make(_plan(recipe))
-        pool = chunks_of(context, recipe["needles"], recipe["wanted"], rag.chunk, recipe["language"])
+        pool = await asyncio.to_thread(  # a second's work for 200,000 tokens
+            chunks_of, context, recipe["needles"], recipe["wanted"], rag.chunk, recipe["language"]
+        )
         found = await self.searcher.search(recipe, query.question, pool, rag)
         first, *rest = found or (Passage("nothing", ""),)  # which says the template, even where nothing was found
         first = replace(first, meta=first.meta | {"template": meta["template"]})
