@@ -102,7 +102,6 @@ async def make_niah_async(
                     cells += await planner.cells(language, kind, number, asked, control=control)
         name, widest = counter.id, window or counter.window
     searcher = Searcher(dataclasses.replace(model_options or ModelOptions(), base_url=retriever_base_url))
-    await searcher.check(rags, [hays[language, 0].slice(0, 1) for language in languages])
     cells = [*(cells if whole else ()), *(replace(cell, rag=rag) for rag in rags for cell in cells)]
     local = bool(models) and all(model.startswith("local/") for model in models)
     niah = NIAH(

@@ -97,12 +97,23 @@ def test_only_the_mode_with_whole_contexts_needs_a_window_for_them() -> None:
         ({"retrievers": ["run:x.trec"]}, "knows no needles"),
         ({"retrievers": ["bm25"], "chunks": [0]}, "--chunk 0"),
         ({"retrievers": ["bm25"], "ks": [0]}, "--top-k 0"),
-        ({"retrievers": ["bm25(k1=-3)"]}, "k1"),
     ],
 )
 def test_what_cannot_be_searched_is_told_before_anything_is_asked(options: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         make_niah(**GRID, **options)
+
+
+def test_a_retriever_that_cannot_be_opened_is_told_before_the_first_cell(tmp_path: Path) -> None:
+    system = Reading()
+    with pytest.raises(UsageError, match="k1"):
+        bench("niah", model=system, retrievers=["bm25(k1=-3)"], run=tmp_path / "n.run", **GRID)
+    assert system.seen == 0
+
+
+def test_a_dry_run_opens_no_retriever() -> None:
+    made = make_niah(retrievers=["openai/text-embedding-3-small"], chunks=[100], ks=[2], **GRID)
+    assert all(made.prompt_tokens(case) == 200 for case in made.cases())
 
 
 def test_a_needle_that_is_cut_in_two_is_there_where_both_parts_are() -> None:

@@ -170,6 +170,10 @@ class NIAH:
         return dict(self.settings or {})
 
     async def prepare(self, resources: Resources, /) -> str:
+        """Tries each retriever, so that what is wrong with one is told before anything is asked."""
+        if self.searcher is not None and self.hays:
+            rags = dict.fromkeys(cell.rag for cell in self.cells if cell.rag is not None)
+            await self.searcher.check(list(rags), [next(iter(self.hays.values())).slice(0, 1)])
         return hashlib.sha256(to_json(self.question).encode()).hexdigest()
 
     def __len__(self) -> int:
