@@ -60,6 +60,20 @@ def test_given_passages_belong_to_the_data_and_retrieved_ones_do_not() -> None:
     assert compared(retrieved[:1], retrieved[1:]).pairs == 1
 
 
+def test_a_text_that_is_cut_by_another_tokenizer_is_the_same_question_and_another_needle_is_not() -> None:
+    def cell(tokenizer: str, **recipe: Any) -> Record:
+        made = {"haystack": "h", "needles": ["7 is it.", "8 is not."], **recipe}
+        record = asked(BASE, (Passage("haystack", "", meta={"recipe": made, "template": "simple"}),))
+        condition: dict[str, Any] = {"length": 1000, "tokenizer": tokenizer, "length_reached": 900 + len(tokenizer)}
+        return replace(record, case=replace(record.case, condition=condition))
+
+    one = cell("one", sentences=40, at=[3, 9])
+    assert compared([one], [cell("other", sentences=37, at=[2, 8], needles=["8 is not.", "7 is it."])]).pairs == 1
+    for changed in ({"needles": ["9 is it."]}, {"haystack": "another"}):
+        with pytest.raises(UsageError, match="given passages"):
+            compared([one], [cell("one", sentences=40, at=[3, 9], **changed)])
+
+
 def test_two_rows_of_one_id_stay_two_pairs() -> None:
     rows = [asked(BASE), asked(replace(BASE, question="How wide is it?"), value=0.0)]
     found = compared(rows, rows)
