@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.tools import Told
-from tests.datasets.test_pools import CHUNKS, folder
+from tests.datasets.test_pools import CHUNKS, QUESTIONS, folder
 
 from ragstone.runs import open_run
 
@@ -177,6 +177,75 @@ def test_a_pool_is_checked_and_labels_that_its_chunks_speak_against_are_named(
     folder(tmp_path / "data", chunks=CHUNKS[1:])
     broken = ragstone("data", "check", "data")
     assert (broken.code, "the query 'q1' has no label" in broken.out) == (2, True)
+
+
+def test_official_files_are_scored_in_the_form_that_was_promised(ragstone: Ragstone, tmp_path: Path) -> None:
+    folder(tmp_path)
+    said = {"base": ["no", ["blue"]], "oracle": ["An engineer", "Blue"], "mixed": ["builders", ["red"]]}
+    for setting, texts in said.items():
+        rows = [{**one, "model_predictions": text} for one, text in zip(QUESTIONS, texts, strict=True)]
+        (tmp_path / f"{setting}.json").write_text(json.dumps(rows), encoding="utf-8")
+    files = (
+        "--dataset",
+        "dataset.json",
+        "--base",
+        "base.json",
+        "--oracle",
+        "oracle_said.json",
+        "--mixed",
+        "mixed.json",
+    )
+    (tmp_path / "oracle_said.json").write_bytes((tmp_path / "oracle.json").read_bytes())
+    document = ragstone("score", "mirage", *files, "--json").document
+    assert document["llm"] == {
+        "base": {"em_loose": 0.5, "em_strict": 0.5, "f1": 0.5},
+        "oracle": {"em_loose": 1.0, "em_strict": 0.5, "f1": 0.75},
+        "mixed": {"em_loose": 0.5, "em_strict": 0.0, "f1": 0.0},
+    }
+    assert document["groups"] == {"000": 0, "001": 0, "010": 0, "011": 1, "100": 0, "101": 0, "110": 1, "111": 0}
+    assert list(document["groups"]) == ["000", "001", "010", "011", "100", "101", "110", "111"]
+    assert document["adaptability"] == {
+        "noise_vulnerability": 0.5, "context_acceptability": 0.5, "context_insensitivity": 0.0,
+        "context_misinterpretation": 0.0, "total": 0.0,
+    }  # fmt: skip
+    assert (document["n"], list(document)) == (2, ["llm", "adaptability", "groups", "n"])
+    assert "noise_vulnerability: 0.5000" in ragstone("score", "mirage", *files).out
+    found = [
+        {"query_id": "q1", "top_chunks": [CHUNKS[1], CHUNKS[3], CHUNKS[0]], "scores": [3, 2, 1]},
+        {"query_id": "q2", "top_chunks": [CHUNKS[3]], "scores": [1]},
+    ]
+    (tmp_path / "found.json").write_text(json.dumps(found), encoding="utf-8")
+    lists = ("--pool", "doc_pool.json", "--retrieval", "found.json")
+    scored = ragstone("score", "mirage", *lists, "--json").document
+    assert {k: list(held) for k, held in scored.items()} == dict.fromkeys(
+        ("1", "3", "5"), ["f1", "ndcg", "ndcg_textbook", "precision", "recall"]
+    )
+    assert scored["1"] == {"f1": 0.5, "ndcg": 0.5, "ndcg_textbook": 0.5, "precision": 0.5, "recall": 0.5}
+    assert scored["3"] == {"f1": 0.5, "ndcg": 0.75, "ndcg_textbook": 0.75, "precision": 1 / 3, "recall": 1.0}
+    assert ragstone("score", "mirage", *lists).out.startswith("k=1  f1 0.5000")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "Name --dataset"),
+        (("--dataset", "dataset.json"), "name at least one file"),
+        (("--base", "null.json"), "Name --dataset"),
+        (("--pool", "doc_pool.json"), "needs both"),
+        (("--dataset", "dataset.json", "--base", "null.json", "--pool", "doc_pool.json"), "one thing at a time"),
+        (("--dataset", "dataset.json", "--base", "null.json"), "item 1 (q2) has no prediction"),
+        (("--dataset", "dataset.json", "--base", "nowhere.json"), "nowhere.json, cannot be read"),
+    ],
+)
+def test_what_cannot_be_scored_is_one_line_and_exit_2(
+    ragstone: Ragstone, tmp_path: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    folder(tmp_path)
+    rows = [{**one, "model_predictions": text} for one, text in zip(QUESTIONS, ("x", None), strict=True)]
+    (tmp_path / "null.json").write_text(json.dumps(rows), encoding="utf-8")
+    told = ragstone("score", "mirage", *arguments, "--json")
+    assert (told.code, told.out, len(told.err.strip().splitlines())) == (2, "", 1)
+    assert says in told.err
 
 
 def test_an_invented_pool_is_written_and_read_back_as_it_was(ragstone: Ragstone, tmp_path: Path) -> None:

@@ -1,0 +1,44 @@
+"""Which data MIRAGE takes for the authors' own: the paper's rows stand beside nothing else."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.datasets.test_pools import folder
+
+from ragstone.api.make_mirage import load_pool, make_mirage
+
+DATASET = Path(__file__).parents[3] / "shared" / "data" / "mirage" / "dataset.json"
+
+
+@pytest.fixture(scope="module")
+def questions() -> list[dict[str, Any]]:
+    if not DATASET.is_file():
+        pytest.skip("the authors' questions are not beside the project")
+    found: list[dict[str, Any]] = json.loads(DATASET.read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize(("changed", "official"), [("", True), ("chunk", False), ("question", False)])
+def test_only_files_with_the_known_bytes_and_all_rows_are_official(
+    questions: list[dict[str, Any]], tmp_path: Path, changed: str, official: bool
+) -> None:
+    chunks = [
+        {"mapped_id": one["query_id"], "doc_name": "", "doc_chunk": "x", "support": int(n < one["num_doc_labels"])}
+        for one in questions
+        for n in range(5)
+    ]
+    oracle = {one["query_id"]: {"doc_chunk": "x"} for one in questions}
+    place = folder(tmp_path, chunks=chunks[:-1] if changed == "chunk" else chunks, oracle=oracle)
+    text = DATASET.read_bytes()
+    (place / "dataset.json").write_bytes(text + b" " if changed == "question" else text)
+    pool = load_pool(place)
+    assert (pool.name == "official", len(pool.questions)) == (official, 7560)
+    assert bool(pool.license) == official
+    assert bool(pool.doubts) == (changed == "chunk")
+
+
+def test_a_small_pool_is_no_official_one(tmp_path: Path) -> None:
+    made = make_mirage(data=folder(tmp_path / "mine"), settings=("base",))
+    assert made.options["data_name"] == "mine"
