@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.tools import Told
@@ -181,21 +182,15 @@ def test_a_pool_is_checked_and_labels_that_its_chunks_speak_against_are_named(
 
 def test_official_files_are_scored_in_the_form_that_was_promised(ragstone: Ragstone, tmp_path: Path) -> None:
     folder(tmp_path)
-    said = {"base": ["no", ["blue"]], "oracle": ["An engineer", "Blue"], "mixed": ["builders", ["red"]]}
+    said: dict[str, list[Any]] = {
+        "base": ["no", ["blue"]],
+        "oracle": ["An engineer", "Blue"],
+        "mixed": ["builders", ["red"]],
+    }
     for setting, texts in said.items():
         rows = [{**one, "model_predictions": text} for one, text in zip(QUESTIONS, texts, strict=True)]
-        (tmp_path / f"{setting}.json").write_text(json.dumps(rows), encoding="utf-8")
-    files = (
-        "--dataset",
-        "dataset.json",
-        "--base",
-        "base.json",
-        "--oracle",
-        "oracle_said.json",
-        "--mixed",
-        "mixed.json",
-    )
-    (tmp_path / "oracle_said.json").write_bytes((tmp_path / "oracle.json").read_bytes())
+        (tmp_path / f"said_{setting}.json").write_text(json.dumps(rows), encoding="utf-8")
+    files = ("--dataset", "dataset.json", *(f"--{setting}=said_{setting}.json" for setting in said))
     document = ragstone("score", "mirage", *files, "--json").document
     assert document["llm"] == {
         "base": {"em_loose": 0.5, "em_strict": 0.5, "f1": 0.5},
@@ -217,9 +212,8 @@ def test_official_files_are_scored_in_the_form_that_was_promised(ragstone: Ragst
     (tmp_path / "found.json").write_text(json.dumps(found), encoding="utf-8")
     lists = ("--pool", "doc_pool.json", "--retrieval", "found.json")
     scored = ragstone("score", "mirage", *lists, "--json").document
-    assert {k: list(held) for k, held in scored.items()} == dict.fromkeys(
-        ("1", "3", "5"), ["f1", "ndcg", "ndcg_textbook", "precision", "recall"]
-    )
+    names = ["f1", "ndcg", "ndcg_textbook", "precision", "recall"]
+    assert [(k, list(held)) for k, held in scored.items()] == [(k, names) for k in ("1", "3", "5")]
     assert scored["1"] == {"f1": 0.5, "ndcg": 0.5, "ndcg_textbook": 0.5, "precision": 0.5, "recall": 0.5}
     assert scored["3"] == {"f1": 0.5, "ndcg": 0.75, "ndcg_textbook": 0.75, "precision": 1 / 3, "recall": 1.0}
     assert ragstone("score", "mirage", *lists).out.startswith("k=1  f1 0.5000")
@@ -234,7 +228,7 @@ def test_official_files_are_scored_in_the_form_that_was_promised(ragstone: Ragst
         (("--pool", "doc_pool.json"), "needs both"),
         (("--dataset", "dataset.json", "--base", "null.json", "--pool", "doc_pool.json"), "one thing at a time"),
         (("--dataset", "dataset.json", "--base", "null.json"), "item 1 (q2) has no prediction"),
-        (("--dataset", "dataset.json", "--base", "nowhere.json"), "nowhere.json, cannot be read"),
+        (("--dataset", "dataset.json", "--base", "nowhere.json"), "nowhere.json: cannot be read"),
     ],
 )
 def test_what_cannot_be_scored_is_one_line_and_exit_2(
