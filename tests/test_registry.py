@@ -51,3 +51,14 @@ def test_two_things_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.
     name = package(tmp_path, monkeypatch, "kinds_d", one="PLUGINS = {'a': 1}", two="PLUGINS = {'a': 2}")
     with pytest.raises(UsageError, match="Two kinds are named 'a'"):
         Registry[int]("kind", name, "ragstone.test_none").names()
+
+
+def test_a_broken_plugin_of_somebody_else_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = package(tmp_path, monkeypatch, "kinds_e", one="PLUGINS = {'a': 1}")
+    (tmp_path / "theirs.py").write_text("import nothing_of_this_name\n")
+    told = tmp_path / "theirs-1.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (told / "entry_points.txt").write_text("[ragstone.test_broken]\nb = theirs:thing\n")
+    with pytest.raises(UsageError, match=r"The kind 'b' of theirs cannot be loaded from theirs:thing \(ModuleNotFound"):
+        Registry[int]("kind", name, "ragstone.test_broken").names()

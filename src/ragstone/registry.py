@@ -42,7 +42,14 @@ class Registry(Generic[T]):
         for entry in entry_points(group=self.group):
             if entry.name in found:
                 raise UsageError(f"Two {self.kind}s are named {entry.name!r}; one is the entry point {entry.value}.")
-            found[entry.name] = cast("T", entry.load())
+            try:
+                found[entry.name] = cast("T", entry.load())
+            except Exception as error:  # somebody else's module
+                whose = f" of {entry.dist.name}" if entry.dist is not None else ""
+                raise UsageError(
+                    f"The {self.kind} {entry.name!r}{whose} cannot be loaded from {entry.value} "
+                    f"({type(error).__name__}: {error}). Mend it or uninstall it."
+                ) from error
         return dict(sorted(found.items()))
 
     def names(self) -> tuple[str, ...]:
