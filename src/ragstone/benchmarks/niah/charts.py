@@ -22,21 +22,12 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
         if not group.main.values:
             continue
         needle = told.get(key.needle, key.needle)
-        if key.mode == "rag":
-            for what, cells in (("retrieved", group.retrieved), ("found", group.found), ("both", group.both)):
-                if not cells.values:
-                    continue
-                name = told["map_rag"].format(
-                    system=key.system, what=told[f"what_{what}"], needle=needle, retriever=key.retriever
-                )
-                made.append(_map(f"niah-{what}-{len(made)}", name, cells, told))
-        else:
-            parts = [needle, key.template]
-            name = told["map"].format(system=key.system, what=told["comma"].join(part for part in parts if part))
-            spoken = told.get(key.language, key.language)
-            for cells, suffix in _shown(group):
-                named = told["map_by"].format(name=name, by=told[suffix]) if suffix else name
-                made.append(_map(f"niah-map-{len(made)}", f"{named} ({spoken})" if spoken else named, cells, told))
+        for cells, first, last in _shown(group, key):
+            parts = (told.get(first, ""), needle, key.template, key.retriever, told.get(last, ""))
+            title = told["map"].format(system=key.system, what=told["comma"].join(part for part in parts if part))
+            if key.language:
+                title = told["map_in"].format(name=title, language=told.get(key.language, key.language))
+            made.append(_map(f"niah-map-{len(made)}", title, cells, told))
         series.append(_curve(key, group, needle))
     curves = [one for one in series if len(one.points) > 1]
     if curves:
@@ -48,13 +39,17 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
     return made[-1:] + made[: _MOST - 1] if len(made) > _MOST else made
 
 
-def _shown(group: Group) -> list[tuple[Cells, str]]:
-    """What has a map of its own, with the word that tells by whom: what was given beside what the rule finds."""
+def _shown(group: Group, key: Key) -> list[tuple[Cells, str, str]]:
+    """What has a map of its own, with the words that tell what it is and by whom: through a retriever what it found,
+    what was answered, and both; of others' results what was given beside what the rule finds."""
+    if key.mode == "rag":
+        several = (group.retrieved, "what_retrieved"), (group.found, "what_found"), (group.both, "what_both")
+        return [(cells, what, "") for cells, what in several if cells.values]
     if group.given.values and group.found.values:
-        return [(group.given, "by_given"), (group.found, "by_rule")]
+        return [(group.given, "", "by_given"), (group.found, "", "by_rule")]
     if group.found.values:
-        return [(group.found, "")]
-    return [(group.main, "by_judge" if group.judged.values else "by_given")]
+        return [(group.found, "", "")]
+    return [(group.main, "", "by_judge" if group.judged.values else "by_given")]
 
 
 def _map(name: str, title: str, cells: Cells, told: Mapping[str, str]) -> Chart:
