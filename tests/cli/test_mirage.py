@@ -65,6 +65,19 @@ def test_what_it_takes_is_told_before_anything_is_asked(ragstone: Ragstone, tmp_
     assert "5 cases: 5 requests at most, about" in ran.err
 
 
+def test_a_probe_asks_invented_questions_beside_those_of_a_folder(ragstone: Ragstone, tmp_path: Path) -> None:
+    folder(tmp_path / "data")
+    (tmp_path / "m.jsonl").write_text('{"contains": "Ada", "text": "An engineer."}\n{"default": "?"}', encoding="utf-8")
+    asked = ("--data", "data", "--probe", "--setting", "base", "--model", "scripted/m.jsonl", "--run", "p.run")
+    told = ragstone("bench", "mirage", *asked, "--json", "--quiet")
+    assert (told.code, told.document["done"]) == (0, 2 + 200)
+    (table,) = [table for table in told.document["tables"] if table["id"] == "mirage-contamination"]
+    cells = [[cell.get("value") for cell in row["cells"][2:]] for row in table["rows"]]
+    assert cells == [[0.5, 0.0, 0.5]] * 2
+    invented = ragstone("bench", "mirage", *SMALL, "--probe", "--run", "i.run")
+    assert (invented.code, "it adds nothing" in invented.err) == (0, True)
+
+
 def test_what_the_models_of_retrievers_are_asked_is_told_too(ragstone: Ragstone) -> None:
     retrievers = ("--retriever", "local/e5-small", "--retriever", "rerank(hybrid(bm25,local/e5-small),openai/m)")
     told = ragstone("bench", "mirage", "--fictional-size", "6", *retrievers, "--dry-run", "--json")

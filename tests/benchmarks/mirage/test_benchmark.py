@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.benchmarks.mirage.small import plugins, small_pool
 
 from ragstone.benchmarks.mirage import MIRAGE
@@ -108,11 +109,13 @@ async def test_harder_negatives_replace_the_noise_and_never_state_the_answer(ask
 
 async def test_the_probe_asks_invented_questions_without_context(asked: list[str]) -> None:
     probe = tuple(
-        type(one)(id=f"x{at}", text=one.text, answers=one.answers) for at, one in enumerate(small_pool().questions)
+        replace(one, id=f"x{at}", gold=(f"x{at}#0",), mapped=(f"x{at}#0", f"x{at}#1"))
+        for at, one in enumerate(small_pool().questions)
     )
     cases = await made(probe=probe, settings=("base",))
     assert cases["probe/000001"].query.passages == ()
     assert cases["probe/000001"].condition["probe"] == "fictional"
+    assert cases["probe/000001"].sample.passages == ()
 
 
 async def test_repeats_are_cases_of_their_own_and_a_limit_leaves_the_pool_whole(asked: list[str]) -> None:

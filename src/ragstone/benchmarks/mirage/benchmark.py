@@ -241,7 +241,8 @@ class MIRAGE:
             for index, question in enumerate(self._questions()):
                 yield from self._case(f"{setting}/{index:06d}", question, setting, self._given(setting, question), {})
         for index, question in enumerate(self._probed()):
-            yield from self._case(f"probe/{index:06d}", question, "base", (), {"probe": "fictional"})
+            alone = replace(question, gold=(), mapped=(), oracle=())  # its chunks are of another pool
+            yield from self._case(f"probe/{index:06d}", alone, "base", (), {"probe": "fictional"})
         for name in self._hard():
             found = found_by(name, 0)
             for index, question in enumerate(self._questions()):
