@@ -79,6 +79,14 @@ def test_a_part_goes_when_all_of_it_is_committed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_answer_may_be_committed_after_the_outbox_was_closed(tmp_path: Path) -> None:
+    outbox = Outbox(tmp_path / "a.run", new_owner(), "file")
+    part = outbox.put(answered(0))
+    outbox.close()
+    outbox.done(part)
+    assert part.path.exists()
+
+
 def test_an_answer_that_cannot_be_kept_is_one_line(tmp_path: Path) -> None:
     outbox = Outbox(tmp_path / "gone" / "a.run", new_owner(), "id")
     with pytest.raises(StorageError, match="an answer could not be kept beside it"):

@@ -65,8 +65,11 @@ class Outbox:
         return part
 
     def done(self, part: Part) -> None:
-        """One answer of this part is committed."""
+        """One answer of this part is committed. After `close`, as where a run ends by an error, the file stays for the
+        next that opens the run file, who finds its answers there already."""
         part.waiting -= 1
+        if part not in self._parts:
+            return
         if part.waiting == 0 and (part is not self._parts[-1] or part.size >= PART_BYTES):
             self._drop(part)
 
