@@ -48,7 +48,7 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> Letters:
     return embedder
 
 
-async def test_the_pool_is_found_by_its_vectors(letters: Letters) -> None:
+async def test_the_pool_is_found_by_its_vectors(letters: Letters, capfd: pytest.CaptureFixture[str]) -> None:
     async with open_retriever("lancedb(test/letters)", POOL) as retriever:
         two, three, blank = await retriever.retrieve(["two?", "三？", " "], k=2)
         assert two[0].id == "b"
@@ -60,6 +60,7 @@ async def test_the_pool_is_found_by_its_vectors(letters: Letters) -> None:
     assert facts["passages"] == 3
     assert facts["library"].startswith("lancedb ")
     assert facts["index_bytes"] > 0
+    assert capfd.readouterr().err == ""
 
 
 async def test_a_database_that_stays_is_not_embedded_again(letters: Letters, tmp_path: Path) -> None:

@@ -153,14 +153,16 @@ async def _ours(db: Any, name: str, embedder: Embedder, passages: Mapping[str, P
     """A table of the pool: found whole from an earlier run, or made."""
     import pyarrow as pa  # noqa: PLC0415  (it comes with LanceDB)
 
-    if name in await _names(db):
+    there = name in await _names(db)
+    if there:
         held = await db.open_table(name)
         if await held.count_rows() == len(passages):
             return held
     vectors = await embed_all(embedder, [passage.text for passage in passages.values()], kind="passage")
     ids = list(passages)
     kind = pa.schema([("id", pa.string()), ("vector", pa.list_(pa.float32(), vectors.shape[1] or 1))])
-    held = await db.create_table(name, schema=kind, mode="overwrite")
+    # Overwriting what is not there is warned of on standard error.
+    held = await db.create_table(name, schema=kind, mode="overwrite" if there else "create")
     for start in range(0, len(ids), _ROWS):
         part = vectors[start : start + _ROWS]
         flat = pa.FixedSizeListArray.from_arrays(pa.array(part.reshape(-1)), vectors.shape[1])

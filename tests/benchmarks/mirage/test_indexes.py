@@ -13,6 +13,14 @@ HELD: dict[str, Any] = {
                            "single_index_bytes": 1_536_000, "embed_seconds": 9.0, "index_seconds": 1.0,
                            "search_seconds_per_query": 0.005, "single_search_seconds_per_query": 0.001},
         "rerank(bm25,m)": {"usage": {"requests": 12}, "seconds_per_question": 1.5},
+        "rerank(hybrid(a,b),m)": {
+            "usage": {"requests": 5}, "index_bytes": 300, "first": {"hybrid(a,b)": {
+                "index_bytes": 300, "parts": {
+                    "a": {"passages": 10, "build_seconds": 0.5}, "b": {"passages": 9, "embed_seconds": 1.0},
+                    "c": {"usage": {"requests": 2}},
+                },
+            }},
+        },
         "mine": {},
     }
 }  # fmt: skip
@@ -23,10 +31,14 @@ def texts(preparation: Any, language: str = "en") -> list[list[str]]:
 
 
 def test_each_retriever_has_a_line_with_what_it_told() -> None:
-    bm25, several, reranked = texts(HELD)
+    bm25, several, reranked, _ = texts(HELD)
     assert bm25 == ["bm25", "bm25s 0.3.16", "1,000", "", "1.23 MB", "0.4 s", "2.1 ms", ""]
     assert several[3:7] == ["9,000", "13.8 MB (1.54 MB)", "10.0 s", "5 ms (1 ms)"]
     assert (reranked[0], reranked[6], reranked[7]) == ("rerank(bm25,m)", "1.50 s", "12")
+
+
+def test_a_composed_retriever_takes_what_its_parts_take() -> None:
+    assert texts(HELD)[3] == ["rerank(hybrid(a,b),m)", "", "10", "", "300 B", "1.5 s", "", "7"]
 
 
 def test_notes_say_what_stands_in_brackets_where_something_does() -> None:

@@ -1,6 +1,6 @@
 """What each retriever takes: its index, the time to build it and to answer a question, and what its models cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ragstone.types import Cell, Row, Table
@@ -31,19 +31,31 @@ def _cells(name: str, facts: Mapping[str, Any]) -> tuple[Cell, ...]:
     told = _milliseconds(each)
     if alone and one:
         told = f"{_milliseconds(alone)} ({_milliseconds(one)})"
-    built = [float(facts[key]) for key in _BUILD if isinstance(facts.get(key), (int, float))]
-    usage = facts.get("usage")
-    requests = usage.get("requests") if isinstance(usage, Mapping) else None
+    within = list(_within(facts))
+    built = [float(one[key]) for one in within for key in _BUILD if isinstance(one.get(key), (int, float))]
+    usages = [one["usage"] for one in within if isinstance(one.get("usage"), Mapping)]
+    requests = sum(int(usage.get("requests", 0)) for usage in usages) if usages else None
+    passages = max((one["passages"] for one in within if isinstance(one.get("passages"), int)), default=None)
     return (
         Cell(name),
         Cell(str(facts.get("library") or facts.get("index") or facts.get("form") or "")),
-        Cell(_count(facts.get("passages"))),
+        Cell(_count(passages)),
         Cell(_count(facts.get("vectors", facts.get("passages") if facts.get("dimensions") else None))),
         Cell(size),
         Cell(f"{sum(built):.1f} s" if built else ""),
         Cell(told),
         Cell(_count(requests)),
     )
+
+
+def _within(facts: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The facts of a retriever, and of those that it is composed of."""
+    yield facts
+    for part in ("parts", "first"):
+        inner = facts.get(part)
+        for one in inner.values() if isinstance(inner, Mapping) else ():
+            if isinstance(one, Mapping):
+                yield from _within(one)
 
 
 def _count(value: Any) -> str:
