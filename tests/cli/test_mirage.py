@@ -3,12 +3,14 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.cli.tools import Told
 from tests.datasets.test_pools import CHUNKS, QUESTIONS, folder
 
+from ragstone.benchmarks.mirage import searching
 from ragstone.runs import open_run
 
 Ragstone = Callable[..., Told]
@@ -44,6 +46,17 @@ def test_another_model_retriever_or_k_goes_into_the_same_file_and_nothing_is_ask
         "bench", "mirage", "--model", "local/extractive", *SMALL, "--fictional-seed", "1", "--run", "m.run"
     )
     assert (other.code, "another question" in other.err) == (2, True)
+
+
+def test_what_a_retriever_took_first_is_not_forgotten_when_all_of_it_is_kept(
+    ragstone: Ragstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter([0.0, 5.0, 7.0, 9.0, 100.0, 100.5, 100.7, 101.0])  # four looks at the clock by each command
+    monkeypatch.setattr(searching, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
+    for retrievers in ((), ("--top-k", "1,3,5")):
+        assert ragstone("bench", "mirage", *SMALL, *retrievers, "--run", "k.run", "--quiet").code == 0
+        with open_run(tmp_path / "k.run") as run:
+            assert run.meta["preparation"]["retrievers"]["bm25"]["seconds"] == 9.0
 
 
 def test_retrieval_is_scored_without_a_model(ragstone: Ragstone) -> None:

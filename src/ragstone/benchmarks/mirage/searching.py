@@ -129,8 +129,8 @@ class Search:
                         found.lists[place] = [(held.places[one.id], one.score or 0.0) for one in passages]
                 each = (time.perf_counter() - opened) / max(1, len(questions))
                 told = {**facts_of(retriever), "seconds_per_question": each}
-                self.facts[f"{name}/c{size}" if size else name] = told
             took = time.perf_counter() - started
+            self.facts[f"{name}/c{size}" if size else name] = {**told, "seconds": took}
             log.info("%s: searched for %s questions; %.1f s in all", name, f"{len(questions):,}", took)
             self.found[name, size] = found
 
