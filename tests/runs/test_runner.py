@@ -1,12 +1,13 @@
 """The runner: it asks what is missing and no more, and no case is the end of a run."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.runs.doubles import Echo, Judge, Length, case, cases, new_file, records, shown
 
 from ragstone.errors import DifferentQuestion, StorageError, TimedOut, Unauthorized, UsageError
@@ -194,6 +195,20 @@ async def test_another_case_under_an_id_of_the_file_is_refused(tmp_path: Path) -
     await run(tmp_path / "a.run", Echo(), count=3)
     with pytest.raises(DifferentQuestion, match=r"cases\.noise/en/00000\.query\.passages\.0\.text"):
         await run(tmp_path / "a.run", Echo(), cases=lambda: iter([case(0, text="Another passage.")]))
+
+
+async def test_passages_that_were_scored_anew_to_other_bits_are_the_same_question(tmp_path: Path) -> None:
+    def scored(score: float) -> Callable[[], Iterator[Case]]:
+        one = case(0)
+        given = tuple(replace(passage, score=score) for passage in one.query.passages or ())
+        return lambda: iter([replace(one, query=replace(one.query, passages=given))])
+
+    echo = Echo()
+    for score in (0.8, 0.80004):
+        await run(tmp_path / "a.run", echo, cases=scored(score))
+    assert len(echo.asked) == 1
+    with pytest.raises(DifferentQuestion, match=r"query\.passages\.0\.score"):
+        await run(tmp_path / "a.run", echo, cases=scored(0.9))
 
 
 async def test_a_stop_finishes_what_is_in_flight_and_says_what_remains(tmp_path: Path) -> None:
