@@ -100,6 +100,17 @@ def test_the_hub_s_rows_are_the_same_pool(tmp_path: Path, form: str) -> None:
     assert (pool.questions, pool.passages) == (official.questions, official.passages)
 
 
+def test_the_hub_s_oracle_may_be_several_chunks_and_need_not_repeat_its_query(tmp_path: Path) -> None:
+    bare = {name: value for name, value in ORACLE["q1"].items() if name != "mapped_id"}
+    rows = [{**_hub_rows()[0], "oracle": bare}, {**_hub_rows()[1], "oracle": [CHUNKS[2], CHUNKS[3]]}]
+    path = tmp_path / "train.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    assert [question.together for question in read_hub(path).questions] == [1, 2]
+    path.write_text(json.dumps([{**rows[0], "oracle": []}]), encoding="utf-8")
+    with pytest.raises(DataError, match="row 1 is none of MIRAGE"):
+        read_hub(path)
+
+
 def test_a_hub_row_that_is_none_is_named(tmp_path: Path) -> None:
     path = tmp_path / "train.jsonl"
     path.write_text(json.dumps({"query_id": "q1", "query": "?", "answer": ["x"]}), encoding="utf-8")

@@ -153,8 +153,9 @@ def read_mirage(folder: Path, *, name: str = "", license: str = "") -> Pool:  # 
 
 def read_hub(path: Path, *, name: str = "", license: str = "") -> Pool:  # noqa: A002
     """The hub's form: one row a question, with `doc_pool` as a mapping of lists (or a list of chunks) and `oracle` as
-    a chunk. JSON lines, a JSON list, or Parquet (extra `files`). Raises DataError or MissingExtra."""
-    questions, chunks, oracle = [], list[MirageChunk](), dict[str, MirageChunk]()
+    a chunk (or several that are needed together). JSON lines, a JSON list, or Parquet (extra `files`). Raises DataError
+    or MissingExtra."""
+    questions, chunks, oracle = [], list[MirageChunk](), dict[str, MirageChunk | list[MirageChunk]]()
     seen: set[str] = set()
     for number, row in enumerate(_rows(path), 1):
         try:
@@ -163,7 +164,9 @@ def read_hub(path: Path, *, name: str = "", license: str = "") -> Pool:  # noqa:
             if isinstance(pool, dict):
                 pool = [dict(zip(pool, values, strict=True)) for values in zip(*pool.values(), strict=True)]
             found = msgspec.convert(pool, list[MirageChunk])
-            oracle[question.query_id] = msgspec.convert(row.get("oracle"), MirageChunk)
+            # Without its query, as in `oracle.json` by query.
+            whole = [{"mapped_id": question.query_id} | one if isinstance(one, dict) else one for one in _several(row)]
+            oracle[question.query_id] = msgspec.convert(whole, list[MirageChunk])
         except (msgspec.ValidationError, ValueError) as error:
             raise DataError(path, f"row {number} is none of MIRAGE: {error}.") from None
         if question.query_id in seen:
@@ -176,6 +179,12 @@ def read_hub(path: Path, *, name: str = "", license: str = "") -> Pool:  # noqa:
     return mirage_pool(
         name or path.stem, questions, chunks, oracle, where=path, sha256={path.name: sha256_of(path)}, license=license
     )
+
+
+def _several(row: Mapping[str, Any]) -> list[Any]:
+    """The oracle of a row, one chunk or more; a list of none is as bad as nothing."""
+    held = row.get("oracle")
+    return held if isinstance(held, list) and held else [held]
 
 
 def read_beir(folder: Path, *, name: str = "") -> Pool:
