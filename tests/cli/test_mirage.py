@@ -48,6 +48,19 @@ def test_another_model_retriever_or_k_goes_into_the_same_file_and_nothing_is_ask
     assert (other.code, "another question" in other.err) == (2, True)
 
 
+def test_a_retriever_that_is_written_in_two_ways_is_one(ragstone: Ragstone) -> None:
+    told = ragstone("bench", "mirage", *SMALL, "--retriever", " bm25() ", "--run", "r.run", "--json", "--quiet")
+    assert (told.code, told.document["done"]) == (0, 6)
+
+
+def test_what_adds_nothing_is_told(ragstone: Ragstone) -> None:
+    asked = ("--retriever", "bm25", "--top-k", "11", "--negatives", "bm25", "--fictional-size", "2", "--run", "n.run")
+    told = ragstone("bench", "mirage", *asked)
+    assert told.code == 0
+    assert "--top-k 11: the pool has 10 chunks" in told.err
+    assert "without --model it adds nothing" in told.err
+
+
 def test_what_a_retriever_took_first_is_not_forgotten_when_all_of_it_is_kept(
     ragstone: Ragstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +173,16 @@ def test_a_folder_of_the_official_form_and_a_run_of_somebody_s_search_are_taken(
         (("--retriever", "bm52"), "Did you mean 'bm25'"),
         (("--retriever", "hybrid(bm25"), "not closed"),
         (("--retriever", "bm25", "--top-k", "1,x"), "whole numbers"),
-        (("--retriever", "bm25", "--top-k", "0"), "1 or more"),
+        (("--retriever", "bm25", "--top-k", "0"), "from 1 to 10,000"),
+        (("--retriever", "bm25", "--top-k", "10001"), "from 1 to 10,000"),
+        (("--retriever", "bm25", "--top-k", "1_0"), "whole numbers"),
+        (("--retriever", "bm25", "--retriever", "hybrid(bm25,bm52)"), "Did you mean 'bm25'"),
+        (("--retriever", "bm25", "--retriever", "rerank(bm25(k1=x),openai/m)"), "k1=x should be a number"),
+        (("--retriever", "bm25", "--retriever", "rewrite(hybrid(run:none.trec,bm25),openai/m)"), "a file holds"),
+        (("--retriever", "bm25", "--retriever", "hybrid(run:none.trec,bm25)"), "none.trec: there is no such file"),
+        (("--retriever", "bm25", "--retriever", "run:/"), "/: is no file of a run"),
+        (("--retriever", "bm25(k1=inf)"), "k1=inf should be a number of 0 or more"),
+        (("--retriever", "hybrid(bm25," * 500 + "bm25" + ")" * 500), "nests too deep"),
         (("--retriever", "bm25", "--chunk", "x"), "x"),
         (("--retriever", "bm25", "--chunk", "50", "--chunk-overlap", "50"), "overlap of 50"),
         (("--retriever", "bm25", "--chunk-method", "token"), "give --chunk"),
@@ -172,8 +194,8 @@ def test_a_folder_of_the_official_form_and_a_run_of_somebody_s_search_are_taken(
         (("--retriever", "run:none.trec",), "none.trec"),
         (("--model", "local/smollm"), "smollm2"),
         (("--model", "örtlich/模型"), "örtlich"),
-        (("--retriever", "bm25", "--setting", "base"), "Nothing to ask"),
-        (("--model", "local/extractive", "--setting", "retrieved"), "Nothing to ask"),
+        (("--retriever", "bm25", "--setting", "base"), "Nothing to ask: without a --model the retrievers alone"),
+        (("--model", "local/extractive", "--setting", "retrieved"), "the setting retrieved needs a --retriever"),
         (("--retriever", "bm25", "--judge", "local/retrieval"), "cannot judge"),
     ],
 )  # fmt: skip

@@ -46,12 +46,14 @@ def test_a_name_is_read(name: str, spec: Spec) -> None:
         ("local/", "names no embedder"),
         ("混合", "cannot be read"),
         ("(bm25)", "cannot be read"),
+        ("hybrid(" * 400 + "bm25" + ")" * 400, "nests too deep: at most 20"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_line(name: str, says: str) -> None:
     with pytest.raises(UsageError, match=says) as caught:
         parse(name)
     assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
 
 
 def test_options_are_checked() -> None:
@@ -60,6 +62,8 @@ def test_options_are_checked() -> None:
     assert spec.number("other", 0.4, least=0) == 0.4
     with pytest.raises(UsageError, match="b=x should be a number of 0 to 1"):
         spec.number("b", 0.75, least=0, most=1)
+    with pytest.raises(UsageError, match="k1=inf should be a number of 0 or more"):
+        parse("bm25(k1=inf)").number("k1", 1.2, least=0)
     with pytest.raises(UsageError, match=r"depth=2\.5 should be a whole number"):
         spec.count("depth", 20)
     with pytest.raises(UsageError, match=r"has no option .depth.\. It takes k1, b"):

@@ -1,7 +1,7 @@
 """MIRAGE from what a user says about it."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from ragstone.datasets.pull import known_hashes
 from ragstone.datasets.sources import SOURCES
 from ragstone.errors import UnknownName, UsageError
 from ragstone.models import ModelOptions
-from ragstone.retrieval import check_retriever
+from ragstone.retrieval import check_retriever, parse
 from ragstone.retrieval.chunking import Chunking
 
 __all__ = ["FICTIONAL_QUESTIONS", "load_pool", "make_mirage"]
@@ -84,9 +84,12 @@ def make_mirage(
 ) -> MIRAGE:
     """MIRAGE over the pool that is named; `options` are those of `benchmarks.mirage.MIRAGE`. `probe`: ask invented
     questions without context too; `chunking`: how the pool is cut where `chunks` are sizes. Raises UsageError."""
-    retrievers, negatives = tuple(dict.fromkeys(retrievers)), tuple(dict.fromkeys(negatives))
     for name in (*retrievers, *negatives):
         check_retriever(name)
+    # `bm25` and ` bm25()` are one retriever: it is searched with, and its cases are named, once.
+    retrievers, negatives = (
+        tuple(dict.fromkeys(parse(name).name for name in names)) for names in (retrievers, negatives)
+    )
     for name in ("settings", "ks", "chunks"):
         if name in options and options[name] is not None:
             one = options[name]
@@ -96,7 +99,7 @@ def make_mirage(
         raise UnknownName("option of mirage", unknown[0], known)
     pool = load_pool(data, language=language, seed=fictional_seed, size=fictional_size, multi_hop=multi_hop)
     probed: tuple[PoolQuestion, ...] = ()
-    warnings = _warnings(pool, options.get("settings"), retrievers)
+    warnings = _warnings(pool, options, retrievers, negatives)
     if probe and pool.name.startswith("fictional"):
         warnings.append("--probe asks invented questions; these data are invented already, so it adds nothing.")
     elif probe:
@@ -114,8 +117,15 @@ def make_mirage(
     )
 
 
-def _warnings(pool: Pool, settings: Sequence[str] | None, retrievers: Sequence[str]) -> list[str]:
+def _warnings(pool: Pool, options: Mapping[str, Any], retrievers: Sequence[str], negatives: Sequence[str]) -> list[str]:
     lines = list(pool.doubts)
+    settings, most = options.get("settings"), max(options.get("ks") or (0,))
+    if retrievers and most > len(pool.passages) and not any(options.get("chunks") or ()):
+        lines.append(
+            f"--top-k {most}: the pool has {len(pool.passages):,} chunks; precision divides by k all the same."
+        )
+    if negatives and options.get("alone"):
+        lines.append("--negatives changes what a model is given; without --model it adds nothing.")
     if unanswered := sum(not question.answers for question in pool.questions):
         lines.append(
             f"{unanswered:,} of {len(pool.questions):,} questions have no answer: their retrieval alone counts."

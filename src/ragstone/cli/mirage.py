@@ -65,10 +65,10 @@ def _made(values: dict[str, Any], *, calling: "ModelOptions | None" = None, alon
     taken = {name: values.pop(name) for name in names}
     if values.pop("protocol") == "official":
         taken["scoring"] = "official"
-    try:
-        taken["ks"] = tuple(int(part) for part in values.pop("ks").split(","))
-    except ValueError:
-        raise UsageError("--top-k takes whole numbers by commas, such as 1,3,5.") from None
+    parts = [part.strip() for part in values.pop("ks").split(",")]
+    if not all(part.isascii() and part.removeprefix("-").isdigit() and len(part) < 20 for part in parts):
+        raise UsageError("--top-k takes whole numbers by commas, such as 1,3,5.")
+    taken["ks"] = tuple(map(int, parts))
     url = values.pop("retriever_base_url")
     taken["chunks"] = parse_sizes(values.pop("chunks"))
     taken["chunking"] = Chunking(

@@ -8,6 +8,7 @@
 A comma or a parenthesis within a part is kept where its parentheses are balanced; a file's name may hold neither.
 """
 
+import math
 import re
 
 import msgspec
@@ -20,6 +21,8 @@ __all__ = ["Spec", "parse"]
 _FUNCTION = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _OPTION = re.compile(r"([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
 _EXAMPLES = "bm25, local/e5-small, hybrid(bm25,local/e5-small)"
+_DEEPEST = 20  # parentheses within each other: names are read, and retrievers opened, by functions that call themselves
+_SHOWN = 80  # characters of a name that a message repeats
 
 
 class Spec(Frozen, frozen=True):
@@ -55,7 +58,7 @@ class Spec(Frozen, frozen=True):
             value = default if text is None else float(text)
         except ValueError:
             value = float("nan")
-        if not least <= value <= most:
+        if not (least <= value <= most and math.isfinite(value)):
             upto = f" to {most:g}" if most < float("inf") else " or more"
             raise UsageError(f"The retriever {self.function}: {name}={text} should be a number of {least:g}{upto}.")
         return value
@@ -70,7 +73,7 @@ class Spec(Frozen, frozen=True):
 
 def parse(name: str) -> Spec:
     """What a name says. `provider/model` is the function `dense`. Raises UsageError, in one line."""
-    text = name.strip()
+    text, told = name.strip(), _told(name)
     if not text:
         raise UsageError(f"A retriever has no name. Write, for example: {_EXAMPLES}.")
     if text.startswith("run:"):
@@ -80,23 +83,29 @@ def parse(name: str) -> Spec:
     head, bracket, rest = text.partition("(")
     if bracket:
         if not rest.endswith(")"):
-            raise UsageError(f"The retriever {name!r}: a parenthesis is not closed.")
+            raise UsageError(f"The retriever {told!r}: a parenthesis is not closed.")
         return _call(name, head.strip(), rest[:-1])
     if ")" in text or "," in text:
-        raise UsageError(f"The retriever {name!r} cannot be read. Write, for example: {_EXAMPLES}.")
+        raise UsageError(f"The retriever {told!r} cannot be read. Write, for example: {_EXAMPLES}.")
     if "/" in text:
         provider, _, model = text.partition("/")
         if not provider or not model:
-            raise UsageError(f"The retriever {name!r} names no embedder. Write PROVIDER/MODEL: local/e5-small.")
+            raise UsageError(f"The retriever {told!r} names no embedder. Write PROVIDER/MODEL: local/e5-small.")
         return Spec("dense", (text,))
     if not _FUNCTION.fullmatch(text):
-        raise UsageError(f"The retriever {name!r} cannot be read. Write, for example: {_EXAMPLES}.")
+        raise UsageError(f"The retriever {told!r} cannot be read. Write, for example: {_EXAMPLES}.")
     return Spec(text)
 
 
+def _told(name: str) -> str:
+    """A name for a message, cut short where it is long."""
+    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+
+
 def _call(name: str, function: str, inside: str) -> Spec:
+    told = _told(name)
     if not _FUNCTION.fullmatch(function):
-        raise UsageError(f"The retriever {name!r} cannot be read. Write, for example: {_EXAMPLES}.")
+        raise UsageError(f"The retriever {told!r} cannot be read. Write, for example: {_EXAMPLES}.")
     arguments: list[str] = []
     options: dict[str, str] = {}
     for part in _parts(name, inside):
@@ -105,7 +114,7 @@ def _call(name: str, function: str, inside: str) -> Spec:
             continue
         key, value = found.groups()
         if key in options:
-            raise UsageError(f"The retriever {name!r} has the option {key!r} twice.")
+            raise UsageError(f"The retriever {told!r} has the option {key!r} twice.")
         options[key] = value.strip()
     return Spec(function, tuple(arguments), options)
 
@@ -114,17 +123,19 @@ def _parts(name: str, inside: str) -> list[str]:
     """The parts between commas that stand in no inner parentheses."""
     if not inside.strip():
         return []
-    parts, depth, start = [], 0, 0
+    parts, depth, start, told = [], 0, 0, _told(name)
     for at, character in enumerate(inside):
         depth += (character == "(") - (character == ")")
         if depth < 0:
-            raise UsageError(f"The retriever {name!r}: a parenthesis is closed that was not opened.")
+            raise UsageError(f"The retriever {told!r}: a parenthesis is closed that was not opened.")
+        if depth >= _DEEPEST:
+            raise UsageError(f"The retriever {told!r} nests too deep: at most {_DEEPEST} within each other.")
         if character == "," and depth == 0:
             parts.append(inside[start:at])
             start = at + 1
     if depth:
-        raise UsageError(f"The retriever {name!r}: a parenthesis is not closed.")
+        raise UsageError(f"The retriever {told!r}: a parenthesis is not closed.")
     parts = [part.strip() for part in (*parts, inside[start:])]
     if not all(parts):
-        raise UsageError(f"The retriever {name!r} has an empty place between its commas.")
+        raise UsageError(f"The retriever {told!r} has an empty place between its commas.")
     return parts

@@ -7,9 +7,10 @@ that opens it. Another package does so by an entry point of the group `ragstone.
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias, cast
 
-from ragstone.errors import UsageError
+from ragstone.errors import DataError, UsageError
 from ragstone.models import ModelOptions
 from ragstone.registry import Registry
 from ragstone.retrieval.names import Spec, parse
@@ -18,6 +19,7 @@ from ragstone.types import Passage, Retriever
 __all__ = ["RETRIEVERS", "Building", "Opener", "check_retriever", "facts_of", "open_retriever"]
 
 _DEFAULT = ModelOptions()
+_AFTER_MODEL = ("rerank", "rewrite", "multiquery")  # they open their model before the retriever within
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,51 @@ Opener: TypeAlias = "Callable[[Spec, Building], contextlib.AbstractAsyncContextM
 RETRIEVERS: Registry[Opener] = Registry("retriever", "ragstone.retrieval", "ragstone.retrievers")
 
 
+def _begin(opened: contextlib.AbstractAsyncContextManager[Any]) -> None:
+    """Opens up to the first thing that would be waited for."""
+    steps = opened.__aenter__()
+    try:
+        steps.send(None)
+    except StopIteration:
+        pass
+    finally:
+        steps.close()
+
+
+class _Reached(BaseException):
+    """An opener has looked at all that stands in its name, and begins to build."""
+
+
+class _Unbuilt:
+    """Stands for a `Building` where only a name is checked: what is within it is, and nothing is built."""
+
+    @contextlib.asynccontextmanager
+    async def open(self, name: str) -> AsyncIterator[None]:
+        check_retriever(name)
+        yield
+
+    def __getattr__(self, name: str) -> Any:
+        raise _Reached
+
+
 def check_retriever(name: str) -> None:
-    """Raises UsageError where nothing can have this name. Opens nothing and needs no key. What stands within a name
-    may be a model's, so only that it can be read is checked there."""
+    """Raises UsageError where nothing can have this name, or its options, and DataError for a run that is not there.
+    Builds nothing and needs no key: of several retrievers, the last one's typing error is told before the first one's
+    pool is embedded."""
     spec = parse(name)
-    RETRIEVERS.get(spec.function)
-    for inner in spec.arguments if spec.function != "run" else ():
+    make = RETRIEVERS.get(spec.function)
+    if spec.function == "run":
+        if not (path := Path(spec.arguments[0]).expanduser()).is_file():
+            raise DataError(path, "is no file of a run." if path.exists() else "there is no such file.")
+        return
+    for inner in spec.arguments:
         parse(inner)
+    if not make.__module__.startswith("ragstone."):
+        return  # another package's may do anything before it asks for the pool
+    with contextlib.suppress(_Reached):
+        _begin(make(spec, cast("Building", _Unbuilt())))
+    if spec.function in _AFTER_MODEL and spec.arguments:
+        check_retriever(spec.arguments[0])
 
 
 @contextlib.asynccontextmanager

@@ -158,7 +158,7 @@ async def test_chunks_are_cut_as_was_asked_and_another_way_is_another_question(a
     [
         ({"settings": ("mixd",)}, "No setting named 'mixd'"),
         ({"limit": 0}, "limit of 0"),
-        ({"ks": (0,)}, "1 or more"),
+        ({"ks": (0,)}, "1 to 10,000"),
         ({"settings": ("retrieved",)}, "Nothing to ask"),
         ({"alone": True}, "Nothing to ask"),
         ({"chunks": (0, 20), "search": Search(chunking=Chunking(overlap=20))}, "overlap of 20 tokens cannot be"),

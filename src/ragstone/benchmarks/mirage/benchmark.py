@@ -53,6 +53,7 @@ SETTINGS = ("base", "oracle", "mixed", "retrieved")
 DEPTH = 5
 """How many chunks are retrieved at least: the official NDCG takes its ideal from the whole list of five."""
 
+_MOST = 10_000  # chunks that may be asked for
 _FORM_TOKENS = 20  # of the template itself
 _OPTIONS = ("settings", "retrievers", "ks", "chunks", "limit", "repeat", "scoring", "data_name", "negatives", "alone")
 
@@ -101,12 +102,20 @@ class MIRAGE:
                 raise UsageError(f"No setting named {name!r}. There are: {', '.join(SETTINGS)}.")
         if self.limit is not None and self.limit < 1:
             raise UsageError(f"A limit of {self.limit} questions: expected 1 or more.")
-        if not self.ks or min(self.ks) < 1:
-            raise UsageError("--top-k takes numbers of 1 or more.")
+        if not self.ks or not 1 <= min(self.ks) <= max(self.ks) <= _MOST:
+            raise UsageError(f"--top-k takes numbers from 1 to {_MOST:,}.")
         if self.pool is not None:
             self.search.chunking.check(self.chunks)
         if self.pool is not None and not len(self):
-            raise UsageError("Nothing to ask: name a setting of base, oracle, mixed, or a --retriever.")
+            raise UsageError(f"Nothing to ask: {self._lacking()}")
+
+    def _lacking(self) -> str:
+        """Why there is no case, and what to do about it."""
+        if self.alone:
+            return "without a --model the retrievers alone are scored, and --setting leaves retrieved out."
+        if self.retrievers:
+            return "--setting names none. Name one of base, oracle, mixed, retrieved."
+        return "the setting retrieved needs a --retriever; or name a setting of base, oracle, mixed."
 
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any]) -> Self:
