@@ -138,9 +138,9 @@ def _check(
 def _rags(retrievers: Sequence[str], chunks: Sequence[int], ks: Sequence[int]) -> list[Rag]:
     """Every way to search. Raises UsageError for a retriever, a chunk or a number of chunks that cannot be."""
     for name in retrievers:
-        check_retriever(name)
         if "run:" in name:
             raise UsageError(f"--retriever {name}: a recorded run knows no needles. Name a retriever that searches.")
+        check_retriever(name)
     if retrievers and (not chunks or min(chunks) < 1):
         raise UsageError(f"--chunk {min(chunks, default=0)}: a haystack is one text; say how many tokens a chunk has.")
     if retrievers and (not ks or min(ks) < 1):
