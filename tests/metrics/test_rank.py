@@ -88,10 +88,12 @@ def test_many_lists_with_equal_scores_are_put_in_order_and_scored_as_trec_eval_d
     run = {f"q{number}": scores for number, (scores, _) in enumerate(lists)}
     labels = {f"q{number}": grades for number, (_, grades) in enumerate(lists)}
     measures = {f"{stem}.1,3,20" for stem in CUT.values()} | set(WHOLE.values())
-    expected = pytrec_eval.RelevanceEvaluator(labels, measures).evaluate(run) if lists else {}
     found = scored_lists(run, labels, list(NAMES))
-    # It leaves out what trec_eval does; pytrec_eval has zeros for a query that it knows without a relevant document.
-    assert found.keys() == {q for q, its in labels.items() if run[q] and any(grade > 0 for grade in its.values())}
+    # It leaves out what trec_eval does. Of such queries pytrec_eval has zeros, or never ends.
+    asked = {q for q, its in labels.items() if run[q] and any(grade > 0 for grade in its.values())}
+    assert found.keys() == asked
+    kept, judged = ({q: its for q, its in held.items() if q in asked} for held in (run, labels))
+    expected = pytrec_eval.RelevanceEvaluator(judged, measures).evaluate(kept) if asked else {}
     for query, values in found.items():
         for name, value in values.items():
             assert value == pytest.approx(expected[query][NAMES[name]], abs=1e-9), name
