@@ -92,7 +92,7 @@ def test_many_lists_with_equal_scores_are_put_in_order_and_scored_as_trec_eval_d
     # It leaves out what trec_eval does. Of such queries pytrec_eval has zeros, or never ends.
     asked = {q for q, its in labels.items() if run[q] and any(grade > 0 for grade in its.values())}
     assert found.keys() == asked
-    kept, judged = ({q: its for q, its in held.items() if q in asked} for held in (run, labels))
+    kept, judged = {q: run[q] for q in run if q in asked}, {q: labels[q] for q in labels if q in asked}
     expected = pytrec_eval.RelevanceEvaluator(judged, measures).evaluate(kept) if asked else {}
     for query, values in found.items():
         for name, value in values.items():
