@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from ragstone.datasets.fictional.engine import flaw, language
-from ragstone.datasets.fictional.parts import Item, Unmet, seeded
+from ragstone.datasets.fictional.parts import Item, Told, Unmet, seeded
 from ragstone.datasets.fictional.pools import MiragePool, fictional_pool, make_pool, pool_flaw
 from ragstone.datasets.mirage import MirageChunk
 from ragstone.errors import UnknownName, UsageError
@@ -251,6 +251,22 @@ def test_questions_of_two_chunks_are_asked_in_every_domain(code: str) -> None:
                 asked[item.domain] += not pool_flaw(item, code)
     assert asked.keys() == set(spoken.DOMAINS)
     assert min(asked.values()) > 3
+
+
+@pytest.mark.parametrize("two", [False, True])
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_no_question_tells_again_of_what_another_told(code: str, two: bool) -> None:
+    spoken, source = language(code), "culture"
+    number = 0
+    while True:
+        with contextlib.suppress(Unmet):
+            item = spoken.collect(seeded("told", number), source, 5, 1, two=two)
+            break
+        number += 1
+    for name in item.names:
+        with pytest.raises(Told):
+            spoken.collect(seeded("told", number), source, 5, 1, two=two, told={name})
+    assert spoken.collect(seeded("told", number), source, 5, 1, two=two, told={"another"}) == item
 
 
 def test_a_look_at_the_letters_settles_no_more_than_find_answer_would() -> None:

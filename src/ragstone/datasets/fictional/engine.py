@@ -3,7 +3,7 @@
 import importlib
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Protocol, cast
 
@@ -29,7 +29,15 @@ class Language(Protocol):
     def base(self, rng: random.Random, /) -> Item: ...
     def integration(self, rng: random.Random, /) -> Item: ...
     def collect(
-        self, rng: random.Random, source: str, chunks: int, supporting: int, /, *, two: bool = False
+        self,
+        rng: random.Random,
+        source: str,
+        chunks: int,
+        supporting: int,
+        /,
+        *,
+        two: bool = False,
+        told: Container[str] = (),
     ) -> Collected: ...
 
 

@@ -13,8 +13,8 @@ from typing import Generic, TypeVar
 from ragstone.types import Frozen
 
 __all__ = [
-    "Chunk", "Collected", "Deck", "Document", "Fact", "Item", "Unmet", "add_days", "between", "chance",
-    "join_to_length", "pick", "sample", "seeded", "shuffled", "weighted",
+    "Chunk", "Collected", "Deck", "Document", "Fact", "Item", "Told", "Unmet", "add_days", "between",
+    "chance", "join_to_length", "pick", "sample", "seeded", "shuffled", "weighted",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -22,6 +22,10 @@ T = TypeVar("T")
 
 class Unmet(Exception):
     """Nothing that may be said here is left to say: the row is made anew from another seed."""
+
+
+class Told(Exception):
+    """Another question has this event: the question is drawn anew, before its chunks are written."""
 
 
 class Document(Frozen, frozen=True):

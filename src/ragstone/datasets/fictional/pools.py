@@ -22,7 +22,7 @@ import msgspec
 
 from ragstone.datasets.fictional.engine import ATTEMPTS, LANGUAGES, Language, flaw
 from ragstone.datasets.fictional.engine import language as spoken
-from ragstone.datasets.fictional.parts import Collected, Item, Unmet, seeded, weighted
+from ragstone.datasets.fictional.parts import Collected, Item, Told, Unmet, seeded, weighted
 from ragstone.datasets.mirage import MirageChunk, MirageQuestion
 from ragstone.datasets.pools import Pool, mirage_pool
 from ragstone.errors import UnknownName, UsageError
@@ -139,12 +139,15 @@ def _sound(
         rng = seeded("ragstone", "mirage", code, *key, attempt)
         supporting = min(weighted(rng, _SUPPORTING), chunks - 1)
         try:
-            item = maker.collect(rng, source, chunks, supporting, two=two)
+            item = maker.collect(rng, source, chunks, supporting, two=two, told=told)
+        except Told:
+            problem = "an event that was told before"
+            continue
         except Unmet as error:
             problem = f"nothing to say for {error}"
             continue
-        if item.query in queries or not told.isdisjoint(item.names):
-            problem = "an event that was told before"
+        if item.query in queries:
+            problem = "a question that was asked before"
             continue
         problem = pool_flaw(item, code)
         if not problem:

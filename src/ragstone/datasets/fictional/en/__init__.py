@@ -1,5 +1,6 @@
 """English: invented news in twelve domains, and real facts with false twins."""
 
+from collections.abc import Container
 from random import Random
 
 from ragstone.datasets.fictional.en.business import DEAL, LAUNCH, RESULTS
@@ -36,9 +37,11 @@ def integration(rng: Random) -> Item:
     return tell_integration(rng, pick(rng, _ALL))
 
 
-def collect(rng: Random, source: str, chunks: int, supporting: int, *, two: bool = False) -> Collected:
+def collect(
+    rng: Random, source: str, chunks: int, supporting: int, *, two: bool = False, told: Container[str] = ()
+) -> Collected:
     """A question of one of SOURCES with so many chunks, so many of which support its answer; `two`: one that needs two
-    chunks."""
+    chunks. Raises Told for an event of a name among `told`."""
     name = pick(rng, SOURCES[source])
     domain = next(domain for domain in _ALL if domain.name == name)
-    return collect_chunks(rng, domain, chunks, supporting, two=two)
+    return collect_chunks(rng, domain, chunks, supporting, two=two, told=told)

@@ -4,9 +4,9 @@ event, about other editions or another category of it, or from before it."""
 import functools
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
-from ragstone.datasets.fictional.parts import Chunk, Collected, Unmet, pick, sample, shuffled
+from ragstone.datasets.fictional.parts import Chunk, Collected, Told, Unmet, pick, sample, shuffled
 from ragstone.datasets.fictional.zh.domains import domains
 from ragstone.datasets.fictional.zh.items import Aliases, Stuck, event, question, subject, write
 from ragstone.datasets.fictional.zh.reading import patterns
@@ -70,7 +70,10 @@ def questions_of_two() -> dict[str, list[tuple[str, str, Line]]]:
 class Folder:
     """The chunks of one question as they are collected. `secret`: what only supporting chunks say."""
 
-    def __init__(self, rng: random.Random, domain: Domain, series: World, secret: tuple[Aliases, ...]) -> None:
+    def __init__(
+        self, rng: random.Random, domain: Domain, series: World, secret: tuple[Aliases, ...], told: Container[str]
+    ) -> None:
+        self.told = told
         self.rng, self.domain, self.series, self.secret = rng, domain, series, secret
         self.writer = Writer(rng, domain, CHARACTERS)
         self.chunks: list[Chunk] = []
@@ -81,7 +84,12 @@ class Folder:
         self, kind: str, ask: Ask, world: World, never: Aliases, *, must: Aliases = (),
         avoid: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
-        """A chunk about the event of a world, which supports the answer where it must hold something."""
+        """A chunk about the event of a world, which supports the answer where it must hold something. Raises Told."""
+        # 塔洛维亚 and 塔洛维亚共和国 would be taken for one country.
+        name = re.sub("共和国|联邦", "", line_of(self.domain, world))
+        if name in self.told:
+            raise Told(name)
+        self.names[name] = None
         try:
             document = write(self.writer, kind, ask, world, never, must=must, avoid=avoid, most=MOST_CHARACTERS)
         except Stuck:
@@ -89,8 +97,6 @@ class Folder:
             self.writer = Writer(self.rng, self.domain, CHARACTERS)
             document = write(self.writer, kind, ask, world, never, must=must, avoid=avoid, most=MOST_CHARACTERS)
         title = world["题"] if self.domain.name == "产品" else world["事"]
-        # 塔洛维亚 and 塔洛维亚共和国 would be taken for one country.
-        self.names[re.sub("共和国|联邦", "", line_of(self.domain, world))] = None
         self.chunks.append(Chunk(document, title, bool(must)))
 
     def mislead(self, ask: Ask, world: World, kinds: list[str], avoid: frozenset[str]) -> None:
@@ -125,31 +131,33 @@ def line_of(domain: Domain, world: World) -> str:
     return LINES[domain.name](world)
 
 
-def collect(rng: random.Random, source: str, chunks: int, supporting: int, *, two: bool = False) -> Collected:
+def collect(
+    rng: random.Random, source: str, chunks: int, supporting: int, *, two: bool = False, told: Container[str] = ()
+) -> Collected:
     """A question of one of SOURCES with so many chunks, so many of which support its answer; `two`: one that needs two
-    chunks. Raises Unmet where there is not enough to say."""
+    chunks. Raises Unmet where there is not enough to say, Told for an event of a name among `told`."""
     name = pick(rng, SOURCES[source])
     domain = next(domain for domain in domains() if domain.name == name)
     for _ in range(ATTEMPTS):
         try:
-            return _two(rng, domain, chunks) if two else _one(rng, domain, chunks, supporting)
+            return _two(rng, domain, chunks, told) if two else _one(rng, domain, chunks, supporting, told)
         except Stuck:
             continue
     raise Unmet(f"{name}, {chunks} chunks")
 
 
-def _one(rng: random.Random, domain: Domain, chunks: int, supporting: int) -> Collected:
+def _one(rng: random.Random, domain: Domain, chunks: int, supporting: int, told: Container[str]) -> Collected:
     series, ask = domain.series(rng), pick(rng, domain.asks)
     world = subject(rng, domain, series, (ask,))
     answer = ask.aliases(world)
-    folder = Folder(rng, domain, series, (answer,))
+    folder = Folder(rng, domain, series, (answer,), told)
     for _ in range(supporting):
         folder.add(pick(rng, STATING), ask, world, (), must=answer)
     folder.mislead(ask, world, _kinds(rng, chunks - supporting), frozenset())
     return folder.close(question(rng, ask, world), (0,))
 
 
-def _two(rng: random.Random, domain: Domain, chunks: int) -> Collected:
+def _two(rng: random.Random, domain: Domain, chunks: int, past: Container[str]) -> Collected:
     """The question names the series and one fact of an edition, and asks for another fact of that edition."""
     series = domain.series(rng)
     told, asked, line = pick(rng, questions_of_two()[domain.name])
@@ -158,7 +166,7 @@ def _two(rng: random.Random, domain: Domain, chunks: int) -> Collected:
     named, answer = first.aliases(world), second.aliases(world)
     if any(a in b or b in a for a in named for b in answer):
         raise Stuck
-    folder = Folder(rng, domain, series, (named, answer))
+    folder = Folder(rng, domain, series, (named, answer), past)
     folder.add(pick(rng, STATING), first, world, answer, must=named, avoid=second.blocked)
     folder.add(pick(rng, STATING), second, world, named, must=answer, avoid=first.blocked)
     # Another edition's answer is always there: only who has read the first chunk can tell which one is right.
