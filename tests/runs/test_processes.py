@@ -110,19 +110,19 @@ def test_kill_9_loses_no_acknowledged_record_and_asks_no_more_than_it_must(
 
 
 @pytest.mark.parametrize(
-    ("kills", "count"), [(8, 600), pytest.param(70, 6000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
+    ("kills", "count"), [(8, 1200), pytest.param(70, 6000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
 )
 def test_kill_9_of_any_of_four_processes_loses_nothing(tmp_path: Path, kills: int, count: int) -> None:
     path, log, chance = tmp_path / "a.run", tmp_path / "a.log", random.Random(kills)
     acknowledged: list[str] = []
-    workers = [Worker(path, count, log, seconds=0.04) for _ in range(4)]
+    workers = [Worker(path, count, log, seconds=0.15) for _ in range(4)]
     for _ in range(kills):
         place = chance.randrange(4)
         if not workers[place].listen(chance.randrange(6)):
             pytest.fail(f"the run ended before {kills} kills: {workers[place].said}")
         workers[place].kill()
         acknowledged += workers[place].acknowledged
-        workers[place] = Worker(path, count, log, seconds=0.04)
+        workers[place] = Worker(path, count, log, seconds=0.15)
     for worker in workers:
         assert worker.finish() == ""
         acknowledged += worker.acknowledged
