@@ -36,6 +36,7 @@ class Echo:
     fails: Callable[[str], BaseException | None] = lambda _: None
     before: Callable[[str], Any] | None = None
     asked: list[str] = field(default_factory=list)
+    answered: list[str] = field(default_factory=list)
     in_flight: int = 0
     most_in_flight: int = 0
 
@@ -55,6 +56,7 @@ class Echo:
                 raise error
         finally:
             self.in_flight -= 1
+        self.answered.append(query.question)
         return Response(f"It is {query.question.split()[1][:-1]}.", usage=Usage(10, 3, 0, 1, 0), model="echo-1")
 
 
