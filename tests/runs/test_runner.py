@@ -247,7 +247,7 @@ async def test_a_full_disk_stops_the_run_with_one_line_and_keeps_what_was_seen(
     asked = len(echo.asked)
     outcome = await run(path, echo, count=2000)
     assert outcome.complete
-    assert sorted(echo.answered) == sorted(set(echo.answered)), "what had come when the disk was full is not asked again"
+    assert len(set(echo.answered)) == len(echo.answered), "what had come when the disk was full is not asked again"
     assert len(echo.answered) == 2000
     assert asked < 2000
     await run(tmp_path / "whole.run", Echo(), count=2000)
