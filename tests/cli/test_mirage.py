@@ -226,6 +226,10 @@ def test_a_pool_is_checked_and_labels_that_its_chunks_speak_against_are_named(
     folder(tmp_path / "data", chunks=CHUNKS[1:])
     broken = ragstone("data", "check", "data")
     assert (broken.code, "the query 'q1' has no label" in broken.out) == (2, True)
+    folder(tmp_path / "data", questions=[QUESTIONS[0], *QUESTIONS])
+    told = "error: data/dataset.json, field 'query_id': item 1: 'q1' occurs twice.\n"  # the file, and once
+    assert ragstone("data", "check", "data").out == told
+    assert "Name their folder: data" in ragstone("data", "check", "data/dataset.json").out
 
 
 def test_official_files_are_scored_in_the_form_that_was_promised(ragstone: Ragstone, tmp_path: Path) -> None:
@@ -277,6 +281,8 @@ def test_official_files_are_scored_in_the_form_that_was_promised(ragstone: Ragst
         (("--dataset", "dataset.json", "--base", "null.json", "--pool", "doc_pool.json"), "one thing at a time"),
         (("--dataset", "dataset.json", "--base", "null.json"), "item 1 (q2) has no prediction"),
         (("--dataset", "dataset.json", "--base", "nowhere.json"), "nowhere.json: cannot be read"),
+        (("--dataset", "none.json", "--base", "none.json"), "none.json: holds no question"),
+        (("--pool", "doc_pool.json", "--retrieval", "bare.json"), "item 0: object missing required field support"),
     ],
 )
 def test_what_cannot_be_scored_is_one_line_and_exit_2(
@@ -285,9 +291,24 @@ def test_what_cannot_be_scored_is_one_line_and_exit_2(
     folder(tmp_path)
     rows = [{**one, "model_predictions": text} for one, text in zip(QUESTIONS, ("x", None), strict=True)]
     (tmp_path / "null.json").write_text(json.dumps(rows), encoding="utf-8")
+    (tmp_path / "none.json").write_text("[]", encoding="utf-8")
+    bare = [{"query_id": "q1", "top_chunks": [{"mapped_id": "q1", "doc_chunk": "Ada is an engineer."}]}]
+    (tmp_path / "bare.json").write_text(json.dumps(bare), encoding="utf-8")
     told = ragstone("score", "mirage", *arguments, "--json")
     assert (told.code, told.out, len(told.err.strip().splitlines())) == (2, "", 1)
     assert says in told.err
+
+
+def test_a_pool_that_cannot_be_written_whole_leaves_what_was_there(ragstone: Ragstone, tmp_path: Path) -> None:
+    folder(tmp_path / "pool")
+    (tmp_path / "pool" / "oracle.json.part").mkdir()
+    before = (tmp_path / "pool" / "dataset.json").read_bytes()
+    told = ragstone(
+        "build", "fictional", "--format", "mirage", "-o", "pool", "--size", "2", "--language", "en"
+    )  # fmt: skip
+    assert (told.code, "pool: cannot be written" in told.err) == (2, True)
+    assert (tmp_path / "pool" / "dataset.json").read_bytes() == before
+    assert not (tmp_path / "pool" / "dataset.json.part").exists()
 
 
 def test_an_invented_pool_is_written_and_read_back_as_it_was(ragstone: Ragstone, tmp_path: Path) -> None:

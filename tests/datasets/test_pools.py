@@ -1,5 +1,6 @@
 """Pools are read in MIRAGE's, the hub's and BEIR's form; what is wrong is named in one line."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,12 @@ def test_the_oracle_may_be_a_list_or_by_query(tmp_path: Path) -> None:
         ({"questions": QUESTIONS[:1]}, "belongs to the query 'q2', which is not there"),
         ({"oracle": {"q1": ORACLE["q1"]}}, "the query 'q2' has no oracle chunk"),
         ({"questions": [{**QUESTIONS[0], "answer": []}]}, "has no answer"),
-        ({"chunks": [{"mapped_id": "q1"}]}, "doc_chunk"),
+        ({"chunks": [{"mapped_id": "q1"}]}, r"doc_pool\.json: item 0: object missing required field doc_chunk"),
+        ({"chunks": CHUNKS[2:]}, "1 of 2 have none. Are the files whole"),
+        ({"questions": []}, r"dataset\.json: holds no question"),
+        ({"questions": [{**QUESTIONS[0], "query": " "}]}, r"item 0 \(q1\) has no question"),
+        ({"questions": [{**QUESTIONS[0], "answer": None}]}, "field 'answer': item 0: expected a list, got null"),
+        ({"oracle": {"q1": None}}, "oracle.json: expected object"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, changed: Any, says: str) -> None:
@@ -74,6 +80,33 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     with pytest.raises(DataError, match="holds neither"):
         read_any_pool(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("held", "says"),
+    [
+        (gzip.compress(b"[]"), "is compressed. Unpack it first"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+        ("[]".encode("utf-16"), "is UTF-16. Save it as UTF-8"),
+        ('["\n\xe4"]'.encode("latin-1"), "line 2: is not UTF-8"),
+        (b" \n", "is empty"),
+        (b"<html>", "not JSON"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_something_else_is_told_as_that(tmp_path: Path, held: bytes, says: str) -> None:
+    (folder(tmp_path) / "doc_pool.json").write_bytes(held)
+    with pytest.raises(DataError, match=says) as caught:
+        read_any_pool(tmp_path)
+    assert str(tmp_path / "doc_pool.json") in str(caught.value)
+
+
+def test_what_is_no_pool_by_itself_is_told_what_to_name(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=f"one of MIRAGE's three files. Name their folder: {tmp_path}"):
+        read_any_pool(folder(tmp_path) / "dataset.json")
+    (tmp_path / "packed").mkdir()
+    (tmp_path / "packed" / "dataset.json.gz").write_bytes(b"")
+    with pytest.raises(DataError, match=r"Unpack its \.gz files"):
+        read_any_pool(tmp_path / "packed")
 
 
 def _hub_rows() -> list[dict[str, Any]]:
@@ -119,8 +152,29 @@ def test_a_hub_row_that_is_none_is_named(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, [*_hub_rows(), _hub_rows()[0]])), encoding="utf-8")
     with pytest.raises(DataError, match="row 3: 'q1' occurs twice"):
         read_hub(path)
-    path.write_text("{", encoding="utf-8")
-    with pytest.raises(DataError, match="line 1: is not JSON"):
+    for text in ("{", '{"a":' * 100_000):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match="line 1: is not JSON"):
+            read_hub(path)
+    path.write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(DataError, match="is not JSON"):
+        read_hub(path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"doc_pool": {"mapped_id": ["q1", "q1"], "doc_chunk": ["x"]}}, "field 'doc_pool': .*differ in length"),
+        ({"doc_pool": {"mapped_id": 3}}, "no chunk in the pool"),
+        ({"doc_pool": None}, "field 'doc_pool': row 1 is none of MIRAGE: expected a list, got null"),
+        ({"oracle": None}, r"field 'oracle\[0\]': row 1 is none of MIRAGE: expected object"),
+        ({"query": ""}, r"row 1 \(q1\) has no question"),
+    ],
+)
+def test_what_is_wrong_in_a_hub_row_is_named_with_its_field(tmp_path: Path, changed: Any, says: str) -> None:
+    path = tmp_path / "train.jsonl"
+    path.write_text(json.dumps({**_hub_rows()[0], **changed}), encoding="utf-8")
+    with pytest.raises(DataError, match=says):
         read_hub(path)
 
 
@@ -153,6 +207,9 @@ def test_a_beir_folder_is_a_pool_too(tmp_path: Path) -> None:
         ("9\td1\t1\n", "judges the query '9'"),
         ("1\td1\t0\n", "no query has a relevant document"),
         ("1 0 d1 high\n2 0 d1 1\n", "expected query"),
+        ("1\n", r"line 1: expected query, document and grade; found \['1'\]"),
+        ("1\td1\t²\n", "line 1: expected query, document and grade"),
+        ("1\t" + "x" * 200_000 + "\t1\n", "cannot be read as a table"),
     ],
 )
 def test_judgements_that_do_not_fit_are_named(tmp_path: Path, qrels: str, says: str) -> None:
@@ -168,8 +225,17 @@ def test_a_query_of_beir_that_occurs_twice_is_named_and_one_that_nobody_judged_i
         file.write('\n{"_id": "2", "text": "Again?"}\n')
     with pytest.raises(DataError, match="line 4, field '_id': the query '2' occurs twice"):
         read_beir(beir)
-    (beir / "queries.jsonl").write_text("[1]\n", encoding="utf-8")
-    with pytest.raises(DataError, match="expected _id and text"):
+    for rows in ("[1]\n", '{"_id": "1", "text": " "}\n'):
+        (beir / "queries.jsonl").write_text(rows, encoding="utf-8")
+        with pytest.raises(DataError, match="expected _id and text"):
+            read_beir(beir)
+    for said in (3, {"a": 1}, ["x", None]):
+        row = {"_id": "1", "text": "First?", "answers": said}
+        (beir / "queries.jsonl").write_text(json.dumps(row), encoding="utf-8")
+        with pytest.raises(DataError, match="line 1, field 'answers': expected a text or a list of texts"):
+            read_beir(beir)
+    (beir / "qrels" / "test.tsv").write_bytes(b"1\td\xe4\t1\n")
+    with pytest.raises(DataError, match="is not UTF-8"):
         read_beir(beir)
 
 
@@ -182,10 +248,23 @@ def test_supporting_documents_of_beir_are_not_needed_together_as_several_oracle_
     assert [question.together for question in official] == [1, 2]
 
 
-def test_rows_that_seem_to_be_missing_are_told(tmp_path: Path) -> None:
+def _third() -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """One more question: (questions and oracle, its chunks)."""
+    chunks = [{**chunk, "mapped_id": "q3"} for chunk in CHUNKS[2:]]
+    questions = [*QUESTIONS, {**QUESTIONS[1], "query_id": "q3"}]
+    return {"questions": questions, "oracle": {**ORACLE, "q3": {**ORACLE["q2"], "mapped_id": "q3"}}}, chunks
+
+
+def test_rows_that_seem_to_be_missing_or_there_twice_are_told(tmp_path: Path) -> None:
     assert read_mirage(folder(tmp_path / "whole")).doubts == ()
     (fewer,) = read_mirage(folder(tmp_path / "fewer", chunks=[*CHUNKS[:2], CHUNKS[3]])).doubts
     assert fewer.startswith("1 of 2 questions have fewer than 2 chunks in the pool, the first is 'q2'")
+    twice = [*CHUNKS, CHUNKS[0]]
+    more, _ = read_mirage(folder(tmp_path / "more", chunks=[*twice, *_third()[1]], **_third()[0])).doubts
+    assert more.startswith("1 of 3 questions have more than 2 chunks in the pool, the first is 'q1': are rows there")
+    odd = [CHUNKS[0], {**CHUNKS[1], "support": 2}, *CHUNKS[2:]]
+    (support,) = read_mirage(folder(tmp_path / "odd", chunks=odd)).doubts
+    assert support.startswith("1 of 4 chunks have a support that is neither 0 nor 1")
     turned = [CHUNKS[0], {**CHUNKS[1], "support": 1}, *CHUNKS[2:]]
     (labels,) = read_mirage(folder(tmp_path / "labels", chunks=turned)).doubts
     assert labels.startswith("1 of 2 questions have another number of supporting chunks")

@@ -6,6 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ragstone.api.checking_pools import CheckedPool, check_pool, is_pool
 from ragstone.datasets.jsonlines import json_lines
 from ragstone.datasets.own import BadData, EvalData, Item, read_eval_data
@@ -76,8 +78,10 @@ def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checke
         except BadData as error:
             problems.extend(_problem(str(path), one.where, one.field, one.problem) for one in error.problems)
         except DataError as error:
-            message = str(error).removeprefix(f"{error.path}: ")
-            problems.append(Problem(str(path), error.line, error.field, message))
+            # The file of a folder that it is about, not the folder; and what `Problem` says again is left out.
+            here = Problem(error.path, error.line, error.field, "")
+            message = str(error).removeprefix(str(here).removeprefix("error: "))
+            problems.append(msgspec.structs.replace(here, problem=message))
         except RagstoneError as error:
             problems.append(Problem(str(path), 0, "", str(error).removeprefix(f"{str(path)!r}: ")))
         except OSError as error:  # a name that is too long, a folder that may not be looked into

@@ -40,7 +40,9 @@ class CheckedPool(Frozen, frozen=True):
 def is_pool(path: Path) -> bool:
     """Whether this is to be checked as a pool: MIRAGE's files in a folder, or a row with a pool of its own."""
     if path.is_dir():
-        return any((path / name).is_file() for name in MIRAGE_FILES)
+        return any((path / f"{name}{end}").is_file() for name in MIRAGE_FILES for end in ("", ".gz"))
+    if path.name in MIRAGE_FILES and is_pool(path.parent):
+        return True
     if path.suffix not in (".json", ".jsonl") or not path.is_file():
         return False
     try:

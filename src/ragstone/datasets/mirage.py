@@ -11,6 +11,7 @@ retrieval results as the authors' programs save them.
 Everything is read whole and checked; an error names the file, the item and what was expected.
 """
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -22,9 +23,17 @@ import msgspec
 from ragstone.errors import DataError
 
 __all__ = [
-    "MirageChunk", "MirageQuestion", "Retrieved", "read_oracle", "read_pool", "read_predictions", "read_questions",
-    "read_retrieval", "sha256_of", "write_mirage",
+    "MirageChunk", "MirageQuestion", "Retrieved", "no_json", "plain", "read_oracle", "read_pool",
+    "read_predictions", "read_questions", "read_retrieval", "sha256_of", "write_mirage",
 ]  # fmt: skip
+
+
+# First bytes, what they are, what to do.
+_OTHERS = (
+    ((b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd"), "is compressed", "Unpack it first."),
+    ((b"version https://git-lfs",), "is a pointer of Git LFS and not the file", "Fetch it: git lfs pull."),
+    ((b"\xff\xfe", b"\xfe\xff"), "is UTF-16", "Save it as UTF-8."),
+)
 
 
 class MirageQuestion(msgspec.Struct, frozen=True):
@@ -70,9 +79,16 @@ class _Label(msgspec.Struct, frozen=True):
     support: int = 0
 
 
+class _Said(msgspec.Struct, frozen=True):
+    """A retrieved chunk: without its label, what was found would count as wrong unsaid."""
+
+    mapped_id: str
+    support: int
+
+
 class _RetrievedLabels(msgspec.Struct, frozen=True):
     query_id: str
-    top_chunks: tuple[_Label, ...]
+    top_chunks: tuple[_Said, ...]
 
 
 class _Prediction(msgspec.Struct, frozen=True):
@@ -87,10 +103,15 @@ def sha256_of(path: Path) -> str:
 
 
 def read_questions(path: Path) -> list[MirageQuestion]:
-    """`dataset.json`. Raises DataError also for a query_id that occurs twice and a question without an answer."""
+    """`dataset.json`. Raises DataError also for a file without a question, a query_id that occurs twice, and a question
+    without words or without an answer."""
     rows: list[MirageQuestion] = _read(path, list[MirageQuestion], "a list of MIRAGE questions")
+    if not rows:
+        raise DataError(path, "holds no question.")
     _check_once(path, [row.query_id for row in rows], "query_id")
     for number, row in enumerate(rows):
+        if not row.query.strip():
+            raise DataError(path, f"item {number} ({row.query_id}) has no question.", field="query")
         if not any(alias.strip() for alias in row.answer):
             raise DataError(path, f"item {number} ({row.query_id}) has no answer.", field="answer")
     return rows
@@ -130,16 +151,20 @@ def write_mirage(
     chunks: Sequence[MirageChunk],
     oracle: Mapping[str, Sequence[MirageChunk]],
 ) -> list[Path]:
-    """The three files of a pool, in the official form; a file has its name when it is whole. Raises OSError."""
+    """The three files of a pool, in the official form. Files that were there are replaced when all three are written:
+    a full disk leaves them as they were. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     by_query = {query: found[0] if len(found) == 1 else found for query, found in oracle.items()}
-    written = []
-    for name, value in (("dataset", questions), ("doc_pool", chunks), ("oracle", by_query)):
-        path, part = folder / f"{name}.json", folder / f"{name}.json.part"
-        part.write_text(json.dumps(msgspec.to_builtins(value), ensure_ascii=False, indent=1), encoding="utf-8")
-        part.replace(path)
-        written.append(path)
-    return written
+    parts = {name: folder / f"{name}.json.part" for name in ("dataset", "doc_pool", "oracle")}
+    try:
+        for part, value in zip(parts.values(), (questions, chunks, by_query), strict=True):
+            part.write_text(json.dumps(msgspec.to_builtins(value), ensure_ascii=False, indent=1), encoding="utf-8")
+        return [part.replace(folder / f"{name}.json") for name, part in parts.items()]
+    except OSError:
+        for part in parts.values():
+            with contextlib.suppress(OSError):
+                part.unlink()
+        raise
 
 
 def read_predictions(path: Path, ids: Sequence[str]) -> list[str]:
@@ -195,15 +220,42 @@ def _read(path: Path, kind: Any, what: str) -> Any:
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
-        raise DataError(path, f"expected {what}: {error}.") from None
+        raise _unlike(path, what, error) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         problem = str(error)
     try:  # what Python's reader takes and others write: NaN among the scores, lone surrogates
         return msgspec.convert(json.loads(data.decode("utf-8")), kind)
     except msgspec.ValidationError as error:
-        raise DataError(path, f"expected {what}: {error}.") from None
+        raise _unlike(path, what, error) from None
     except (ValueError, RecursionError):
-        raise DataError(path, f"expected {what}: not JSON ({problem}).") from None
+        raise no_json(path, data, f"expected {what}: not JSON ({problem}).") from None
+
+
+def no_json(path: Path, data: bytes, problem: str) -> DataError:
+    """The error of a file that is not JSON: by its bytes what it is and what to do, else `problem`."""
+    for marks, found, advice in _OTHERS:
+        if data.startswith(marks):
+            return DataError(path, f"{found}.", advice=advice)
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return DataError(path, "is not UTF-8.", line=line, advice="Save it as UTF-8.")
+    return DataError(path, problem if data.strip() else "is empty.")
+
+
+def _unlike(path: Path, what: str, error: msgspec.ValidationError) -> DataError:
+    problem, place = plain(error)
+    item, _, field = place.replace("[...]", "").partition(".")
+    where = f"item {item[1:-1]}: " if item[1:-1].isdigit() else ""
+    return DataError(path, f"{where}{problem}.", field=field, advice=f"The file should be {what}.")
+
+
+def plain(error: msgspec.ValidationError) -> tuple[str, str]:
+    """msgspec's "Expected `array`, got `null` - at `$[0].answer`" as ("expected a list, got null", "[0].answer")."""
+    problem, _, place = str(error).partition(" - at `$")
+    problem = problem.replace("`array`", "a list").replace("`str`", "a text").replace("`", "")
+    return problem[:1].lower() + problem[1:], place.rstrip("`")
 
 
 def _check_once(path: Path, ids: Sequence[str], field: str) -> None:

@@ -7,7 +7,9 @@ invented (`datasets.fictional`).
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ import msgspec
 from ragstone.datasets.mirage import (
     MirageChunk,
     MirageQuestion,
+    no_json,
+    plain,
     read_oracle,
     read_pool,
     read_questions,
@@ -26,6 +30,7 @@ from ragstone.types import Frozen, Passage
 
 __all__ = ["Pool", "PoolQuestion", "mirage_pool", "read_any_pool", "read_beir", "read_hub", "read_mirage"]
 
+_GRADE = re.compile(r"[+-]?[0-9]{1,9}")
 _HEADERS = ("score", "relevance", "rel", "grade", "label")
 MIRAGE_FILES = ("dataset.json", "doc_pool.json", "oracle.json")
 
@@ -65,7 +70,7 @@ class Pool(Frozen, frozen=True):
 def mirage_pool(
     name: str,
     questions: Sequence[MirageQuestion],
-    chunks: Iterable[MirageChunk],
+    chunks: Sequence[MirageChunk],
     oracle: Mapping[str, MirageChunk | Sequence[MirageChunk]],
     *,
     where: object = "",
@@ -88,7 +93,12 @@ def mirage_pool(
     for question in questions:
         found = mapped[question.query_id]
         if not found:
-            raise DataError(where, f"the query {question.query_id!r} has no chunk in the pool.")
+            none = sum(not held for held in mapped.values())
+            raise DataError(
+                where, f"the query {question.query_id!r} has no chunk in the pool; "
+                f"{none:,} of {len(mapped):,} have none.",
+                advice="Are the files whole, and of one release?",
+            )  # fmt: skip
         ids = tuple(f"{question.query_id}#{place}" for place in range(len(found)))
         gold = tuple(key for key, chunk in zip(ids, found, strict=True) if chunk.support == 1)
         if not gold:
@@ -111,20 +121,28 @@ def mirage_pool(
                 ),
             )
         )  # fmt: skip
-    doubts = _doubts(questions, asked)
+    doubts = _doubts(questions, asked, chunks)
     return Pool(name, tuple(asked), tuple(passages), dict(sha256 or {}), license, doubts)
 
 
-def _doubts(questions: Sequence[MirageQuestion], asked: Sequence[PoolQuestion]) -> tuple[str, ...]:
-    """Rows of the pool that seem to be missing: fewer chunks than the other questions have, or fewer labels than the
-    questions themselves say."""
+def _doubts(
+    questions: Sequence[MirageQuestion], asked: Sequence[PoolQuestion], chunks: Sequence[MirageChunk]
+) -> tuple[str, ...]:
+    """Rows of the pool that seem to be missing or to be there twice: fewer or more chunks than most questions have, or
+    other labels than the questions themselves say."""
     lines = []
-    usual = max((len(question.mapped) for question in asked), default=0)
-    if fewer := [question.id for question in asked if len(question.mapped) < usual]:
-        lines.append(
-            f"{len(fewer):,} of {len(asked):,} questions have fewer than {usual} chunks in the pool, the first is "
-            f"{fewer[0]!r}: are rows missing?"
-        )
+    held = Counter(len(question.mapped) for question in asked)
+    usual = max(held, key=lambda size: (held[size], size), default=0)
+    fewer = [question.id for question in asked if len(question.mapped) < usual]
+    more = [question.id for question in asked if len(question.mapped) > usual]
+    for ids, than, ask in ((fewer, "fewer", "are rows missing"), (more, "more", "are rows there twice")):
+        if ids:
+            lines.append(
+                f"{len(ids):,} of {len(asked):,} questions have {than} than {usual} chunks in the pool, the first is "
+                f"{ids[0]!r}: {ask}?"
+            )
+    if odd := sum(chunk.support not in (0, 1) for chunk in chunks):
+        lines.append(f"{odd:,} of {len(chunks):,} chunks have a support that is neither 0 nor 1; it counts as 0.")
     said = [question.num_doc_labels for question in questions]
     other = [one.id for one, number in zip(asked, said, strict=True) if number is not None and number != len(one.gold)]
     if other:
@@ -158,17 +176,20 @@ def read_hub(path: Path, *, name: str = "", license: str = "") -> Pool:  # noqa:
     questions, chunks, oracle = [], list[MirageChunk](), dict[str, MirageChunk | list[MirageChunk]]()
     seen: set[str] = set()
     for number, row in enumerate(_rows(path), 1):
+        part = ""
         try:
             question = msgspec.convert(row, MirageQuestion)
-            pool = row.get("doc_pool")
-            if isinstance(pool, dict):
-                pool = [dict(zip(pool, values, strict=True)) for values in zip(*pool.values(), strict=True)]
-            found = msgspec.convert(pool, list[MirageChunk])
-            # Without its query, as in `oracle.json` by query.
+            part = "doc_pool"
+            found = msgspec.convert(_listed(row.get("doc_pool")), list[MirageChunk])
+            part = "oracle"  # without its query, as in `oracle.json` by query
             whole = [{"mapped_id": question.query_id} | one if isinstance(one, dict) else one for one in _several(row)]
             oracle[question.query_id] = msgspec.convert(whole, list[MirageChunk])
-        except (msgspec.ValidationError, ValueError) as error:
-            raise DataError(path, f"row {number} is none of MIRAGE: {error}.") from None
+        except msgspec.ValidationError as error:
+            problem, place = plain(error)
+            told = f"row {number} is none of MIRAGE: {problem}."
+            raise DataError(path, told, field=(part + place).removeprefix(".")) from None
+        if not question.query.strip():
+            raise DataError(path, f"row {number} ({question.query_id}) has no question.", field="query")
         if question.query_id in seen:
             raise DataError(path, f"row {number}: {question.query_id!r} occurs twice.", field="query_id")
         seen.add(question.query_id)
@@ -179,6 +200,16 @@ def read_hub(path: Path, *, name: str = "", license: str = "") -> Pool:  # noqa:
     return mirage_pool(
         name or path.stem, questions, chunks, oracle, where=path, sha256={path.name: sha256_of(path)}, license=license
     )
+
+
+def _listed(pool: Any) -> Any:
+    """The chunks of a row, where they are a mapping of lists as the hub has them; anything else as it is."""
+    if not isinstance(pool, dict):
+        return pool
+    columns = [values if isinstance(values, list) else [] for values in pool.values()]
+    if len(set(map(len, columns))) > 1:
+        raise msgspec.ValidationError("the lists of doc_pool differ in length")
+    return [dict(zip(pool, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
 def _several(row: Mapping[str, Any]) -> list[Any]:
@@ -204,7 +235,7 @@ def read_beir(folder: Path, *, name: str = "") -> Pool:
     questions, asked, without = [], set[str](), []
     for line, row in _lines(folder / "queries.jsonl"):
         key, text = (str(row.get("_id", "")), row.get("text")) if isinstance(row, dict) else ("", None)
-        if not key or not isinstance(text, str):
+        if not key or not isinstance(text, str) or not text.strip():
             raise DataError(folder / "queries.jsonl", "expected _id and text.", line=line)
         if key in asked:
             raise DataError(folder / "queries.jsonl", f"the query {key!r} occurs twice.", line=line, field="_id")
@@ -216,7 +247,10 @@ def read_beir(folder: Path, *, name: str = "") -> Pool:
             continue
         about = row.get("metadata") if isinstance(row.get("metadata"), dict) else {}
         said = next((part[word] for part in (row, about) for word in ("answers", "answer") if part.get(word)), ())
-        answers = (said,) if isinstance(said, str) else tuple(map(str, said))
+        answers = (said,) if isinstance(said, str) else said
+        if not isinstance(answers, (list, tuple)) or not all(isinstance(one, str | int | float) for one in answers):
+            raise DataError(folder / "queries.jsonl", "expected a text or a list of texts.", line=line, field="answers")
+        answers = tuple(text for one in answers if (text := str(one)).strip())
         oracle = tuple(msgspec.structs.replace(held[doc], relevant=True) for doc in gold)
         questions.append(PoolQuestion(key, text, answers, "", "", gold, tuple(judged), oracle))
     if graded:
@@ -244,13 +278,16 @@ def read_any_pool(path: Path) -> Pool:
         found = sorted([*path.glob("*.parquet"), *path.glob("data/*.parquet")])
         if len(found) == 1:
             return read_hub(found[0])
+        packed = any(path.glob("*.gz"))
         raise DataError(
             path, f"holds neither MIRAGE's files ({', '.join(MIRAGE_FILES)}) nor BEIR's (corpus.jsonl, queries.jsonl, "
-            "qrels/test.tsv).",
+            "qrels/test.tsv).", advice="Unpack its .gz files first." if packed else "",
         )  # fmt: skip
+    if path.name in MIRAGE_FILES and all((path.parent / part).is_file() for part in MIRAGE_FILES):
+        raise DataError(path, "is one of MIRAGE's three files.", advice=f"Name their folder: {path.parent}")
     if path.is_file():
         return read_hub(path)
-    raise DataError(path, "no such folder or file.")
+    raise DataError(path, "is neither a file nor a folder." if path.exists() else "no such folder or file.")
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -273,20 +310,23 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 def _lines(path: Path) -> Iterator[tuple[int, Any]]:
     """The JSON objects of a file: one a line, or a list of them."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(path, f"cannot be read ({getattr(error, 'strerror', None) or error}).") from None
+        data = path.read_bytes()
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+    except UnicodeDecodeError as error:
+        raise no_json(path, data, str(error)) from None
     if text.lstrip().startswith("["):
         try:
             yield from enumerate(json.loads(text), 1)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(path, f"is not JSON ({error}).") from None
         return
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 yield number, json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise DataError(path, f"is not JSON ({error}).", line=number) from None
 
 
@@ -306,12 +346,17 @@ def _graded(path: Path, held: Mapping[str, Passage]) -> dict[str, dict[str, int]
                 parts = [cell.strip() for cell in cells] if len(cells) > 1 else (cells[0].split() if cells else [])
                 if not parts or (number == 1 and parts[-1].lower() in _HEADERS):
                     continue
-                query, doc, grade = parts if len(parts) == 3 else (parts[0], parts[-2], parts[-1])
-                if not grade.lstrip("-").isdigit():
-                    raise DataError(path, f"expected query, document and grade; found {parts}.", line=number)
+                if len(parts) < 3 or not _GRADE.fullmatch(parts[-1]):
+                    told = f"expected query, document and grade; found {parts[:4]}."
+                    raise DataError(path, told, line=number)
+                query, doc, grade = parts[0], parts[-2], parts[-1]
                 if doc not in held:
                     raise DataError(path, f"the corpus has no document {doc!r}.", line=number)
                 found.setdefault(query, {})[doc] = int(grade)
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+    except UnicodeDecodeError:
+        raise DataError(path, "is not UTF-8.", advice="Save it as UTF-8.") from None
+    except csv.Error as error:
+        raise DataError(path, f"cannot be read as a table ({error}).") from None
     return found
