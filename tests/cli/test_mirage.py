@@ -15,6 +15,7 @@ from ragstone.runs import open_run
 
 Ragstone = Callable[..., Told]
 
+DATASET = Path(__file__).parents[3] / "shared" / "data" / "mirage" / "dataset.json"
 SMALL = ("--fictional-size", "6", "--top-k", "1,3", "--retriever", "bm25")
 
 
@@ -227,8 +228,8 @@ def test_a_pool_is_checked_and_labels_that_its_chunks_speak_against_are_named(
     broken = ragstone("data", "check", "data")
     assert (broken.code, "the query 'q1' has no label" in broken.out) == (2, True)
     folder(tmp_path / "data", questions=[QUESTIONS[0], *QUESTIONS])
-    told = "error: data/dataset.json, field 'query_id': item 1: 'q1' occurs twice.\n"  # the file, and once
-    assert ragstone("data", "check", "data").out == told
+    twice = "error: data/dataset.json, field 'query_id': item 1: 'q1' occurs twice.\n"  # the file, and once
+    assert ragstone("data", "check", "data").out == twice
     assert "Name their folder: data" in ragstone("data", "check", "data/dataset.json").out
 
 
@@ -309,6 +310,50 @@ def test_a_pool_that_cannot_be_written_whole_leaves_what_was_there(ragstone: Rag
     assert (told.code, "pool: cannot be written" in told.err) == (2, True)
     assert (tmp_path / "pool" / "dataset.json").read_bytes() == before
     assert not (tmp_path / "pool" / "dataset.json.part").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--format", "mirage", "--dataset", "zh_refine"), "--dataset is for --format rgb"),
+        (("--format", "rgb", "--multi-hop", "0.5"), "--multi-hop is for --format mirage"),
+        (("--format", "rgb", "--chunks", "5"), "--chunks is for --format mirage"),
+        (("--format", "mirage", "--size", "1000001"), "1000001 is not in the range"),
+        (("--format", "mirage", "--chunks", "101", "--size", "1"), "it takes 2 to 100"),
+    ],
+)
+def test_what_is_for_another_format_or_too_much_is_not_built(
+    ragstone: Ragstone, tmp_path: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    told = ragstone("build", "fictional", "-o", "pool", *arguments)
+    assert (told.code, told.out, says in told.err, (tmp_path / "pool").exists()) == (2, "", True, False)
+
+
+def test_a_language_named_twice_is_built_once(ragstone: Ragstone, tmp_path: Path) -> None:
+    told = ragstone("build", "fictional", "--format", "mirage", "-o", "p", "--size", "1", "--language", "en,en")
+    assert (told.out, (tmp_path / "p" / "dataset.json").is_file()) == ("p: 1 questions, 5 chunks\n", True)
+
+
+def test_lists_of_some_queries_alone_are_told(ragstone: Ragstone, tmp_path: Path) -> None:
+    folder(tmp_path)
+    found = [{"query_id": "q2", "top_chunks": [CHUNKS[3]]}]
+    (tmp_path / "found.json").write_text(json.dumps(found), encoding="utf-8")
+    told = ragstone("score", "mirage", "--pool", "doc_pool.json", "--retrieval", "found.json", "--json")
+    assert (told.code, told.document["1"]["f1"]) == (0, 1.0)
+    assert told.err == "note: found.json has lists for 1 of the pool's 2 queries; the scores are over those.\n"
+
+
+def test_a_pull_that_leaves_files_out_says_so(ragstone: Ragstone, tmp_path: Path) -> None:
+    (tmp_path / "some").mkdir()
+    if not DATASET.is_file():
+        pytest.skip("the authors' questions are not beside the project")
+    (tmp_path / "some" / "dataset.json").write_bytes(DATASET.read_bytes())
+    told = ragstone("data", "pull", "mirage", "--from", "some", "--to", "pulled")
+    assert told.code == 0
+    assert "Still lacking: doc_pool.json, oracle.json. Without them" in told.out
+    assert "Use it" not in told.out
+    nothing = ragstone("data", "pull", "mirage", "--from", "", "--to", "pulled")
+    assert (nothing.code, nothing.out, "--from names nothing" in nothing.err) == (2, "", True)
 
 
 def test_an_invented_pool_is_written_and_read_back_as_it_was(ragstone: Ragstone, tmp_path: Path) -> None:

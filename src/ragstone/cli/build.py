@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from ragstone.cli.options import Names, Number
+from ragstone.cli.options import MOST_QUESTIONS, Names, Number
 
 __all__ = ["command"]
 
@@ -21,14 +21,16 @@ def command() -> None:
 @click.option("--language", "languages", type=Names(), default="en,zh", show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
-    "--size", type=click.IntRange(1), help="Questions a set.  [default: 300, and 100 of _int and _fact; mirage: 200]"
+    "--size",
+    type=click.IntRange(1, MOST_QUESTIONS),
+    help="Questions a set.  [default: 300, and 100 of _int and _fact; mirage: 200]",
 )
 @click.option("--dataset", metavar="NAME", help="rgb: this set alone (zh_refine…).")
-@click.option("--multi-hop", type=Number(0, 1), default=0.0, help="mirage: share of questions that need two chunks.")
-@click.option("--chunks", type=click.IntRange(2), default=5, show_default=True, help="mirage: chunks a question.")
+@click.option("--multi-hop", type=Number(0, 1), help="mirage: share of questions that need two chunks.")
+@click.option("--chunks", type=click.IntRange(2), help="mirage: chunks a question.  [default: 5]")
 def fictional(
     kind: str, output: Path, languages: tuple[str, ...], seed: int, size: int | None, dataset: str | None,
-    multi_hop: float, chunks: int,
+    multi_hop: float | None, chunks: int | None,
 ) -> None:  # fmt: skip
     """Invented news with questions, in the official format: nothing in it was ever published.
 
@@ -44,8 +46,16 @@ def fictional(
     for language in languages:
         if language not in ("en", "zh"):
             raise UnknownName("language", language, ("en", "zh"))
+    languages = tuple(dict.fromkeys(languages))
+    others: dict[str, dict[str, object]] = {
+        "rgb": {"--multi-hop": multi_hop, "--chunks": chunks},
+        "mirage": {"--dataset": dataset},
+    }
+    for option, value in others[kind].items():
+        if value is not None:
+            raise UsageError(f"{option} is for --format {'mirage' if kind == 'rgb' else 'rgb'}. Leave it out.")
     if kind == "mirage":
-        _mirage(output, languages, seed, size or 200, multi_hop, chunks)
+        _mirage(output, languages, seed, size or 200, multi_hop or 0.0, chunks or 5)
         return
     if dataset is not None and dataset not in NAMES:
         raise UnknownName("data set", dataset, NAMES)

@@ -54,10 +54,12 @@ def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) 
     from ragstone.api.data import data_folder  # noqa: PLC0415
     from ragstone.datasets.pull import pull as fetch  # noqa: PLC0415
     from ragstone.datasets.sources import SOURCES  # noqa: PLC0415
-    from ragstone.errors import UnknownName  # noqa: PLC0415
+    from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415
 
     if name not in SOURCES:
         raise UnknownName("data set", name, SOURCES)
+    if mirror is not None and not mirror.strip():
+        raise UsageError("--from names nothing: give an address, a folder or a zip archive, or leave it out.")
     source, folder = SOURCES[name], to or data_folder(name)
     click.echo(source.terms, err=True)
     with _Bars() as bars:
@@ -66,6 +68,10 @@ def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) 
         how = {"pinned": "hash as pinned", "noted": "hash as first noted", "first use": "hash noted now"}[file.verified]
         click.echo(f"{file.path}  {file.size:,} bytes, {how}{'' if file.fetched else ', was here'}")
     where = "official" if to is None else str(to)
+    lacking = [file.name for file in source.files if not (folder / file.name).is_file()]
+    if lacking and name == "mirage":  # rgb's files are sets, each of use by itself
+        click.echo(f"Still lacking: {', '.join(lacking)}. Without them there is no benchmark: pull them too.")
+        return
     click.echo(f"Use it: ragstone bench {name} --data {where} --model …")
 
 

@@ -35,7 +35,7 @@ def score(as_json: bool, **files: Path | None) -> None:
     if lists:
         if pool is None or retrieval is None:
             raise UsageError("Retrieval needs both --pool doc_pool.json and --retrieval FILE.")
-        found = rescore_retrieval(pool, retrieval)
+        found = rescore_retrieval(pool, retrieval, tell=lambda line: click.echo(f"note: {line}", err=True))
     else:
         if dataset is None:
             raise UsageError("Name --dataset dataset.json with --base, --oracle, --mixed; or --pool with --retrieval.")

@@ -1,6 +1,6 @@
 """`ragstone score mirage`: the official files of predictions and of retrieval, scored to the count."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +35,14 @@ def rescore_answers(dataset: Path, predictions: Mapping[str, Path]) -> dict[str,
     }
 
 
-def rescore_retrieval(pool: Path, retrieval: Path) -> dict[str, dict[str, float]]:
-    """k (as text) → the retriever's scores at k. Raises DataError."""
+def rescore_retrieval(
+    pool: Path, retrieval: Path, *, tell: Callable[[str], object] | None = None
+) -> dict[str, dict[str, float]]:
+    """k (as text) → the retriever's scores at k, over the queries that have a list; `tell` is told where these are not
+    all. Raises DataError."""
     labels = read_labels(pool)
     found = read_retrieval(retrieval, labels)
+    if tell is not None and len(found) < len(labels):
+        tell(f"{retrieval} has lists for {len(found):,} of the pool's {len(labels):,} queries; "
+             "the scores are over those.")  # fmt: skip
     return {str(k): retrieval_scores(found, labels, k) for k in KS}
