@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo demo-mirage test test-slow check bench bench-judge clean system-packages
+.PHONY: demo demo-mirage test test-slow check bench bench-judge bench-retrieval clean system-packages
 .DEFAULT_GOAL := check
 
 # What a user gets: the core, the embedded model and the report.
@@ -57,6 +57,10 @@ bench: $(VENV)/.dev
 # Beside ragas and deepeval, which are installed once into environments of their own (1.2 GB in the user's cache).
 bench-judge: $(VENV)/.dev
 	$(BIN)/python bench/judge.py
+
+# Beside FAISS, bm25s and pytrec_eval; `--only PART` for one part. Embedding takes most of it: minutes.
+bench-retrieval: $(VENV)/.dev
+	$(BIN)/python bench/retrieval.py
 
 clean:
 	rm -rf $(VENV) demo dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
