@@ -1,18 +1,24 @@
 """A needle test through a retriever: what is found, what is answered, and both."""
 
-from collections.abc import Mapping
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ragstone.api import bench, read_run
-from ragstone.api.make_niah import make_niah
+from ragstone.api.make_niah import make_niah, make_niah_async
+from ragstone.benchmarks.niah.benchmark import NIAH
 from ragstone.benchmarks.niah.contexts import Context
 from ragstone.benchmarks.niah.needles import Asked
-from ragstone.benchmarks.niah.rag import chunks_of
+from ragstone.benchmarks.niah.rag import Rag, Searcher, chunks_of
 from ragstone.errors import UsageError
 from ragstone.metrics.needle_retrieved import NeedleRetrieved
+from ragstone.retrieval import open_retriever
+from ragstone.text import estimate_tokens
 from ragstone.types import Case, Passage, Query, Record, Response, Sample
 
 GRID: Mapping[str, Any] = {"lengths": "600,1200", "depths": "0,50,100"}
@@ -113,7 +119,90 @@ def test_a_retriever_that_cannot_be_opened_is_told_before_the_first_cell(tmp_pat
 
 def test_a_dry_run_opens_no_retriever() -> None:
     made = make_niah(retrievers=["openai/text-embedding-3-small"], chunks=[100], ks=[2], **GRID)
-    assert all(made.prompt_tokens(case) == 200 for case in made.cases())
+    around = {cell.around for cell in made.cells}
+    assert {made.prompt_tokens(case) - 200 for case in made.cases()} == around
+    assert min(around) > 50  # of the template
+
+
+def prompt_of(made: NIAH, query: Query) -> str:
+    return "\n".join(turn.content for turn in made.template.messages(query))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("count", [estimate_tokens, len, lambda text: len(text.encode())])
+async def test_the_window_bounds_every_prompt_whoever_counts(
+    language: str, count: Callable[[str], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragstone.models.tokenizers.estimate_tokens", count)  # chunks are cut by the estimate still
+    made = await make_niah_async(
+        retrievers=["bm25"], chunks=[40, 110], ks=[1, 7], languages=[language], needles=["number", "multi"],
+        lengths="4k,12k", depths="0,100",
+    )  # fmt: skip
+    prompts = [count(prompt_of(made, await made.expand(case.query))) for case in made.cases()]
+    assert 0.6 * made.window < max(prompts) + 128 <= made.window
+    assert sum(map(made.prompt_tokens, made.cases())) == pytest.approx(sum(prompts), rel=0.25)
+
+
+async def test_who_asks_for_the_same_search_waits_for_it_and_its_chunks_are_cut_once() -> None:
+    searcher = Searcher()
+    cut = []
+
+    def pool() -> list[Passage]:
+        cut.append(1)
+        return [Passage("a", "Lima is a city."), Passage("b", "Bread is baked.")]
+
+    rag = Rag("bm25", 60, 1)
+    answers = await asyncio.gather(*(searcher.search("same", "Where is Lima?", pool, rag) for _ in range(4)))
+    assert len(cut) == 1
+    assert {found[0].id for found in answers} == {"a"}
+    await searcher.search("same", "Where is Lima?", pool, rag)
+    assert len(cut) == 1
+
+
+async def test_few_contexts_are_in_memory_however_many_cases_are_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = most = 0
+
+    def pool() -> list[Passage]:
+        nonlocal held, most
+        held += 1
+        most = max(most, held)
+        return [Passage("a", "Lima is a city.")]
+
+    @asynccontextmanager
+    async def opened(*given: Any, **options: Any) -> AsyncIterator[Any]:
+        nonlocal held
+        async with open_retriever(*given, **options) as retriever:
+            yield retriever
+        held -= 1
+
+    monkeypatch.setattr("ragstone.benchmarks.niah.rag.open_retriever", opened)
+    searcher = Searcher()
+    asked = (searcher.search(number, "Where is Lima?", pool, Rag("bm25", 60, 1)) for number in range(20))
+    assert len(await asyncio.gather(*asked)) == 20
+    assert (held, most) == (0, 2)
+
+
+async def test_a_search_that_fails_is_tried_again_and_goes_on_for_the_one_who_still_waits() -> None:
+    searcher = Searcher()
+    rag = Rag("bm25", 60, 1)
+    begun, held = threading.Event(), threading.Event()
+
+    def broken() -> list[Passage]:
+        raise OSError("no memory")
+
+    def slow() -> list[Passage]:
+        begun.set()
+        held.wait(5)
+        return [Passage("a", "Lima is a city.")]
+
+    with pytest.raises(OSError, match="no memory"):
+        await searcher.search(1, "Where is Lima?", broken, rag)
+    first, second = (asyncio.ensure_future(searcher.search(1, "Where is Lima?", slow, rag)) for _ in range(2))
+    await asyncio.to_thread(begun.wait, 5)
+    first.cancel()
+    held.set()
+    assert [one.id for one in await second] == ["a"]
+    assert first.cancelled()
 
 
 def test_a_needle_that_is_cut_in_two_is_there_where_both_parts_are() -> None:

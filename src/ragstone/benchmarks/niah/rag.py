@@ -6,13 +6,15 @@ model stated it, and both, are three maps.
 """
 
 import asyncio
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
 from ragstone.benchmarks.niah.contexts import Context
 from ragstone.models import ModelOptions
+from ragstone.models.cache import Shared
 from ragstone.retrieval import open_retriever
 from ragstone.retrieval.chunking import chunk
 from ragstone.types import Frozen, Passage, to_json
@@ -59,6 +61,7 @@ class Searcher:
 
     options: ModelOptions = field(default_factory=ModelOptions)
     _found: dict[str, tuple[Passage, ...]] = field(default_factory=dict)
+    _under_way: dict[str, Shared[tuple[Passage, ...]]] = field(default_factory=dict)
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def check(self, rags: Sequence[Rag], texts: Sequence[str]) -> None:
@@ -69,13 +72,34 @@ class Searcher:
             async with open_retriever(name, pool, options=self.options) as retriever:
                 await retriever.retrieve([texts[0][:80]], k=1)
 
-    async def search(self, key: object, question: str, pool: Sequence[Passage], rag: Rag) -> tuple[Passage, ...]:
-        """The best chunks of a pool for a question, the best first. `key` says which context it is."""
+    async def search(
+        self, key: object, question: str, make_pool: Callable[[], Sequence[Passage]], rag: Rag
+    ) -> tuple[Passage, ...]:
+        """The best chunks of a pool for a question, the best first. `key` says which context it is; who asks for the
+        same while it is searched waits for that search. The pool is made, in a thread, when its turn to be searched
+        comes. Raises what making it, opening the retriever and asking it raise."""
         name = to_json([key, question, rag.id])
-        if name not in self._found:
-            async with self._gate, open_retriever(rag.retriever, pool, options=self.options) as retriever:
-                (found,) = await retriever.retrieve([question], k=rag.k)
-            if len(self._found) >= _KEPT:
-                self._found.pop(next(iter(self._found)))
-            self._found[name] = tuple(replace(one, score=0.0 if one.score is None else one.score) for one in found)
-        return self._found[name]
+        if (found := self._found.get(name)) is not None:
+            return found
+        shared = self._under_way.get(name)
+        if shared is None or shared.abandoned:
+            task = asyncio.ensure_future(self._search(name, question, make_pool, rag))
+            shared = self._under_way[name] = Shared(task)
+            task.add_done_callback(functools.partial(self._done, name, shared))
+        return await shared.result()
+
+    def _done(self, name: str, shared: Shared[tuple[Passage, ...]], _: "asyncio.Future[tuple[Passage, ...]]") -> None:
+        if self._under_way.get(name) is shared:  # an abandoned one may have a successor already
+            del self._under_way[name]
+
+    async def _search(
+        self, name: str, question: str, make_pool: Callable[[], Sequence[Passage]], rag: Rag
+    ) -> tuple[Passage, ...]:
+        async with self._gate:
+            pool = await asyncio.to_thread(make_pool)
+            async with open_retriever(rag.retriever, pool, options=self.options) as retriever:
+                (best,) = await retriever.retrieve([question], k=rag.k)
+        if len(self._found) >= _KEPT:
+            self._found.pop(next(iter(self._found)))
+        found = self._found[name] = tuple(replace(one, score=0.0 if one.score is None else one.score) for one in best)
+        return found
