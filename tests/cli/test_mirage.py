@@ -284,6 +284,7 @@ def test_official_files_are_scored_in_the_form_that_was_promised(ragstone: Ragst
         (("--dataset", "dataset.json", "--base", "nowhere.json"), "nowhere.json: cannot be read"),
         (("--dataset", "none.json", "--base", "none.json"), "none.json: holds no question"),
         (("--pool", "doc_pool.json", "--retrieval", "bare.json"), "item 0: object missing required field support"),
+        (("--pool", "doc_pool.json", "--retrieval", "twice.json"), "2 chunks support query 'q2'; the pool has 1"),
     ],
 )
 def test_what_cannot_be_scored_is_one_line_and_exit_2(
@@ -295,6 +296,8 @@ def test_what_cannot_be_scored_is_one_line_and_exit_2(
     (tmp_path / "none.json").write_text("[]", encoding="utf-8")
     bare = [{"query_id": "q1", "top_chunks": [{"mapped_id": "q1", "doc_chunk": "Ada is an engineer."}]}]
     (tmp_path / "bare.json").write_text(json.dumps(bare), encoding="utf-8")
+    twice = [{"query_id": "q2", "top_chunks": [CHUNKS[3], CHUNKS[3]]}]
+    (tmp_path / "twice.json").write_text(json.dumps(twice), encoding="utf-8")
     told = ragstone("score", "mirage", *arguments, "--json")
     assert (told.code, told.out, len(told.err.strip().splitlines())) == (2, "", 1)
     assert says in told.err

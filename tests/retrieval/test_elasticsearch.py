@@ -181,6 +181,6 @@ async def test_a_server_that_refuses_or_is_not_there_is_an_error_of_a_model_call
     with pytest.raises(ModelError, match=KEY):
         async with open_retriever(f"elasticsearch(url={stub.url})", POOL):
             pass
-    with pytest.raises(ModelError):
+    with pytest.raises(ModelError, match=r"no connection \(Cannot connect .*\)\. Is Elasticsearch there\?$"):
         async with open_retriever("elasticsearch(url=http://127.0.0.1:9)", POOL):
             pass

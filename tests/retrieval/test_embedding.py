@@ -126,3 +126,20 @@ async def test_long_work_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, cap
         await embed_all(WordEmbedder(), TEXTS, kind="passage", batch=100)
     assert len(caplog.messages) == 2
     assert caplog.messages[0].startswith("test/words: embedding 300 texts (passage): 100 done, ")
+
+
+async def test_what_runs_here_is_asked_little_at_a_time_so_that_little_is_lost_and_progress_is_known() -> None:
+    class Local(WordEmbedder):
+        id = "local/words"
+        most = under_way = 0
+
+        async def embed(self, texts, /, *, kind):  # type: ignore[no-untyped-def]
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+            await asyncio.sleep(0)
+            self.under_way -= 1
+            return await super().embed(texts, kind=kind)
+
+    embedder = Local()
+    await embed_all(embedder, TEXTS[:40], kind="passage")
+    assert ([len(texts) for _, texts in embedder.asked], embedder.most) == ([16, 16, 8], 1)

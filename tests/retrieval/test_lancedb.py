@@ -92,6 +92,7 @@ async def test_a_table_of_the_user_s_is_searched_as_it_is(letters: Letters, tmp_
     ("name", "says"),
     [
         ("lancedb", "takes one embedder"),
+        ("lancedb(test/letters,uri=NONE,table=docs)", "there is no folder .*none"),
         ("lancedb(test/letters,metric=hamming)", "metric=hamming"),
         ("lancedb(test/letters,table=docs)", "needs its database too"),
         ("lancedb(test/letters,uri=DB,table=docs)", "has no table 'docs'. It has: other"),
@@ -103,6 +104,7 @@ async def test_what_cannot_be_is_said_in_one_line(letters: Letters, tmp_path: Pa
     db = await lancedb.connect_async(str(tmp_path / "db"))
     await db.create_table("other", data=[{"vector": np.zeros(4, dtype=np.float32)}])
     with pytest.raises(UsageError, match=says) as caught:
-        async with open_retriever(name.replace("DB", str(tmp_path / "db")), POOL):
+        async with open_retriever(name.replace("DB", f"{tmp_path}/db").replace("NONE", f"{tmp_path}/none"), POOL):
             pass
     assert "\n" not in str(caught.value)
+    assert not (tmp_path / "none").exists()

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import UnknownName, Unreachable, UsageError
+from ragstone.models import ModelOptions
 from ragstone.retrieval import RETRIEVERS, Building, Spec, check_retriever, facts_of, open_retriever
 from ragstone.types import Passage, Retriever
 
@@ -59,3 +60,25 @@ def test_an_unknown_name_is_told_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         check_retriever("first(混)")
     check_retriever("first(first)")
+
+
+@pytest.mark.parametrize(
+    "name", ["compat/e", "multivector(compat/e)", "rewrite(bm25,compat/m)", "hybrid(bm25,compat/e)"]
+)
+async def test_a_model_without_an_address_is_told_how_a_retriever_gets_one(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(RETRIEVERS.__dict__, "_found")
+    with pytest.raises(
+        UsageError, match=r"compat/. needs an address: url=http://… in the name of the retriever, or --r"
+    ):
+        async with open_retriever(name, POOL):
+            pass
+
+
+async def test_an_address_in_the_name_is_the_model_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(RETRIEVERS.__dict__, "_found")
+    options = ModelOptions(base_url="http://127.0.0.1:1/v1", cache=None, attempts=1)
+    with pytest.raises(Unreachable, match=r"127\.0\.0\.1:9/v1: no connection"):
+        async with open_retriever("dense(compat/e,url=http://127.0.0.1:9/v1)", POOL, options=options):
+            pass

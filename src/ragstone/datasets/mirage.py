@@ -206,7 +206,13 @@ def read_retrieval(path: Path, labels: Mapping[str, int]) -> dict[str, list[bool
                 path, f"item {number}: no chunk of the pool supports query {row.query_id!r}, so nothing can be "
                 "recalled.", field="query_id",
             )  # fmt: skip
-        found[row.query_id] = [one.mapped_id == row.query_id and one.support == 1 for one in row.top_chunks]
+        right = [one.mapped_id == row.query_id and one.support == 1 for one in row.top_chunks]
+        if sum(right) > supported:
+            raise DataError(
+                path, f"item {number}: {sum(right)} chunks support query {row.query_id!r}; the pool has {supported}.",
+                field="top_chunks", advice="Is a chunk there twice?",
+            )  # fmt: skip
+        found[row.query_id] = right
     if not found:
         raise DataError(path, "it holds no query.")
     return found

@@ -6,7 +6,7 @@
 Options: `index`: exact (numpy), faiss (FAISS's flat index, which gives the same passages and scores), auto (exact, and
 faiss for 20,000 passages or more where it is installed), or hnsw (FAISS's graph, approximate and never chosen unasked:
 `links` edges a node, 32; `effort` nodes looked at, 128). `title`: yes puts a passage's title before its text, as BEIR
-does; no, the default, embeds the text alone.
+does; no, the default, embeds the text alone. `url`: the address of the embedder's endpoint.
 
 Scores are cosine similarities. Vectors are kept on disk by the embedder and the text, in batches as they come.
 """
@@ -76,7 +76,7 @@ def _text(passage: Passage, *, title: bool) -> str:
 @contextlib.asynccontextmanager
 async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
     """The retriever, its passages embedded. Raises UsageError, MissingExtra, and what the embedder raises."""
-    spec.only("index", "title", "links", "effort")
+    spec.only("index", "title", "links", "effort", "url")
     if len(spec.arguments) != 1:
         raise UsageError(f"{spec.name}: a dense retriever takes one embedder, for example dense(local/e5-small).")
     kind, title = spec.options.get("index", "auto"), spec.options.get("title", "no")
@@ -89,7 +89,7 @@ async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]
         raise UsageError(f"{spec.name}: links and effort are options of index=hnsw.")
     # Endpoints refuse a text without a character; it could be found by nothing but chance.
     passages = [passage for passage in building.pool if _text(passage, title=title == "yes").strip()]
-    async with open_embedder(spec.arguments[0], building.options) as embedder:
+    async with open_embedder(spec.arguments[0], building.calling(spec)) as embedder:
         started = time.perf_counter()
         texts = [_text(passage, title=title == "yes") for passage in passages]
         vectors = await embed_all(embedder, texts, kind="passage")

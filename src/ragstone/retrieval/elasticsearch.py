@@ -200,7 +200,8 @@ def _errors(name: str) -> Iterator[None]:
     except library.helpers.BulkIndexError as error:
         raise UsageError(f"{name}: {len(error.errors)} passages were refused; the first: {_line(error)}") from None
     except library.TransportError as error:
-        raise Unreachable(f"{name}: {_line(error)}") from None
+        cause = str(error).rpartition("Error(")[2].rstrip(")") or str(error)  # it wraps itself in itself
+        raise Unreachable(f"{name}: no connection ({' '.join(cause.split())[:200]}). Is Elasticsearch there?") from None
 
 
 def _line(error: Exception) -> str:

@@ -20,16 +20,17 @@ __all__ = ["embed_all"]
 
 log = logging.getLogger(__name__)
 
-# Texts in one call: eight seconds of work for `local/e5-small` are what an interruption may lose of each call.
-_BATCH = 64
-# Calls under way at one time. An endpoint's own limits hold besides.
-_IN_FLIGHT = 4
+# Texts in one call, and calls under way at one time. An endpoint's own limits hold besides.
+_BATCH, _IN_FLIGHT = 64, 4
+# What runs on this machine does one thing at a time, a second or so for each text: a call is what an interruption may
+# lose, and until the first one ends nobody knows how long it takes.
+_LOCAL_BATCH, _LOCAL_IN_FLIGHT = 16, 1
 # Seconds between two lines about the progress.
 _TELL_EVERY = 10.0
 
 
 async def embed_all(
-    embedder: Embedder, texts: Sequence[str], *, kind: Literal["query", "passage"], batch: int = _BATCH
+    embedder: Embedder, texts: Sequence[str], *, kind: Literal["query", "passage"], batch: int | None = None
 ) -> "np.ndarray[Any, Any]":
     """(n, dimensions) float32, rows of unit length in the order of `texts`; (0, 0) for no text. Equal texts are
     embedded once.
@@ -40,6 +41,8 @@ async def embed_all(
 
     if not texts:
         return np.empty((0, 0), dtype=np.float32)
+    local = embedder.id.startswith("local/")
+    batch = batch or (_LOCAL_BATCH if local else _BATCH)
     row = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     different = list(row)
     progress = _Progress(embedder.id, kind, len(different))
@@ -57,7 +60,7 @@ async def embed_all(
                 return
             progress.tell(len(some))
 
-    await asyncio.gather(*(work() for _ in range(_IN_FLIGHT)))
+    await asyncio.gather(*(work() for _ in range(_LOCAL_IN_FLIGHT if local else _IN_FLIGHT)))
     if errors:
         progress.stopped()
         raise errors[0]

@@ -6,7 +6,7 @@
 
 Options: `uri`, `table`, `id` (the column of ids, "id"), `vector` (that of vectors, "vector"), `metric` (cosine, dot or
 l2: what your table was built for; scores are similarities, l2 as 1 / (1 + distance)). Without an index in the table, as
-in those made here, the search is exact. Needs the extra `lancedb`.
+in those made here, the search is exact. `url` is the address of the embedder's endpoint. Needs the extra `lancedb`.
 """
 
 import asyncio
@@ -88,6 +88,10 @@ class Columns(msgspec.Struct, frozen=True):
     metric: str = "cosine"
 
 
+def _is_folder(uri: str) -> bool:
+    return Path(uri).is_dir()
+
+
 def _bytes(folder: Path) -> int:
     return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
 
@@ -101,7 +105,7 @@ def _similarity(distance: float, metric: str) -> float:
 async def open_lancedb(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
     """The retriever, its table filled where it is its own. Raises UsageError, MissingExtra, DataError, and what the
     embedder raises."""
-    spec.only("uri", "table", "id", "vector", "metric")
+    spec.only("uri", "table", "id", "vector", "metric", "url")
     if len(spec.arguments) != 1:
         raise UsageError(f"{spec.name}: LanceDB takes one embedder, for example lancedb(local/e5-small).")
     metric, table = spec.options.get("metric", "cosine"), spec.options.get("table", "")
@@ -111,11 +115,13 @@ async def open_lancedb(spec: Spec, building: Building) -> AsyncIterator[Retrieve
         raise UsageError(f"{spec.name}: a table of yours needs its database too: uri=DIR.")
     library = _load()
     passages = {passage.id: passage for passage in building.pool if passage.text.strip()}
-    async with open_embedder(spec.arguments[0], building.options) as embedder:
+    async with open_embedder(spec.arguments[0], building.calling(spec)) as embedder:
         with contextlib.ExitStack() as stack:
             scratch = None if spec.options.get("uri") else stack.enter_context(tempfile.TemporaryDirectory())
             uri = scratch or spec.options["uri"]
             started = time.perf_counter()
+            if table and "://" not in uri and not _is_folder(uri):  # connecting would make it
+                raise UsageError(f"{spec.name}: there is no folder {uri}. Name that of your database: uri=DIR.")
             try:
                 db = await library.connect_async(uri)
                 if table:

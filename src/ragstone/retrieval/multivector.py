@@ -12,7 +12,8 @@ windows and sentences, which any embedder gives. It is not ColBERT: that has a v
 was trained for it.
 
 Options of both: `sentences`, how many a vector stands for, each beginning one further (1); `whole`: yes adds a vector
-of the whole passage; `title`: yes puts a passage's title before each of its sentences. Of `late`: `tokens`, the most
+of the whole passage; `title`: yes puts a passage's title before each of its sentences; `url`: the address of the
+embedder's endpoint. Of `late`: `tokens`, the most
 that a window of the question has, by `ragstone.text.estimate_tokens`, each overlapping the one before by half (8).
 
 More vectors are not always better: measure. With `local/e5-small`, MRR@10 of one vector, of `multivector`, and of
@@ -170,13 +171,13 @@ def _running(counts: Sequence[int]) -> list[int]:
 
 def open_multivector(spec: Spec, building: Building) -> contextlib.AbstractAsyncContextManager[Retriever]:
     """`multivector(EMBEDDER)`: a passage's best vector counts. Raises UsageError, and what the embedder raises."""
-    spec.only("sentences", "whole", "title")
+    spec.only("sentences", "whole", "title", "url")
     return _open(spec, building, "several vectors a passage, one a question", _question)
 
 
 def open_late(spec: Spec, building: Building) -> contextlib.AbstractAsyncContextManager[Retriever]:
     """`late(EMBEDDER)`: late interaction. Raises UsageError, and what the embedder raises."""
-    spec.only("sentences", "whole", "title", "tokens")
+    spec.only("sentences", "whole", "title", "tokens", "url")
     tokens = spec.count("tokens", 8, least=2)
     kind = "late interaction (MaxSim): several vectors a passage and a question"
     return _open(spec, building, kind, lambda question: windows_of(question, tokens=tokens))
@@ -201,7 +202,7 @@ async def _open(
         raise UsageError(f"{spec.name}: it takes one embedder, for example {spec.function}(local/e5-small).")
     each, whole = spec.count("sentences", 1), _yes(spec, "whole")
     way = _Way(lambda text: parts_of(text, each=each, whole=whole), windows, _yes(spec, "title"))
-    async with open_embedder(spec.arguments[0], building.options) as embedder:
+    async with open_embedder(spec.arguments[0], building.calling(spec)) as embedder:
         started = time.perf_counter()
         texts = await asyncio.to_thread(lambda: [way.texts(passage) for passage in building.pool])
         passages = [passage for passage, parts in zip(building.pool, texts, strict=True) if parts]

@@ -6,7 +6,7 @@ that opens it. Another package does so by an entry point of the group `ragstone.
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -19,6 +19,7 @@ from ragstone.types import Passage, Retriever
 __all__ = ["RETRIEVERS", "Building", "Opener", "check_retriever", "facts_of", "open_retriever"]
 
 _DEFAULT = ModelOptions()
+_NO_ADDRESS = " --base-url: the address of the endpoint."  # what a model says that has none; here it would not help
 _AFTER_MODEL = ("rerank", "rewrite", "multiquery")  # they open their model before the retriever within
 
 
@@ -31,6 +32,11 @@ class Building:
     options: ModelOptions = _DEFAULT
     queries: Mapping[str, Sequence[str]] = field(default_factory=dict)
     _opened: dict[str, Retriever] = field(default_factory=dict, repr=False)
+
+    def calling(self, spec: Spec) -> ModelOptions:
+        """The options for a model of this retriever: at the address of its option `url`, where it has one."""
+        url = spec.options.get("url")
+        return replace(self.options, base_url=url) if url else self.options
 
     @contextlib.asynccontextmanager
     async def open(self, name: str) -> AsyncIterator[Retriever]:
@@ -113,7 +119,15 @@ async def open_retriever(
         seen: set[str] = set()
         twice = next(passage.id for passage in pool if passage.id in seen or seen.add(passage.id))  # type: ignore[func-returns-value]
         raise UsageError(f"The pool has two passages of the id {twice!r}: give each its own.")
-    async with make(spec, Building(pool, options, queries or {})) as opened:
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            opened = await stack.enter_async_context(make(spec, Building(pool, options, queries or {})))
+        except UsageError as error:
+            if (needs := str(error).removesuffix(_NO_ADDRESS)) == str(error):
+                raise
+            raise UsageError(
+                f"{needs} an address: url=http://… in the name of the retriever, or --retriever-base-url."
+            ) from None
         yield opened
 
 

@@ -22,7 +22,6 @@ the search did without the model (`retrieval/_asking.py`).
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 import msgspec
@@ -240,8 +239,7 @@ async def open_rerank(spec: Spec, building: Building) -> AsyncIterator[Retriever
         if is_reranker(model):
             judge = Scoring(await stack.enter_async_context(open_reranker(model, building.options, url=url)))
         else:
-            options = replace(building.options, base_url=url) if url else building.options
-            asked = await stack.enter_async_context(open_model(model, options))
+            asked = await stack.enter_async_context(open_model(model, building.calling(spec)))
             pointwise = method == "pointwise"
             judge = Pointwise(asked, longest=longest) if pointwise else Listwise(asked, window=window, longest=longest)
         first = await stack.enter_async_context(building.open(inner))

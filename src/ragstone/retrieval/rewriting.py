@@ -14,7 +14,6 @@ the address of the model's endpoint, `tokens` (4096) the longest reply, its thou
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -210,10 +209,8 @@ def _recorded(name: str) -> bool:
 @contextlib.asynccontextmanager
 async def _opened(spec: Spec, building: Building, example: str) -> AsyncIterator[tuple[Retriever, Model]]:
     inner, name = _parts(spec, example)
-    url = spec.options.get("url")
-    options = replace(building.options, base_url=url) if url else building.options
     # The model first: that it cannot be is told before an index is built.
-    async with open_model(name, options) as model, building.open(inner) as first:
+    async with open_model(name, building.calling(spec)) as model, building.open(inner) as first:
         yield first, model
 
 

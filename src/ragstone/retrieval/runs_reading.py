@@ -70,6 +70,8 @@ def read_run(path: Path) -> Run:
     try:
         data = path.read_bytes()
         sha256 = hashlib.sha256(data).hexdigest()
+        if data.startswith(b"SQLite format 3\x00"):
+            raise DataError(path, f"is a run file of ragstone, not what a search found; expected {_FORMS}.")
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
         text = data.decode("utf-8-sig")

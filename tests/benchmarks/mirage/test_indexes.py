@@ -46,6 +46,15 @@ def test_notes_say_what_stands_in_brackets_where_something_does() -> None:
     assert len(index_table({"retrievers": {"bm25": HELD["retrievers"]["bm25"]}}, words("en")).notes) == 1
 
 
+def test_what_a_retriever_did_without_is_told() -> None:
+    facts = {"model": "a/m", "without": 2, "answered": 1000, "without_because": "It is empty.", "first": {"bm25": {}}}
+    held = {"retrievers": {"rerank(bm25,a/m)": facts, "run:x": {"lacking": 3}, "run:y": {"lacking": 0}}}
+    _, model, lists = index_table(held, words("en")).notes
+    assert model == "rerank(bm25,a/m): 2 of 1,002 times the search did without a/m. The first time: It is empty."
+    assert lists == "run:x: no list for 3 questions, for which nothing was found."
+    assert len(index_table(held, words("zh")).notes) == 3
+
+
 def test_without_anything_told_there_is_no_line() -> None:
     held: list[Any] = [None, {}, {"retrievers": {}}, {"retrievers": {"a": None}}]
     assert [texts(nothing) for nothing in held] == [[]] * 4

@@ -15,8 +15,26 @@ def index_table(preparation: Any, words: Mapping[str, str]) -> Table:
     held = preparation.get("retrievers", {}) if isinstance(preparation, Mapping) else {}
     rows = [Row(_cells(name, facts)) for name, facts in sorted(held.items()) if isinstance(facts, Mapping) and facts]
     columns = ("retriever", "index_of", "passages", "vectors", "index_size", "build", "each_question", "model_requests")
-    notes = tuple(words[name] for name in ("note_indexes", "note_one_vector")[: 1 + _several(held)])
-    return Table("mirage-indexes", words["title_indexes"], tuple(words[name] for name in columns), tuple(rows), notes)
+    notes = [words[name] for name in ("note_indexes", "note_one_vector")[: 1 + _several(held)]]
+    for name, facts in sorted(held.items()):
+        if isinstance(facts, Mapping):
+            notes += _lacking(name, facts, words)
+    heads = tuple(words[name] for name in columns)
+    return Table("mirage-indexes", words["title_indexes"], heads, tuple(rows), tuple(notes))
+
+
+def _lacking(name: str, facts: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[str]:
+    """What a retriever did without: replies that could not be used, lists that its file does not have."""
+    for one in _within(facts):
+        if isinstance(without := one.get("without"), int) and without:
+            of = without + int(one.get("answered", 0))
+            told = words["note_without_model"]
+            yield told.format(
+                name=name, model=one.get("model", ""), without=f"{without:,}", of=f"{of:,}",
+                because=one.get("without_because", ""),
+            )  # fmt: skip
+        if isinstance(lacking := one.get("lacking"), int) and lacking:
+            yield words["note_without_list"].format(name=name, lacking=f"{lacking:,}")
 
 
 def _several(held: Mapping[str, Any]) -> bool:
