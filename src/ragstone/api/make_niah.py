@@ -15,7 +15,7 @@ from ragstone.benchmarks.niah.grid import Spacing, depths_of, lengths_of
 from ragstone.benchmarks.niah.needles import KINDS, read_needles
 from ragstone.benchmarks.niah.planning import Planner, counted_hays
 from ragstone.benchmarks.niah.rag import Rag, Searcher
-from ragstone.benchmarks.niah.templates import find_template
+from ragstone.benchmarks.niah.templates import NeedleTemplate, find_template
 from ragstone.datasets.haystack import haystack
 from ragstone.errors import UnknownName, UsageError
 from ragstone.models import ModelOptions
@@ -75,7 +75,9 @@ async def make_niah_async(
     whole = whole or not rags
     cells_each = len(spans) * len(places) * len(templates) * (len(rags) + whole)
     _check(languages, needles, repeat, cells_each, max(spans) if whole else 0, window)
-    held = {one.name: one for one in map(find_template, dict.fromkeys(templates))}
+    held = _templates(templates)
+    if needle_file is not None and "file" not in needles:
+        raise UsageError(f"--needle-file {needle_file}: none of its needles is asked for; say --needle file, too.")
     own = read_needles(needle_file) if needle_file is not None else ()
     settings = {
         "lengths": spans, "depths": places, "languages": list(languages),
@@ -133,6 +135,17 @@ def _check(
         raise UsageError(f"{total:,} cells are too many: ask for fewer lengths, depths or repeats.")
     if not cells * len(languages) * len(needles):
         raise UsageError("Nothing to ask: name at least one language, needle and template.")
+
+
+def _templates(names: Sequence[str]) -> dict[str, NeedleTemplate]:
+    """The templates by their names. Raises UsageError where two have one name, and what `find_template` raises."""
+    held: dict[str, NeedleTemplate] = {}
+    for asked in dict.fromkeys(names):
+        template = find_template(asked)
+        if template.name in held:
+            raise UsageError(f"--template {asked}: another template is called {template.name!r}, too. Rename one.")
+        held[template.name] = template
+    return held
 
 
 def _rags(retrievers: Sequence[str], chunks: Sequence[int], ks: Sequence[int]) -> list[Rag]:

@@ -122,7 +122,9 @@ def test_grids_are_ranges_or_lists(text: str, expected: tuple[float, ...]) -> No
         ({"lengths": "1k:2k:0"}, "expected numbers"),
         ({"lengths": "nan"}, "expected numbers"),
         ({"lengths": "10"}, "10 is not from 50"),
-        ({"lengths": "200"}, "holds not even one sentence"),
+        ({"lengths": "200"}, "length of 200 tokens, template simple: .* holds not even one sentence"),
+        ({"depths": "-5:50:3"}, "-5 is not from 0 to 100"),
+        ({"needle_file": Path("needles.jsonl")}, "say --needle file"),
         ({"lengths": "64k", "window": 8192}, "beyond the window of 8,192"),
         ({"needles": ["nedle"]}, "No needle named"),
         ({"needles": ["file"]}, "--needle-file"),
@@ -137,6 +139,41 @@ def test_bad_options_are_one_clear_line(options: dict[str, Any], told: str) -> N
     with pytest.raises((UsageError, UnknownName), match=told) as caught:
         make_niah(**({"lengths": "1000", "depths": "50"} | options))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        '{"needle": "", "question": "Where?", "answer": "tuba"}', '{"needle": "On the tuba.", "question": "Where?"}',
+        '{"needle": "On the tuba.", "question": "Where?", "answer": null}', '["needle", "question", "answer"]',
+        r'{"needle": "On the \ud800 tuba.", "question": "Where?", "answer": "tuba"}', "[" * 100_000, "needle",
+    ],
+    ids=["empty", "no answer", "null", "list", "half a character", "deep", "no JSON"],
+)  # fmt: skip
+def test_a_broken_needle_is_told_with_its_line(row: str, tmp_path: Path) -> None:
+    (tmp_path / "needles.jsonl").write_text(f"\n{row}\n")
+    with pytest.raises(DataError, match="line 2: expected needle, question and answer"):
+        make_niah(lengths="1000", depths="50", needles=["file"], needle_file=tmp_path / "needles.jsonl")
+
+
+def test_a_needle_that_is_longer_than_its_context_is_told(tmp_path: Path) -> None:
+    row = {"needle": "A very long needle, " * 400, "question": "What?", "answer": "long"}
+    (tmp_path / "needles.jsonl").write_text(json.dumps(row))
+    with pytest.raises(UsageError, match=r"1,000 tokens.*holds not even one sentence .* beside the needle"):
+        make_niah(lengths="1000", depths="50", needles=["file"], needle_file=tmp_path / "needles.jsonl")
+
+
+@pytest.mark.parametrize("name", ["", " ", "a/b", r"a\nb"])
+def test_a_template_has_a_name_that_ids_can_hold(name: str, tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(f'name = "{name}"\nuser = "{{context}} {{question}}"\n')
+    with pytest.raises(DataError, match="field 'name'"):
+        make_niah(lengths="1000", depths="50", templates=[str(tmp_path / "own.toml")])
+
+
+def test_two_templates_of_one_name_are_not_taken_for_one(tmp_path: Path) -> None:
+    (tmp_path / "simple.txt").write_text("{context} {question}")
+    with pytest.raises(UsageError, match="another template is called 'simple'"):
+        make_niah(lengths="1000", depths="50", templates=["simple", str(tmp_path / "simple.txt")])
 
 
 def test_needles_of_the_users_own_are_hidden(tmp_path: Path) -> None:

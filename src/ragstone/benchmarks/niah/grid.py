@@ -10,7 +10,8 @@ from ragstone.errors import UsageError
 __all__ = ["Spacing", "depths_of", "grid_of", "lengths_of"]
 
 Spacing = Literal["linear", "sigmoid"]
-_RANGE = re.compile(r"(?P<start>[\d.]+k?):(?P<stop>[\d.]+k?):(?P<count>\d+)", re.IGNORECASE)
+_RANGE = re.compile(r"(?P<start>-?[\d.]+k?):(?P<stop>-?[\d.]+k?):(?P<count>\d+)", re.IGNORECASE)
+_SUCH = {"lengths": "500,1000", "depths": "0,50,100"}
 _SHORTEST, _LONGEST = 50, 10_000_000  # tokens
 
 
@@ -43,7 +44,9 @@ def grid_of(text: str, *, what: str, low: float, high: float) -> tuple[float, ..
         else:
             values = [_number(part) for part in text.split(",")]
     except ValueError:
-        raise UsageError(f"--{what} {text}: expected numbers such as 500,1000 or start:stop:count.") from None
+        raise UsageError(
+            f"--{what} {text}: expected numbers such as {_SUCH.get(what, '1,2')} or start:stop:count."
+        ) from None
     for value in values:
         if not low <= value <= high:
             raise UsageError(f"--{what} {text}: {value:g} is not from {low:g} to {high:g}.")

@@ -257,7 +257,8 @@ def read_needles(path: Path) -> tuple[Asked, ...]:
             texts = (asked.question, *needles, *aliases)
             if not needles or not aliases or not all(isinstance(text, str) and text.strip() for text in texts):
                 raise ValueError("a text is empty or missing")
-        except (ValueError, TypeError, KeyError) as error:
+            "".join(texts).encode()  # half a character can be sent to nobody
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise DataError(path, f"expected needle, question and answer ({error}).", line=number) from None
         found.append(asked)
     if not found:

@@ -106,7 +106,11 @@ class Planner:
             controls: set[int] = set()
             for length, depth, one in asked:
                 budget = length - overheads[name, one.question] - self.answer_tokens - marks
-                plan = hay.plan(budget, _placed(one, depth, counts, rng_of(self.seed, language, kind, length, depth)))
+                placed = _placed(one, depth, counts, rng_of(self.seed, language, kind, length, depth))
+                try:
+                    plan = hay.plan(budget, placed)
+                except UsageError as error:
+                    raise UsageError(f"Of a length of {length:,} tokens, template {name}: {error}") from None
                 tokens = plan.tokens + overheads[name, one.question] + marks
                 reached = _depth_of(hay, plan.sentences, plan.at[_first(plan.needles, one.needles[0])])
                 found.append(

@@ -132,6 +132,9 @@ TEMPLATES: Mapping[str, NeedleTemplate] = {
 }
 
 
+_OR_A_FILE = f"There are: {', '.join(TEMPLATES)}; or name a file with {{context}} and {{question}} in it."
+
+
 def find_template(name: str) -> NeedleTemplate:
     """One of ours by its name, or the user's own from a file: TOML with `name`, `user` and perhaps `prefill`, each a
     text or a table by language; or plain text with `{context}` and `{question}` in it. Raises UsageError."""
@@ -139,7 +142,7 @@ def find_template(name: str) -> NeedleTemplate:
         return TEMPLATES[name]
     path = Path(name)
     if not path.suffix or not path.is_file():
-        raise UnknownName("template", name, TEMPLATES, hint="Or name a file with {context} and {question} in it.")
+        raise UnknownName("template", name, TEMPLATES, hint=_OR_A_FILE)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -156,7 +159,10 @@ def find_template(name: str) -> NeedleTemplate:
     for language, told in user.items():
         if lacking := {"{context}", "{question}"} - set(re.findall(r"\{\w+\}", told)):
             raise DataError(path, f"the text ({language}) lacks {' and '.join(sorted(lacking))}.", field="user")
-    return NeedleTemplate(str(held.get("name", path.stem)), user, prefill)
+    called = str(held.get("name", path.stem))
+    if not called.strip() or not called.isprintable() or "/" in called:  # it is part of the ids of cases
+        raise DataError(path, f"{called!r} is no name; expected a line of text without a slash.", field="name")
+    return NeedleTemplate(called, user, prefill)
 
 
 def _by_language(path: Path, held: Mapping[str, Any], field: str) -> dict[str, str]:
