@@ -1,5 +1,6 @@
 """Which data MIRAGE takes for the authors' own: the paper's rows stand beside nothing else."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,10 @@ from typing import Any
 import pytest
 from tests.datasets.test_pools import folder
 
+from ragstone.api.bench import bench_async
 from ragstone.api.make_mirage import load_pool, make_mirage
+from ragstone.benchmarks.mirage.searching import Search
+from ragstone.errors import Unfinished
 
 DATASET = Path(__file__).parents[3] / "shared" / "data" / "mirage" / "dataset.json"
 
@@ -42,3 +46,17 @@ def test_only_files_with_the_known_bytes_and_all_rows_are_official(
 def test_a_small_pool_is_no_official_one(tmp_path: Path) -> None:
     made = make_mirage(data=folder(tmp_path / "mine"), settings=("base",))
     assert made.options["data_name"] == "mine"
+
+
+async def test_a_stop_ends_retrieval_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = asyncio.Event()
+
+    async def forever(*_: object, **__: object) -> None:
+        stop.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Search, "run", forever)
+    made = make_mirage(fictional_size=1, retrievers=("bm25",))
+    with pytest.raises(Unfinished, match="Vectors and replies are kept: the same command goes on"):
+        await bench_async("mirage", model="local/extractive", prepared=made, run=tmp_path / "s.run", stop=stop)
+    assert not (tmp_path / "s.run").exists()

@@ -137,6 +137,7 @@ def test_cases_are_printed_with_their_prompts(ragstone: Ragstone) -> None:
     assert len(rows) == 6 * 3
     assert rows[0]["messages"][1]["content"].startswith("Question : ")
     assert {len(row["passages"]) for row in rows} == {1, 3}
+    assert told.err.startswith("bm25: indexing 30 chunks\n")  # a pool that is embedded takes minutes
 
 
 def test_chinese_is_invented_too(ragstone: Ragstone) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 import inspect
 import platform
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import platformdirs
 from ragstone.api.blocking import blocking
 from ragstone.api.making import make_benchmark
 from ragstone.api.reading import OpenRun, read_run
-from ragstone.errors import DifferentQuestion, UnknownName, UsageError
+from ragstone.errors import DifferentQuestion, Unfinished, UnknownName, UsageError
 from ragstone.metrics import Tools, check_metrics, make_metrics, steps_of
 from ragstone.models import PROVIDERS, ModelOptions, open_model
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
@@ -200,7 +200,7 @@ async def bench_async(
         ]
         if hasattr(made, "expand"):  # its cases are recipes, made into texts when they are asked
             systems = [Expanding(system, made.expand) for system in systems]
-        data_hash = await made.prepare(Resources(cache=str(cache_folder().parent)))
+        data_hash = await _until_stopped(made.prepare(Resources(cache=str(cache_folder().parent))), stop)
         specs = {system.id: dict(system.spec) for system in systems}
         path = Path(run) if run is not None else Path(f"{made.name}-{_short(made.question)}.run")
         info = _info(path, made, judged, command) | {"data_hash": data_hash} | _prepared(path, made)
@@ -221,6 +221,22 @@ async def bench_async(
 
 
 bench: Callable[..., BenchResult] = blocking(bench_async, name="bench")
+
+
+async def _until_stopped(preparing: Coroutine[Any, Any, str], stop: asyncio.Event | None) -> str:
+    """What the preparation gives. It may take an hour (a pool that is embedded), so a stop ends it where it is."""
+    if stop is None:
+        return await preparing
+    prepared, stopped = asyncio.ensure_future(preparing), asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({prepared, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if prepared.done():
+            return prepared.result()
+        raise Unfinished("Stopped before anything was asked. Vectors and replies are kept: the same command goes on.")
+    finally:
+        for task in (prepared, stopped):
+            task.cancel()
+        await asyncio.gather(prepared, stopped, return_exceptions=True)
 
 
 def _room_for_answers(sampling: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -118,6 +118,7 @@ def cases(**values: Any) -> None:
     from ragstone.models import ModelOptions  # noqa: PLC0415
     from ragstone.types import Resources  # noqa: PLC0415
 
+    _tell_retrieval()
     made = _made(values, calling=ModelOptions(cache=cache_folder()))
     for warning in made.warnings:
         click.echo(f"note: {warning}", err=True)
