@@ -80,7 +80,19 @@ def test_templates_are_compared_cell_by_cell() -> None:
     first = grid((4000, 0.0), (4000, 50.0), (2000, 0.0), template="simple")
     second = grid((4000, 0.0), template="anthropic-rev2")
     (row,) = by_id(SyntheticRun(*first, *second))["niah-templates"].rows
-    assert [cell.text for cell in row.cells[2:]] == ["anthropic-rev2", "simple", "1", "3", "2", "0", "0.5", "9"]
+    assert [cell.text for cell in row.cells[1:]] == ["anthropic-rev2", "simple", "1", "3", "2", "0", "0.5", "9"]
+
+
+def test_pairs_of_templates_say_what_else_differs_between_rows() -> None:
+    pairs = [
+        grid(template=template, language=language, **how)
+        for template in ("simple", "earlier")
+        for language in ("en", "zh")
+        for how in ({}, {"mode": "rag", "retriever": "bm25", "chunk": 60, "k": 1})
+    ]
+    table = by_id(SyntheticRun(*[one for pair in pairs for one in pair]))["niah-templates"]
+    assert table.columns[:3] == ("System", "Language", "Mode")
+    assert len({tuple(cell.text for cell in row.cells[: table.keys]) for row in table.rows}) == len(table.rows) == 4
 
 
 def test_many_depths_are_told_by_tenths() -> None:

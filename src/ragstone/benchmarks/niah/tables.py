@@ -54,15 +54,15 @@ class _Writer:
         }  # fmt: skip
         self.varying = tuple(name for name, different in held.items() if len(different) > 1)
 
-    def _keys(self, key: Key) -> tuple[Cell, ...]:
-        """The system, and of the rest what is not the same in every row."""
+    def _keys(self, key: Key, without: str = "") -> tuple[Cell, ...]:
+        """The system, and of the rest (but `without`) what is not the same in every row."""
         told = self.words
         mode = told.get(key.mode, key.mode)
         texts = {
             "language": told.get(key.language, key.language), "needle": told.get(key.needle, key.needle),
             "template": key.template, "mode": f"{mode} ({key.retriever})" if key.retriever else mode,
         }  # fmt: skip
-        return (Cell(key.system), *(Cell(texts[name]) for name in self.varying))
+        return (Cell(key.system), *(Cell(texts[name]) for name in self.varying if name != without))
 
     @property
     def keys(self) -> int:
@@ -166,7 +166,8 @@ class _Writer:
         )
 
     def templates(self) -> Table:
-        """Pairs of templates of one system and needle: misses on both sides, and McNemar's exact test over cells."""
+        """Pairs of templates of one system, language, needle and mode: misses on both sides, and McNemar's exact test
+        over cells."""
         rows = []
         for (key, group), (other_key, other) in combinations(self.groups.items(), 2):
             same = (key.system, key.language, key.needle, key.mode, key.retriever)
@@ -180,25 +181,15 @@ class _Writer:
             misses = [sum(not pair[side] for pair in pairs) for side in (0, 1)]
             rows.append(
                 Row((
-                    Cell(key.system), Cell(self.words.get(key.needle, key.needle)), Cell(key.template),
-                    Cell(other_key.template), *map(Cell, map(str, misses)), Cell(str(only_first)),
-                    Cell(str(only_second)), Cell(f"{mcnemar_exact(only_first, only_second):.3g}"),
-                    Cell(str(len(pairs))),
+                    *self._keys(key, without="template"), Cell(key.template), Cell(other_key.template),
+                    *map(Cell, map(str, misses)), Cell(str(only_first)), Cell(str(only_second)),
+                    Cell(f"{mcnemar_exact(only_first, only_second):.3g}"), Cell(str(len(pairs))),
                 ))
             )  # fmt: skip
-        names = (
-            "system",
-            "needle",
-            "first",
-            "second",
-            "misses_first",
-            "misses_second",
-            "only_first",
-            "only_second",
-            "p",
-        )
+        keys = ("system", *(name for name in self.varying if name != "template"), "first", "second")
+        names = (*keys, "misses_first", "misses_second", "only_first", "only_second", "p")
         columns = (*(self.words[name] for name in names), "n")
-        return Table("niah-templates", self.words["templates"], columns, tuple(rows), keys=4)
+        return Table("niah-templates", self.words["templates"], columns, tuple(rows), keys=len(keys))
 
     def disagreements(self) -> Table:
         held = [(key, *one) for key, group in self.groups.items() for one in group.disagreements]
