@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,19 @@ def test_without_a_key_one_line_names_the_variable(tmp_path: Path) -> None:
     told = process("bench", "rgb", "--model", "deepseek/deepseek-chat", *SMALL, folder=tmp_path)
     one_line(told, "set the environment variable DEEPSEEK_API_KEY")
     assert not list(tmp_path.glob("*.run"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_the_work_is_done_though_nobody_hears_of_it_and_a_failure_has_its_code(tmp_path: Path) -> None:
+    small = "bench mirage --retriever bm25 --fictional-size 2"
+    shell = f'"$0" -m ragstone {small} --run closed.run 2>&-; echo $?; "$0" -m ragstone {small} --top-k 0 2>/dev/full'
+    ended = subprocess.run(
+        ["sh", "-c", shell, sys.executable], cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE,
+        timeout=120, check=False,
+    )  # fmt: skip
+    assert (ended.stdout.decode().splitlines()[-1], ended.returncode) == ("0", 2)
+    with open_run(tmp_path / "closed.run") as run:
+        assert sum(counts.records for counts in run.counts().values()) == 2
 
 
 async def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on(tmp_path: Path) -> None:

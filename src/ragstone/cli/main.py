@@ -1,7 +1,9 @@
 """`ragstone`: the group of commands, and how errors become one line and an exit code."""
 
 import codecs
+import contextlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -18,7 +20,7 @@ INTERRUPTED = 130
 
 # Name → (module, first line of its help). The modules are not imported to list them.
 COMMANDS = {
-    "bench": ("ragstone.cli.bench", "Run a benchmark: rgb, niah."),
+    "bench": ("ragstone.cli.bench", "Run a benchmark: rgb, mirage, niah."),
     "cases": ("ragstone.cli.cases", "Print the cases of a benchmark, without asking any model."),
     "eval": ("ragstone.cli.evaluate", "Score answers that exist already."),
     "compare": ("ragstone.cli.compare", "Compare two runs, sample by sample."),
@@ -63,6 +65,8 @@ def _for_terminal(error: UnicodeError) -> tuple[str, int]:
 
 def _guard_streams() -> None:
     """Makes it certain that whatever data hold can be printed, on terminals of any encoding."""
+    if sys.stderr is None:  # `ragstone … 2>&-`: nobody listens, and the work is done all the same
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  (to the end of the process)
     codecs.register_error("ragstone.terminal", _for_terminal)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -70,8 +74,9 @@ def _guard_streams() -> None:
 
 
 def _tell(*messages: str) -> None:
-    for message in messages:
-        click.echo(f"ragstone: {' '.join(message.split())}", err=True)
+    with contextlib.suppress(OSError):  # a full or closed standard error: the exit code says it
+        for message in messages:
+            click.echo(f"ragstone: {' '.join(message.split())}", err=True)
 
 
 def run(arguments: Sequence[str]) -> int:
