@@ -17,6 +17,7 @@ from ragstone.cli.main import COMMANDS, app
 from ragstone.errors import UnknownName
 from ragstone.metrics import METRICS
 from ragstone.models import PROVIDERS, ModelOptions, Provider
+from ragstone.models.endpoint import open_chat
 from ragstone.registry import Registry
 from ragstone.types import Case, Query, Request, Response, Sample, Turn
 
@@ -220,7 +221,7 @@ async def test_the_example_of_a_provider_is_one_row_that_works(monkeypatch: pyte
     monkeypatch.setenv(provider.key, "sk-example")
     async with FakeEndpoint() as endpoint:
         options = ModelOptions(base_url=endpoint.base_url)
-        async with provider.model(provider.example, options) as model:
+        async with open_chat(provider, provider.example, options) as model:
             completion = await model.generate(Request((Turn("user", "Hello"),)))
     assert completion.text
 

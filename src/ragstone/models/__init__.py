@@ -17,12 +17,12 @@ from ragstone.types import Embedder, Model
 
 __all__ = ["PROVIDERS", "ModelOptions", "Provider", "Source", "open_embedder", "open_model"]
 
-PROVIDERS: Registry[Source] = Registry("model provider", "ragstone.models", "ragstone.models")
+PROVIDERS: Registry[Provider | Source] = Registry("model provider", "ragstone.models", "ragstone.models")
 
 _DEFAULT = ModelOptions()
 
 
-def _resolve(name: str, what: str, example: str) -> tuple[Source, str]:
+def _resolve(name: str, what: str, example: str) -> tuple[Provider | Source, str]:
     """The source and the name within it. Raises `UsageError`, with the nearest right spelling where there is one."""
     provider, slash, model = name.partition("/")
     if slash and model:
@@ -50,6 +50,12 @@ async def open_model(name: str, options: ModelOptions = _DEFAULT) -> AsyncIterat
     `UsageError` for a name or base URL that cannot be. Afterwards calls raise `ModelError` only.
     """
     source, model = _resolve(name, "model", "local/smollm2")
+    if isinstance(source, Provider):
+        from ragstone.models.endpoint import open_chat  # noqa: PLC0415  (aiohttp only when something is called)
+
+        async with open_chat(source, model, options) as opened:
+            yield opened
+        return
     async with source.model(model, options) as opened:
         yield opened
 
@@ -58,5 +64,11 @@ async def open_model(name: str, options: ModelOptions = _DEFAULT) -> AsyncIterat
 async def open_embedder(name: str, options: ModelOptions = _DEFAULT) -> AsyncIterator[Embedder]:
     """The embedder of this name: `local/e5-small`, `openai/text-embedding-3-small`… Raises as `open_model` does."""
     source, model = _resolve(name, "embedder", "local/e5-small")
+    if isinstance(source, Provider):
+        from ragstone.models.endpoint import open_vectors  # noqa: PLC0415
+
+        async with open_vectors(source, model, options) as opened:
+            yield opened
+        return
     async with source.embedder(model, options) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""The providers: one row each, and nothing else about them anywhere.
+"""The providers: one row each, and nothing else about them anywhere. The table knows no client (`endpoint.py` does).
 
 A row says where an endpoint is, which environment variable holds its key, and in which ways it differs from OpenAI's
 chat and embedding interface. Adding a provider is adding a row here, or, from another package, an entry point of the
@@ -57,18 +57,6 @@ class Provider:
     out_of_credit: tuple[str, ...] = ()
     bad_generation: tuple[str, ...] = ()
     sample_seed: bool = False
-
-    def model(self, name: str, options: ModelOptions) -> AbstractAsyncContextManager[Model]:
-        """A chat model behind this endpoint, with cache, limits and retries."""
-        from ragstone.models.endpoint import open_chat  # noqa: PLC0415  (aiohttp only when something is called)
-
-        return open_chat(self, name, options)
-
-    def embedder(self, name: str, options: ModelOptions) -> AbstractAsyncContextManager[Embedder]:
-        """An embedder behind this endpoint, with limits and retries."""
-        from ragstone.models.endpoint import open_vectors  # noqa: PLC0415
-
-        return open_vectors(self, name, options)
 
 
 # Base URLs as the providers' own pages give them, looked up in November 2026.
@@ -144,4 +132,4 @@ _ROWS: tuple[Provider, ...] = (
     Provider("compat", "", "COMPAT_API_KEY", key_optional=True),
 )
 
-PLUGINS: dict[str, Source] = {row.name: row for row in _ROWS}
+PLUGINS: dict[str, Provider] = {row.name: row for row in _ROWS}
