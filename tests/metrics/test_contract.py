@@ -247,7 +247,7 @@ def test_the_steps_of_metrics_are_those_of_the_judge_that_they_take() -> None:
 
 def test_errors_are_better_when_there_are_fewer() -> None:
     assert {better(name) for name in ("faithfulness", "ndcg@10", "rank", "nothing of this name")} == {"higher"}
-    assert better("ragchecker.hallucination") == better("ragchecker.noise_sensitivity_relevant") == "lower"
+    assert better("ragchecker.hallucination") == better("ragchecker.noise_sensitivity_in_relevant") == "lower"
     assert better("ragchecker.self_knowledge") == better("refusal") == "neither"
 
 

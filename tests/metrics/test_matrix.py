@@ -39,8 +39,8 @@ BY_HAND = {
     "ragchecker.claim_recall": 2 / 3,
     "ragchecker.context_precision": 2 / 4,
     "ragchecker.context_utilization": 1 / 2,
-    "ragchecker.noise_sensitivity_relevant": 1 / 5,
-    "ragchecker.noise_sensitivity_irrelevant": 1 / 5,
+    "ragchecker.noise_sensitivity_in_relevant": 1 / 5,
+    "ragchecker.noise_sensitivity_in_irrelevant": 1 / 5,
     "ragchecker.hallucination": 1 / 5,
     "ragchecker.self_knowledge": 1 / 5,
     "ragchecker.faithfulness": 3 / 5,
@@ -74,8 +74,8 @@ COUNTED = {
     "ragchecker.recall": ("reference_claims", [1, 3], 3),
     "ragchecker.context_precision": ("passages", [1, 2], 4),
     "ragchecker.context_utilization": ("reference_claims", [1], 2),
-    "ragchecker.noise_sensitivity_relevant": ("answer_claims", [2], 5),
-    "ragchecker.noise_sensitivity_irrelevant": ("answer_claims", [5], 5),
+    "ragchecker.noise_sensitivity_in_relevant": ("answer_claims", [2], 5),
+    "ragchecker.noise_sensitivity_in_irrelevant": ("answer_claims", [5], 5),
     "ragchecker.hallucination": ("answer_claims", [4], 5),
     "ragchecker.self_knowledge": ("answer_claims", [3], 5),
 }
@@ -198,3 +198,13 @@ async def test_an_answer_that_names_a_gap_beside_what_was_asked_is_no_refusal() 
     judged = Judged(claims, (ReferenceClaim(1, "张伟是教研部的", (), (), True),), (), False, (), STEPS, ())
     answer = Response("张伟是教研部的。至于他的电话，我无法回答该问题。")
     assert (await scored("answer_correctness", judged, Similarities((), 1.0), response=answer)).value == 1.0
+
+
+def test_the_measures_are_named_as_ragchecker_names_them() -> None:
+    names = (
+        "precision", "recall", "f1", "claim_recall", "context_precision", "context_utilization",
+        "noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant", "hallucination", "self_knowledge",
+        "faithfulness",
+    )  # fmt: skip
+    assert GROUPS["ragchecker"] == tuple(f"ragchecker.{name}" for name in names)
+    assert {name for name in METRICS.names() if name.startswith("ragchecker.")} == set(GROUPS["ragchecker"])

@@ -219,7 +219,7 @@ async def test_the_parts_of_an_answer_add_up(judged: Judged) -> None:
     correct, supported, invented, known = [
         await value(name) for name in ("precision", "faithfulness", "hallucination", "self_knowledge")
     ]
-    noise = [await value(f"noise_sensitivity_{kind}") for kind in ("relevant", "irrelevant")]
+    noise = [await value(f"noise_sensitivity_in_{kind}") for kind in ("relevant", "irrelevant")]
     if not judged.answer_claims:
         assert {correct, supported, invented, known, *noise} == {None}
         return
@@ -247,8 +247,8 @@ def by_the_paper(judged: Judged) -> dict[str, float]:
         "claim_recall": (in_chunks, truth),
         "context_precision": (relevant, chunks),
         "context_utilization": (in_chunks & recalled, in_chunks),
-        "noise_sensitivity_relevant": (of_relevant - correct, response),
-        "noise_sensitivity_irrelevant": (of_irrelevant - correct, response),
+        "noise_sensitivity_in_relevant": (of_relevant - correct, response),
+        "noise_sensitivity_in_irrelevant": (of_irrelevant - correct, response),
         "hallucination": (response - entailed - correct, response),
         "self_knowledge": ((response - entailed) & correct, response),
         "faithfulness": (entailed, response),

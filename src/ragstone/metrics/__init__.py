@@ -71,8 +71,8 @@ METRICS: Registry[MetricPlugin] = Registry(
 
 _FIVE = ("faithfulness", "answer_relevancy", "context_precision", "context_recall", "answer_correctness")
 _RAGCHECKER = (
-    "precision recall f1 claim_recall context_precision context_utilization noise_sensitivity_relevant"
-    " noise_sensitivity_irrelevant hallucination self_knowledge faithfulness"
+    "precision recall f1 claim_recall context_precision context_utilization noise_sensitivity_in_relevant"
+    " noise_sensitivity_in_irrelevant hallucination self_knowledge faithfulness"
 )
 # A name for several metrics, wherever metrics are named.
 GROUPS: dict[str, tuple[str, ...]] = {
