@@ -1,7 +1,8 @@
 # make demo: everything set up, and a report to open.   make test: everything set up, and all tests.
 # make check: what to run before each commit.            make bench: the benchmarks, with their ratios.
 
-PYTHON ?= python3.11
+# The Python to make the environment with; where none is named, the first that scripts/find-python.sh finds.
+PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
@@ -11,7 +12,8 @@ WORKERS ?= 2
 
 # What a user gets: the core, the embedded model and the report.
 $(VENV)/.user: pyproject.toml src/ragstone/models/setup.py
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || \
+		{ python=$$(sh scripts/find-python.sh $(PYTHON)) && echo "$$python -m venv $(VENV)" && "$$python" -m venv $(VENV); }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,report]'
 	$(BIN)/ragstone setup local
 	touch $@

@@ -1,8 +1,18 @@
 """Settings that all tests share."""
 
+import os
+
 from hypothesis import settings
 
 pytest_plugins = ["pytester"]
+
+# What a test sees does not depend on whose terminal it runs in; one that is about these sets them.
+TERMINAL = (
+    "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE",
+    "TTY_COMPATIBLE", "TTY_INTERACTIVE", "PYTHONUNBUFFERED", "PYTEST_ADDOPTS",
+)  # fmt: skip
+for name in TERMINAL:
+    os.environ.pop(name, None)
 
 # A shared machine stalls now and then: an example's time says nothing about the code.
 settings.register_profile("ragstone", deadline=None)

@@ -73,6 +73,25 @@ def test_the_work_is_done_though_nobody_hears_of_it_and_a_failure_has_its_code(t
         assert sum(counts.records for counts in run.counts().values()) == 2
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("buffering", [{}, {"PYTHONUNBUFFERED": "1"}])
+def test_a_full_standard_output_is_one_line_and_an_exit_code(
+    tmp_path: Path, run_file: Path, buffering: dict[str, str]
+) -> None:
+    for arguments, code in (
+        (("metrics",), 3),
+        (("cases", "rgb", "--limit", "1"), 3),
+        (("gate", run_file, "--fail-under", "answer_match=1.1"), 2),
+    ):
+        with Path("/dev/full").open("wb") as full:
+            ended = subprocess.run(
+                command(*arguments), cwd=tmp_path, env=environment(tmp_path, **buffering), stdout=full,
+                stderr=subprocess.PIPE, timeout=120, check=False,
+            )  # fmt: skip
+        assert ended.returncode == code, (arguments, ended)
+        assert len(ended.stderr.splitlines()) == 1, ended.stderr
+
+
 async def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on(tmp_path: Path) -> None:
     five = asyncio.Event()
 

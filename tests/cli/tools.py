@@ -29,8 +29,8 @@ class Told:
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """The environment of a process of its own: no keys, folders below `folder`."""
-    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    """The environment of a process of its own: folders below `folder`, and nothing that this machine happens to set."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "COLUMNS", "TMPDIR") if name in os.environ}
     homes = {name: str(folder / "home" / name) for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "HOME")}
     return kept | homes | {"PYTHONDONTWRITEBYTECODE": "1"} | more
 

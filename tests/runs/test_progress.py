@@ -4,6 +4,7 @@ import io
 import subprocess
 import sys
 
+import pytest
 from tests.runs.doubles import case
 
 from ragstone.cli.progress import BarProgress, LineProgress, make_progress
@@ -26,6 +27,17 @@ def test_the_stream_decides() -> None:
     assert isinstance(make_progress(stream=Terminal()), BarProgress)
     assert isinstance(make_progress(stream=io.StringIO()), LineProgress)
     assert isinstance(make_progress(quiet=True, stream=Terminal()), Silent)
+
+
+@pytest.mark.parametrize("name", ["dumb", "unknown"])
+def test_a_terminal_that_cannot_move_its_cursor_gets_lines(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", name)
+    stream = Terminal()
+    progress = make_progress(stream=stream)
+    progress.start(1)
+    progress.case_done(record(0))
+    progress.finish(None)
+    assert stream.getvalue().startswith("1/1 cases")
 
 
 def test_without_a_terminal_there_is_a_line_for_each_tenth() -> None:

@@ -11,7 +11,7 @@ import click
 
 from ragstone import __version__
 from ragstone.cli.lazy import Lazy
-from ragstone.cli.saying import forget_stdout
+from ragstone.cli.saying import forget
 from ragstone.errors import RagstoneError, StorageError, Unfinished, UsageError
 
 __all__ = ["app", "run"]
@@ -86,15 +86,29 @@ def run(arguments: Sequence[str]) -> int:
         if sys.stdout is None:  # `ragstone … >&-`
             _tell("standard output is closed; point it somewhere, or use -o FILE where there is one.")
             return UsageError.exit_code
-        code = _run(arguments)
+        return _flushed(_run(arguments))
     except BrokenPipeError:  # `ragstone cases rgb | head`
-        forget_stdout()
+        forget(sys.stdout)
         return 0
+    finally:
+        try:
+            sys.stderr.flush()
+        except OSError:  # full, or nobody reads it: the exit code says how it ended
+            forget(sys.stderr)
+
+
+def _flushed(code: int) -> int:
+    """The exit code after what was printed has reached its reader: that is checked here, not when Python ends."""
     try:
         if not sys.stdout.closed:
-            sys.stdout.flush()  # a pipe that was closed is told here, not when Python ends
+            sys.stdout.flush()
     except BrokenPipeError:  # the work is done, and its code stands
-        forget_stdout()
+        forget(sys.stdout)
+    except OSError as error:
+        forget(sys.stdout)
+        if code == 0:
+            _tell(f"standard output cannot be written ({error.strerror}): free some space, or send it elsewhere.")
+            return StorageError.exit_code
     return code
 
 

@@ -1,5 +1,6 @@
 """How a run goes, on standard error: a bar on a terminal, a line now and then elsewhere, nothing when quiet."""
 
+import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any, TextIO
@@ -18,11 +19,12 @@ LINE_SECONDS = 30.0
 
 
 def make_progress(*, quiet: bool = False, stream: TextIO | None = None) -> Progress:
-    """What suits the stream (standard error)."""
+    """What suits the stream (standard error). A terminal that cannot move its cursor (`TERM=dumb`) gets lines."""
     stream = sys.stderr if stream is None else stream
     if quiet:
         return Silent()
-    return BarProgress(stream) if stream.isatty() else LineProgress(stream)
+    moves = stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+    return BarProgress(stream) if moves else LineProgress(stream)
 
 
 class _Counting:

@@ -3,10 +3,11 @@
 import contextlib
 import os
 import sys
+from typing import TextIO
 
 import click
 
-__all__ = ["forget_stdout", "say"]
+__all__ = ["forget", "say"]
 
 
 def say(text: str) -> None:
@@ -15,12 +16,13 @@ def say(text: str) -> None:
     try:
         click.echo(text)
     except BrokenPipeError:
-        forget_stdout()
+        forget(sys.stdout)
 
 
-def forget_stdout() -> None:
-    """What is still to be flushed goes nowhere: its reader is gone."""
+def forget(stream: TextIO) -> None:
+    """What the stream still has to flush goes nowhere: its reader is gone, or its disk is full. Otherwise Python would
+    try again when it ends, and end with its own exit code (120)."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
