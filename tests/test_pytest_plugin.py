@@ -111,6 +111,26 @@ def test_a_sample_that_reaches_its_thresholds_passes_and_stands_in_the_table(inn
     result.stdout.fnmatch_lines(["*ragstone scores*", "*faithfulness  context_recall*", "*1.000*1.000*test_good*"])
 
 
+def test_what_data_hold_does_not_act_on_the_terminal(inner: Any) -> None:
+    result = inner("""
+EVIL = "\\x1b]0;own\\x07\\u202e"
+
+def test_evil(assert_scores):
+    assert_scores({**GOOD, "id": EVIL, "answer": EVIL, "question": EVIL}, {"token_f1": 0.8})
+
+def test_refused(assert_scores):
+    assert_scores({**GOOD, "id": EVIL}, {EVIL: 0.8})
+
+def test_rate(assert_pass_rate):
+    assert_pass_rate([{**GOOD, "id": EVIL, "answer": EVIL}], {"token_f1": 0.8})
+""", judged=False)  # fmt: skip
+    result.assert_outcomes(failed=3)
+    text = result.stdout.str()
+    assert text.count("]0;own") > 5
+    assert not {"\x07", "\u202e"} & set(text)
+    assert "\x1b]" not in text
+
+
 def test_a_sample_that_does_not_says_which_claims_have_no_support(inner: Any) -> None:
     result = inner("""
 def test_half(assert_scores):

@@ -15,7 +15,7 @@ import json
 import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -110,7 +110,15 @@ def _told(work: Callable[[], Any]) -> Any:
         return work()
     except RagstoneError as error:
         lines = error.lines
-    pytest.fail("\n".join(lines), pytrace=False)
+    return _fail(lines)
+
+
+def _fail(lines: Sequence[str]) -> NoReturn:
+    """Fails the test with these lines; what data hold does not act on the terminal."""
+    from ragstone.report.safe import readable  # noqa: PLC0415
+
+    __tracebackhide__ = True
+    pytest.fail(readable("\n".join(lines)), pytrace=False)
 
 
 def _checked(thresholds: Mapping[str, float]) -> None:
@@ -173,7 +181,7 @@ def assert_scores(ragstone: "Evaluator", _ragstone_kept: "_Kept") -> "Callable[.
         lines = misses(scored, thresholds)
         lines += _ragstone_kept.keep(scored.id, values, passed=not lines)
         if lines:
-            pytest.fail("\n".join([*lines, *at_length(scored, thresholds)]), pytrace=False)
+            _fail([*lines, *at_length(scored, thresholds)])
         return scored
 
     return check
@@ -203,7 +211,7 @@ def assert_pass_rate(ragstone: "Evaluator", _ragstone_kept: "_Kept") -> "Callabl
             more = len(found.failures) - _FAILING
             lines = [head, *found.failures[:_FAILING], *([f"… and {more} more"] if more > 0 else []), *lines]
         if lines:
-            pytest.fail("\n  ".join(lines), pytrace=False)
+            _fail([lines[0], *(f"  {line}" for line in lines[1:])])
         return found
 
     return check
@@ -263,6 +271,8 @@ class _Session:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if not self._rows:
             return
+        from ragstone.report.safe import one_line  # noqa: PLC0415
+
         rows = sorted(self._rows.values(), key=lambda row: str(row["test"]))
         metrics = list(dict.fromkeys(name for row in rows for name in row["values"]))
         widths = [max(len(name), 6) for name in metrics]
@@ -276,6 +286,7 @@ class _Session:
             ]
             rate = "" if row["rate"] is None else f"{row['rate']:.0%}"
             mark = "" if row["passed"] else "  FAILED"
-            terminalreporter.write_line(f"{'  '.join(cells)}  {rate:>6}  {row['test']} ({row['sample']}){mark}")
+            title = one_line(f"{row['test']} ({row['sample']})")
+            terminalreporter.write_line(f"{'  '.join(cells)}  {rate:>6}  {title}{mark}")
         if self._written is not None:
             terminalreporter.write_line(f"baseline: {self._written}")

@@ -146,7 +146,7 @@ async def test_keys_are_in_nothing_that_ragstone_writes(tmp_path: Path) -> None:
             )  # fmt: skip
             told.append((await one.communicate(), one.returncode))
         # Three refusals; a judge that says neither yes nor no; a traceback, as asked for; and a run that ends well.
-        assert [code for _, code in told] == [3, 3, 1, 0]
+        assert [code for _, code in told] == [3, 3, 2, 0]
         assert all(seen.headers["Authorization"] == f"Bearer {SECRET}" for seen in endpoint.seen)
     assert process("report", "a.run", "-o", "a.html", folder=tmp_path).code == 0
     assert process("export", "a.run", "--format", "csv", "-o", "a.csv", folder=tmp_path).code == 0

@@ -2,16 +2,13 @@
 
 import asyncio
 import dataclasses
-import json
-import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ragstone.cli.options import both, json_option
-from ragstone.cli.saying import say
+from ragstone.cli.saying import say_json, say_tables
 
 if TYPE_CHECKING:
     from ragstone.api.agreement import Ways
@@ -89,7 +86,6 @@ def protocols(**values: Any) -> int:
     from ragstone.api.judging import Judging  # noqa: PLC0415
     from ragstone.errors import UsageError  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
-    from ragstone.report.text import table_text  # noqa: PLC0415
 
     try:
         counts = [int(part) for part in (values["passages"] or "").split(",") if part.strip()]
@@ -112,12 +108,10 @@ def protocols(**values: Any) -> int:
     )  # fmt: skip
     code = 3 if any(one.failed for one in found) else 0
     if values["as_json"]:
-        say(json.dumps([dataclasses.asdict(one) for one in found], indent=2))
+        say_json([dataclasses.asdict(one) for one in found])
         return code
-    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
     for one in found:
-        for table in _tables(one, values["words"]):
-            say(table_text(table, width=width, color=sys.stdout.isatty(), language=values["words"]))
+        say_tables(_tables(one, values["words"]), language=values["words"])
     return code
 
 

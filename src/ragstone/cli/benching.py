@@ -1,10 +1,8 @@
 """What every `ragstone bench …` shares: whom to ask and how, the run itself, what is told at its end, `--dry-run`."""
 
 import asyncio
-import json
 import math
 import shlex
-import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +13,7 @@ import click
 import msgspec
 
 from ragstone.cli.options import Number, both, json_option
+from ragstone.cli.saying import say, say_json, say_tables
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ async def _bench(made: Any, asked: Asked, shown: Sequence[str]) -> int:
     from ragstone.cli.progress import make_progress  # noqa: PLC0415
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
-    async with finish_on_interrupt(lambda line: click.echo(line, err=True)) as stop:
+    async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
         result = await bench_async(
             made.name,
             prepared=made,
@@ -181,7 +180,6 @@ def command_line(arguments: list[str]) -> str:
 
 
 def _tell(result: "BenchResult", asked: Asked, shown: Sequence[str]) -> int:
-    from ragstone.report.text import table_text  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
     outcome, language = result.outcome, asked.tables_language
@@ -196,24 +194,23 @@ def _tell(result: "BenchResult", asked: Asked, shown: Sequence[str]) -> int:
             "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "remaining": outcome.remaining,
             "systems": counts, "warnings": list(result.warnings), "tables": tables,
         }  # fmt: skip
-        click.echo(json.dumps(from_json(to_json(document), dict), ensure_ascii=True, indent=2))
+        say_json(from_json(to_json(document), dict))
     else:
-        width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-        for table in _short(tables, shown) if any(one["answered"] for one in counts.values()) else ():
-            click.echo(table_text(table, width=width, color=sys.stdout.isatty(), language=language))
+        if any(one["answered"] for one in counts.values()):
+            say_tables(_short(tables, shown), language=language)
         for warning in result.warnings:
-            click.echo(f"note: {warning}", err=True)
-        click.echo(f"Run file: {result.run}")
+            say(f"note: {warning}", err=True)
+        say(f"Run file: {result.run}")
         more = len(tables) - len(_short(tables, shown))
         if told:
-            click.echo(f"Report:   {told} ({more} more tables, charts, answers)")
+            say(f"Report:   {told} ({more} more tables, charts, answers)")
         else:
             write = shlex.join(["ragstone", "report", str(result.run), "-o", "report.html"])
-            click.echo(f"Report:   {write}   ({more} more tables, charts, answers)")
+            say(f"Report:   {write}   ({more} more tables, charts, answers)")
     if not outcome.complete:
-        click.echo(f"ragstone: {outcome.advice}", err=True)
+        say(f"ragstone: {outcome.advice}", err=True)
         for message in failures:
-            click.echo(f"failed: {' '.join(message.split())[:300]}", err=True)
+            say(f"failed: {' '.join(message.split())[:300]}", err=True)
         return 3
     return 0
 
@@ -235,7 +232,7 @@ def _dry_run(made: Any, asked: Asked, judge_tokens: "Callable[[Case], int] | Non
     """Tells what the run would take."""
     document = _expected(made, asked, judge_tokens)
     if asked.as_json:
-        click.echo(json.dumps(document))
+        say_json(document)
     else:
         _tell_dry_run(document, _answer_tokens(asked), asked)
     return 0
@@ -279,13 +276,13 @@ def _expected(made: Any, asked: Asked, judge_tokens: "Callable[[Case], int] | No
 def _tell_before(expected: Mapping[str, Any]) -> None:
     """One line on what a sweep takes, before anything is spent."""
     if expected["requests"]:
-        click.echo(
+        say(
             f"{expected['cases']:,} cases: {expected['requests']:,} requests at most, about "
             f"{expected['prompt_tokens']:,} tokens of prompts and {expected['completion_tokens']:,} of answers.",
             err=True,
         )
     for line in _retrieving(expected):
-        click.echo(line, err=True)
+        say(line, err=True)
 
 
 def _retrieving(expected: Mapping[str, Any]) -> list[str]:
@@ -299,24 +296,22 @@ def _retrieving(expected: Mapping[str, Any]) -> list[str]:
 
 
 def _tell_dry_run(document: Mapping[str, Any], answer: int, asked: Asked) -> None:
-    click.echo(
-        f"{document['cases']:,} cases, {document['requests']:,} requests at most (fewer where replies are cached)"
-    )
-    click.echo(
+    say(f"{document['cases']:,} cases, {document['requests']:,} requests at most (fewer where replies are cached)")
+    say(
         f"about {document['prompt_tokens']:,} tokens of prompts and {document['completion_tokens']:,} of answers "
         f"({answer} an answer assumed)"
     )
     for line in _retrieving(document):
-        click.echo(f"{line}; not in the cost")
+        say(f"{line}; not in the cost")
     if document["judge_requests"]:
-        click.echo(
+        say(
             f"the judge: {document['judge_requests']:,} of the requests, about {document['judge_tokens']:,} tokens; "
             "they are not in the cost, which is at the model's price"
         )
     if document["cost"] is None:
-        click.echo("cost: unknown; --price IN/OUT (per million tokens) computes it; local models cost nothing")
+        say("cost: unknown; --price IN/OUT (per million tokens) computes it; local models cost nothing")
     else:
-        click.echo(f"cost: about {document['cost']:.2f} at {asked.price_text} a million tokens")
+        say(f"cost: about {document['cost']:.2f} at {asked.price_text} a million tokens")
 
 
 def read_price(text: str) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from ragstone.cli.options import MOST_QUESTIONS, Names, Number
+from ragstone.cli.saying import say
 
 __all__ = ["command"]
 
@@ -74,7 +75,8 @@ def fictional(
             written.append(f"{path}: {count:,} questions")
     except OSError as error:
         raise UsageError(f"{output}: cannot be written ({error.strerror or error}). Name another -o DIR.") from None
-    click.echo("\n".join(written))
+    for line in written:
+        say(line)
 
 
 def _mirage(output: Path, languages: tuple[str, ...], seed: int, size: int, share: float, chunks: int) -> None:
@@ -89,4 +91,4 @@ def _mirage(output: Path, languages: tuple[str, ...], seed: int, size: int, shar
             write_mirage(folder, made.questions, made.pool, made.oracle)
         except OSError as error:
             raise UsageError(f"{folder}: cannot be written ({error.strerror or error}). Name another -o DIR.") from None
-        click.echo(f"{folder}: {len(made.questions):,} questions, {len(made.pool):,} chunks")
+        say(f"{folder}: {len(made.questions):,} questions, {len(made.pool):,} chunks")

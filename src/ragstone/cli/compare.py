@@ -1,16 +1,13 @@
 """`ragstone compare`."""
 
 import dataclasses
-import json
-import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ragstone.cli.options import Names, Number, Pairs, json_option, once
-from ragstone.cli.saying import say
+from ragstone.cli.saying import say, say_json, say_tables
 
 if TYPE_CHECKING:
     from ragstone.analysis.compare import Comparison
@@ -47,7 +44,6 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     from ragstone.api.compare import compare, comparison_tables  # noqa: PLC0415
     from ragstone.api.compare_benchmarks import benchmark_tables  # noqa: PLC0415
     from ragstone.errors import UsageError  # noqa: PLC0415
-    from ragstone.report.text import table_text  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
     if values["by"] is not None and not values["fail_on_regression"]:
@@ -69,27 +65,24 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         code = 1 if worse else 3 if thin or found.refused or not found.rows else 0
     if values["as_json"]:
         document = _as_json(found, values["by"]) | {"tables": from_json(to_json(more), list), "exit": code}
-        say(json.dumps(document, ensure_ascii=True, indent=2))
+        say_json(document)
         return code
-    width = min(shutil.get_terminal_size((100, 24)).columns, 140)
-    for table in (*comparison_tables(found, language=values["words"], moves=_MOVES_SHOWN), *more):
-        say(table_text(table, width=width, color=sys.stdout.isatty(), language=values["words"]))
+    tables = (*comparison_tables(found, language=values["words"], moves=_MOVES_SHOWN), *more)
+    say_tables(tables, language=values["words"], widest=140)
     if values["fail_on_regression"]:
         for row in worse:
             told = ", ".join(flip.sample for flip in row.lost[:10])
-            click.echo(
+            say(
                 f"regression: {row.label} {row.a:.3f} → {row.b:.3f} (p {row.p_holm:.3g})"
                 + (f"; worse: {told}" if told else ""),
                 err=True,
             )
         for name in thin:
-            click.echo(f"too few pairs have both scores of {name}: run the evaluation again.", err=True)
+            say(f"too few pairs have both scores of {name}: run the evaluation again.", err=True)
         for name, why in found.refused.items():
-            click.echo(
-                f"{name} is not compared: {why}. Make the first run anew, or see --judges and --metric.", err=True
-            )
+            say(f"{name} is not compared: {why}. Make the first run anew, or see --judges and --metric.", err=True)
         if not found.rows:
-            click.echo("no metric could be compared.", err=True)
+            say("no metric could be compared.", err=True)
     return code
 
 

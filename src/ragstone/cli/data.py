@@ -1,7 +1,6 @@
 """`ragstone data`."""
 
 import asyncio
-import json
 import shutil
 import sys
 import textwrap
@@ -14,6 +13,7 @@ import msgspec
 
 from ragstone.cli.evaluate import file_options
 from ragstone.cli.options import json_option, once
+from ragstone.cli.saying import say, say_json
 
 if TYPE_CHECKING:
     from ragstone.api.checking import Checked
@@ -35,13 +35,13 @@ def list_(as_json: bool) -> None:
 
     if as_json:
         found = list_data(data_folder("x").parent)
-        click.echo(json.dumps(msgspec.to_builtins(found), ensure_ascii=True, indent=2))
+        say_json(msgspec.to_builtins(found))
         return
-    click.echo("fictional  Invented news, made from a seed; nothing to pull")
+    say("fictional  Invented news, made from a seed; nothing to pull")
     for listed in list_data(data_folder("x").parent):
-        click.echo(f"{listed.name:<10} {listed.title}; {listed.license}")
-        click.echo(f"           {listed.repository} at {listed.revision[:12]}")
-        click.echo(f"           {len(listed.present)} of {len(listed.files)} files in {listed.folder}")
+        say(f"{listed.name:<10} {listed.title}; {listed.license}")
+        say(f"           {listed.repository} at {listed.revision[:12]}")
+        say(f"           {len(listed.present)} of {len(listed.files)} files in {listed.folder}")
 
 
 @command.command()
@@ -61,18 +61,18 @@ def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) 
     if mirror is not None and not mirror.strip():
         raise UsageError("--from names nothing: give an address, a folder or a zip archive, or leave it out.")
     source, folder = SOURCES[name], to or data_folder(name)
-    click.echo(source.terms, err=True)
+    say(source.terms, err=True)
     with _Bars() as bars:
         pulled = asyncio.run(fetch(source, folder, mirror=mirror, progress=bars, names=only or None))
     for file in pulled:
         how = {"pinned": "hash as pinned", "noted": "hash as first noted", "first use": "hash noted now"}[file.verified]
-        click.echo(f"{file.path}  {file.size:,} bytes, {how}{'' if file.fetched else ', was here'}")
+        say(f"{file.path}  {file.size:,} bytes, {how}{'' if file.fetched else ', was here'}")
     where = "official" if to is None else str(to)
     lacking = [file.name for file in source.files if not (folder / file.name).is_file()]
     if lacking and name == "mirage":  # rgb's files are sets, each of use by itself
-        click.echo(f"Still lacking: {', '.join(lacking)}. Without them there is no benchmark: pull them too.")
+        say(f"Still lacking: {', '.join(lacking)}. Without them there is no benchmark: pull them too.")
         return
-    click.echo(f"Use it: ragstone bench {name} --data {where} --model …")
+    say(f"Use it: ragstone bench {name} --data {where} --model …")
 
 
 @command.command()
@@ -92,14 +92,15 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
     errors = sum(problem.severity == "error" for problem in problems)
     if as_json:
         found = {"files": checked, "problems": problems} if checked else problems
-        click.echo(json.dumps(msgspec.to_builtins(found), ensure_ascii=True, indent=2))
+        say_json(msgspec.to_builtins(found))
     else:
         for one in checked:
-            click.echo("\n".join(one.lines if isinstance(one, CheckedPool) else _told(one)))
+            for line in one.lines if isinstance(one, CheckedPool) else _told(one):
+                say(line)
         for problem in problems:
-            click.echo(str(problem))
+            say(str(problem))
     warnings = len(problems) - errors + sum(len(getattr(one, "warnings", ())) for one in checked)
-    click.echo(f"{errors} errors, {warnings} warnings.", err=True)
+    say(f"{errors} errors, {warnings} warnings.", err=True)
     return 2 if errors else 0
 
 

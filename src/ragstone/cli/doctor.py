@@ -8,6 +8,7 @@ import sqlite3
 import click
 
 from ragstone import __version__
+from ragstone.cli.saying import say
 
 __all__ = ["command"]
 
@@ -28,10 +29,10 @@ def command() -> None:
     from ragstone.models import PROVIDERS, Provider  # noqa: PLC0415
     from ragstone.storage import journal_mode  # noqa: PLC0415
 
-    click.echo(f"ragstone {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}")
-    click.echo(f"journal mode of run files: {journal_mode()}")
+    say(f"ragstone {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}")
+    say(f"journal mode of run files: {journal_mode()}")
     for module, use in _PARTS.items():
-        click.echo(f"{'yes' if importlib.util.find_spec(module) else 'no ':<4} {use}")
+        say(f"{'yes' if importlib.util.find_spec(module) else 'no ':<4} {use}")
     for name, provider in PROVIDERS:
         if isinstance(provider, Provider) and provider.key:
-            click.echo(f"{'yes' if os.environ.get(provider.key) else 'no ':<4} {name}/… (key in {provider.key})")
+            say(f"{'yes' if os.environ.get(provider.key) else 'no ':<4} {name}/… (key in {provider.key})")

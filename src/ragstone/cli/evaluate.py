@@ -1,8 +1,6 @@
 """`ragstone eval`."""
 
 import asyncio
-import json
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +11,7 @@ import click
 from ragstone.cli.benching import command_line, read_price
 from ragstone.cli.gates import foresee_gates, gate_options, tell_gates
 from ragstone.cli.options import MOST_REPEATS, Names, Number, Pairs, both, json_option, once
-from ragstone.cli.saying import say
+from ragstone.cli.saying import say, say_json, say_tables
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
@@ -159,7 +157,7 @@ async def _evaluate(plan: "Plan", values: dict[str, Any]) -> int:
     from ragstone.cli.progress import make_progress  # noqa: PLC0415
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
-    async with finish_on_interrupt(lambda line: click.echo(line, err=True)) as stop:
+    async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
         result = await evaluate_async(
             plan.data, prepared=plan, run=values["run_file"], model_options=_calling(values),
             concurrency=values["concurrency"], progress=make_progress(quiet=values["quiet"]), stop=stop,
@@ -169,7 +167,6 @@ async def _evaluate(plan: "Plan", values: dict[str, Any]) -> int:
 
 
 def _tell(result: "EvalResult", values: dict[str, Any]) -> int:
-    from ragstone.report.text import table_text  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
     outcome, words = result.outcome, values["words"]
@@ -185,21 +182,18 @@ def _tell(result: "EvalResult", values: dict[str, Any]) -> int:
             "remaining": outcome.remaining, "scores": result.summary, "warnings": list(result.warnings),
             "gates": gates, "tables": tables,
         }  # fmt: skip
-        say(json.dumps(from_json(to_json(document), dict), ensure_ascii=True, indent=2))
+        say_json(from_json(to_json(document), dict))
     else:
-        width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-        for table in tables:
-            if table.id in _SHOWN:
-                say(table_text(table, width=width, color=sys.stdout.isatty(), language=words))
+        say_tables([table for table in tables if table.id in _SHOWN], language=words)
         for warning in result.warnings:
-            click.echo(f"note: {warning}", err=True)
+            say(f"note: {warning}", err=True)
         say(f"Run file: {result.run}")
         say(f"Report:   {told}" if told else f"Report:   ragstone report {result.run} -o report.html")
         code, _ = _gated(result, values)
     if not outcome.complete:
-        click.echo(f"ragstone: {outcome.advice}", err=True)
+        say(f"ragstone: {outcome.advice}", err=True)
         for message in failures:
-            click.echo(f"failed: {' '.join(message.split())[:300]}", err=True)
+            say(f"failed: {' '.join(message.split())[:300]}", err=True)
     return code if code == 1 else 0 if outcome.complete and code == 0 else 3
 
 
@@ -223,15 +217,15 @@ async def _dry_run(plan: "Plan", values: dict[str, Any]) -> int:
         "warnings": list(plan.warnings),
     }  # fmt: skip
     if values["as_json"]:
-        click.echo(json.dumps(document))
+        say_json(document)
         return 0
     for warning in plan.warnings:
-        click.echo(f"note: {warning}", err=True)
-    click.echo(f"{document['samples']:,} samples, about {usage.requests:,} requests (fewer where replies are cached)")
-    click.echo(f"about {usage.prompt_tokens:,} tokens of prompts and {usage.completion_tokens:,} of replies")
+        say(f"note: {warning}", err=True)
+    say(f"{document['samples']:,} samples, about {usage.requests:,} requests (fewer where replies are cached)")
+    say(f"about {usage.prompt_tokens:,} tokens of prompts and {usage.completion_tokens:,} of replies")
     if price is None:
-        click.echo("cost: unknown; --price IN/OUT (per million tokens) computes it; local models cost nothing")
+        say("cost: unknown; --price IN/OUT (per million tokens) computes it; local models cost nothing")
     else:
         cost = f"{document['cost']:.2f}" if document["cost"] >= 1 else f"{document['cost']:.2g}"
-        click.echo(f"cost: about {cost} at {values['price']} a million tokens")
+        say(f"cost: about {cost} at {values['price']} a million tokens")
     return 0

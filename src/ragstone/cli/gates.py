@@ -1,6 +1,5 @@
 """Gates on metrics, for `eval` and `gate`."""
 
-import json
 import math
 from collections.abc import Collection
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.options import Number, both, json_option, once
-from ragstone.cli.saying import say
+from ragstone.cli.saying import say, say_json
 
 if TYPE_CHECKING:
     from ragstone.analysis.gates import GateResult
@@ -82,7 +81,7 @@ def tell_gates(
     under, over, settings = project_gates(meta=run.meta)
     if scored is not None:
         for name in sorted({*under, *over} - {*scored}):
-            click.echo(f"gate not checked: {name} of [tool.ragstone.gates] was not scored here.", err=True)
+            say(f"gate not checked: {name} of [tool.ragstone.gates] was not scored here.", err=True)
         under, over = ({name: held[name] for name in held if name in scored} for held in (under, over))
     under |= once(values["fail_under"], "--fail-under")
     over |= once(values["fail_over"], "--fail-over")
@@ -108,10 +107,10 @@ def _print(one: "GateResult") -> None:
     if one.verdict == "passed":
         say(f"gate {one.line}")
         return
-    click.echo(f"gate {one.line}", err=True)
+    say(f"gate {one.line}", err=True)
     if one.worst:
         decided = ", ".join(f"{sample} ({value:.2f})" for sample, value in one.worst)
-        click.echo(f"     decided by: {decided}", err=True)
+        say(f"     decided by: {decided}", err=True)
 
 
 def _as_json(one: "GateResult") -> dict[str, Any]:
@@ -138,5 +137,5 @@ def command(run: Path, **values: Any) -> int:
     if not results:
         raise UsageError("No gate is set: name one with --fail-under METRIC=NUMBER or in [tool.ragstone.gates].")
     if values["as_json"]:
-        say(json.dumps({"run": str(run), "gates": results}, indent=2))
+        say_json({"run": str(run), "gates": results})
     return code

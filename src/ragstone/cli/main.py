@@ -1,17 +1,17 @@
 """`ragstone`: the group of commands, and how errors become one line and an exit code."""
 
 import codecs
-import contextlib
 import io
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 import click
 
 from ragstone import __version__
 from ragstone.cli.lazy import Lazy
-from ragstone.cli.saying import forget
+from ragstone.cli.saying import forget, say, say_text
 from ragstone.errors import RagstoneError, StorageError, Unfinished, UsageError
 
 __all__ = ["app", "run"]
@@ -74,13 +74,12 @@ def _guard_streams() -> None:
 
 
 def _tell(*messages: str) -> None:
-    with contextlib.suppress(OSError):  # a full or closed standard error: the exit code says it
-        for message in messages:
-            click.echo(f"ragstone: {' '.join(message.split())}", err=True)
+    for message in messages:
+        say(f"ragstone: {' '.join(message.split())}", err=True)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command line with these arguments; returns the exit code and never raises (`--debug` lets it)."""
+    """Run the command line with these arguments; returns the exit code and never raises."""
     _guard_streams()
     try:
         if sys.stdout is None:  # `ragstone … >&-`
@@ -127,7 +126,7 @@ def _run(arguments: Sequence[str]) -> int:
             raise BrokenPipeError from None
         return error.code if isinstance(error.code, int) else 2
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
+        say_text(error.format_message(), err=True)
         return 2
     except click.UsageError as error:
         where = f" `{error.ctx.command_path} --help` tells more." if error.ctx else ""
@@ -141,14 +140,14 @@ def _run(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except RagstoneError as error:
         if debug:
-            raise
+            say_text(traceback.format_exc(), err=True)
         _tell(*error.lines)
         return error.exit_code
     except BrokenPipeError:
         raise
     except Exception as error:  # the last net: a person gets one line
         if debug:
-            raise
+            say_text(traceback.format_exc(), err=True)
         code, advice = _unexpected(error)
         _tell(f"{type(error).__name__}: {error}. {advice}")
         return code

@@ -1,6 +1,5 @@
 """`ragstone metrics`."""
 
-import json
 import shutil
 import textwrap
 from typing import TYPE_CHECKING, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.options import json_option
+from ragstone.cli.saying import say, say_json, say_text
 
 if TYPE_CHECKING:
     from ragstone.metrics.catalogue import Entry
@@ -40,12 +40,15 @@ def command(name: str | None, as_json: bool) -> None:
     if name is None or name in GROUPS:
         entries = [one for one in catalogue() if name is None or name in one.groups]
         if as_json:
-            click.echo(json.dumps({one.name: _document(one) for one in entries}, indent=2, ensure_ascii=False))
+            say_json({one.name: _document(one) for one in entries})
             return
         _list(entries, [name] if name else [*GROUPS, ""])
         return
     one = entry(name)
-    click.echo(json.dumps(_document(one) | {"doc": one.doc}, indent=2, ensure_ascii=False) if as_json else one.doc)
+    if as_json:
+        say_json(_document(one) | {"doc": one.doc})
+    else:
+        say_text(one.doc)
 
 
 def _document(one: "Entry") -> dict[str, Any]:
@@ -71,16 +74,16 @@ def _list(entries: "list[Entry]", groups: list[str]) -> None:
         names = [name for name in GROUPS.get(group, sorted(left)) if name in left]
         if not names:
             continue
-        click.echo(f"{group}: {_GROUPS.get(group, '')}" if group else "others")
+        say(f"{group}: {_GROUPS.get(group, '')}" if group else "others")
         for name in names:
             if name not in left:  # told of with another
                 continue
             one, family = left.pop(name), left.pop(f"{name}@k", None)
-            click.echo(f"  {name}, {family.name}" if family else f"  {name}")
+            say(f"  {name}, {family.name}" if family else f"  {name}")
             for line in (one.about, f"{one.range}. Needs {_needed(one)}."):
-                click.echo(textwrap.fill(line, _width(), initial_indent="      ", subsequent_indent="      "))
-        click.echo("")
-    click.echo("`ragstone metrics NAME` tells all of one: formula, edges, source.")
+                say_text(textwrap.fill(line, _width(), initial_indent="      ", subsequent_indent="      "))
+        say("")
+    say("`ragstone metrics NAME` tells all of one: formula, edges, source.")
 
 
 def _width() -> int:

@@ -1,9 +1,7 @@
 """`ragstone bench mirage`, `ragstone cases mirage`."""
 
 import asyncio
-import json
 import logging
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +9,7 @@ import click
 
 from ragstone.cli.benching import model_options, read_asked, run_benchmark, run_options
 from ragstone.cli.options import MOST_QUESTIONS, Names, Number, both
+from ragstone.cli.saying import SayingHandler, say, stream_json
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.mirage import MIRAGE
@@ -101,12 +100,10 @@ def bench(**values: Any) -> int:
 
 def _tell_retrieval() -> None:
     """Retrieval comes before the first case, and embedding a pool takes minutes: on standard error, how far it is."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(message)s"))
     for name in ("ragstone.retrieval", "ragstone.benchmarks.mirage"):
         logger = logging.getLogger(name)
         logger.setLevel(logging.INFO)
-        logger.handlers = [handler]
+        logger.handlers = [SayingHandler()]
 
 
 @click.command(name="mirage")
@@ -121,7 +118,7 @@ def cases(**values: Any) -> None:
     _tell_retrieval()
     made = _made(values, calling=ModelOptions(cache=cache_folder()))
     for warning in made.warnings:
-        click.echo(f"note: {warning}", err=True)
+        say(f"note: {warning}", err=True)
     asyncio.run(made.prepare(Resources(cache=str(cache_folder().parent))))
     for case in made.cases():
         line = {
@@ -130,4 +127,4 @@ def cases(**values: Any) -> None:
             "passages": [{"id": one.id, "relevant": one.relevant} for one in case.query.passages or ()],
             "answers": case.sample.references,
         }  # fmt: skip
-        click.echo(json.dumps(line, ensure_ascii=True))
+        stream_json(line)

@@ -1,12 +1,12 @@
 """`ragstone score mirage`."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ragstone.cli.options import json_option
+from ragstone.cli.saying import say, say_json
 from ragstone.errors import UsageError
 
 __all__ = ["score"]
@@ -35,16 +35,16 @@ def score(as_json: bool, **files: Path | None) -> None:
     if lists:
         if pool is None or retrieval is None:
             raise UsageError("Retrieval needs both --pool doc_pool.json and --retrieval FILE.")
-        found = rescore_retrieval(pool, retrieval, tell=lambda line: click.echo(f"note: {line}", err=True))
+        found = rescore_retrieval(pool, retrieval, tell=lambda line: say(f"note: {line}", err=True))
     else:
         if dataset is None:
             raise UsageError("Name --dataset dataset.json with --base, --oracle, --mixed; or --pool with --retrieval.")
         found = rescore_answers(dataset, predictions)
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        say_json(found)
         return
     for line in _lines(found):
-        click.echo(line)
+        say(line)
 
 
 def _lines(found: dict[str, Any]) -> list[str]:

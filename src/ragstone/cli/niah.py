@@ -1,7 +1,6 @@
 """`ragstone bench niah`, `ragstone cases niah`."""
 
 import asyncio
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +8,7 @@ import click
 
 from ragstone.cli.benching import model_options, read_asked, run_benchmark, run_options
 from ragstone.cli.options import Names, both
+from ragstone.cli.saying import say, stream_json
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ async def _cases(values: dict[str, Any]) -> None:
         **_arguments(values),
     )  # fmt: skip
     for warning in made.warnings:
-        click.echo(f"note: {warning}", err=True)
+        say(f"note: {warning}", err=True)
     for case in made.cases():
         query = await made.expand(case.query)
         turns = made.template.messages(query)
@@ -124,4 +124,4 @@ async def _cases(values: dict[str, Any]) -> None:
             "messages": [{"role": turn.role, "content": turn.content} for turn in turns],
             "answers": case.sample.references,
         }  # fmt: skip
-        click.echo(json.dumps(line, ensure_ascii=True))
+        stream_json(line)

@@ -1,8 +1,6 @@
 """`ragstone score niah`."""
 
-import json
 import shlex
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ragstone.cli.options import json_option
+from ragstone.cli.saying import say, say_json, say_tables
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def score(paths: tuple[Path, ...], run_file: Path | None, report_file: Path | No
     others = [path for path in paths if path not in own]
     results = read_results(others) if others else []
     if as_json:
-        click.echo(json.dumps([one.summary() for one in results], ensure_ascii=True, indent=2))
+        say_json([one.summary() for one in results])
     elif run_file is None:
         _tell(results)
 
@@ -55,10 +54,10 @@ def _tell(results: "list[Results]") -> None:
         found = one.summary()
         name = one.model or one.source or "(no model named)"
         version = "" if one.version is None else f", version {one.version}"
-        click.echo(f"{name}{version}")
-        click.echo(f"  cells: {len(found['cells'])} ({found['n']} rows)")
-        click.echo(f"  mean of cells: {found['mean_of_cells']:.3f}")
-        click.echo(f"  share of cells at 10: {found['share_at_10']:.1%}")
+        say(f"{name}{version}")
+        say(f"  cells: {len(found['cells'])} ({found['n']} rows)")
+        say(f"  mean of cells: {found['mean_of_cells']:.3f}")
+        say(f"  share of cells at 10: {found['share_at_10']:.1%}")
 
 
 def _side_by_side(
@@ -68,7 +67,6 @@ def _side_by_side(
     from ragstone.api.reading import check_target  # noqa: PLC0415
     from ragstone.api.rescore_niah import keep_niah  # noqa: PLC0415
     from ragstone.cli.benching import command_line  # noqa: PLC0415
-    from ragstone.report.text import table_text  # noqa: PLC0415
 
     if report_file is not None:
         check_target(report_file)
@@ -77,8 +75,6 @@ def _side_by_side(
         tables = [table for table in run.tables(language=language) if table.id in _SHOWN]
     if quiet:
         return
-    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    for table in tables:
-        click.echo(table_text(table, width=width, color=sys.stdout.isatty(), language=language))
-    click.echo(f"Run file: {run_file}")
-    click.echo(f"Report:   {told or shlex.join(['ragstone', 'report', str(run_file), '-o', 'report.html'])}")
+    say_tables(tables, language=language)
+    say(f"Run file: {run_file}")
+    say(f"Report:   {told or shlex.join(['ragstone', 'report', str(run_file), '-o', 'report.html'])}")

@@ -94,7 +94,8 @@ class LineProgress:
 
     def _tell(self) -> None:
         of = f"/{self._count.total:,}" if self._count.total is not None else ""
-        print(f"{self._count.done:,}{of} cases", *self._count.parts(), sep=", ", file=self._stream, flush=True)
+        self._stream.write(", ".join([f"{self._count.done:,}{of} cases", *self._count.parts()]) + "\n")
+        self._stream.flush()
 
 
 class BarProgress:

@@ -1,12 +1,12 @@
 """`ragstone prompts`."""
 
-import json
 from pathlib import Path
 
 import click
 import msgspec
 
 from ragstone.cli.options import json_option
+from ragstone.cli.saying import say, say_json, say_text
 
 __all__ = ["command"]
 
@@ -27,13 +27,13 @@ def show(name: str | None, language: str | None, as_json: bool) -> None:
     found = show_prompts(name, language)
     if as_json:
         listed = [{**msgspec.to_builtins(prompt), "hash": prompt.hash, "tokens": prompt.tokens} for prompt in found]
-        click.echo(json.dumps(listed, ensure_ascii=True, indent=2))
+        say_json(listed)
     elif name is None:
         for prompt in found:
             told = f"version {prompt.version}  {prompt.hash[:12]}  {prompt.tokens:>5,} tokens"
-            click.echo(f"{prompt.name + '/' + prompt.language:<27} {told}")
+            say(f"{prompt.name + '/' + prompt.language:<27} {told}")
     else:
-        click.echo("\n".join(prompt_text(prompt.name, prompt.language) for prompt in found), nl=False)
+        say_text("\n".join(prompt_text(prompt.name, prompt.language) for prompt in found))
 
 
 @command.command()
@@ -47,8 +47,8 @@ def copy(folder: Path, names: tuple[str, ...], languages: tuple[str, ...], force
     from ragstone.api.prompts import copy_prompts  # noqa: PLC0415
 
     for path in copy_prompts(folder, names=names, languages=languages, force=force):
-        click.echo(path)
-    click.echo(f"When they are edited: ragstone prompts check {folder}", err=True)
+        say(path)
+    say(f"When they are edited: ragstone prompts check {folder}", err=True)
 
 
 @command.command(short_help="Check edited prompts: what differs, what is wrong.")
@@ -61,16 +61,16 @@ def check(folder: Path, as_json: bool) -> int:
     found = check_prompts(folder)
     wrong = [checked for checked in found if checked.problem]
     if as_json:
-        click.echo(json.dumps(msgspec.to_builtins(found), ensure_ascii=True, indent=2))
+        say_json(msgspec.to_builtins(found))
     for checked in () if as_json else found:
         called = f"{checked.name}/{checked.language}"
         if checked.problem:
-            click.echo(checked.problem)
+            say(checked.problem)
         elif checked.changed:
             costs = f"{checked.tokens_of_ours:,} -> {checked.tokens:,} tokens"
-            click.echo(f"{called:<27} {checked.hash[:12]}  {costs}  changed: {', '.join(checked.changed)}")
+            say(f"{called:<27} {checked.hash[:12]}  {costs}  changed: {', '.join(checked.changed)}")
         else:
-            click.echo(f"{called:<27} {checked.hash[:12]}  {checked.tokens:,} tokens  as in ragstone")
+            say(f"{called:<27} {checked.hash[:12]}  {checked.tokens:,} tokens  as in ragstone")
     changed = sum(bool(checked.changed) for checked in found)
-    click.echo(f"{len(found)} files: {changed} changed, {len(wrong)} wrong.", err=True)
+    say(f"{len(found)} files: {changed} changed, {len(wrong)} wrong.", err=True)
     return 2 if wrong else 0

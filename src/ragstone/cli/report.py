@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from ragstone.cli.options import language_option
+from ragstone.cli.saying import say
 
 __all__ = ["command"]
 
@@ -19,4 +20,4 @@ def command(run_file: Path, output: Path, cases_shown: int, language: str) -> No
     from ragstone.api.reading import read_run  # noqa: PLC0415
 
     with read_run(run_file) as run:
-        click.echo(f"Report: {run.write_report(output, language=language, cases_shown=cases_shown)}")
+        say(f"Report: {run.write_report(output, language=language, cases_shown=cases_shown)}")

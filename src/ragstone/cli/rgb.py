@@ -8,6 +8,7 @@ import click
 
 from ragstone.cli.benching import model_options, read_asked, run_benchmark, run_options
 from ragstone.cli.options import MOST_PASSAGES, MOST_QUESTIONS, Names, Number, Ratios, both, json_option
+from ragstone.cli.saying import say, say_json, stream_json
 
 if TYPE_CHECKING:
     from ragstone.types import Case
@@ -114,7 +115,7 @@ def cases(**values: Any) -> None:
 
     made = make_rgb(**rgb_arguments(values))
     for warning in made.warnings:
-        click.echo(f"note: {warning}", err=True)
+        say(f"note: {warning}", err=True)
     for case in made.cases():
         line = {
             "case_id": case.id,
@@ -127,7 +128,7 @@ def cases(**values: Any) -> None:
                 for passage in case.query.passages or ()
             ],
         }
-        click.echo(json.dumps(line, ensure_ascii=True))
+        stream_json(line)
 
 
 @click.command(name="rgb")
@@ -144,14 +145,14 @@ def score(files: tuple[Path, ...], dataset: str, judge_replies: Path | None, dat
     known = None if data is None else load_rgb(data, dataset=dataset)[1][dataset]
     results = rescore(files, dataset=dataset, judge_replies=judge_replies, data=known)
     if as_json:
-        click.echo(json.dumps(results, ensure_ascii=True, indent=2))
+        say_json(results)
         return
     for result in results:
-        click.echo(f"{result['file']} ({result['dataset']})")
+        say(f"{result['file']} ({result['dataset']})")
         for key, value in result.items():
             if key in ("file", "dataset", "warnings"):
                 continue
             shown = value if not isinstance(value, dict) else json.dumps(value, ensure_ascii=True)
-            click.echo(f"  {key}: {shown}")
+            say(f"  {key}: {shown}")
         for warning in result.get("warnings", ()):
-            click.echo(f"  note: {warning}", err=True)
+            say(f"  note: {warning}", err=True)

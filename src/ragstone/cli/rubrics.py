@@ -1,6 +1,5 @@
 """`ragstone rubrics`."""
 
-import json
 import shutil
 import textwrap
 from pathlib import Path
@@ -10,6 +9,7 @@ import click
 import msgspec
 
 from ragstone.cli.options import json_option, language_option
+from ragstone.cli.saying import say, say_json, say_text
 
 if TYPE_CHECKING:
     from ragstone.metrics.rubric import Rubric
@@ -31,12 +31,12 @@ def list_(language: str, as_json: bool) -> None:
 
     found = list_rubrics()
     if as_json:
-        click.echo(json.dumps([_document(rubric) for rubric in found], ensure_ascii=True, indent=2))
+        say_json([_document(rubric) for rubric in found])
         return
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
     for rubric in found:
-        click.echo(f"{rubric.name:<30}{rubric.title.to(language)}  ({_outline(rubric)})")
-        click.echo(textwrap.fill(rubric.question.to(language), width, initial_indent="    ", subsequent_indent="    "))
+        say(f"{rubric.name:<30}{rubric.title.to(language)}  ({_outline(rubric)})")
+        say_text(textwrap.fill(rubric.question.to(language), width, initial_indent="    ", subsequent_indent="    "))
 
 
 @command.command()
@@ -48,9 +48,9 @@ def show(name: str, as_json: bool) -> None:
 
     rubric, text = show_rubric(name)
     if as_json:
-        click.echo(json.dumps(_document(rubric), ensure_ascii=True, indent=2))
+        say_json(_document(rubric))
     else:
-        click.echo(text, nl=not text.endswith("\n"))
+        say_text(text)
 
 
 @command.command()
@@ -62,8 +62,8 @@ def copy(name: str, folder: Path, force: bool) -> None:
     from ragstone.api.rubrics import copy_rubric  # noqa: PLC0415
 
     path = copy_rubric(name, folder, force=force)
-    click.echo(path)
-    click.echo(f"When it is edited: ragstone rubrics check {path}", err=True)
+    say(path)
+    say(f"When it is edited: ragstone rubrics check {path}", err=True)
 
 
 @command.command()
@@ -83,15 +83,15 @@ def check(path: Path, as_json: bool) -> int:
             }
             for one in found
         ]
-        click.echo(json.dumps(listed, ensure_ascii=True, indent=2))
+        say_json(listed)
     for one in () if as_json else found:
         for mistake in one.mistakes:
-            click.echo(f"{one.path}: {mistake}")
+            say(f"{one.path}: {mistake}")
         if one.rubric is not None:
             told = f"rubric.{one.rubric.name}  {one.rubric.hash[:12]}  {_outline(one.rubric)}"
-            click.echo(f"{one.path}: {told}")
+            say(f"{one.path}: {told}")
     wrong = sum(bool(one.mistakes) for one in found)
-    click.echo(f"{len(found)} file{'s' * (len(found) != 1)}: {wrong} wrong.", err=True)
+    say(f"{len(found)} file{'s' * (len(found) != 1)}: {wrong} wrong.", err=True)
     return 2 if wrong else 0
 
 

