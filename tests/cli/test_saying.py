@@ -74,7 +74,7 @@ def test_the_verdicts_on_a_strangers_run_do_not_act(ragstone: Ragstone, evil_run
     for kind in ("csv", "jsonl", "junit", "markdown", "latex"):
         told = ragstone("export", a, "--format", kind)
         assert ACTING.search(told.out.removeprefix("\ufeff").replace("\r\n", "\n")) is None, kind
-        assert "]0;own" in told.out
+        assert told.code == 0
     harmless(ragstone("report", a, "-o", f"r{EVIL}.html"))
     for as_json in (("compare", a, b, "--json"), ("gate", a, "--fail-under", "token_f1=0", "--json")):
         harmless(ragstone(*as_json), shows=False)
