@@ -11,6 +11,7 @@ import concurrent.futures
 import contextlib
 import random
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -94,7 +95,26 @@ def storage_errors(path: object, *, opening: bool = False) -> Iterator[None]:
             raise
         kind = UsageError if opening and code in _WRONG_PLACE else StorageError
         detail = f" ({error})" if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT) else ""
+        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+            detail = _why_not_writable(Path(str(path))) + ". Name a file in a folder that can be written"
         raise kind(f"{path}: {_ENVIRONMENT[code]}{detail}.") from error
+
+
+def _why_not_writable(path: Path) -> str:
+    """What the operating system says of a file that SQLite cannot open or write: " (Permission denied)"; "" where it
+    finds nothing wrong. SQLite writes a second file beside it, so the folder counts, too."""
+    try:
+        with path.open("r+b"):
+            pass
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        return f" ({error.strerror})"
+    try:
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        return f" (its folder: {error.strerror})"
+    return ""
 
 
 def connect(
@@ -156,7 +176,8 @@ def _check_path(path: Path, *, write: bool) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"{path}: its folder cannot be made ({error.strerror}).") from error
+            reason = "there is a file of its name" if isinstance(error, FileExistsError) else error.strerror
+            raise UsageError(f"{path}: its folder cannot be made ({reason}). Name another folder.") from error
     elif not path.exists():
         raise UsageError(f"{path}: no such file.")
 

@@ -153,13 +153,8 @@ def test_setup_local_reports_on_standard_error(ragstone: Ragstone, monkeypatch: 
     assert ragstone("setup", "local") == Told(0, "", "Installing nothing.\n")
 
 
-def test_metrics_and_doctor(ragstone: Ragstone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-doctor")
+def test_metrics_lists_the_metrics(ragstone: Ragstone) -> None:
     assert {"answer_match", "refusal", "rgb.official", "rgb.judge.rejection"} <= set(ragstone("metrics").out.split())
-    told = ragstone("doctor")
-    assert "yes  openai/… (key in OPENAI_API_KEY)" in told.out
-    assert "no   deepseek/…" in told.out
-    assert "sk-secret" not in told.out + told.err
 
 
 def test_lists_are_json_too(ragstone: Ragstone, tmp_path: Path) -> None:

