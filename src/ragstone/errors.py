@@ -36,6 +36,7 @@ __all__ = [
     "Rejected",
     "ServerFault",
     "StorageError",
+    "Terminated",
     "TimedOut",
     "Unauthorized",
     "Unfinished",
@@ -43,6 +44,14 @@ __all__ = [
     "Unreachable",
     "UsageError",
 ]
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP (`number`): to be treated as Ctrl-C is, with an exit code of its own (128 + number)."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 class RagstoneError(Exception):

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -92,7 +93,10 @@ def test_a_full_standard_output_is_one_line_and_an_exit_code(
         assert len(ended.stderr.splitlines()) == 1, ended.stderr
 
 
-async def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_finishes_what_is_in_flight_and_the_same_command_goes_on(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     five = asyncio.Event()
 
     def plan(number: int, _: object) -> Act:
@@ -110,7 +114,7 @@ async def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on(tm
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         await five.wait()
-        one.send_signal(signal.SIGINT)
+        one.send_signal(number)
         out, err = await one.communicate()
         assert one.returncode == 3, err
         assert b"the same command goes on" in err
@@ -126,6 +130,81 @@ async def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on(tm
         assert (two.returncode, err) == (0, b"")
         document = json.loads(out)
         assert document["asked"] + asked == document["done"] == len(endpoint.seen)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_while_a_pool_is_embedded_ends_it_there(tmp_path: Path, number: signal.Signals) -> None:
+    begun = asyncio.Event()
+
+    def plan(_: int, __: object) -> Act:
+        begun.set()
+        return Act("stall")
+
+    async with FakeEndpoint(plan) as endpoint:
+        arguments = (
+            "bench", "mirage", "--retriever", "compat/e", "--retriever-base-url", endpoint.base_url,
+            "--fictional-size", "2", "--run", "a.run",
+        )  # fmt: skip
+        for more, kept in (((), True), (("--no-cache",), False)):
+            begun.clear()
+            one = await asyncio.create_subprocess_exec(
+                *command(*arguments, *more), cwd=tmp_path, env=environment(tmp_path),
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+            await begun.wait()
+            one.send_signal(number)
+            _, err = await one.communicate()
+            last = err.decode().splitlines()[-1]
+            assert (one.returncode, "Stopped before anything was asked" in last) == (3, True), err
+            assert ("are kept" in last) == kept
+
+
+async def test_a_terminal_that_is_closed_loses_nothing_that_was_asked(tmp_path: Path) -> None:
+    """Its bar cannot be drawn any more, and nothing can be printed."""
+    five = asyncio.Event()
+
+    def plan(number: int, _: object) -> Act:
+        if number == 4:
+            five.set()
+        return Act()
+
+    async with FakeEndpoint(plan, delay=0.05) as endpoint:
+        primary, terminal = pty.openpty()
+        arguments = (
+            "bench", "rgb", "--model", "compat/m", "--base-url", endpoint.base_url, "--language", "en", "--limit", "12",
+            "--concurrency", "4", "--run", "a.run",
+        )  # fmt: skip
+        one = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _IN_TERMINAL, *command(*arguments), cwd=tmp_path,
+            env=environment(tmp_path, TERM="xterm"), stdin=terminal, stdout=terminal, stderr=terminal,
+            start_new_session=True,
+        )  # fmt: skip
+        os.close(terminal)
+        await five.wait()
+        os.close(primary)  # the kernel tells the processes of the terminal
+        assert await one.wait() == 3
+        with open_run(tmp_path / "a.run") as run:
+            assert 4 < sum(counts.records for counts in run.counts().values()) == len(endpoint.seen) < 12 * 24
+
+
+# Makes the terminal that of its session, as a shell does.
+_IN_TERMINAL = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_other_commands_end_by_a_signal_with_one_line(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    with start(tmp_path, "cases", "rgb", "--fictional-size", "50") as one:
+        assert one.stdout is not None
+        assert one.stderr is not None
+        one.stdout.readline()  # the pipe fills, and it waits
+        one.send_signal(number)
+        one.stdout.read()
+        assert (
+            one.stderr.read().strip() == "ragstone: stopped. What was done is kept; the same command goes on with it."
+        )
+        assert one.wait() == code
 
 
 async def test_keys_are_in_nothing_that_ragstone_writes(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.models.clock import Clock
 from tests.retrieval.words import WordEmbedder
 
 from ragstone.errors import BadReply, Unreachable
@@ -126,6 +127,29 @@ async def test_long_work_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, cap
         await embed_all(WordEmbedder(), TEXTS, kind="passage", batch=100)
     assert len(caplog.messages) == 2
     assert caplog.messages[0].startswith("test/words: embedding 300 texts (passage): 100 done, ")
+
+
+async def test_the_time_left_of_an_embedding_ignores_what_was_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+
+    class Slow(WordEmbedder):
+        id = "local/words"  # one batch at a time
+
+        async def embed(self, texts, /, *, kind):  # type: ignore[no-untyped-def]
+            clock.now += 10.0 * len(texts)
+            return await super().embed(texts, kind=kind)
+
+    async with CachedEmbedder(Slow(), tmp_path, identity={}, kinds=True) as cached:
+        await embed_all(cached, TEXTS[:200], kind="passage")
+        monkeypatch.setattr(embedding, "_clock", clock)
+        monkeypatch.setattr(embedding, "_TELL_EVERY", 0.0)
+        with caplog.at_level(logging.INFO):
+            await embed_all(cached, TEXTS, kind="passage", batch=50)
+    assert [message.partition(": ")[2].partition(": ")[2] for message in caplog.messages] == [
+        "250 done, 0.1 a second, 8 min left"  # 50 texts at 10 s; nothing is known before
+    ]
 
 
 async def test_what_runs_here_is_asked_little_at_a_time_so_that_little_is_lost_and_progress_is_known() -> None:

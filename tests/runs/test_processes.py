@@ -229,11 +229,12 @@ def terminal(tmp_path: Path, count: int, seconds: float) -> Iterator["subprocess
             process.kill()
 
 
-def test_ctrl_c_finishes_what_is_in_flight_and_says_how_to_go_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_finishes_what_is_in_flight_and_says_how_to_go_on(tmp_path: Path, number: signal.Signals) -> None:
     with terminal(tmp_path, 2000, 0.02) as process:
         while len(lines(tmp_path / "out")) < 10:
             os.sched_yield()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, err = process.communicate()
         assert process.returncode == 3
     seen = lines(tmp_path / "out")
@@ -241,19 +242,59 @@ def test_ctrl_c_finishes_what_is_in_flight_and_says_how_to_go_on(tmp_path: Path)
     assert sorted(seen) == sorted(record.case.id for record in records(tmp_path / "a.run"))
     assert len(seen) == len(lines(tmp_path / "a.log")), "what was asked was finished"
     first, last = err.splitlines()
-    assert first.startswith("Stopping: finishing what is in flight.")
+    by = "" if number == signal.SIGINT else f" ({number.name})"
+    assert first.startswith(f"Stopping{by}: finishing what is in flight.")
     assert last == f"{2000 - len(seen):,} of 2,000 cases remain: the same command goes on with what is missing."
 
 
-def test_a_second_ctrl_c_leaves_at_once_and_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "code"),
+    [
+        (signal.SIGINT, signal.SIGINT, 130),
+        (signal.SIGTERM, signal.SIGTERM, 143),
+        (signal.SIGHUP, signal.SIGTERM, 143),
+        (signal.SIGTERM, signal.SIGINT, 130),
+    ],
+)
+def test_a_second_signal_leaves_at_once_and_loses_nothing(
+    tmp_path: Path, first: signal.Signals, second: signal.Signals, code: int
+) -> None:
     assert Worker(tmp_path / "a.run", 10, tmp_path / "a.log").finish() == ""
     with terminal(tmp_path, 50, 600.0) as process:
         while len(lines(tmp_path / "a.log")) < 10 + IN_FLIGHT:
             os.sched_yield()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(first)
         assert process.stderr is not None
         assert process.stderr.readline().startswith("Stopping")
-        process.send_signal(signal.SIGINT)
+        process.send_signal(second)
         assert process.stderr.read() == ""
-        assert process.wait() == 130
+        assert process.wait() == code
     assert len(records(tmp_path / "a.run")) == 10
+
+
+def test_a_terminal_that_closes_sends_its_signal_twice_and_hastens_nothing(tmp_path: Path) -> None:
+    with terminal(tmp_path, 2000, 0.02) as process:
+        while len(lines(tmp_path / "out")) < 10:
+            os.sched_yield()
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("Stopping (SIGHUP)")
+        process.send_signal(signal.SIGHUP)
+        process.stderr.read()
+        assert process.wait() == 3
+    assert len(lines(tmp_path / "out")) == len(lines(tmp_path / "a.log")) == len(records(tmp_path / "a.run"))
+
+
+def test_what_the_parent_has_ignored_stays_ignored(tmp_path: Path) -> None:
+    """As under `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with terminal(tmp_path, 60, 0.02) as process:
+            while len(lines(tmp_path / "out")) < 4:
+                os.sched_yield()
+            process.send_signal(signal.SIGHUP)
+            assert process.stderr is not None
+            assert process.stderr.read() == ""
+            assert process.wait() == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)

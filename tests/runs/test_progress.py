@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.models.clock import Clock
 from tests.runs.doubles import case
 
 from ragstone.cli.progress import BarProgress, LineProgress, make_progress
@@ -55,6 +56,40 @@ def test_without_a_terminal_there_is_a_line_for_each_tenth() -> None:
     assert " left, 2 failed, 22.2k tokens" in lines[0]
     assert lines[-1].startswith("200/200 cases")
     assert "left" not in lines[-1]
+
+
+def test_the_time_left_ignores_what_came_from_caches_and_what_was_there() -> None:
+    stream, clock = io.StringIO(), Clock()
+    progress = LineProgress(stream, clock)
+    progress.start(1000)
+    progress.already(300)
+    for number in range(300):
+        clock.now += 0.01
+        progress.case_done(record(number), free=True)
+    assert "left" not in stream.getvalue()
+    assert "/s" not in stream.getvalue()
+    for number in range(100):
+        clock.now += 0.5
+        progress.case_done(record(number))
+    assert stream.getvalue().splitlines()[-1].startswith("700/1,000 cases, 2.0/s, 2 min left")
+
+
+class Closed(io.StringIO):
+    def write(self, text: str, /) -> int:
+        raise OSError(5, "Input/output error")
+
+
+class ClosedTerminal(Closed, Terminal): ...
+
+
+@pytest.mark.parametrize("stream", [Closed(), ClosedTerminal()])
+def test_a_terminal_that_is_gone_stops_no_run(stream: io.StringIO) -> None:
+    progress = make_progress(stream=stream)
+    progress.start(2)
+    for number in range(2):
+        progress.case_done(record(number))
+    progress.finish(None)
+    assert isinstance(progress, BarProgress if stream.isatty() else LineProgress)
 
 
 def test_a_bar_shows_rate_time_left_failures_and_tokens() -> None:

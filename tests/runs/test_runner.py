@@ -24,7 +24,7 @@ class Watch(Silent):
     def already(self, count: int) -> None:
         self.skipped += count
 
-    def case_done(self, record: Record) -> None:
+    def case_done(self, record: Record, *, free: bool = False) -> None:
         self.seen.append(record.case.id)
 
     def finish(self, outcome: Outcome | None) -> None:

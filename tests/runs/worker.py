@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import resource
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 
 from tests.runs.doubles import QUESTION, Echo, Judge, Length, cases
 
-from ragstone.errors import RagstoneError
+from ragstone.errors import RagstoneError, Terminated
 from ragstone.runs import RunFile, Silent, finish_on_interrupt, run_cases
 from ragstone.types import Case, Query, Record, Response, Score
 
@@ -60,7 +61,7 @@ class Telling(Silent):
     def __init__(self, tell: Callable[[str], None]) -> None:
         self.tell = tell
 
-    def case_done(self, record: Record) -> None:
+    def case_done(self, record: Record, *, free: bool = False) -> None:
         self.tell(record.case.id)
 
 
@@ -130,8 +131,8 @@ def main() -> int:
     except RagstoneError as error:
         announce(str(error))
         return error.exit_code
-    except KeyboardInterrupt:
-        return 130
+    except KeyboardInterrupt as error:
+        return 128 + (error.number if isinstance(error, Terminated) else signal.SIGINT)
     if said:
         announce(said)
     return 0 if complete else 3

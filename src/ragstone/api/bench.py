@@ -200,7 +200,8 @@ async def bench_async(
         ]
         if hasattr(made, "expand"):  # its cases are recipes, made into texts when they are asked
             systems = [Expanding(system, made.expand) for system in systems]
-        data_hash = await _until_stopped(made.prepare(Resources(cache=str(cache_folder().parent))), stop)
+        preparing = made.prepare(Resources(cache=str(cache_folder().parent)))
+        data_hash = await _until_stopped(preparing, stop, kept=calling.cache is not None)
         specs = {system.id: dict(system.spec) for system in systems}
         path = Path(run) if run is not None else Path(f"{made.name}-{_short(made.question)}.run")
         info = _info(path, made, judged, command) | {"data_hash": data_hash} | _prepared(path, made)
@@ -223,7 +224,7 @@ async def bench_async(
 bench: Callable[..., BenchResult] = blocking(bench_async, name="bench")
 
 
-async def _until_stopped(preparing: Coroutine[Any, Any, str], stop: asyncio.Event | None) -> str:
+async def _until_stopped(preparing: Coroutine[Any, Any, str], stop: asyncio.Event | None, *, kept: bool) -> str:
     """What the preparation gives. It may take an hour (a pool that is embedded), so a stop ends it where it is."""
     if stop is None:
         return await preparing
@@ -232,7 +233,8 @@ async def _until_stopped(preparing: Coroutine[Any, Any, str], stop: asyncio.Even
         await asyncio.wait({prepared, stopped}, return_when=asyncio.FIRST_COMPLETED)
         if prepared.done():
             return prepared.result()
-        raise Unfinished("Stopped before anything was asked. Vectors and replies are kept: the same command goes on.")
+        what = "Vectors and replies are kept: the same command goes on" if kept else "Without a cache nothing is kept"
+        raise Unfinished(f"Stopped before anything was asked. {what}.")
     finally:
         for task in (prepared, stopped):
             task.cancel()

@@ -1,22 +1,27 @@
 """`ragstone`: the group of commands, and how errors become one line and an exit code."""
 
 import codecs
+import contextlib
 import io
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import click
 
 from ragstone import __version__
 from ragstone.cli.lazy import Lazy
 from ragstone.cli.saying import forget, say, say_text
-from ragstone.errors import RagstoneError, StorageError, Unfinished, UsageError
+from ragstone.errors import RagstoneError, StorageError, Terminated, Unfinished, UsageError
 
 __all__ = ["app", "run"]
 
-INTERRUPTED = 130
+# Exit codes of signals are 128 + the signal's number: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
+SIGNALLED = 128
 
 # Name → (module, first line of its help). The modules are not imported to list them.
 COMMANDS = {
@@ -85,7 +90,8 @@ def run(arguments: Sequence[str]) -> int:
         if sys.stdout is None:  # `ragstone … >&-`
             _tell("standard output is closed; point it somewhere, or use -o FILE where there is one.")
             return UsageError.exit_code
-        return _flushed(_run(arguments))
+        with _signals():
+            return _flushed(_run(arguments))
     except BrokenPipeError:  # `ragstone cases rgb | head`
         forget(sys.stdout)
         return 0
@@ -109,6 +115,25 @@ def _flushed(code: int) -> int:
             _tell(f"standard output cannot be written ({error.strerror}): free some space, or send it elsewhere.")
             return StorageError.exit_code
     return code
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the command as Ctrl-C does, with the same clean-up; process 1 of a container would not
+    even notice them otherwise. Runs put their own handlers in place of these while they ask."""
+
+    def end(number: int, _: object) -> None:
+        raise Terminated(number)
+
+    names = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before: dict[Any, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {name: signal.signal(name, end) for name in names if signal.getsignal(name) == signal.SIG_DFL}
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            signal.signal(name, old)
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -135,9 +160,10 @@ def _run(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         _tell(error.format_message())
         return 2
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as error:
         _tell("stopped. What was done is kept; the same command goes on with it.")
-        return INTERRUPTED
+        by = error if isinstance(error, Terminated) else error.__cause__  # click turns the one into the other
+        return SIGNALLED + (by.number if isinstance(by, Terminated) else signal.SIGINT)
     except RagstoneError as error:
         if debug:
             say_text(traceback.format_exc(), err=True)

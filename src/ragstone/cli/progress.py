@@ -1,10 +1,13 @@
 """How a run goes, on standard error: a bar on a terminal, a line now and then elsewhere, nothing when quiet."""
 
+import contextlib
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ragstone.models.work import Pace, duration
 from ragstone.runs.outcome import Outcome, Progress, Silent
 from ragstone.types import Record
 
@@ -30,34 +33,35 @@ def make_progress(*, quiet: bool = False, stream: TextIO | None = None) -> Progr
 class _Counting:
     """What both forms count."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.total: int | None = None
-        self.done = self.fresh = self.failed = self.tokens = 0
-        self.began = time.monotonic()
+        self.done = self.failed = self.tokens = 0
+        self.clock, self.pace = clock, Pace(clock)
 
     def start(self, total: int | None, done: int = 0) -> None:
-        self.total, self.done, self.began = total, done, time.monotonic()
+        self.total, self.done, self.pace = total, done, Pace(self.clock)
 
-    def add(self, record: Record) -> None:
+    def already(self, count: int) -> None:
+        self.done += count
+        self.pace.add(count, free=True)
+
+    def add(self, record: Record, *, free: bool) -> None:
         self.done += 1
-        self.fresh += 1
+        self.pace.add(free=free)
         if record.error is not None:
             self.failed += 1
-        if record.response is not None and (usage := record.response.usage) is not None:
+        usage = None if record.response is None else record.response.usage
+        if usage is not None and (usage.requests or not usage.cached):
             self.tokens += usage.prompt_tokens + usage.completion_tokens
-
-    @property
-    def rate(self) -> float:
-        """Cases a second that this process did, without those that were there before."""
-        return self.fresh / max(time.monotonic() - self.began, 1e-9)
 
     def parts(self) -> list[str]:
         """ "12.3/s", "4 min left", "2 failed", "1.2M tokens": what there is to say beside the count."""
         parts = []
-        if self.fresh:
-            parts.append(f"{self.rate:.1f}/s")
-            if self.total is not None and self.total > self.done:
-                parts.append(f"{_duration((self.total - self.done) / self.rate)} left")
+        if (rate := self.pace.rate) is not None:
+            parts.append(f"{rate:.1f}/s")
+            left = None if self.total is None else self.pace.seconds_left(self.total - self.done)
+            if left:
+                parts.append(f"{duration(left)} left")
         if self.failed:
             parts.append(f"{self.failed:,} failed")
         if self.tokens:
@@ -68,22 +72,22 @@ class _Counting:
 class LineProgress:
     """A plain line at each tenth of the work, and at least every half minute in which something was done."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream, self._count = stream, _Counting()
-        self._told_at, self._told_tenth = time.monotonic(), 0
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream, self._count, self._clock = stream, _Counting(clock), clock
+        self._told_at, self._told_tenth = clock(), 0
 
     def start(self, total: int | None, done: int = 0) -> None:
         self._count.start(total, done)
-        self._told_at, self._told_tenth = time.monotonic(), self._tenth()
+        self._told_at, self._told_tenth = self._clock(), self._tenth()
 
     def already(self, count: int) -> None:
-        self._count.done += count
+        self._count.already(count)
         self._told_tenth = max(self._told_tenth, self._tenth())
 
-    def case_done(self, record: Record) -> None:
-        self._count.add(record)
-        if self._tenth() > self._told_tenth or time.monotonic() - self._told_at >= LINE_SECONDS:
-            self._told_at, self._told_tenth = time.monotonic(), self._tenth()
+    def case_done(self, record: Record, *, free: bool = False) -> None:
+        self._count.add(record, free=free)
+        if self._tenth() > self._told_tenth or self._clock() - self._told_at >= LINE_SECONDS:
+            self._told_at, self._told_tenth = self._clock(), self._tenth()
             self._tell()
 
     def finish(self, outcome: Outcome | None) -> None:
@@ -94,8 +98,9 @@ class LineProgress:
 
     def _tell(self) -> None:
         of = f"/{self._count.total:,}" if self._count.total is not None else ""
-        self._stream.write(", ".join([f"{self._count.done:,}{of} cases", *self._count.parts()]) + "\n")
-        self._stream.flush()
+        with contextlib.suppress(OSError):  # a terminal that was closed, a full disk: the work goes on
+            self._stream.write(", ".join([f"{self._count.done:,}{of} cases", *self._count.parts()]) + "\n")
+            self._stream.flush()
 
 
 class BarProgress:
@@ -122,36 +127,31 @@ class BarProgress:
             redirect_stdout=False,
         )
         self._task = self._bar.add_task("", total=total, completed=done)
-        self._bar.start()
+        with contextlib.suppress(OSError):
+            self._bar.start()
 
     def already(self, count: int) -> None:
-        self._count.done += count
+        self._count.already(count)
         self._draw()
 
-    def case_done(self, record: Record) -> None:
-        self._count.add(record)
+    def case_done(self, record: Record, *, free: bool = False) -> None:
+        self._count.add(record, free=free)
         self._draw()
 
     def finish(self, outcome: Outcome | None) -> None:
         if self._bar is not None:
             self._drawn_at = 0.0
             self._draw()
-            self._bar.stop()
+            with contextlib.suppress(OSError):
+                self._bar.stop()
 
     def _draw(self) -> None:
         now = time.monotonic()
         if self._bar is None or now - self._drawn_at < REDRAW_SECONDS:
             return
         self._drawn_at = now
-        self._bar.update(self._task, completed=self._count.done, description=" · ".join(self._count.parts()))
-
-
-def _duration(seconds: float) -> str:
-    """ "8 s", "3 min", "2 h 5 min"."""
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+        with contextlib.suppress(OSError):
+            self._bar.update(self._task, completed=self._count.done, description=" · ".join(self._count.parts()))
 
 
 def _short(number: int) -> str:

@@ -20,6 +20,7 @@ import msgspec
 
 from ragstone.models.keyed import KeyedFile
 from ragstone.models.wire import encode
+from ragstone.models.work import note, replies
 from ragstone.storage import Layout
 from ragstone.types import Completion, Model, Request, from_json, to_json
 
@@ -131,8 +132,20 @@ class Cached:
     async def generate(self, request: Request, /) -> Completion:
         """The reply, from the cache where it is there. Raises what the model raises."""
         key = reply_key(self._identity, request)
+        before = replies()  # of this very case: paid for by this run, and so not free
+        if before is not None and (found := before.get(key)) is not None:
+            note(cached=1)
+            return found
+        completion = await self._reply(key, request)
+        if before is not None:
+            before.put(key, completion)
+        return completion
+
+    async def _reply(self, key: bytes, request: Request) -> Completion:
         if self._cache is not None and (found := self._cache.get(key)) is not None:
+            note(cached=1)
             return _free(found)
+        note(sent=1)
         shared = self._under_way.get(key)
         if shared is not None and not shared.abandoned:
             return _free(await shared.result())

@@ -16,6 +16,7 @@ from ragstone.errors import BadReply, ModelError
 from ragstone.models.cache import Shared
 from ragstone.models.keyed import KeyedFile
 from ragstone.models.wire import encode
+from ragstone.models.work import note
 from ragstone.storage import Layout
 from ragstone.types import Embedder
 
@@ -78,6 +79,7 @@ class CachedEmbedder:
         keys = [self._key(text, kind) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
         rows = self._kept(list(wanted))
+        note(sent=len(wanted) - len(rows), cached=len(rows))
         joined = {
             other
             for key in wanted

@@ -62,8 +62,11 @@ def _serve(settings: dict[str, Any]) -> str:
 def main() -> None:
     settings = json.loads(sys.stdin.buffer.readline())
     _die_with(settings["parent"])
-    # Ctrl-C is for ragstone, which may still want what is being answered.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A signal to the whole group (Ctrl-C, a closed terminal, a service that stops) is for ragstone, which may still
+    # want what is being answered, and whose end is the end of this process.
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     # What llama.cpp prints must not be taken for the address.
     told = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragstone.errors import BadReply
+from ragstone.models.work import Pace, duration, taking
 from ragstone.types import Embedder
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _BATCH, _IN_FLIGHT = 64, 4
 _LOCAL_BATCH, _LOCAL_IN_FLIGHT = 16, 1
 # Seconds between two lines about the progress.
 _TELL_EVERY = 10.0
+_clock = time.monotonic
 
 
 async def embed_all(
@@ -54,11 +56,12 @@ async def embed_all(
         for start in _until(starts, errors):
             some = different[start : start + batch]
             try:
-                parts[start] = await embedder.embed(some, kind=kind)
+                with taking() as work:
+                    parts[start] = await embedder.embed(some, kind=kind)
             except Exception as error:
                 errors.append(error)
                 return
-            progress.tell(len(some))
+            progress.tell(len(some), free=work.cached)
 
     await asyncio.gather(*(work() for _ in range(_LOCAL_IN_FLIGHT if local else _IN_FLIGHT)))
     if errors:
@@ -81,16 +84,17 @@ class _Progress:
 
     def __init__(self, name: str, kind: str, total: int) -> None:
         self._what, self._total, self._done = f"{name}: embedding {total:,} texts ({kind})", total, 0
-        self._started = self._told = time.monotonic()
+        self._pace, self._last = Pace(_clock), _clock()
 
-    def tell(self, more: int) -> None:
+    def tell(self, more: int, *, free: int) -> None:
+        """So many more are done, `free` of them by a cache."""
         self._done += more
-        now = time.monotonic()
-        if now - self._told >= _TELL_EVERY and self._done < self._total:
-            self._told = now
-            rate = self._done / (now - self._started)
-            left = (self._total - self._done) / rate
-            log.info("%s: %s done, %.1f a second, %.0f s left", self._what, f"{self._done:,}", rate, left)
+        self._pace.add(free, free=True)
+        self._pace.add(more - free)
+        rate, left = self._pace.rate, self._pace.seconds_left(self._total - self._done)
+        if _clock() - self._last >= _TELL_EVERY and self._done < self._total and rate and left is not None:
+            self._last = _clock()
+            log.info("%s: %s done, %.1f a second, %s left", self._what, f"{self._done:,}", rate, duration(left))
 
     def stopped(self) -> None:
         log.info("%s: stopped after %s; where there is a cache, they are kept", self._what, f"{self._done:,}")

@@ -1,53 +1,76 @@
-"""Ctrl-C: the first finishes what is in flight, the second leaves at once."""
+"""Ctrl-C, SIGTERM and SIGHUP: the first finishes what is in flight, the second leaves at once."""
 
 import asyncio
 import contextlib
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from ragstone.errors import Terminated
 
 __all__ = ["finish_on_interrupt"]
 
-STOPPING = "Stopping: finishing what is in flight. Ctrl-C again leaves at once; what is done is kept either way."
+STOPPING = "Stopping{by}: finishing what is in flight. {again} leaves at once; what is done is kept either way."
+# Containers, CI and service managers send the second, a terminal that is closed the third. Windows has no SIGHUP.
+_SIGNALS = tuple(signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if name in signal.Signals.__members__)
 
 
 @contextlib.asynccontextmanager
 async def finish_on_interrupt(announce: Callable[[str], None] | None = None) -> AsyncIterator[asyncio.Event]:
-    """Gives the event that a first Ctrl-C sets, for `run_cases(stop=…)`; `announce` gets the line that tells so.
+    """Gives the event that a first signal sets, for `run_cases(stop=…)`; `announce` gets the line that says so.
 
-    A second Ctrl-C cancels what runs inside and becomes the KeyboardInterrupt it would have been; a third does not
-    wait for anything. Off the main thread, where signals do not arrive, the event is simply never set.
+    A second signal cancels what runs inside and becomes the exception it would have been: KeyboardInterrupt, or
+    `Terminated` with the signal's number. A third does not wait for anything. SIGHUP never counts as a second signal:
+    kernel and shell both send it when a terminal closes. SIGTERM and SIGHUP stay ignored where the parent has them
+    ignored (`nohup`). Off the main thread, where signals do not arrive, the event is never set.
     """
     stop = asyncio.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    before = signal.getsignal(signal.SIGINT)
-    leaving = False
+    before: dict[signal.Signals, Any] = {}
+    leaving = 0
 
-    def interrupted() -> None:
+    def interrupted(number: int) -> None:
         nonlocal leaving
         if not stop.is_set():
             stop.set()
             if announce is not None:
-                announce(STOPPING)
+                with contextlib.suppress(OSError):  # the terminal is gone
+                    announce(_stopping(number))
             return
-        leaving = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if signal.Signals(number).name == "SIGHUP":
+            return
+        leaving = number
+        for name in before:
+            signal.signal(name, signal.default_int_handler if name == signal.SIGINT else signal.SIG_DFL)
         if task is not None:
             task.cancel()
 
-    def handler(*_: object) -> None:
-        loop.call_soon_threadsafe(interrupted)
+    def handler(number: int, _: object) -> None:
+        loop.call_soon_threadsafe(interrupted, number)
 
     # Not `loop.add_signal_handler`: Windows has none. A signal that finds the loop asleep wakes it by the call.
-    signal.signal(signal.SIGINT, handler)
+    for name in _SIGNALS:
+        if name == signal.SIGINT or signal.getsignal(name) != signal.SIG_IGN:
+            before[name] = signal.signal(name, handler)
     try:
         yield stop
     except asyncio.CancelledError:
-        if leaving:
+        if leaving == signal.SIGINT:
             raise KeyboardInterrupt from None
+        if leaving:
+            raise Terminated(leaving) from None
         raise
     finally:
-        signal.signal(signal.SIGINT, before if before is not None else signal.default_int_handler)
+        for name, old in before.items():
+            default = signal.default_int_handler if name == signal.SIGINT else signal.SIG_DFL
+            signal.signal(name, old if old is not None else default)
+
+
+def _stopping(number: int) -> str:
+    if number == signal.SIGINT:
+        return STOPPING.format(by="", again="Ctrl-C again")
+    return STOPPING.format(by=f" ({signal.Signals(number).name})", again="SIGTERM or Ctrl-C from now on")

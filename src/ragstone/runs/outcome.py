@@ -56,8 +56,8 @@ class Progress(Protocol):
     def already(self, count: int) -> None:
         """So many cases need nothing: they were in the file, or another process did them."""
 
-    def case_done(self, record: Record) -> None:
-        """This process asked or scored this case, and it is on the disk."""
+    def case_done(self, record: Record, *, free: bool = False) -> None:
+        """This process asked or scored this case, and it is on the disk. `free`: caches had all the replies."""
 
     def finish(self, outcome: Outcome | None) -> None:
         """The run has ended; None where an error ended it."""
@@ -70,6 +70,6 @@ class Silent:
 
     def already(self, count: int) -> None: ...
 
-    def case_done(self, record: Record) -> None: ...
+    def case_done(self, record: Record, *, free: bool = False) -> None: ...
 
     def finish(self, outcome: Outcome | None) -> None: ...

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ragstone.errors import ModelError, StorageError, UsageError
+from ragstone.models.work import Work, taking
 from ragstone.runs.claims import LEASE_SECONDS, Claim, State
 from ragstone.runs.entries import Entry, ScoreRow
 from ragstone.runs.feed import Item, Ledger, batches
@@ -102,7 +103,7 @@ class _Engine:
         self.ledger = Ledger()
         self.ready: asyncio.Queue[_Job | None] = asyncio.Queue()
         self.lanes: dict[tuple[str, str], deque[_Job]] = {}
-        self.written: asyncio.Queue[tuple[asyncio.Future[bool], Record] | None]
+        self.written: asyncio.Queue[tuple[asyncio.Future[bool], Record, bool] | None]
         self.written = asyncio.Queue(UNCOMMITTED)
         self.room = asyncio.Event()  # set whenever a job is taken, and at the stop
         self.waiting = self.waiting_bytes = 0  # claimed and not begun
@@ -289,7 +290,7 @@ class _Engine:
     async def _acknowledge(self) -> None:
         """Counts and shows a case when its commit has returned, and not before."""
         while (item := await self.written.get()) is not None:
-            writing, record = item
+            writing, record, free = item
             if not await writing:  # another process had answered while this one was suspended: that is the record
                 self._count_settled([Claim(State.DONE)])
                 continue
@@ -297,7 +298,7 @@ class _Engine:
                 self.done += 1
             else:
                 self.failed += 1
-            self.progress.case_done(record)
+            self.progress.case_done(record, free=free)
 
     # --- the workers -------------------------------------------------------------------------------------------
 
@@ -309,7 +310,8 @@ class _Engine:
                 self.waiting_bytes -= len(next_job.item.want.payload)
                 self.room.set()
                 if not self.stop.is_set():
-                    await self._do(next_job)
+                    with taking() as work:
+                        await self._do(next_job, work)
                 next_job = self._next_in_lane(next_job)
 
     def _next_in_lane(self, job: _Job) -> _Job | None:
@@ -320,33 +322,34 @@ class _Engine:
         self.lanes.pop(place, None)
         return None
 
-    async def _do(self, job: _Job) -> None:
+    async def _do(self, job: _Job, work: Work) -> None:
         if job.claim.response is not None:
-            await self._finish(job, job.claim.response, None)
+            await self._finish(job, work, job.claim.response, None)
             return
         self.asked += 1
         try:
-            response = await job.system.answer(job.item.case.query)
+            with work.timed():
+                response = await job.system.answer(job.item.case.query)
         except StorageError:
             raise
         except Exception as error:
             self.permanent += isinstance(error, ModelError) and error.permanent
-            await self._fail(job, describe(error))
+            await self._fail(job, work, describe(error))
             return
         if response.usage is not None:
             self.usage += response.usage
         try:
             payload = to_json(response)
         except (ValueError, TypeError, RecursionError) as error:
-            await self._fail(job, f"unstorable: the response cannot be written as JSON ({describe(error)})")
+            await self._fail(job, work, f"unstorable: the response cannot be written as JSON ({describe(error)})")
             return
-        await self._finish(job, response, payload)
+        await self._finish(job, work, response, payload)
 
-    async def _fail(self, job: _Job, error: str) -> None:
+    async def _fail(self, job: _Job, work: Work, error: str) -> None:
         writing = self.file.write(Entry(job.system_key, job.item.want.key, error=to_json(error)))
-        await self.written.put((writing, Record(job.system.id, job.item.case, None, error, {})))
+        await self.written.put((writing, Record(job.system.id, job.item.case, None, error, {}), work.free))
 
-    async def _finish(self, job: _Job, response: Response, payload: str | None) -> None:
+    async def _finish(self, job: _Job, work: Work, response: Response, payload: str | None) -> None:
         """Scores and writes. What costs nothing comes in one commit with the response; for the other scores, others
         are asked, while the response is safe already."""
         metrics = self.metrics
@@ -364,7 +367,7 @@ class _Engine:
             if writing is None or await writing:
                 writing = self.file.write(Entry(job.system_key, key, scores=rows))
         assert writing is not None
-        await self.written.put((writing, Record(job.system.id, job.item.case, response, None, scores)))
+        await self.written.put((writing, Record(job.system.id, job.item.case, response, None, scores), work.free))
 
     async def _score(
         self, metrics: Sequence[Metric], job: _Job, response: Response, scores: dict[str, Score]
