@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo demo-mirage test test-slow check bench bench-judge bench-retrieval clean system-packages
+.PHONY: demo demo-mirage test test-slow check bench bench-judge bench-retrieval mutants clean system-packages
 .DEFAULT_GOAL := check
 
 # What a user gets: the core, the embedded model and the report.
@@ -63,6 +63,10 @@ bench-judge: $(VENV)/.dev
 # Beside FAISS, bm25s and pytrec_eval; `--only PART` for one part. Embedding takes most of it: minutes.
 bench-retrieval: $(VENV)/.dev
 	$(BIN)/python bench/retrieval.py
+
+# Whether the tests fail when the code breaks; `AREA=report` for one area, `SEED=1` for other mutants. Hours for all.
+mutants: $(VENV)/.dev
+	$(BIN)/python bench/mutants.py $(if $(AREA),--area $(AREA)) --seed $(or $(SEED),0)
 
 clean:
 	rm -rf $(VENV) demo dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -314,6 +314,22 @@ def test_a_baseline_is_written_and_then_kept_to(inner: Any, pytester: pytest.Pyt
     inner(worse, "--ragstone-baseline", "b.json", "--ragstone-tolerance", "0.6").assert_outcomes(passed=1)
 
 
+def test_of_a_metric_of_which_lower_is_better_a_rise_is_worse_than_the_baseline(inner: Any) -> None:
+    """HALF makes up one of two claims, GOOD none."""
+    code = """
+def test_it(assert_scores):
+    assert_scores({sample}, {{"ragchecker.hallucination": 0.6}})
+"""
+    half, good = code.format(sample="HALF"), code.format(sample="GOOD")
+    inner(half, "--ragstone-baseline", "half.json", "--ragstone-update-baseline").assert_outcomes(passed=1)
+    inner(half, "--ragstone-baseline", "half.json").assert_outcomes(passed=1)
+    inner(good, "--ragstone-baseline", "half.json").assert_outcomes(passed=1)
+    inner(good, "--ragstone-baseline", "good.json", "--ragstone-update-baseline").assert_outcomes(passed=1)
+    result = inner(half, "--ragstone-baseline", "good.json")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*worse than the baseline: ragchecker.hallucination: 0.500, 0.000 in the baseline*"])
+
+
 def test_the_baseline_is_written_without_a_summary_too_and_keeps_the_tests_that_did_not_run(
     inner: Any, pytester: pytest.Pytester
 ) -> None:
@@ -476,7 +492,15 @@ def test_a_pass_rate_is_a_share(inner: Any) -> None:
     inner(code).stdout.fnmatch_lines(["There are no samples to score."])
 
 
+def test_an_endpoint_without_an_address_is_told_with_the_option_of_pytest(inner: Any) -> None:
+    result = inner(ONE, "--ragstone-judge", "compat/judge", judged=False)
+    result.assert_outcomes(failed=1)
+    told = result.stdout.str()
+    assert " --ragstone-judge-base-url" in told
+    assert " --judge" not in told
+
+
 def test_without_a_judge_the_missing_option_is_named(inner: Any) -> None:
     result = inner(ONE, judged=False)
     result.assert_outcomes(failed=1)
-    assert "needs a judge" in result.stdout.str() or "need a judge" in result.stdout.str()
+    result.stdout.fnmatch_lines(["faithfulness, context_recall need a judge: --ragstone-judge PROVIDER/MODEL."])

@@ -13,6 +13,7 @@ scored travels in the `user_properties` of its report, so that the workers of xd
 import argparse
 import json
 import math
+import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -108,8 +109,8 @@ def _told(work: Callable[[], Any]) -> Any:
     __tracebackhide__ = True
     try:
         return work()
-    except RagstoneError as error:
-        lines = error.lines
+    except RagstoneError as error:  # it names the options of the command line
+        lines = [re.sub(r"(?<!\S)--(?=(judge|embedder|prompts|protocol)\b)", "--ragstone-", one) for one in error.lines]
     return _fail(lines)
 
 

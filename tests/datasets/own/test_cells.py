@@ -43,10 +43,27 @@ def test_a_list_survives_what_numpy_prints(wanted: list[str]) -> None:
     assert listed(repr(array)) == wanted
 
 
-@given(st.text())
-def test_any_text_is_read_or_kept(written: str) -> None:
+SPELLS_NOTHING = ("", "none", "null", "nan", "<na>", "nat")
+
+
+@given(st.text().filter(lambda text: text.strip()[:1] not in ("[", "{")))
+def test_a_text_without_brackets_is_kept_as_it_is(written: str) -> None:
+    assert listed(written) == (None if written.strip().lower() in SPELLS_NOTHING else written)
+
+
+@pytest.mark.parametrize("written", [*SPELLS_NOTHING, " \n", "None", "NaN", " NULL "])
+def test_a_text_that_says_that_there_is_nothing_is_nothing(written: str) -> None:
+    assert listed(written) is None
+
+
+@given(st.text().map("[{}]".format))
+def test_what_is_read_of_brackets_is_a_list_that_json_or_python_spells_or_else_the_text(written: str) -> None:
     found = listed(written)
-    assert found is None or found == written or isinstance(found, (list, dict))
+    if found == written:
+        with pytest.raises((ValueError, SyntaxError, MemoryError)):
+            json.loads(written)
+    else:
+        assert isinstance(found, list)
 
 
 @pytest.mark.parametrize(
