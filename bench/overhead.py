@@ -108,7 +108,7 @@ async def measure(url: str, count: int, in_flight: int, path: Path) -> dict[str,
         with RunFile.create_or_open(path, question={"bench": count}, info={}, systems={system.id: system.spec}) as file:
             wall, cpu = time.perf_counter(), time.process_time()
             outcome = await run_cases(
-                file, lambda: cases(count), systems=[system], metrics=[Contains()], concurrency=in_flight, total=count
+                file, lambda: cases(count), systems=[system], metrics=[Contains()], concurrency=in_flight
             )
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     assert outcome.done == count, outcome

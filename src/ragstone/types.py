@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JSON", "NO_ANSWER", "Aggregate", "Benchmark", "Case", "Cell", "Chart", "Completion", "Embedder", "Finding",
-    "Frozen", "Metric", "Model", "Need", "Passage", "Point", "Query", "Record", "Request", "Resources", "Response",
-    "Retriever", "Row", "Run", "Sample", "Sampling", "Scalar", "Score", "Series", "Span", "Step", "System",
+    "Frozen", "Metric", "Model", "Need", "Passage", "Plan", "PlanCell", "Point", "Query", "Record", "Request",
+    "Resources", "Response", "Retriever", "Row", "Run", "Sample", "Sampling", "Scalar", "Score", "Series", "Span",
+    "Step", "System",
     "Table", "Template", "Tokenizer", "Turn", "Usage", "from_json", "to_json",
 ]  # fmt: skip
 
@@ -389,15 +390,44 @@ class Finding(Frozen, frozen=True):
     spans: tuple[Span, ...] = ()
 
 
+class PlanCell(Frozen, frozen=True):
+    """How many cases of one condition a run was to ask, and how many have a record. `condition` has the axes of the
+    benchmark's grid alone."""
+
+    condition: dict[str, Scalar]
+    total: int
+    asked: int = 0
+
+
+class Plan(Frozen, frozen=True):
+    """What all commands on a run together were to ask of one system: `total` cases. `asked` have a record, of which
+    `failed` are errors; `cells` is the grid."""
+
+    total: int
+    asked: int = 0
+    failed: int = 0
+    cells: tuple[PlanCell, ...] = ()
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether cases remain that nobody has asked."""
+        return self.asked < self.total
+
+
 class Run(Protocol):
     """A run to read: what was asked (`meta`), of whom (`systems`: id to spec), and every record, streamed in a fixed
-    order (by system id, then by case id) that does not depend on when each was finished."""
+    order (by system id, then by case id) that does not depend on when each was finished.
+
+    `plans` has, by system, what was to be asked; systems of which the file does not say it are missing. `unasked`
+    streams the ids of the planned cases of a system that have no record."""
 
     @property
     def meta(self) -> Mapping[str, Any]: ...
     @property
     def systems(self) -> Mapping[str, Mapping[str, Any]]: ...
     def records(self, *, system: str | None = None) -> Iterator[Record]: ...
+    def plans(self) -> Mapping[str, Plan]: ...
+    def unasked(self, system: str, /) -> Iterator[str]: ...
 
 
 class Benchmark(Protocol):

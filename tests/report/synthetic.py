@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.planless import Planless
+
 from ragstone.types import (
     Aggregate,
     Case,
@@ -36,7 +38,7 @@ SYSTEMS = ("local/extractive", "local/smollm2")
 
 
 @dataclass(frozen=True)
-class MemoryRun:
+class MemoryRun(Planless):
     """A run whose records are made anew at every reading, as a file's are."""
 
     make: Callable[[], Iterable[Record]]

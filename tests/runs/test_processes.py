@@ -165,7 +165,7 @@ def test_two_processes_with_two_questions_get_one_file_between_them(tmp_path: Pa
         assert "passages: " in said[0]
 
 
-@pytest.mark.parametrize("size", [70_000, 100_000, 150_000])
+@pytest.mark.parametrize("size", [100_000, 130_000, 180_000])
 def test_a_file_that_may_not_grow_loses_nothing_acknowledged(tmp_path: Path, size: int) -> None:
     path, log = tmp_path / "a.run", tmp_path / "a.log"
     worker = Worker(path, 400, log, file_size=size, seconds=0.0)

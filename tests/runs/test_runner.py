@@ -238,7 +238,7 @@ async def test_a_full_disk_stops_the_run_with_one_line_and_keeps_what_was_seen(
     with new_file(path, echo) as file:
         writer = file._writer
         pages = await writer.submit(lambda connection: connection.execute("PRAGMA page_count").fetchone()[0])
-        await writer.submit(lambda connection: connection.execute(f"PRAGMA max_page_count={pages + 30}"))
+        await writer.submit(lambda connection: connection.execute(f"PRAGMA max_page_count={pages + 60}"))
         with pytest.raises(StorageError, match=r"the disk is full\. .* cases of this run are kept") as caught:
             await run_cases(file, cases(2000), systems=[echo], metrics=[Length()], progress=watch)
         assert len(str(caught.value).splitlines()) == 1

@@ -167,8 +167,9 @@ async def test_a_page_is_as_large_as_its_texts(tmp_path: Path) -> None:
     """Rows of references are short, and the texts behind them are not: what is read at one go stays bounded."""
     path, echo = tmp_path / "a.run", Echo()
     with new_file(path, echo) as file:
-        stream = (case(number, text="x" * 500_000) for number in range(80))
-        await run_cases(file, lambda: stream, systems=[echo], metrics=[])
+        await run_cases(
+            file, lambda: (case(number, text="x" * 500_000) for number in range(80)), systems=[echo], metrics=[]
+        )
     tracemalloc.start()
     with open_run(path) as run:
         assert sum(1 for _ in run.records()) == 80
@@ -187,7 +188,9 @@ async def old_run(path: Path, echo: Echo) -> bytes:
     for name, record in whole.items():
         connection.execute("UPDATE cases SET payload = ? WHERE case_id = ?", (to_json(record.case), name))
         connection.execute("UPDATE records SET response = ? WHERE case_id = ?", (to_json(record.response), name))
-    connection.executescript("DROP TABLE texts; DROP TABLE packs; PRAGMA user_version=2")
+    connection.executescript(
+        "DROP TABLE texts; DROP TABLE packs; DROP TABLE planned; DROP TABLE cells; PRAGMA user_version=2"
+    )
     connection.close()
     return seen
 

@@ -88,7 +88,6 @@ async def run(
                 systems=[system],
                 metrics=metrics,
                 concurrency=concurrency,
-                total=count,
                 progress=Telling(tell),
                 stop=stop,
             )

@@ -14,7 +14,7 @@ from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics import better, find_metric
 from ragstone.metrics.catalogue import entry
 from ragstone.stats import mean_interval
-from ragstone.types import Run
+from ragstone.types import Plan, Run
 
 __all__ = ["Gate", "GateResult", "Verdict", "check_gates", "check_thresholds", "gates_of"]
 
@@ -34,8 +34,9 @@ class Gate:
 @dataclass(frozen=True)
 class GateResult:
     """What became of a gate, for one system. `worst` are the samples that decided: (sample id, value), the worst first.
-    `coverage` is the share of scores that could be had; those that are not applicable count as had, and records without
-    an answer, or that nobody scored yet, as not had. `alone`: the run has no other system."""
+    `coverage` is the share of scores that could be had, of all that were planned (`total`); those that are not
+    applicable count as had, and cases without an answer, or that nobody has asked or scored yet, as not had. `alone`:
+    the run has no other system."""
 
     gate: Gate
     system: str
@@ -93,7 +94,14 @@ def check_gates(
                 count[0] += 1
             elif score.value is not None:
                 values.setdefault((record.system_id, metric), []).append((record.case.sample.id, score.value))
-    if unknown := sorted(wanted - names):
+    plans = run.plans()
+    for name, plan in plans.items():
+        for metric in wanted if system in (None, name) else ():
+            count = counts.setdefault((name, metric), [0, 0])
+            count[0] += plan.total - plan.asked
+            count[1] += plan.total - plan.asked
+    unknown = sorted(wanted - names)
+    if unknown and (names or not any(plan.unfinished for plan in plans.values())):
         raise UsageError(
             f"The run has no scores of {unknown[0]!r}, for which there is a gate; it has: {', '.join(sorted(names))}."
         )
@@ -101,7 +109,7 @@ def check_gates(
         replace(
             _result(
                 gate, one, values.get((one, gate.metric), []), counts.get((one, gate.metric), [0, 0]), mode,
-                min_coverage,
+                min_coverage, plans.get(one),
             ),
             alone=len(systems) == 1,
         )
@@ -117,6 +125,7 @@ def _result(
     counts: Sequence[int],
     mode: Literal["interval", "point"],
     min_coverage: float,
+    plan: Plan | None,
 ) -> GateResult:
     failed, total = counts
     coverage = 1 - failed / total if total else 0.0
@@ -127,6 +136,8 @@ def _result(
         mean = sum(values) / len(values)
         low, high = mean_interval(values, groups=samples if len(set(samples)) < len(samples) else None)
     verdict, reason = _verdict(gate, mean, low, high, coverage, mode, min_coverage)
+    if plan is not None and plan.unfinished:
+        reason = f"{plan.asked:,} of {plan.total:,}, unfinished. {reason}"
     without = total - failed - len(scored)
     if scored and without > (1 - min_coverage) * total:
         reason += f" {without} of {total} are not applicable: the mean says nothing of them."

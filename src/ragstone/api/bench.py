@@ -214,7 +214,7 @@ async def bench_async(
                 systems=systems,
                 metrics=_once((*made.metrics, *more)),
                 concurrency=concurrency or _concurrency(names, calling),
-                total=len(made) if hasattr(made, "__len__") else None,
+                axes=getattr(made, "axes", ()),
                 progress=progress,
                 stop=stop,
             )

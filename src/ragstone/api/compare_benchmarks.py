@@ -7,7 +7,7 @@ from typing import Any
 
 from ragstone.api.compare import opened_sides
 from ragstone.api.reading import benchmark_of
-from ragstone.types import Record, Run, Table
+from ragstone.types import Plan, Record, Run, Table
 
 __all__ = ["benchmark_tables"]
 
@@ -51,3 +51,9 @@ class _Chosen:
         for record in self.run.records(system=system):
             if all(str(record.case.condition.get(name)) == value for name, value in self.where.items()):
                 yield record
+
+    def plans(self) -> Mapping[str, Plan]:
+        return {}  # of what was to be asked under a condition alone, nobody says
+
+    def unasked(self, system: str, /) -> Iterator[str]:
+        return iter(())

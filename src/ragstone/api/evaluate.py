@@ -245,7 +245,6 @@ async def evaluate_async(
                 systems=[plan.system],
                 metrics=opened.metrics,
                 concurrency=concurrency or _concurrency(plan.judging),
-                total=len(plan.benchmark),
                 progress=progress,
                 stop=stop,
             )

@@ -8,6 +8,7 @@ from ragstone.benchmarks import BENCHMARKS
 from ragstone.errors import UsageError
 from ragstone.report import export, render
 from ragstone.report.extras import load
+from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
 from ragstone.types import Aggregate, Benchmark, Score, Table
 
@@ -88,8 +89,12 @@ class OpenRun:
         self.run.close()
 
     def tables(self, *, language: str = "en") -> list[Table]:
-        """The benchmark's tables of this run."""
-        return self.benchmark.tables(self.run, language=language)
+        """The benchmark's tables of this run; those of an unfinished run say so."""
+        return tables_of(self.run, self.benchmark, language=language)
+
+    def unfinished(self, *, language: str = "en") -> list[str]:
+        """A line for each system of which cases remain that nobody has asked ("6 of 12, unfinished…")."""
+        return unfinished_lines(self.run, language=language)
 
     def aggregates(self, *more: Aggregate) -> dict[str, Score]:
         """The scores that span cases, by name: those of the benchmark, and of `more`, each in one pass over the

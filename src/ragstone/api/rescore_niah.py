@@ -79,7 +79,7 @@ async def keep_niah_async(paths: Sequence[str | Path], run: str | Path, *, comma
                 )
                 for name, version in sorted(one.versions.items())
             ]
-            await run_cases(file, held.cases, systems=[held], metrics=metrics, concurrency=64, total=len(one.records))
+            await run_cases(file, held.cases, systems=[held], metrics=metrics, concurrency=64)
     return read_run(target)
 
 

@@ -180,6 +180,7 @@ def command_line(arguments: list[str]) -> str:
 
 
 def _tell(result: "BenchResult", asked: Asked, shown: Sequence[str]) -> int:
+    from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
     outcome, language = result.outcome, asked.tables_language
@@ -187,12 +188,13 @@ def _tell(result: "BenchResult", asked: Asked, shown: Sequence[str]) -> int:
         tables = run.tables(language=language)
         told = run.write_report(asked.report_file, language=language) if asked.report_file else None
         failures = [str(one.message) for one in run.run.failures()][:3]
+        unfinished = unfinished_systems(run.run)
         counts = {name: {"answered": one.answered, "failed": one.failed} for name, one in run.run.counts().items()}
     if asked.as_json:
         document = {
             "run": str(result.run), "report": None if told is None else str(told), "complete": outcome.complete,
             "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "remaining": outcome.remaining,
-            "systems": counts, "warnings": list(result.warnings), "tables": tables,
+            "unfinished": unfinished, "systems": counts, "warnings": list(result.warnings), "tables": tables,
         }  # fmt: skip
         say_json(from_json(to_json(document), dict))
     else:

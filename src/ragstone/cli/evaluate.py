@@ -167,20 +167,22 @@ async def _evaluate(plan: "Plan", values: dict[str, Any]) -> int:
 
 
 def _tell(result: "EvalResult", values: dict[str, Any]) -> int:
+    from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
     outcome, words = result.outcome, values["words"]
     with result.open() as run:
         tables = run.tables(language=words)
         told = run.write_report(values["report_file"], language=words) if values["report_file"] else None
+        unfinished = unfinished_systems(run.run)
         failures = [f"{one.kind}: {one.message}" for one in run.run.failures()][:3]
     if values["as_json"]:
         code, gates = _gated(result, values)
         document = {
             "run": str(result.run), "report": None if told is None else str(told), "complete": outcome.complete,
             "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "unscored": outcome.unscored,
-            "remaining": outcome.remaining, "scores": result.summary, "warnings": list(result.warnings),
-            "gates": gates, "tables": tables,
+            "remaining": outcome.remaining, "unfinished": unfinished, "scores": result.summary,
+            "warnings": list(result.warnings), "gates": gates, "tables": tables,
         }  # fmt: skip
         say_json(from_json(to_json(document), dict))
     else:

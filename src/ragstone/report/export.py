@@ -37,7 +37,8 @@ class Format:
 def export(run: Run, benchmark: Benchmark, format: str, target: Target, *, language: str = "en") -> None:  # noqa: A002
     """Write the run to `target`, a path or an open stream, in a format of `FORMATS`.
 
-    csv, xlsx, jsonl, parquet and junit hold one entry a record; markdown and latex hold the benchmark's tables. csv
+    csv, xlsx, jsonl, parquet and junit hold one entry a record, with how many were planned where the file says it
+    (junit: what was not asked is skipped); markdown and latex hold the benchmark's tables. csv
     begins with a byte-order mark, so that Excel reads Chinese. xlsx and parquet need the extra `files` (`MissingExtra`
     says so) and a binary stream. `language` is that of tables and reasons. Raises `UnknownName` for another format,
     `StorageError` where the file cannot be written.
@@ -87,9 +88,10 @@ def _csv(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None
 
 
 def _jsonl(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
+    planned = {system: f',"planned":{plan.total}' for system, plan in run.plans().items()}
     for record in run.records():
-        finding = benchmark.explain(record, language=language)
-        stream.write(f'{{"record":{to_json(record)},"finding":{to_json(finding)}}}\n')
+        finding, more = benchmark.explain(record, language=language), planned.get(record.system_id, "")
+        stream.write(f'{{"record":{to_json(record)},"finding":{to_json(finding)}{more}}}\n')
 
 
 def _in(module: str, function: str, purpose: str) -> Callable[[], Writer]:

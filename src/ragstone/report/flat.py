@@ -19,11 +19,13 @@ class Flat:
 
     condition: dict[str, set[type]] = field(default_factory=dict)
     metrics: dict[str, None] = field(default_factory=dict)
+    planned: dict[str, int] = field(default_factory=dict)  # by system: how many rows there are in a finished run
 
     @property
     def names(self) -> list[str]:
         scores = [f"{metric}{part}" for metric in self.metrics for part in ("", ".status", ".reason")]
-        return [*_BEFORE, *(f"condition.{key}" for key in self.condition), *_AFTER, *scores]
+        before = (*_BEFORE, *(("planned",) if self.planned else ()))
+        return [*before, *(f"condition.{key}" for key in self.condition), *_AFTER, *scores]
 
 
 _BEFORE = ("system", "case", "sample")
@@ -51,7 +53,7 @@ def guarded(value: Value) -> Value:
 
 def columns_of(run: Run) -> Flat:
     """The columns of the records of this run, in the order in which they first appear."""
-    flat = Flat()
+    flat = Flat(planned={system: plan.total for system, plan in run.plans().items()})
     for record in run.records():
         for key, value in record.case.condition.items():
             flat.condition.setdefault(key, set()).add(type(value))
@@ -64,7 +66,7 @@ def rows_of(run: Run, benchmark: Benchmark, flat: Flat, language: str) -> Iterat
     """Every record as one flat row with the columns of `flat`; what a record does not have is None."""
     names = flat.names
     for record in run.records():
-        row = _row(record, benchmark, language)
+        row = _row(record, benchmark, language) | {"planned": flat.planned.get(record.system_id)}
         yield {name: row.get(name) for name in names}
 
 

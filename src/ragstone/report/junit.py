@@ -20,6 +20,8 @@ def write_junit(run: Run, benchmark: Benchmark, stream: IO[str], language: str) 
         tally: Counter[str] = Counter()
         for record in run.records(system=system):
             tally[_outcome(record, benchmark.explain(record, language=language))] += 1
+        plan = run.plans().get(system)
+        tally["skipped"] += plan.total - plan.asked if plan else 0
         stream.write(
             f'  <testsuite name={_attribute(system)} tests="{tally.total()}" failures="{tally["failure"]}" '
             f'errors="{tally["error"]}" skipped="{tally["skipped"]}">\n'
@@ -27,6 +29,13 @@ def write_junit(run: Run, benchmark: Benchmark, stream: IO[str], language: str) 
         for record in run.records(system=system):
             finding = benchmark.explain(record, language=language)
             stream.write(_case(record, finding))
+        if plan and plan.unfinished:
+            why = _attribute(f"not asked: {plan.asked:,} of {plan.total:,}, unfinished")
+            for case in run.unasked(system):
+                stream.write(
+                    f"    <testcase classname={_attribute(system)} name={_attribute(case)}>"
+                    f"<skipped message={why}/></testcase>\n"
+                )
         stream.write("  </testsuite>\n")
     stream.write("</testsuites>\n")
 

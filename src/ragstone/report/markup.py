@@ -6,6 +6,7 @@ from typing import IO
 
 from ragstone.report.figures import counts, interval, value
 from ragstone.report.safe import one_line
+from ragstone.report.unfinished import tables_of
 from ragstone.report.words import SHARED, checked
 from ragstone.types import Benchmark, Cell, Run, Table
 
@@ -36,7 +37,7 @@ def latex_escaped(text: str) -> str:
 def write_markdown(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
     """Write every table of the benchmark, its title as a heading and its notes below."""
     words = SHARED[checked(language)]
-    for number, table in enumerate(benchmark.tables(run, language=language)):
+    for number, table in enumerate(tables_of(run, benchmark, language=language)):
         stream.write(("\n" if number else "") + f"### {markdown_escaped(table.title)}\n\n")
         stream.write(_bar(map(markdown_escaped, table.columns)))
         stream.write(_bar(":---" if index < table.keys else "---:" for index in range(len(table.columns))))
@@ -64,7 +65,7 @@ def write_latex(run: Run, benchmark: Benchmark, stream: IO[str], language: str) 
     """Write every table as a `table` environment with booktabs rules; Chinese needs XeLaTeX or LuaLaTeX with ctex."""
     words = SHARED[checked(language)]
     stream.write("% \\usepackage{booktabs}; for Chinese \\usepackage{ctex} with XeLaTeX or LuaLaTeX\n")
-    for table in benchmark.tables(run, language=language):
+    for table in tables_of(run, benchmark, language=language):
         aligned = "".join("l" if index < table.keys else "r" for index in range(len(table.columns)))
         stream.write("\n\\begin{table}\n\\centering\n" + f"\\caption{{{latex_escaped(table.title)}}}\n")
         stream.write(f"\\label{{tab:{re.sub('[^A-Za-z0-9-]', '-', table.id)}}}\n")

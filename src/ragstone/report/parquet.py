@@ -13,7 +13,7 @@ from ragstone.types import Benchmark, Run, Scalar
 __all__ = ["write_parquet"]
 
 _BATCH = 1_000  # rows in memory at a time
-_INTEGERS = ("prompt_tokens", "completion_tokens")
+_INTEGERS = ("planned", "prompt_tokens", "completion_tokens")
 
 
 def write_parquet(run: Run, benchmark: Benchmark, stream: IO[bytes], language: str) -> None:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from ragstone.registry import Registry
 from ragstone.report.digest import Digest
 from ragstone.report.safe import readable
+from ragstone.report.unfinished import tables_of
 from ragstone.report.words import SHARED
 from ragstone.types import Benchmark, Chart, Run, Table
 
@@ -65,7 +66,7 @@ class View:
 
     @cached_property
     def tables(self) -> list[Table]:
-        return self.benchmark.tables(self.run, language=self.language)
+        return tables_of(self.run, self.benchmark, language=self.language)
 
     @cached_property
     def charts(self) -> list[Chart]:

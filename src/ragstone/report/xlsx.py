@@ -9,6 +9,7 @@ from openpyxl.styles import Font
 
 from ragstone.report.flat import columns_of, guarded, rows_of
 from ragstone.report.safe import readable
+from ragstone.report.unfinished import tables_of
 from ragstone.types import Benchmark, Cell, Run, Scalar, Table
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def write_xlsx(run: Run, benchmark: Benchmark, stream: IO[bytes], language: str)
     """Write the workbook. Texts longer than Excel allows are cut; runs of more rows go on in further sheets."""
     book = Workbook(write_only=True)
     titles: set[str] = set()
-    for table in benchmark.tables(run, language=language):
+    for table in tables_of(run, benchmark, language=language):
         sheet = book.create_sheet(_title(table.id, titles))
         sheet.append(_cells(sheet, [readable(table.title)], bold=True))
         sheet.append(_cells(sheet, _headings(table), bold=True))

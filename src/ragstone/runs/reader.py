@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ragstone.runs.schema import LAYOUT, decode, key_of, restore_verdicts, text_of
+from ragstone.runs.schema import LAYOUT, PLANNED, TEXTS_APART, decode, key_of, restore_verdicts, text_of
 from ragstone.runs.texts import fetch, references
 from ragstone.storage import connect, storage_errors
-from ragstone.types import Case, Record, Response, Score
+from ragstone.types import Case, Plan, PlanCell, Record, Response, Score
 
 __all__ = ["Counts", "Failure", "RunReader", "open_run"]
 
@@ -54,6 +54,7 @@ class RunReader:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
+        self._plans: tuple[int, Mapping[str, Plan]] | None = None  # with the state of the file that it was read in
 
     def close(self) -> None:
         """Lets go of the file."""
@@ -118,7 +119,7 @@ class RunReader:
             cursor.close()
             # Asked last, because a process that goes on with an old run makes its file one of this format.
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        return rows, digests if version == LAYOUT.version else None
+        return rows, digests if version >= TEXTS_APART else None
 
     def _texts(self, digests: set[str], before: Mapping[str, str]) -> dict[str, str]:
         """These texts; those of `before` are not read again. No text ever leaves the file."""
@@ -173,6 +174,50 @@ class RunReader:
             good, bad = answered.get(key, 0), failed.get(key, 0)
             found[text_of(key)] = Counts(good + bad, good, bad, unscored.get(key, 0))
         return found
+
+    def plans(self) -> Mapping[str, Plan]:
+        """What was planned of each system, where the file says it. Records of commands before there were plans count
+        as planned, too."""
+        ((state,),) = self._all("PRAGMA data_version")
+        if self._plans is None or self._plans[0] != state:
+            self._plans = state, self._read_plans() if self._version >= PLANNED else {}
+        return self._plans[1]
+
+    def _read_plans(self) -> Mapping[str, Plan]:
+        query = (
+            "SELECT p.system_id, c.condition, count(*), count(r.case_id) FROM planned p JOIN cells c ON c.cell = p.cell"
+            " LEFT JOIN records r ON r.system_id = p.system_id AND r.case_id = p.case_id"
+            " GROUP BY p.system_id, p.cell ORDER BY p.system_id, c.condition"
+        )
+        cells: dict[str, list[PlanCell]] = {}
+        for system, condition, total, asked in self._all(query):
+            axes = decode(condition, dict[str, str | int | float | bool], self.path, "what was planned")
+            cells.setdefault(text_of(system), []).append(PlanCell(axes, total, asked))
+        found = {}
+        for system, counts in self.counts().items():
+            if held := cells.get(system):
+                unplanned = counts.records - sum(cell.asked for cell in held)
+                total = sum(cell.total for cell in held) + unplanned
+                found[system] = Plan(total, counts.records, counts.failed, tuple(held))
+        return found
+
+    def unasked(self, system: str, /) -> Iterator[str]:
+        """The ids of the planned cases of a system that have no record, in order."""
+        query = (
+            "SELECT case_id FROM planned p WHERE system_id = ?1 AND (?2 IS NULL OR case_id > ?2) AND NOT EXISTS"
+            " (SELECT 1 FROM records r WHERE r.system_id = p.system_id AND r.case_id = p.case_id)"
+            " ORDER BY case_id LIMIT ?3"
+        )
+        last: str | None = None
+        while self._version >= PLANNED and (page := self._all(query, (key_of(system), last, PAGE_RECORDS))):
+            yield from (text_of(key) for (key,) in page)
+            last = page[-1][0]
+
+    @property
+    def _version(self) -> int:
+        """The format of the file, which a process that goes on with an old run makes one of ours."""
+        ((version,),) = self._all("PRAGMA user_version")
+        return int(version)
 
     def failures(self) -> list[Failure]:
         """What went wrong, by system and kind, the most frequent first; for each the first case and its message."""

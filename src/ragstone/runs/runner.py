@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ UNCOMMITTED = 1024
 # How far the stream is read ahead where cases wait for others of their lane.
 AHEAD_CASES = 1024
 AHEAD_BYTES = 64 * 2**20
+PLANNED_AT_ONCE = 4096  # cases
 # How often to look whether other processes have finished, in seconds: at first and at most.
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 
@@ -42,14 +44,15 @@ async def run_cases(
     systems: Sequence[System],
     metrics: Sequence[Metric],
     concurrency: int = 8,
-    total: int | None = None,
+    axes: Sequence[str] = (),
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
     retry_failed: bool = True,
 ) -> Outcome:
     """Asks what is missing, at most `concurrency` cases at once.
 
-    `cases` streams the same cases at each call, `total` says how many where that is known. A case that fails is a
+    `cases` streams the same cases at each call. Which they are is in the file before the first is asked, so that an
+    unfinished run is known to be one; `axes` names what of their conditions makes the grid. A case that fails is a
     record with its error; the next run asks it again (`retry_failed`). Metrics that a stored answer lacks are scored
     without asking again. Other processes on the file get their share; this one ends when all cases are done, theirs
     too. When `stop` is set, what is in flight is finished and the outcome says what remains.
@@ -72,7 +75,7 @@ async def run_cases(
         stop=stop or asyncio.Event(),
     )
     try:
-        return await engine.run(total, retry_failed=retry_failed)
+        return await engine.run(axes, retry_failed=retry_failed)
     finally:
         engine.ledger.close()
 
@@ -113,10 +116,10 @@ class _Engine:
         self.asked = self.done = self.failed = self.already = self.permanent = 0
         self.usage = Usage()
 
-    async def run(self, total: int | None, *, retry_failed: bool) -> Outcome:
+    async def run(self, axes: Sequence[str], *, retry_failed: bool) -> Outcome:
         outcome = None
-        all_cases = None if total is None else total * len(self.systems)
         try:
+            all_cases = await self._plan(axes) * len(self.systems)
             await self.file.start([system.id for system in self.systems], retry_failed=retry_failed)
             self.progress.start(all_cases, 0)
             await self._tasks()
@@ -127,6 +130,15 @@ class _Engine:
         finally:
             self.progress.finish(outcome)
         return outcome
+
+    async def _plan(self, axes: Sequence[str]) -> int:
+        """Notes in the file all that is to be asked; returns how many cases there are."""
+        count, systems = 0, [system.id for system in self.systems]
+        planned = ((case.id, _cell_of(case, axes)) for case in (self.cases() if systems else ()))
+        while batch := list(itertools.islice(planned, PLANNED_AT_ONCE)):
+            count += len(batch)
+            await self.file.plan(systems, batch)
+        return count
 
     async def _tasks(self) -> None:
         try:
@@ -145,12 +157,8 @@ class _Engine:
         except BaseExceptionGroup as errors:
             raise _first(errors) from None
 
-    def _outcome(self, total: int | None, unscored: int) -> Outcome:
-        remaining = 0
-        if self.stop.is_set():
-            if total is None:
-                total = sum(1 for _ in self.cases()) * len(self.systems)
-            remaining = max(0, total - self.done - self.failed)
+    def _outcome(self, total: int, unscored: int) -> Outcome:
+        remaining = max(0, total - self.done - self.failed) if self.stop.is_set() else 0
         return Outcome(
             asked=self.asked,
             done=self.done,
@@ -382,6 +390,15 @@ class _Engine:
             scores[metric.name], row = row_of(metric, result)
             rows.append(row)
         return rows
+
+
+def _cell_of(case: Case, axes: Sequence[str]) -> str:
+    """The cell of the grid that a case is in: what of its condition is on an axis, as JSON."""
+    condition = case.condition
+    try:
+        return to_json({name: condition[name] for name in axes if name in condition})
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UsageError(f"Case {case.id!r} cannot be written as JSON: {' '.join(str(error).split())}.") from error
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -13,7 +13,7 @@ from ragstone.runs.texts import loads, move_texts
 from ragstone.storage import Layout
 from ragstone.types import Score, to_json
 
-__all__ = ["LAYOUT", "decode", "encode_score", "key_of", "restore_verdicts", "text_of"]
+__all__ = ["LAYOUT", "PLANNED", "TEXTS_APART", "decode", "encode_score", "key_of", "restore_verdicts", "text_of"]
 
 T = TypeVar("T")
 
@@ -52,6 +52,18 @@ _TEXTS = """
 CREATE TABLE packs (pack INTEGER PRIMARY KEY, texts TEXT NOT NULL);
 CREATE TABLE texts (digest TEXT NOT NULL PRIMARY KEY, pack INTEGER NOT NULL, place INTEGER NOT NULL) WITHOUT ROWID
 """
+TEXTS_APART, PLANNED = 3, 4
+"""The formats from which on texts are apart from their cases, and the file knows what was planned."""
+
+# What all commands on the file together were to ask: which cases of which systems, and the cell of the grid (its
+# condition as JSON, with sorted keys) that each is in.
+_PLANNED = """
+CREATE TABLE cells (cell INTEGER PRIMARY KEY, condition TEXT NOT NULL UNIQUE);
+CREATE TABLE planned (
+    system_id TEXT NOT NULL, case_id TEXT NOT NULL, cell INTEGER NOT NULL,
+    PRIMARY KEY (system_id, case_id)
+) WITHOUT ROWID
+"""
 
 
 def _from_2(connection: sqlite3.Connection) -> None:
@@ -60,14 +72,21 @@ def _from_2(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
     move_texts(connection, "cases", "payload")
     move_texts(connection, "records", "response")
+    _from_3(connection)
+
+
+def _from_3(connection: sqlite3.Connection) -> None:
+    """Format 3 did not know what was planned."""
+    for statement in _PLANNED.split(";"):
+        connection.execute(statement)
 
 
 LAYOUT = Layout(
     what="run file",
     application_id=0x52535452,  # "RSTR"
-    version=3,
-    tables=(*_TABLES.split(";"), *_TEXTS.split(";")),
-    upgrades={2: _from_2},
+    version=PLANNED,
+    tables=(*_TABLES.split(";"), *_TEXTS.split(";"), *_PLANNED.split(";")),
+    upgrades={2: _from_2, 3: _from_3},
 )
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

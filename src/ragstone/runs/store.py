@@ -92,6 +92,23 @@ class RunFile:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    async def plan(self, system_ids: Sequence[str], cases: Sequence[tuple[str, str]]) -> None:
+        """Notes that these cases, (id, condition as JSON), are to be asked of these systems, beside what was planned
+        before. Writes nothing where all of it is known."""
+        keys = json.dumps([key_of(name) for name in system_ids])
+        rows = json.dumps([[key_of(name), condition] for name, condition in cases])
+        cells = json.dumps(sorted({condition for _, condition in cases}))
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("INSERT OR IGNORE INTO cells (condition) SELECT value FROM json_each(?)", (cells,))
+            connection.execute(
+                "INSERT OR IGNORE INTO planned SELECT s.value, json_extract(r.value, '$[0]'), c.cell FROM json_each(?)"
+                " s, json_each(?) r JOIN cells c ON c.condition = json_extract(r.value, '$[1]')",
+                (keys, rows),
+            )
+
+        await self._writer.submit(work, soon=True)
+
     async def start(self, system_ids: Sequence[str], *, retry_failed: bool) -> None:
         """Marks what failed before, records and scores of these systems, to be tried again."""
         keys = json.dumps([key_of(name) for name in system_ids])

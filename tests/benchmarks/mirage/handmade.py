@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tests.planless import Planless
+
 from ragstone.types import NO_ANSWER, Case, Passage, Query, Record, Response, Sample, Score, Usage
 
 GOLD = Passage("p1", "The answer is Ada.", relevant=True, score=2.0)
 NOISE = Passage("p2", "Bob lives in a red house.", relevant=False, score=1.0)
 
 
-class HandmadeRun:
+class HandmadeRun(Planless):
     """A run of these records, in the order that a run file has them."""
 
     def __init__(self, records: Iterable[Record], options: Mapping[str, Any] | None = None) -> None:

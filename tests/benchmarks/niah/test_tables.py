@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from tests.planless import Planless
 
 from ragstone.benchmarks.niah.charts import charts
 from ragstone.benchmarks.niah.explain import explain
 from ragstone.benchmarks.niah.tables import name_of_length, tables
 from ragstone.benchmarks.niah.tally import Cells, effective_length
-from ragstone.types import Case, Passage, Query, Record, Response, Sample, Score, Table, Usage
+from ragstone.types import Case, Passage, Plan, PlanCell, Query, Record, Response, Sample, Score, Table, Usage
 
 LENGTHS, DEPTHS = (1000, 2000, 4000), (0.0, 50.0, 100.0)
 
@@ -36,7 +37,7 @@ def record(
     return Record("m", Case(name, Sample(name, "?"), condition, Query("?")), response, None, scores)
 
 
-class SyntheticRun:
+class SyntheticRun(Planless):
     def __init__(self, *records: Record) -> None:
         self._records = sorted(records, key=lambda one: one.case.id)
         self.meta: Mapping[str, Any] = {}
@@ -181,3 +182,19 @@ def test_both_languages_have_every_word() -> None:
 
 def test_lengths_have_short_names() -> None:
     assert [name_of_length(length) for length in (500, 1000, 1500, 200_000)] == ["500", "1k", "1.5k", "200k"]
+
+
+def test_an_effective_length_ends_before_a_length_of_which_cases_are_still_to_be_asked() -> None:
+    run = SyntheticRun(*(record(length, depth, 1.0) for length in (1000, 2000) for depth in (0.0, 100.0)))
+    axes = dict(run.records().__next__().case.condition)
+    cells = [
+        PlanCell(axes | {"length": length, "depth": depth}, 1, int(length < 4000))
+        for length in (1000, 2000, 4000) for depth in (0.0, 100.0)
+    ]  # fmt: skip
+    run.planned = {"m": Plan(6, 4, 0, tuple(cells))}
+    (row,) = by_id(run)["niah-effective"].rows
+    assert [cell.text for cell in row.cells[1:]] == ["at least 2k: unfinished"] * 2
+    (row,) = by_id(run, "zh")["niah-effective"].rows
+    assert [cell.text for cell in row.cells[1:]] == ["至少 2k，未完成"] * 2
+    whole = by_id(run)["niah-summary"].rows[0].cells[2]
+    assert (whole.scored, whole.total) == (4, 6)

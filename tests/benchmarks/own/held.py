@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tests.planless import Planless
+
 from ragstone.types import Case, Query, Record, Response, Sample, Score
 
 __all__ = ["Held", "record", "scored", "step"]
 
 
-class Held:
+class Held(Planless):
     """A `types.Run` of these records."""
 
     def __init__(self, records: Sequence[Record], **meta: Any) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tests.planless import Planless
+
 from ragstone.types import Case, Passage, Query, Record, Response, Sample, Score
 
 DATASETS = {
@@ -13,7 +15,7 @@ DATASETS = {
 }  # fmt: skip
 
 
-class HandRun:
+class HandRun(Planless):
     """A run of these records. `reads` counts how often it was read."""
 
     def __init__(self, records: Iterable[Record], meta: Mapping[str, Any] | None = None) -> None:

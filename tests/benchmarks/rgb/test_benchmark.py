@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.planless import Planless
 
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.rgb import RGB
@@ -331,7 +332,7 @@ def test_rgb_is_a_benchmark_and_is_found_by_its_name() -> None:
     assert RGB({}, data_name="/my/data").license == ""
 
 
-class Answered:
+class Answered(Planless):
     """A run in which everybody answers "Anna 0" to every case of a benchmark."""
 
     def __init__(self, benchmark: RGB) -> None:

@@ -24,7 +24,7 @@ _FIXED = (BASE, ORACLE, MIXED)
 
 def tables(run: Run, *, language: str = "en") -> list[Table]:
     """All tables of a run, in the language of the report ("en" or "zh"); only those that have something to say."""
-    tally = count(run.records())
+    tally = count(run.records(), plans=run.plans())
     meta = run.meta
     writer = _Writer(tally, meta, language)
     made = [

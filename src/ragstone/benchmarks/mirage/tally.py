@@ -6,14 +6,14 @@ supporting chunk was given), two or three numbers, and of each question what is 
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 from ragstone.metrics.mirage_official import em_loose, token_set_f1
 from ragstone.stats import wilson, wilson_clustered
-from ragstone.types import NO_ANSWER, Record
+from ragstone.types import NO_ANSWER, Plan, Record, Scalar
 
 __all__ = [
     "BASE", "DEFAULT", "MIXED", "OFFICIAL", "ORACLE", "PROBE", "RULES", "Answers", "Cube", "Kind", "Mark", "Share",
@@ -128,7 +128,7 @@ class Answers:
     seconds: "array[float]" = field(default_factory=lambda: array("f"))
     tokens: int = 0
     counted: int = 0  # answers whose tokens are known
-    asked: int = 0
+    asked: int = 0  # or were to be, where that is known
     failed: int = 0
 
     def reach(self, place: int) -> None:
@@ -223,13 +223,9 @@ class Tally:
     def add(self, record: Record) -> None:
         """Takes one record in. Records of another benchmark, without a setting, are passed over."""
         condition = record.case.condition
-        setting = str(condition.get("setting", ""))
-        if setting not in _ORDER:
+        setting, probe = str(condition.get("setting", "")), bool(condition.get("probe", ""))
+        if (spot := _spot(condition)) is None:
             return
-        probe = bool(condition.get("probe", ""))
-        spot = _FIXED.get(setting) or Spot(
-            setting, str(condition.get("retriever", "")), int(condition.get("k", 0)), int(condition.get("chunk", 0))
-        )
         sample = self._sample(record, probe)
         self._note(record, setting, sample)
         if setting == "retrieved":
@@ -248,6 +244,15 @@ class Tally:
         column.failed += response is None
         column.flags[place] = self._flags(record)
         self._numbers(record, column, place)
+
+    def plan(self, system: str, plan: Plan) -> None:
+        """Counts what there was to be asked of a system that answers."""
+        held = self.answers.get(system, {})
+        for cell in plan.cells if held or not plan.asked else ():
+            if (spot := _spot(cell.condition)) is not None:
+                held.setdefault(PROBE if cell.condition.get("probe") else spot, Answers()).asked = cell.total
+        if held:
+            self.answers[system] = held
 
     def _sample(self, record: Record, probe: bool) -> int:
         sample, key = record.case.sample, (probe, record.case.sample.id)
@@ -322,15 +327,27 @@ class Tally:
             column.counted += 1
 
 
+def _spot(condition: Mapping[str, Scalar]) -> Spot | None:
+    """What a condition gives a system; None of another benchmark's."""
+    setting = str(condition.get("setting", ""))
+    if setting not in _ORDER:
+        return None
+    return _FIXED.get(setting) or Spot(
+        setting, str(condition.get("retriever", "")), int(condition.get("k", 0)), int(condition.get("chunk", 0))
+    )
+
+
 def is_short(alias: str, *, chinese: bool = False) -> bool:
     """Whether an alias is so short that it is found within other words: at most two characters, or one where the
     question is Chinese, since two are a name there."""
     return len(alias.strip()) <= (1 if chinese else _SHORT)
 
 
-def count(records: Iterable[Record], rules: tuple[str, ...] = RULES) -> Tally:
-    """One pass over the records."""
+def count(records: Iterable[Record], rules: tuple[str, ...] = RULES, plans: Mapping[str, Plan] | None = None) -> Tally:
+    """One pass over the records; `plans` says, by system, what there was to be asked."""
     tally = Tally(rules)
     for record in records:
         tally.add(record)
+    for system, plan in (plans or {}).items():
+        tally.plan(system, plan)
     return tally

@@ -121,6 +121,10 @@ class NIAH:
     citation: ClassVar[str] = (
         "Greg Kamradt: LLMTest_NeedleInAHaystack (2023). Aparna Dhinakaran: The Needle in a Haystack Test (2024)."
     )
+    axes: ClassVar[tuple[str, ...]] = (
+        "ability", "language", "needle", "template", "mode", "retriever", "chunk", "k", "length", "depth",
+    )  # fmt: skip
+    leading: ClassVar[tuple[str, ...]] = ("niah-summary", "niah-lengths", "niah-effective", "niah-templates")
     growing: ClassVar[tuple[str, ...]] = (
         "lengths", "depths", "languages", "needles", "templates", "repeat", "retrievers", "chunks", "ks",
     )  # fmt: skip

@@ -81,7 +81,7 @@ class _Writer:
             whole = sum(value >= _WHOLE for value in means.values())
             cells = [
                 *self._keys(key), _percent(found if group.found.values else None),
-                Cell(value=whole / len(means), unit="%", scored=whole, total=len(means)) if means else Cell(),
+                Cell(value=whole / len(means), unit="%", scored=whole, total=len(group.main.grid)) if means else Cell(),
                 Cell(str(len(means) - whole)) if means else Cell(),
                 _percent(mean_of(group.refused.means().values())), _percent(mean_of(group.alarms.means().values())),
             ]  # fmt: skip
@@ -160,10 +160,11 @@ class _Writer:
         if bar is None or bar == 0:
             return Cell("–")
         reached = effective_length(cells, bar)
-        shortest = name_of_length(cells.lengths[0])
-        return Cell(
-            self.words["none_effective"].format(length=shortest) if reached is None else name_of_length(reached)
-        )
+        beyond = next((length for length in cells.lengths if reached is None or length > reached), None)
+        name = name_of_length(cells.lengths[0] if reached is None else reached)
+        if beyond is not None and cells.is_open(beyond):
+            return Cell("–" if reached is None else self.words["so_far"].format(length=name))
+        return Cell(self.words["none_effective"].format(length=name) if reached is None else name)
 
     def templates(self) -> Table:
         """Pairs of templates of one system, language, needle and mode: misses on both sides, and McNemar's exact test

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ragstone.stats import mean_interval
-from ragstone.types import Record, Run, Scalar
+from ragstone.types import PlanCell, Record, Run, Scalar
 
 __all__ = [
     "GIVEN",
@@ -59,9 +59,11 @@ class Mean:
 
 @dataclass
 class Cells:
-    """Values by cell: (length, depth) → repeats."""
+    """Values by cell: (length, depth) → repeats. `planned`: the cells there were to be, where that is known, each with
+    how many of its cases nobody has asked."""
 
     values: dict[tuple[int, float], list[float]] = field(default_factory=lambda: defaultdict(list))
+    planned: dict[tuple[int, float], int] = field(default_factory=dict)
 
     def means(self) -> dict[tuple[int, float], float]:
         """The mean of each cell."""
@@ -77,11 +79,20 @@ class Cells:
 
     @property
     def lengths(self) -> list[int]:
-        return sorted({length for length, _ in self.values})
+        return sorted({length for length, _ in self.grid})
 
     @property
     def depths(self) -> list[float]:
-        return sorted({depth for _, depth in self.values})
+        return sorted({depth for _, depth in self.grid})
+
+    @property
+    def grid(self) -> set[tuple[int, float]]:
+        """Every cell, measured or still to be."""
+        return self.values.keys() | self.planned.keys()
+
+    def is_open(self, length: int) -> bool:
+        """Whether cases of this length are still to be asked."""
+        return any(left for (one, _), left in self.planned.items() if one == length)
 
 
 @dataclass
@@ -119,14 +130,31 @@ def count(run: Run) -> dict[Key, Group]:
     """Every key of the run, in order."""
     found: dict[Key, Group] = {}
     for record in run.records():
-        condition = record.case.condition
-        key = Key(
-            record.system_id, str(condition.get("language", "")), str(condition.get("needle", "")),
-            str(condition.get("template", "")), str(condition.get("mode", "full")), _retriever(condition),
-        )  # fmt: skip
+        key = _key(record.system_id, record.case.condition)
         published = run.systems.get(record.system_id, {}).get("kind") == PUBLISHED
         _add(found.setdefault(key, Group(published=published)), record)
+    for system, plan in run.plans().items():
+        for cell in plan.cells:
+            if cell.condition.get("ability") == "needle":
+                _plan(found.setdefault(_key(system, cell.condition), Group()), cell)
     return dict(sorted(found.items()))
+
+
+def _key(system: str, condition: Mapping[str, Scalar]) -> Key:
+    return Key(
+        system, str(condition.get("language", "")), str(condition.get("needle", "")),
+        str(condition.get("template", "")), str(condition.get("mode", "full")), _retriever(condition),
+    )  # fmt: skip
+
+
+def _plan(group: Group, cell: PlanCell) -> None:
+    place = _place(cell.condition)
+    for cells in (group.found, group.judged, group.retrieved, group.both):
+        cells.planned[place] = cell.total - cell.asked
+
+
+def _place(condition: Mapping[str, Scalar]) -> tuple[int, float]:
+    return int(condition.get("length", 0)), float(condition.get("depth", 0.0))
 
 
 def _retriever(condition: Mapping[str, Scalar]) -> str:
@@ -137,7 +165,7 @@ def _retriever(condition: Mapping[str, Scalar]) -> str:
 
 def _add(group: Group, record: Record) -> None:
     condition = record.case.condition
-    cell = (int(condition.get("length", 0)), float(condition.get("depth", 0.0)))
+    cell = _place(condition)
     group.tokenizers.add(str(condition.get("tokenizer", "")))
     if record.response is None:
         group.errors += 1
@@ -177,21 +205,22 @@ def mean_of(values: Iterable[float]) -> Mean | None:
 
 
 def effective_length(cells: Cells, bar: float) -> int | None:
-    """The longest length up to which every length has at least `bar` in the mean; None where the shortest has not."""
+    """The longest length up to which every length has at least `bar` in the mean; None where the shortest has not. A
+    length of which cases are still to be asked has no mean yet, and so ends it."""
     reached = None
     for length in cells.lengths:
         means = cells.at_length(length)
-        if math.fsum(means) / len(means) < bar:
+        if cells.is_open(length) or not means or math.fsum(means) / len(means) < bar:
             break
         reached = length
     return reached
 
 
 def nolima_bar(cells: Cells) -> float | None:
-    """85% of the mean at the shortest length."""
-    if not cells.lengths:
+    """85% of the mean at the shortest length; None where nothing is measured there, or cases are still to be asked."""
+    means = cells.at_length(cells.lengths[0]) if cells.lengths else []
+    if not means or cells.is_open(cells.lengths[0]):
         return None
-    means = cells.at_length(cells.lengths[0])
     return NOLIMA_SHARE * math.fsum(means) / len(means)
 
 

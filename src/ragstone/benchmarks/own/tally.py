@@ -45,10 +45,11 @@ class Scores:
     failed: int = 0
     not_applicable: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
+    unasked: int = 0  # cases that nobody has scored yet
 
     @property
     def total(self) -> int:
-        return len(self.values) + self.failed + self.not_applicable
+        return len(self.values) + self.failed + self.not_applicable + self.unasked
 
     def mean(self) -> Mean:
         """The mean of the values; several of one sample are one cluster."""
@@ -106,6 +107,9 @@ def tally(run: Run) -> dict[str, Tally]:
     columns = tuple(options.get("group_by", ())) if isinstance(options, Mapping) else ()
     for record in run.records():
         _add(found.setdefault(record.system_id, Tally()), record, columns)
+    for system, plan in run.plans().items():
+        for scores in found[system].metrics.values():
+            scores.unasked = plan.total - plan.asked
     return found
 
 

@@ -102,6 +102,10 @@ class RGB:
         "Generation. AAAI 2024. arXiv:2309.01431."
     )
     # Options that a later command on the same run file may widen.
+    axes: ClassVar[tuple[str, ...]] = (
+        "ability", "language", "dataset", "closed_book", "noise_ratio", "correct_rate",
+    )  # fmt: skip
+    leading: ClassVar[tuple[str, ...]] = ("rgb-summary", "rgb-table1", "rgb-table3", "rgb-table5", "rgb-table7")
     growing: ClassVar[tuple[str, ...]] = ("languages", "abilities", "noise_ratios", "limit", "repeat")
 
     sets: Mapping[str, RGBSet]

@@ -10,11 +10,11 @@ holds the answer.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ragstone.benchmarks._misled import misleading
-from ragstone.types import Record, Run, Score
+from ragstone.types import Record, Run, Scalar, Score
 
 __all__ = ["ABILITIES", "SCORINGS", "Cell", "Counts", "Group", "Key", "Marks", "Tally", "count", "generation", "marks"]
 
@@ -119,14 +119,15 @@ class Key:
 @dataclass
 class Cell:
     """A condition: how many records there are for each question, failed ones too, and a tally for each measure and
-    scoring that has any."""
+    scoring that has any. `planned`: how many there were to be, where that is known."""
 
     asked: dict[str, int] = field(default_factory=dict)
     tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    planned: int = 0
 
     @property
     def total(self) -> int:
-        return sum(self.asked.values())
+        return max(self.planned, sum(self.asked.values()))
 
     def tally(self, measure: str, scoring: str) -> Tally | None:
         """The tally of a measure; None where no record was scored on it."""
@@ -182,7 +183,7 @@ class Counts:
 
     def add(self, record: Record, *, kinds: bool) -> None:
         """Count one record. `kinds` False leaves out what must read the passages."""
-        key = _key(record)
+        key = _key(record.system_id, record.case.condition)
         if key is None:
             return
         cell = self.cells.setdefault(key, Cell())
@@ -226,6 +227,10 @@ def count(run: Run, *, scoring: str = "default", kinds: bool = True) -> Counts:
     counts = Counts(scoring)
     for record in run.records():
         counts.add(record, kinds=kinds)
+    for system, plan in run.plans().items():
+        for cell in plan.cells:
+            if (key := _key(system, cell.condition)) is not None:
+                counts.cells.setdefault(key, Cell()).planned = cell.total
     return counts
 
 
@@ -240,13 +245,12 @@ def _judges(record: Record) -> Iterator[str]:
                 yield model
 
 
-def _key(record: Record) -> Key | None:
-    condition = record.case.condition
+def _key(system: str, condition: Mapping[str, Scalar]) -> Key | None:
     ability = condition.get("ability")
     if not isinstance(ability, str):
         return None
     return Key(
-        record.system_id,
+        system,
         ability,
         str(condition.get("language", "")),
         str(condition.get("dataset", "")),

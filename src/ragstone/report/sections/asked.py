@@ -9,6 +9,7 @@ from ragstone.report.facts import first, flattened, notices
 from ragstone.report.figures import share
 from ragstone.report.judge import judge_label, judge_name
 from ragstone.report.section import Section, View, chosen
+from ragstone.report.unfinished import unfinished_lines
 
 __all__ = ["PLUGINS"]
 
@@ -17,6 +18,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "systems": "systems",
         "system": "system",
         "cases": "answers asked for",
+        "of": "{asked:,} of {total:,}",
         "right": "right",
         "wrong": "wrong",
         "unscored": "could not be scored",
@@ -53,6 +55,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "systems": "个系统",
         "system": "个系统",
         "cases": "次提问",
+        "of": "{asked:,}，共 {total:,}",
         "right": "正确",
         "wrong": "错误",
         "unscored": "无法评分",
@@ -92,7 +95,7 @@ _TEMPLATE = """
 <ul class="tiles">
 <li><b>{{ "{:,}".format(systems | length) }}</b><span>{{ w.system if systems | length == 1 else w.systems }}</span></li>
 {% for count, name in tiles %}
-<li><b>{{ "{:,}".format(count) }}</b><span>{{ name }}</span></li>
+<li><b>{{ count }}</b><span>{{ name }}</span></li>
 {% endfor %}
 </ul>
 <dl class="facts">
@@ -111,7 +114,7 @@ _TEMPLATE = """
 <tr><th scope="row"><bdi>{{ s.id }}</bdi></th>
 <td>{% for model in s.models %}<bdi>{{ model }}</bdi>{% if not loop.last %}<br>{% endif %}{% else %}<small>{{ w.unnamed }}</small>{% endfor %}</td>
 {% if own_sampling %}<td><bdi>{{ s.sampling }}</bdi></td>{% endif %}
-<td class="num"><b>{{ "{:,}".format(s.tally.total) }}</b></td>
+<td class="num"><b>{{ s.asked }}</b></td>
 <td class="num"><b>{{ "{:,}".format(s.tally.right) }}</b><small>{{ share(s.tally.right, s.scored) }}</small></td>
 <td class="num"><b>{{ "{:,}".format(s.tally.wrong) }}</b><small>{{ share(s.tally.wrong, s.scored) }}</small></td>
 {% for name in rare %}<td class="num">{{ "{:,}".format(s.tally[name]) }}</td>{% endfor %}
@@ -127,8 +130,8 @@ def _body(view: View) -> Markup:
     tallies = [system.tally for system in view.digest.systems.values()]
     sums = [(sum(getattr(tally, name) for tally in tallies), name) for name in ("right", "wrong", "unscored", "failed")]
     tiles = [
-        (view.digest.total, w["cases"]),
-        *((count, w[name]) for count, name in sums if count or name in ("right", "wrong")),
+        (_asked(view.digest.total, sum(plan.total - plan.asked for plan in view.run.plans().values()), w), w["cases"]),
+        *((f"{count:,}", w[name]) for count, name in sums if count or name in ("right", "wrong")),
     ]
     systems = _systems(view, w)
     published = _settings(_told(view.benchmark.template.sampling))
@@ -178,6 +181,7 @@ def _settings(values: object) -> str:
 
 
 def _notices(view: View, w: Mapping[str, str]) -> Iterator[str]:
+    yield from unfinished_lines(view.run, language=view.language)
     found = notices(view.run.meta.get("notices"), view.language)
     found += notices(view.run.meta.get("warnings"), view.language)
     found += notices(getattr(view.benchmark, "warnings", None), view.language)
@@ -197,8 +201,13 @@ def _notices(view: View, w: Mapping[str, str]) -> Iterator[str]:
         yield w["some_cut"].format(cut=f"{cut:,}")
 
 
+def _asked(count: int, unasked: int, w: Mapping[str, str]) -> str:
+    """How many cases have a record; of how many, where some have none."""
+    return w["of"].format(asked=count, total=count + unasked) if unasked > 0 else f"{count:,}"
+
+
 def _systems(view: View, w: Mapping[str, str]) -> list[dict[str, Any]]:
-    rows = []
+    rows, plans = [], view.run.plans()
     for name, system in view.digest.systems.items():
         spec = view.run.systems.get(name, {})
         tokens = ""
@@ -210,6 +219,7 @@ def _systems(view: View, w: Mapping[str, str]) -> list[dict[str, Any]]:
             "models": sorted(system.models),
             "sampling": _settings(spec.get("sampling") or {}),
             "tally": system.tally,
+            "asked": _asked(system.tally.total, plans[name].total - plans[name].asked if name in plans else 0, w),
             "scored": system.tally.right + system.tally.wrong,
             "tokens": tokens,
         })  # fmt: skip

@@ -1,0 +1,254 @@
+"""A run that was stopped says so wherever it is read, and what was never asked counts as missing."""
+
+import asyncio
+import csv
+import itertools
+import json
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from tests.api.test_evaluate import rows
+from tests.cli.tools import Told, command, environment
+from tests.servers.fake_endpoint import Act, FakeEndpoint
+
+from ragstone.api.bench import bench_async
+from ragstone.api.evaluate import evaluate_async
+from ragstone.api.reading import read_run
+from ragstone.runs import Silent, open_run
+from ragstone.types import Query, Record, Response
+
+GRID = ("--lengths", "600,1200,2400", "--depths", "0:100:4", "--no-control")  # 12 cases
+
+
+@dataclass
+class Stopping:
+    """A system that stops its run after so many answers; `fails` of them end in an error."""
+
+    after: int
+    fails: int = 0
+    id: str = "my/system"
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: int = 0
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return {"kind": "stopping"}
+
+    async def answer(self, query: Query, /) -> Response:
+        self.asked += 1
+        if self.asked >= self.after:
+            self.stop.set()
+        if self.asked <= self.fails:
+            raise RuntimeError("out of order")
+        return Response("It is 7, the report says.")
+
+
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "rgb": {"languages": ["en"], "abilities": ["noise"], "noise_ratios": [0.0, 0.4, 0.8], "limit": 4},
+    "mirage": {"settings": ["base", "oracle", "mixed"], "limit": 4},
+    "niah": {"lengths": [600, 1200, 2400], "depths": "0:100:4", "control": False},
+}
+
+
+async def stopped(name: str, system: Stopping, path: str = "a.run", **more: Any) -> None:
+    options = {**OPTIONS[name], **more}
+    await bench_async(name, model=system, run=path, stop=system.stop, concurrency=1, **options)
+
+
+def read(name: str) -> str:
+    return Path(name).read_text(encoding="utf-8-sig")
+
+
+def exported(ragstone: Callable[..., Told], kind: str) -> str:
+    told = ragstone("export", "a.run", "--format", kind, "-o", f"a.{kind}")
+    assert told.code == 0, told.err
+    return read(f"a.{kind}") if kind not in ("xlsx", "parquet") else ""
+
+
+async def test_a_killed_run_is_unfinished_everywhere_and_its_map_keeps_rows_and_columns(
+    tmp_path: Path, ragstone: Callable[..., Told]
+) -> None:
+    seventh, questions = asyncio.Event(), itertools.count(1)
+
+    def plan(_: int, payload: Any) -> Act:
+        if "messages" not in payload or next(questions) <= 6:  # others ask how many tokens a text has
+            return Act()
+        seventh.set()
+        return Act("stall")
+
+    async with FakeEndpoint(plan) as endpoint:
+        arguments = ("bench", "niah", "--model", "compat/m", "--base-url", endpoint.base_url, *GRID,
+                     "--concurrency", "1", "--quiet", "--run", "a.run")  # fmt: skip
+        one = await asyncio.create_subprocess_exec(
+            *command(*arguments), cwd=tmp_path, env=environment(tmp_path),
+            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        await seventh.wait()
+        one.kill()
+        await one.communicate()
+    with open_run("a.run") as run:
+        n = sum(counts.records for counts in run.counts().values())
+        assert 0 < n <= 6
+        assert run.plans()["compat/m"].total == 12
+    said = f"{n} of 12, unfinished"
+
+    gate = ragstone("gate", "a.run", "--fail-under", "needle.found=0", "--min-coverage", "0.99")
+    assert gate.code == 3
+    assert said in gate.err
+    held = ragstone("gate", "a.run", "--fail-under", "needle.found=0", "--min-coverage", "0.99", "--json").document
+    assert (held["gates"][0]["scored"], held["gates"][0]["total"]) == (n, 12)
+    assert held["gates"][0]["coverage"] == pytest.approx(n / 12)
+
+    assert ragstone("report", "a.run", "-o", "a.html").code == 0
+    page = read("a.html")
+    assert said in page
+    assert f"<b>{n} of 12</b><span>answers asked for</span>" in page
+    assert ragstone("report", "a.run", "-o", "zh.html", "--language", "zh").code == 0
+    assert f"12 例中已提问 {n} 例，未完成" in read("zh.html")
+    with read_run("a.run") as opened:
+        (chart,) = [one for one in opened.benchmark.charts(opened.run) if one.kind == "heatmap"]
+        tables = {table.id: table for table in opened.tables()}
+    assert chart.categories == ("600", "1.2k", "2.4k")
+    assert len(chart.series) == 4
+    assert all(any(said in note for note in table.notes) for table in tables.values())
+    assert tables["niah-lengths"].columns[1:] == ("600", "1.2k", "2.4k")
+    assert tables["niah-summary"].rows[0].cells[2].total == 12
+    assert said in exported(ragstone, "markdown")
+
+
+async def test_an_effective_length_is_not_claimed_where_the_next_length_is_still_to_be_asked() -> None:
+    """Cells are asked from the end of the longest context on, so each length has some and none has all."""
+    await stopped("niah", Stopping(after=6))
+    with read_run("a.run") as run:
+        effective = {table.id: table for table in run.tables()}["niah-effective"]
+    assert [cell.text for cell in effective.rows[0].cells[1:]] == ["–", "–"]
+
+
+@pytest.mark.parametrize("name", sorted(OPTIONS))
+async def test_tables_and_exports_of_every_benchmark_count_against_what_was_planned(
+    ragstone: Callable[..., Told], name: str
+) -> None:
+    await stopped(name, Stopping(after=5, fails=2))
+    said = "5 of 12, unfinished (2 of them failed)"
+    with read_run("a.run") as run:
+        assert run.unfinished()[0].startswith(said)
+        tables = [table for table in run.tables() if not all(row.published for row in table.rows)]
+        assert run.run.plans()["my/system"].failed == 2
+        unasked = list(run.run.unasked("my/system"))
+    assert all(table.notes[0].startswith(said) for table in tables)
+    totals = [cell.total for cell in tables[0].rows[0].cells if cell.total is not None]
+    assert totals  # the leading table has counts
+    assert {*totals} <= {4, 12}  # of a setting or ratio, or of all: never those that were asked
+    for kind in ("markdown", "latex"):
+        assert "5 of 12, unfinished" in exported(ragstone, kind)
+    table = list(csv.DictReader(exported(ragstone, "csv").splitlines()))
+    assert [row["planned"] for row in table] == ["12"] * 5
+    assert [json.loads(line)["planned"] for line in exported(ragstone, "jsonl").splitlines()] == [12] * 5
+    suite = ElementTree.fromstring(exported(ragstone, "junit")).find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("errors")) == ("12", "2")
+    skipped = [case.get("name") for case in suite if (one := case.find("skipped")) is not None
+               and one.get("message") == "not asked: 5 of 12, unfinished"]  # fmt: skip
+    assert skipped == unasked
+    assert len(unasked) == 7
+    exported(ragstone, "parquet")
+    exported(ragstone, "xlsx")
+    import openpyxl
+    import pyarrow.parquet
+
+    assert pyarrow.parquet.read_table("a.parquet")["planned"].to_pylist() == [12] * 5
+    book = openpyxl.load_workbook("a.xlsx")
+    assert any("5 of 12, unfinished" in str(cell.value) for row in book.worksheets[0].iter_rows() for cell in row)
+
+
+class Ending(Silent):
+    """Stops a run after its first answer."""
+
+    def __init__(self) -> None:
+        self.stop = asyncio.Event()
+
+    def case_done(self, record: Record) -> None:
+        self.stop.set()
+
+
+async def test_an_evaluation_that_was_stopped_says_so_and_its_coverage_is_of_all(
+    ragstone: Callable[..., Told],
+) -> None:
+    data = [row for row in rows() if row["reference"]]
+    ending = Ending()
+    done = await evaluate_async(data, "token_f1", run="a.run", stop=ending.stop, progress=ending, concurrency=1)
+    n, total = done.outcome.done, len(data)
+    assert 0 < n < total
+    assert (done.summary["token_f1"]["n"], done.summary["token_f1"]["total"]) == (n, total)
+    with done.open() as run:
+        (scores,) = [table for table in run.tables() if table.id == "eval-scores"]
+    assert f"{n} of {total}, unfinished" in scores.notes[0]
+    gate = ragstone("gate", "a.run", "--fail-under", "token_f1=0")
+    assert (gate.code, f"{n} of {total}, unfinished" in gate.err) == (3, True)
+
+
+def test_a_finished_run_says_nothing(ragstone: Callable[..., Told], run_file: Path) -> None:
+    with read_run(run_file) as run:
+        assert run.unfinished() == []
+        assert not any(plan.unfinished for plan in run.run.plans().values())
+    told = [ragstone("export", run_file, "--format", kind).out for kind in ("markdown", "csv", "junit")]
+    assert "unfinished" not in "".join(told)
+    assert ragstone("report", run_file, "-o", "a.html").code == 0
+    assert "unfinished" not in read("a.html")
+
+
+async def test_a_wider_command_makes_the_total_grow_and_a_narrower_one_does_not_shrink_it() -> None:
+    def totals() -> dict[str, tuple[int, int]]:
+        with open_run("a.run") as run:
+            return {name: (plan.asked, plan.total) for name, plan in run.plans().items()}
+
+    await stopped("mirage", Stopping(after=99))
+    assert totals() == {"my/system": (12, 12)}
+    await stopped("mirage", Stopping(after=1), limit=6, settings=["base"])
+    assert totals() == {"my/system": (13, 14)}  # two more questions, in one setting of three
+    await stopped("mirage", Stopping(after=99), limit=1)
+    assert totals() == {"my/system": (13, 14)}
+    await stopped("mirage", Stopping(after=2, id="my/other"), limit=3)
+    assert totals() == {"my/system": (13, 14), "my/other": (2, 9)}  # each by what was asked of it
+    with read_run("a.run") as run:
+        assert [line.partition(":")[0] for line in run.unfinished()] == ["my/other", "my/system"]
+
+
+async def test_the_file_of_an_earlier_version_says_nothing_until_a_command_goes_on_with_it() -> None:
+    await stopped("mirage", Stopping(after=5))
+    with closing(sqlite3.connect("a.run", isolation_level=None)) as db:
+        for statement in ("DROP TABLE planned", "DROP TABLE cells", "PRAGMA user_version = 3"):
+            db.execute(statement)
+    with read_run("a.run") as run:
+        assert (run.unfinished(), dict(run.run.plans()), list(run.run.unasked("my/system"))) == ([], {}, [])
+        assert run.tables()
+    await stopped("mirage", Stopping(after=1), limit=1, settings=["mixed"])
+    with open_run("a.run") as opened:
+        plan = opened.plans()["my/system"]
+    assert (plan.asked, plan.total) == (6, 6)  # what was there before counts as planned
+
+
+async def test_two_processes_on_one_file_plan_the_same_cases_once(tmp_path: Path) -> None:
+    async with FakeEndpoint() as endpoint:
+        arguments = ("bench", "niah", "--model", "compat/m", "--base-url", endpoint.base_url, *GRID,
+                     "--concurrency", "1", "--quiet", "--no-cache", "--run", "a.run")  # fmt: skip
+        both = [
+            await asyncio.create_subprocess_exec(
+                *command(*arguments), cwd=tmp_path, env=environment(tmp_path),
+                stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
+            )
+            for _ in range(2)
+        ]  # fmt: skip
+        ended = [(await one.communicate())[1] for one in both]
+    assert [one.returncode for one in both] == [0, 0], ended
+    assert len([seen for seen in endpoint.seen if "messages" in seen.body]) == 12
+    with open_run("a.run") as run:
+        plan = run.plans()["compat/m"]
+    assert (plan.asked, plan.total) == (12, 12)
+    assert sum(cell.total for cell in plan.cells) == 12
