@@ -173,7 +173,7 @@ class Ending(Silent):
     def __init__(self) -> None:
         self.stop = asyncio.Event()
 
-    def case_done(self, record: Record) -> None:
+    def case_done(self, record: Record, *, free: bool = False) -> None:
         self.stop.set()
 
 
