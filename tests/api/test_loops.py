@@ -44,7 +44,7 @@ ticks = []
 async def tick():
     while True:
         ticks.append(1)
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(0)
 beside = asyncio.create_task(tick())
 loop, run_once = asyncio.get_running_loop(), asyncio.BaseEventLoop._run_once
 blocking = ragstone.evaluate({ROWS}, "token_f1", run="a.run")

@@ -147,8 +147,7 @@ async def test_a_killed_evaluation_asks_nothing_twice_that_was_answered(tmp_path
                 *command("eval", path, *options), cwd=tmp_path, env=environment(tmp_path, COMPAT_API_KEY="k"),
                 stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
             )  # fmt: skip
-            while asked(endpoint) < kill_after:  # noqa: ASYNC110  (the endpoint counts; nothing is set when it does)
-                await asyncio.sleep(0.01)
+            await endpoint.until(lambda: asked(endpoint) >= kill_after)  # noqa: B023  (it is waited for here)
             assert process.returncode is None
             os.kill(process.pid, signal.SIGKILL)
             await process.wait()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.servers.fake_endpoint import FakeEndpoint
+from tests.waiting import turns, until
 
 from ragstone.errors import RateLimited, ServerFault
 from ragstone.models import ModelOptions, open_model
@@ -104,7 +105,7 @@ async def test_identical_requests_under_way_are_sent_once(tmp_path: Path) -> Non
     model = Scripted(script)
     async with cached(tmp_path, model) as front:
         tasks = [asyncio.ensure_future(front.generate(ask())) for _ in range(5)]
-        await asyncio.sleep(0.01)
+        await turns()
         go.set()
         replies = await asyncio.gather(*tasks)
     assert len(model.requests) == 1
@@ -238,9 +239,11 @@ async def test_a_write_that_fails_ends_the_cache_and_not_the_run(
         with sqlite3.connect(tmp_path / "replies.sqlite") as connection:
             connection.execute("DROP TABLE replies")
         connection.close()
-        for number in range(3):
+        assert (await front.generate(ask("0"))).text == "Paris"
+        await until(lambda: "not used any more" in caplog.text)
+        for number in (1, 2):
             assert (await front.generate(ask(str(number)))).text == "Paris"
-            await asyncio.sleep(0.02)
+            await turns()
     assert caplog.text.count("not used any more") == 1
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from tests.servers.fake_endpoint import Act, FakeEndpoint
+from tests.waiting import turns
 
 from ragstone.errors import BadReply, ServerFault
 from ragstone.models import ModelOptions, open_embedder
@@ -80,7 +81,7 @@ async def test_texts_under_way_are_waited_for_and_not_asked_again(tmp_path: Path
     async with kept(counting, tmp_path if cache else None) as embedder:
         calls = [["a", "b"], ["b", "c"], ["a", "b", "c"], ["c"]]
         tasks = [asyncio.ensure_future(embedder.embed(texts, kind="query")) for texts in calls]
-        await asyncio.sleep(0.01)
+        await turns()
         gate.set()
         found = await asyncio.gather(*tasks)
     assert [texts for _, texts in counting.asked] == [["a", "b"], ["c"]]
@@ -103,7 +104,7 @@ async def test_a_request_that_fails_with_anothers_texts_takes_only_its_own_along
     async with kept(picky, None) as embedder:
         calls = [["bad", "a"], ["a", "b"], ["a"]]
         tasks = [asyncio.ensure_future(embedder.embed(texts, kind="query")) for texts in calls]
-        await asyncio.sleep(0.01)
+        await turns()
         gate.set()
         failed, *found = await asyncio.gather(*tasks, return_exceptions=True)
     assert isinstance(failed, ServerFault)
@@ -115,9 +116,9 @@ async def test_one_who_stops_waiting_takes_nothing_from_the_others() -> None:
     counting = Counting(gate)
     async with kept(counting, None) as embedder:
         first, second = (asyncio.ensure_future(embedder.embed(["a"], kind="query")) for _ in range(2))
-        await asyncio.sleep(0.01)
+        await turns()
         first.cancel()
-        await asyncio.sleep(0.01)
+        await turns()
         gate.set()
         assert (await second).shape == (1, 4)
     assert len(counting.asked) == 1
@@ -140,9 +141,9 @@ async def test_one_who_comes_while_an_abandoned_call_ends_asks_anew() -> None:
     slow = Slow()
     async with kept(slow, None) as embedder:
         first = asyncio.ensure_future(embedder.embed(["a"], kind="query"))
-        await asyncio.sleep(0.01)
+        await turns()
         first.cancel()
-        await asyncio.sleep(0.01)
+        await turns()
         assert (await embedder.embed(["a"], kind="query")).shape == (1, 4)
         going.set()
         with pytest.raises(asyncio.CancelledError):

@@ -133,7 +133,7 @@ async def test_a_call_that_hangs_ends_with_the_deadline_and_tells_what_came_befo
 
 
 async def test_a_cancelled_call_is_cancelled_and_not_tried_again() -> None:
-    model = Scripted(lambda _: asyncio.sleep(3600))  # type: ignore[arg-type, return-value]
+    model = Scripted(lambda _: asyncio.Event().wait())  # type: ignore[arg-type, return-value]
     task = asyncio.ensure_future(Retrying(model, patience(Clock())).generate(REQUEST))
     await asyncio.sleep(0)
     await asyncio.sleep(0)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.runs.doubles import Echo, Judge, Length, case, cases, new_file, records, shown
+from tests.waiting import turns
 
 from ragstone.errors import DifferentQuestion, StorageError, TimedOut, Unauthorized, UsageError
 from ragstone.runs import Outcome, RunFile, Silent, run_cases
@@ -157,7 +158,7 @@ async def test_a_metric_whose_needs_are_missing_does_not_apply(tmp_path: Path) -
 
 
 async def test_no_more_than_so_many_are_in_flight(tmp_path: Path) -> None:
-    echo = Echo(before=lambda _: asyncio.sleep(0.001))
+    echo = Echo(before=lambda _: turns(3))
     await run(tmp_path / "a.run", echo, count=200, concurrency=7)
     assert echo.most_in_flight == 7
 
@@ -169,7 +170,7 @@ async def test_cases_of_a_lane_are_asked_in_order_one_at_a_time(tmp_path: Path) 
         lane = str(int(question.split()[1][:-1]) % 5)
         assert lane not in busy
         busy.add(lane)
-        await asyncio.sleep(0.001)
+        await turns(3)
         busy.remove(lane)
 
     echo = Echo(before=before)
@@ -217,7 +218,7 @@ async def test_a_stop_finishes_what_is_in_flight_and_says_what_remains(tmp_path:
     async def before(question: str) -> None:
         if question == "Question 20?":
             stop.set()
-        await asyncio.sleep(0.001)
+        await turns(3)
 
     echo = Echo(before=before)
     outcome = await run(path, echo, concurrency=4, stop=stop)
@@ -268,13 +269,29 @@ async def test_names_that_come_twice_and_no_places_are_usage_errors(tmp_path: Pa
 
 
 async def test_two_runs_of_one_file_share_the_work(tmp_path: Path) -> None:
-    path, echo = tmp_path / "a.run", Echo(before=lambda _: asyncio.sleep(0.002))
-    with new_file(path, echo) as one, new_file(path, echo) as other:
+    path, both_ask = tmp_path / "a.run", asyncio.Barrier(2)
+
+    def waiting() -> Echo:
+        """A system whose first answer waits until the other run asks, too."""
+        first = iter([both_ask])
+
+        async def before(_: str) -> None:
+            if (barrier := next(first, None)) is not None:
+                await barrier.wait()
+
+        return Echo(before=before)
+
+    echoes = [waiting(), waiting()]
+    with new_file(path, echoes[0]) as one, new_file(path, echoes[1]) as other:
         files: list[RunFile] = [one, other]
         found = await asyncio.gather(
-            *(run_cases(file, cases(200), systems=[echo], metrics=[Length()], concurrency=4) for file in files)
+            *(
+                run_cases(file, cases(200), systems=[echo], metrics=[Length()], concurrency=4)
+                for file, echo in zip(files, echoes, strict=True)
+            )
         )
-    assert len(echo.asked) == len(set(echo.asked)) == 200
+    asked = [question for echo in echoes for question in echo.asked]
+    assert len(asked) == len(set(asked)) == 200
     assert [outcome.done for outcome in found] == [200, 200]
     assert min(outcome.asked for outcome in found) > 0
     assert sum(outcome.asked for outcome in found) == 200
@@ -294,7 +311,7 @@ async def test_two_runs_never_ask_in_one_lane_at_once(tmp_path: Path) -> None:
         assert number % 6 not in busy
         busy.add(number % 6)
         order.append(number)
-        await asyncio.sleep(0.001)
+        await turns(3)
         busy.remove(number % 6)
 
     echo = Echo(before=before)

@@ -167,6 +167,7 @@ class FakeEndpoint:
         self.counts: Counter[str] = Counter()
         self.most_at_once = 0
         self._now = 0
+        self._came = asyncio.Event()
         self._asked = 0
         self._runner: web.ServerRunner | None = None
         self.port = 0
@@ -192,6 +193,12 @@ class FakeEndpoint:
         if self._runner is not None:
             await self._runner.cleanup()
 
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Waits, request by request, until the condition holds."""
+        while not condition():
+            self._came.clear()
+            await self._came.wait()
+
     def _next_act(self, payload: Any) -> Act:
         number = self._asked
         self._asked += 1
@@ -211,6 +218,7 @@ class FakeEndpoint:
             self.seen.append(Seen(str(request.url), dict(request.headers), payload, raw))
         self.counts["asked"] += 1
         self._now += 1
+        self._came.set()
         self.most_at_once = max(self.most_at_once, self._now)
         try:
             act = self._next_act(payload)
