@@ -15,6 +15,7 @@ RagstoneError
     ├── RateLimited            429                                                    retried
     ├── ServerFault            5xx                                                    retried
     ├── BadReply               truncated, not JSON, or not of the promised form       retried
+    ├── ReplyTooLarge          longer than a reply may be
     ├── Unauthorized           401, 403
     ├── Rejected               any other 4xx: the request itself is wrong
     └── ContentBlocked         the provider's content inspection refused
@@ -34,6 +35,7 @@ __all__ = [
     "RagstoneError",
     "RateLimited",
     "Rejected",
+    "ReplyTooLarge",
     "ServerFault",
     "StorageError",
     "Terminated",
@@ -180,6 +182,13 @@ class BadReply(ModelError):
     """A reply that is truncated, not JSON, or not of the promised form."""
 
     kind = "bad_reply"
+
+
+class ReplyTooLarge(ModelError):
+    """A reply longer than `ModelOptions.reply_bytes`. It is not read to its end."""
+
+    kind = "reply_too_large"
+    permanent = True
 
 
 class Unauthorized(ModelError):

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import traceback
 from typing import Any
 
 import pytest
@@ -344,3 +345,32 @@ async def test_connections_are_reused_and_bounded() -> None:
 async def test_compat_needs_a_base_url() -> None:
     with pytest.raises(UsageError, match="--base-url"):
         Client(row("compat"), "m", ModelOptions(), key="")
+
+
+SECRET = "S3cr3tK3yValue"
+
+
+@pytest.mark.parametrize("query", ["?key={}", "?api-version=2&sig={}", "?{}"])
+@pytest.mark.parametrize(
+    "kind", ["status", "not_http", "reset", "reset_mid_body", "redirect", "html", "not_json", "echo", "echo_ok"]
+)
+async def test_a_key_in_a_base_url_reaches_the_endpoint_and_no_message(query: str, kind: str) -> None:
+    def plan(number: int, payload: Any) -> Act:
+        echoed = {"error": {"message": f"no such path: /v1/chat/completions{query.format(SECRET)}"}}
+        if kind == "echo":
+            return Act("body", status=404, body=echoed)
+        if kind == "echo_ok":
+            return Act("body", status=200, body=chat_reply(f"You sent {SECRET}."))
+        return Act(kind, status=401)
+
+    async with FakeEndpoint(plan) as endpoint:
+        options = ModelOptions(base_url=endpoint.base_url + query.format(SECRET), timeout=5)
+        async with Client(row("compat"), "m-1", options, key="") as client:
+            assert SECRET not in repr(client)
+            if kind == "echo_ok":
+                assert (await client.generate(ask())).text == "You sent ***."
+            else:
+                with pytest.raises(ModelError) as caught:
+                    await client.generate(ask())
+                assert SECRET not in "".join(traceback.format_exception(caught.value))
+        assert SECRET in endpoint.seen[0].path

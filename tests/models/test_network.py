@@ -16,7 +16,8 @@ from tests.servers.fake_endpoint import FakeEndpoint
 
 from ragstone.errors import Unreachable, UsageError
 from ragstone.models import ModelOptions, open_model
-from ragstone.models.network import endpoint_url, is_loopback, normal_base_url, proxy_for, shown_url
+from ragstone.models.network import endpoint_url, is_loopback, normal_base_url, proxy_for
+from ragstone.text.redaction import shown_url
 from ragstone.types import Request, Turn
 
 REQUEST = Request(messages=(Turn("user", "Who?"),))
@@ -88,7 +89,7 @@ def test_a_password_in_a_base_url_is_refused_and_not_repeated() -> None:
 def test_the_query_of_a_base_url_goes_to_the_endpoint_and_into_no_message() -> None:
     base = "https://h/d?api-key=geheim"
     assert endpoint_url(base, "chat/completions") == "https://h/d/chat/completions?api-key=geheim"
-    assert shown_url(base) == "https://h/d"
+    assert shown_url(base) == "https://h/d?api-key=***"
 
 
 @given(st.text())

@@ -333,3 +333,16 @@ def test_any_reply_can_be_looked_at(text: str, form: Form, finish: str) -> None:
     assert isinstance(shown, bool)
     if finish in ("length", "content_filter") or form in ("json_object", "instruction"):
         assert not shown
+
+
+@pytest.mark.parametrize(
+    "written", ['{"ok": true, "why": "\\ud800"}', '{"ok": true, "why": "\ud800"}', '\ufeff{"ok": true, "why": "x"}']
+)
+async def test_a_lone_surrogate_or_a_byte_order_mark_in_a_reply_does_not_change_how_an_endpoint_is_asked(
+    written: str,
+) -> None:
+    async with FakeEndpoint(answer=lambda _: written) as endpoint:
+        async with opened(endpoint) as model:
+            replies = [await model.generate(ask(str(number))) for number in range(2)]
+        assert forms(endpoint) == ["json_schema", "json_schema"]
+    assert [json.loads(reply.text)["ok"] for reply in replies] == [True, True]

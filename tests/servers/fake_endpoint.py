@@ -24,7 +24,7 @@ import json
 import ssl
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,7 +34,7 @@ __all__ = ["FORMS", "KINDS", "Act", "FakeEndpoint", "answer_to", "chat_reply", "
 
 KINDS = (
     "ok", "rate_limit", "status", "reset", "reset_mid_body", "stall", "truncated_json", "short_body", "html", "empty",
-    "not_json", "wrong_shape", "no_choices", "error_in_200", "redirect", "not_http", "body",
+    "not_json", "wrong_shape", "no_choices", "error_in_200", "redirect", "not_http", "body", "raw",
 )  # fmt: skip
 
 # Ways to ask for a form that an endpoint may refuse (400) or not heed.
@@ -53,7 +53,8 @@ class Act:
     """What to do with one request.
 
     kind: one of `KINDS`. delay: seconds before it. status: of "status" and "body". retry_after: the header's value.
-    body: of "status" and "body", as JSON or as text. text: the answer of "ok".
+    body: of "status" and "body", as JSON or as text. raw, headers: of "raw", the bytes as they are. text: the answer of
+    "ok".
     """
 
     kind: str = "ok"
@@ -61,6 +62,8 @@ class Act:
     status: int = 500
     retry_after: str | None = None
     body: Any = None
+    raw: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
     text: str | None = None
     location: str = "http://elsewhere.invalid/"
 
@@ -241,6 +244,8 @@ class FakeEndpoint:
                 text = told if isinstance(told, str) else _dump(told).decode("ascii")
                 return web.Response(status=status, text=text, content_type="application/json")
             return web.Response(body=_dump(self._reply(payload, act.text, form)), content_type="application/json")
+        if act.kind == "raw":
+            return web.Response(status=act.status, body=act.raw, headers=dict(act.headers))
         if act.kind == "redirect":
             return web.Response(status=307, headers={"Location": act.location})
         status, body = {

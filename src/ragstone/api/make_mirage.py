@@ -87,6 +87,7 @@ def make_mirage(
     for name in (*retrievers, *negatives):
         check_retriever(name)
     # `bm25` and ` bm25()` are one retriever: it is searched with, and its cases are named, once.
+    given = {parse(name).name: name for name in (*retrievers, *negatives)}
     retrievers, negatives = (
         tuple(dict.fromkeys(parse(name).name for name in names)) for names in (retrievers, negatives)
     )
@@ -111,7 +112,7 @@ def make_mirage(
         probe=probed,
         data_name=pool.name,
         template=mirage_template(template),
-        search=Search(model_options or ModelOptions(), chunking or Chunking()),
+        search=Search(model_options or ModelOptions(), chunking or Chunking(), given=given),
         warnings=tuple(warnings),
         **{key: value for key, value in options.items() if value is not None},
     )

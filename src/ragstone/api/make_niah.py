@@ -20,7 +20,7 @@ from ragstone.datasets.haystack import haystack
 from ragstone.errors import UnknownName, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.tokenizers import ESTIMATE, TOKENIZERS, open_counter
-from ragstone.retrieval import check_retriever
+from ragstone.retrieval import check_retriever, parse
 from ragstone.retrieval.chunking import PRESETS
 
 __all__ = ["ANSWER_TOKENS", "make_niah", "make_niah_async"]
@@ -103,7 +103,10 @@ async def make_niah_async(
                     asked = planner.needles(language, kind, number, spans, places)
                     cells += await planner.cells(language, kind, number, asked, control=control)
         name, widest = counter.id, window or counter.window
-    searcher = Searcher(dataclasses.replace(model_options or ModelOptions(), base_url=retriever_base_url))
+    searcher = Searcher(
+        dataclasses.replace(model_options or ModelOptions(), base_url=retriever_base_url),
+        {parse(name).name: name for name in retrievers},
+    )
     cells = [*(cells if whole else ()), *(replace(cell, rag=rag) for rag in rags for cell in cells)]
     local = bool(models) and all(model.startswith("local/") for model in models)
     niah = NIAH(
@@ -152,13 +155,16 @@ def _rags(retrievers: Sequence[str], chunks: Sequence[int], ks: Sequence[int]) -
     """Every way to search. Raises UsageError for a retriever, a chunk or a number of chunks that cannot be."""
     for name in retrievers:
         if "run:" in name:
-            raise UsageError(f"--retriever {name}: a recorded run knows no needles. Name a retriever that searches.")
+            raise UsageError(
+                f"--retriever {parse(name).name}: a recorded run knows no needles. Name a retriever that searches."
+            )
         check_retriever(name)
     if retrievers and (not chunks or min(chunks) < 1):
         raise UsageError(f"--chunk {min(chunks, default=0)}: a haystack is one text; say how many tokens a chunk has.")
     if retrievers and (not ks or min(ks) < 1):
         raise UsageError(f"--top-k {min(ks, default=0)}: the model gets at least one chunk.")
-    return [Rag(*one) for one in product(dict.fromkeys(retrievers), dict.fromkeys(chunks), dict.fromkeys(ks))]
+    names = dict.fromkeys(parse(name).name for name in retrievers)
+    return [Rag(*one) for one in product(names, dict.fromkeys(chunks), dict.fromkeys(ks))]
 
 
 def _repeating(hays: Mapping[tuple[str, int], Hay], longest: int) -> Iterator[str]:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "command_line", "model_options", "read_asked", "read_price", "run_benchmark", "run_options"]
 
-_URLS = ("--base-url", "--judge-base-url")
 _NO_REQUESTS = ("local/extractive", "local/retrieval")
 _ANSWER_TOKENS = 60  # of a typical answer, for --dry-run
 
@@ -165,17 +164,17 @@ async def _bench(made: Any, asked: Asked, shown: Sequence[str]) -> int:
 
 def command_line(arguments: list[str]) -> str:
     """The command, to be kept in the run file: without what a URL may hold that nobody else should read."""
-    from ragstone.models.network import shown_url  # noqa: PLC0415
+    from ragstone.text.redaction import redact, shown_url  # noqa: PLC0415
 
     kept: list[str] = []
     for argument in arguments:
         name, equals, value = argument.partition("=")
-        if kept and kept[-1] in _URLS:
+        if kept and kept[-1].endswith("-url"):
             kept.append(shown_url(argument))
-        elif equals and name in _URLS:
+        elif equals and name.endswith("-url"):
             kept.append(f"{name}={shown_url(value)}")
         elif argument != "--debug":
-            kept.append(argument)
+            kept.append(redact(argument))
     return "ragstone " + shlex.join(kept)
 
 

@@ -70,8 +70,10 @@ def _put(text: str, *, err: bool) -> None:
     head -1`), what follows goes nowhere, and the command still ends with its own exit code: a failed gate stays failed.
     So it does where standard error is closed, or its disk is full."""
     if err:
+        from ragstone.text.redaction import redact  # noqa: PLC0415  (a help text does not need it)
+
         with contextlib.suppress(OSError, ValueError):
-            click.echo(text, err=True, nl=False)
+            click.echo(redact(text), err=True, nl=False)
         return
     try:
         click.echo(text, nl=False)

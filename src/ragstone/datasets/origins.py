@@ -8,9 +8,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
 from ragstone.datasets.sources import PinnedFile, Source
 from ragstone.errors import UsageError
+from ragstone.models.faults import reason_of
+from ragstone.models.network import endpoint_url
+from ragstone.text.redaction import shown_url
 
 if TYPE_CHECKING:
     import aiohttp
@@ -46,23 +50,25 @@ async def open_origin(source: Source, mirror: str | Path | None, scratch: Path) 
     named = str(mirror) if mirror is not None else source.base
     web = named.startswith(("http://", "https://"))
     if not web and "://" in named:
-        raise UsageError(f"{named}: no such kind of address; expected http, https, a folder or a zip archive.")
+        raise UsageError(
+            f"{shown_url(named)}: no such kind of address; expected http, https, a folder or a zip archive."
+        )
     if web:
         offline = (
             f"If this machine is offline, fetch the files elsewhere and name their folder: "
             f"ragstone data pull {source.name} --from PATH. `--data fictional` needs no download."
         )
         async with _session() as session:
-            origin = Web(session, named.rstrip("/"), offline)
-            if not named.endswith(".zip"):
+            origin = Web(session, named, offline)
+            if not urlsplit(named).path.endswith(".zip"):
                 yield origin
                 return
             archive = scratch / ".mirror.zip.part"
             archive.unlink(missing_ok=True)
             try:
                 if not await origin.fetch(PinnedFile(""), archive, lambda done, total: None):
-                    raise UsageError(f"{named}: there is no such archive (404).")
-                yield _Archive(archive, named)
+                    raise UsageError(f"{origin.where}: there is no such archive (404).")
+                yield _Archive(archive, origin.where)
             finally:
                 archive.unlink(missing_ok=True)
     else:
@@ -97,11 +103,11 @@ class Web:
 
     @property
     def where(self) -> str:
-        return self.base
+        return shown_url(self.base)
 
     async def fetch(self, file: PinnedFile, part: Path, advance: Advance, /) -> bool:
         for path in dict.fromkeys((file.path, file.name)):
-            if await self._fetch(f"{self.base}/{path}" if path else self.base, part, advance):
+            if await self._fetch(endpoint_url(self.base, path) if path else self.base, part, advance):
                 return True
         return False
 
@@ -116,7 +122,7 @@ class Web:
             try:
                 status = await self._once(url, part, advance)
             except (aiohttp.ClientError, TimeoutError) as error:
-                problem = " ".join(str(error).split()) or type(error).__name__
+                problem = reason_of(error)
                 continue
             if status in (200, 206):
                 return True
@@ -126,8 +132,8 @@ class Web:
             if status == 416:  # what is here is longer than the file: it is a part of something else
                 part.unlink(missing_ok=True)
             elif status not in _AGAIN:
-                raise UsageError(f"{url} cannot be fetched ({problem}). {self.offline}".rstrip())
-        raise UsageError(f"{url} cannot be fetched ({problem}). {self.offline}".rstrip())
+                raise UsageError(f"{shown_url(url)} cannot be fetched ({problem}). {self.offline}".rstrip())
+        raise UsageError(f"{shown_url(url)} cannot be fetched ({problem}). {self.offline}".rstrip())
 
     async def _once(self, url: str, part: Path, advance: Advance) -> int:
         """One request, for what is not in `part` yet. The status; 200 and 206 once everything is there."""
@@ -149,7 +155,7 @@ class Web:
                 advance(here, total)
                 async for block in response.content.iter_chunked(_BLOCK):
                     here += len(block)
-                    _check_size(here, url)
+                    _check_size(here, shown_url(url))
                     file.write(block)
                     advance(here, total)
             return response.status

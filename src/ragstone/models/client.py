@@ -18,11 +18,13 @@ import msgspec
 
 from ragstone.errors import BadReply, MissingKey, ModelError, UsageError
 from ragstone.models.faults import Refusable, RefusedParameter, status_error, transport_error
-from ragstone.models.network import certificates, endpoint_url, normal_base_url, proxy_and_headers, proxy_for, shown_url
+from ragstone.models.network import certificates, endpoint_url, normal_base_url, proxy_and_headers, proxy_for
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider
+from ragstone.models.reply_body import ENCODINGS, read_body
 from ragstone.models.structured import Form, Memory, Reply, Way, way_key
 from ragstone.models.wire import chat_payload, encode, read_chat, read_vectors
+from ragstone.text.redaction import HIDDEN, secrets_of, shown_url
 from ragstone.types import Completion, Request
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ KEEP_ALIVE_SECONDS = 4.0
 CONNECT_SECONDS = 15.0
 # Bytes from which aiohttp is given a stream: it writes that in pieces, and other calls go on meanwhile.
 _LARGE_BODY = 1 << 20
+_LIKE_NO_WORD = 12  # characters from which a key in a reply is a key and no word: "ollama" is a key in use
 # Parameters that a model may refuse and an answer is still an answer without.
 _DISPENSABLE = frozenset({"temperature", "top_p", "seed", "stop"})
 
@@ -78,6 +81,7 @@ class Client:
         self.provider, self.wire_name, self._options = provider, wire_name, options
         self.base_url = normal_base_url(options.base_url or provider.base_url)
         self._key = key
+        self._secrets = tuple(secret for secret in (key, *secrets_of(self.base_url)) if secret)
         self._chat_url = endpoint_url(self.base_url, "chat/completions")
         self._vectors_url = endpoint_url(self.base_url, "embeddings")
         self._where = f"{self.id} at {shown_url(self.base_url)}"
@@ -106,12 +110,14 @@ class Client:
             options["proxy_headers" if secure else "headers"] = headers_for_proxy
         self._request_options = options
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ragstone"}
+        headers["Accept-Encoding"] = ENCODINGS
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self._options.in_flight, keepalive_timeout=KEEP_ALIVE_SECONDS),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=headers,
+            auto_decompress=False,
             timeout=aiohttp.ClientTimeout(total=self._options.timeout, sock_connect=CONNECT_SECONDS),
         )
         return self
@@ -174,18 +180,18 @@ class Client:
         body_of_request = data if len(data) < _LARGE_BODY else io.BytesIO(data)
         try:
             async with self._session.post(url, data=body_of_request, **self._request_options) as response:
-                body = await response.read()
+                body = await read_body(response, self._options.reply_bytes, self._where)
                 status, headers = response.status, response.headers
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise self._transport_error(error) from _presentable(error)
-        except (ValueError, AssertionError) as error:  # what aiohttp raises for some replies that are not HTTP
-            raise BadReply(f"{self._where}: the reply is not HTTP.") from error
+            raise transport_error(self._where, error) from _presentable(error)
+        except (ValueError, AssertionError):  # what aiohttp raises for some replies that are not HTTP
+            raise BadReply(f"{self._where}: the reply is not HTTP.") from None
+        for secret in self._secrets:  # an endpoint may quote what it was sent
+            if len(secret) >= _LIKE_NO_WORD:
+                body = body.replace(secret.encode("utf-8", "replace"), HIDDEN.encode())
         if status == 200:
             return body
         raise self._status_error(status, headers, body, refusable)
-
-    def _transport_error(self, error: BaseException) -> ModelError:
-        return transport_error(self._where, error, self._key)
 
     def _status_error(
         self, status: int, headers: Mapping[str, str], body: bytes, refusable: Refusable = ""
@@ -198,7 +204,7 @@ class Client:
             headers=headers,
             body=_json_or_none(body),
             text=text,
-            secret=self._key,
+            secrets=self._secrets,
             refusable=refusable,
         )
 
@@ -221,9 +227,9 @@ def _json_or_none(body: bytes) -> Any:
 
 
 def _presentable(error: BaseException) -> BaseException | None:
-    """What may stand behind our error in a traceback. An exception that carries the request carries the key."""
+    """What may stand behind our error in a traceback. The library's exceptions carry the request, and with it keys."""
     import aiohttp  # noqa: PLC0415
 
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return error.certificate_error
-    return None if isinstance(error, aiohttp.ClientResponseError) else error
+    return None if isinstance(error, aiohttp.ClientError) else error

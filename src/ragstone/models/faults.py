@@ -1,10 +1,11 @@
 """What went wrong, as one of the typed errors: by status, by the endpoint's own code, by exception. Keys never show."""
 
 import email.utils
+import os
 import re
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from ragstone.errors import (
@@ -20,13 +21,14 @@ from ragstone.errors import (
 )
 from ragstone.models.providers import Provider
 from ragstone.models.structured import RefusedForm
+from ragstone.text.redaction import redact
 
 __all__ = [
     "Refusable",
     "RefusedParameter",
     "is_transient",
     "one_line",
-    "redact",
+    "reason_of",
     "retry_after_seconds",
     "status_error",
     "transport_error",
@@ -35,8 +37,6 @@ __all__ = [
 Refusable: TypeAlias = Literal["", "clearly", "vaguely"]
 
 _TRANSIENT = (Unreachable, TimedOut, RateLimited, ServerFault, BadReply)
-# What keys of the known providers look like, for those that an endpoint quotes back in part.
-_LIKE_A_KEY = re.compile(r"\b(?:sk|gsk|AIza|hf|xai|pplx)[-_][A-Za-z0-9*_\-]{6,}|\bAIza[A-Za-z0-9_\-]{10,}")
 # What endpoints say who do not take a way of asking for a form, and with which status (llama.cpp: 500 for a schema
 # that it can make no grammar of).
 _ABOUT_THE_FORM = re.compile(
@@ -55,17 +55,10 @@ _SHOWN = 300  # characters of an endpoint's message
 _BLOCKED = ("content_filter", "data_inspection_failed", "DataInspectionFailed")
 
 
-def redact(text: str, secret: str = "") -> str:
-    """`text` without `secret` and without what looks like a key."""
-    if secret:
-        text = text.replace(secret, "***")
-    return _LIKE_A_KEY.sub("***", text)
-
-
-def one_line(text: str, secret: str = "", limit: int = _SHOWN) -> str:
+def one_line(text: str, secrets: Sequence[str] = (), limit: int = _SHOWN) -> str:
     """A foreign text as one printable line, redacted and cut."""
     # Far more than is shown, so that a key at the cut is still found; far less than a page of 10 MB.
-    line = " ".join(redact(text[: limit * 20], secret).split())
+    line = " ".join(redact(text[: limit * 20], secrets, keys=True).split())
     line = "".join(char if char.isprintable() else "�" for char in line)
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
@@ -139,7 +132,7 @@ def status_error(
     headers: Mapping[str, str],
     body: Any,
     text: str,
-    secret: str,
+    secrets: Sequence[str],
     refusable: Refusable = "",
 ) -> ModelError:
     """The typed error for a reply that carries no value.
@@ -148,7 +141,7 @@ def status_error(
     form in a way that the endpoint may not take ("clearly": only where it says so).
     """
     message, parameter, codes = _told(body)
-    told = one_line(message or text, secret) or "no reason given"
+    told = one_line(message or text, secrets) or "no reason given"
     where = f"{provider.name}/{model}"
     if any(mark in codes or (mark and mark in message) for mark in (*provider.blocked, *_BLOCKED)):
         return ContentBlocked(f"{where}: content inspection refused ({told}).")
@@ -178,18 +171,33 @@ def status_error(
     return Rejected(f"{where}: rejected ({status}: {told}).")
 
 
-def transport_error(where: str, error: BaseException, secret: str = "") -> ModelError:
+def reason_of(error: BaseException) -> str:
+    """Why a connection failed, in words of the operating system's or our own. What the HTTP library says of its errors
+    may hold the address with all that is in it, and is never shown."""
+    inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
+    if isinstance(inner, ssl.SSLCertVerificationError):
+        return one_line(getattr(inner, "verify_message", "") or "it cannot be verified")
+    if isinstance(inner, ssl.SSLError):
+        return one_line((inner.reason or "TLS failed").replace("_", " ").lower())
+    if isinstance(inner, OSError) and (number := inner.errno) is not None:
+        return os.strerror(number) if number > 0 else one_line(inner.strerror or "it failed")
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__.removesuffix("Error").removesuffix("Exception"))
+    return words.lower().removeprefix("client ")
+
+
+def transport_error(where: str, error: BaseException) -> ModelError:
     """The typed error for an exception below HTTP: aiohttp's, the operating system's, TLS."""
     import aiohttp  # noqa: PLC0415  (loaded already whenever there is such an error)
 
-    told = one_line(str(error) or type(error).__name__, secret)
+    reason = reason_of(error)
     if isinstance(error, aiohttp.InvalidURL):
         return Rejected(f"{where}: this is not an address. Check --base-url.")
     if isinstance(error, TimeoutError):
         return TimedOut(f"{where}: no complete reply in time.")
     if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
         untrusted = Unreachable(
-            f"{where}: the certificate is not trusted ({told}). Set SSL_CERT_FILE to the certificate of its authority."
+            f"{where}: the certificate is not trusted ({reason}). Set SSL_CERT_FILE to the certificate of its "
+            "authority."
         )
         untrusted.permanent = True
         return untrusted
@@ -199,6 +207,6 @@ def transport_error(where: str, error: BaseException, secret: str = "") -> Model
         return BadReply(f"{where}: the reply broke off.")
     if isinstance(error, aiohttp.ClientResponseError) and not isinstance(error, aiohttp.ClientProxyConnectionError):
         if isinstance(error, aiohttp.ClientHttpProxyError):
-            return Unreachable(f"{where}: the proxy refused ({error.status} {one_line(error.message, secret)}).")
-        return BadReply(f"{where}: the reply is not HTTP ({told}).")
-    return Unreachable(f"{where}: no connection ({told}).")
+            return Unreachable(f"{where}: the proxy refused (status {error.status}).")
+        return BadReply(f"{where}: the reply is not HTTP.")
+    return Unreachable(f"{where}: no connection ({reason}).")

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from ragstone.errors import UsageError
+from ragstone.text.redaction import shown_url
 
 __all__ = [
     "certificates",
@@ -18,7 +19,6 @@ __all__ = [
     "normal_base_url",
     "proxy_and_headers",
     "proxy_for",
-    "shown_url",
 ]
 
 _OPERATION = re.compile(r"(?:/+|/(?:chat/)?completions|/embeddings)+\Z")
@@ -48,14 +48,14 @@ def normal_base_url(text: str) -> str:
             bare = urlsplit(f"//{given}")
             host = bare.hostname or ""
             if not (is_loopback(host) or "." in host.strip(".") or ":" in host or bare.port is not None):
-                raise UsageError(f"{text!r} is not a base URL: it should look like https://host/v1.")
+                raise UsageError(f"{shown_url(text)!r} is not a base URL: it should look like https://host/v1.")
             given = f"{'http' if is_loopback(host) else 'https'}://{given}"
         parts = urlsplit(given)
         host, _ = parts.hostname or "", parts.port
-    except ValueError as error:
-        raise UsageError(f"{text!r} is not a base URL ({error}).") from None
+    except ValueError:
+        raise UsageError(f"{shown_url(text)!r} is not a base URL.") from None
     if parts.scheme.lower() not in ("http", "https") or not host or any(char.isspace() for char in given):
-        raise UsageError(f"{text!r} is not a base URL: it should look like https://host/v1.")
+        raise UsageError(f"{shown_url(text)!r} is not a base URL: it should look like https://host/v1.")
     if parts.username or parts.password:
         raise UsageError("A base URL holds no name or password: put the key into the provider's environment variable.")
     path = _OPERATION.sub("", parts.path)
@@ -66,12 +66,6 @@ def endpoint_url(base_url: str, operation: str) -> str:
     """`base_url` with the path of an operation (`chat/completions`) before its query, if it has one."""
     parts = urlsplit(base_url)
     return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{operation}"))
-
-
-def shown_url(base_url: str) -> str:
-    """A base URL as it may be printed: without query, name and password, which nobody else should read."""
-    parts = urlsplit(base_url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
 
 def proxy_for(url: str) -> str | None:

@@ -1,9 +1,23 @@
 """How a model is to be called. One value for every kind of model; each uses what concerns it."""
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from ragstone.errors import UsageError
+
 __all__ = ["ModelOptions"]
+
+_REPLY_BYTES = 20_000_000
+
+
+def _reply_bytes() -> int:
+    text = os.environ.get("RAGSTONE_REPLY_BYTES", "").strip()
+    if not text:
+        return _REPLY_BYTES
+    if not (text.isascii() and text.isdecimal() and len(text) < 16 and int(text) > 0):
+        raise UsageError(f"RAGSTONE_REPLY_BYTES={text[:40]}: it should be a number of bytes, such as 20000000.")
+    return int(text)
 
 
 @dataclass(frozen=True)
@@ -18,6 +32,7 @@ class ModelOptions:
     attempts: how often a call is tried at most.
     requests_per_minute, tokens_per_minute: None: no limit. Every attempt counts.
     in_flight: calls under way at one time.
+    reply_bytes: the longest reply, decoded, that is read; RAGSTONE_REPLY_BYTES, else 20 MB.
     slots, context: of `local/…` chat models only: prompts worked on at one time, and tokens of prompt and answer
         for each of them. One slot keeps answers independent of what else is asked (see `models/local.py`).
     prefix_cache: of `local/…` chat models only: what a prompt shares with the one before in its slot is not evaluated
@@ -32,6 +47,7 @@ class ModelOptions:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     in_flight: int = 64
+    reply_bytes: int = field(default_factory=_reply_bytes)
     slots: int = 1
     context: int = 8192
     prefix_cache: bool = False

@@ -98,7 +98,7 @@ def ignored(form: Form, schema: Mapping[str, Any], reply: Reply) -> bool:
     if not completion.text.strip() or schema.get("type") != "object":
         return False
     try:
-        found = msgspec.json.decode(completion.text)
+        found = json.loads(completion.text)  # which takes lone surrogates, as `read_reply` does
     except (ValueError, RecursionError):
         return True
     return not (isinstance(found, dict) and found.keys() >= set(schema.get("required", ())))

@@ -12,14 +12,19 @@ Whoever counts is named in the run, because a length in tokens means nothing wit
 import asyncio
 import contextlib
 import importlib.util
+import json
 import re
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-from ragstone.errors import MissingExtra, UnknownName, UsageError
+from ragstone.errors import MissingExtra, ModelError, UnknownName, UsageError
+from ragstone.models.faults import reason_of
+from ragstone.models.network import endpoint_url
 from ragstone.models.options import ModelOptions
+from ragstone.models.reply_body import ENCODINGS, read_body
 from ragstone.text import estimate_tokens
+from ragstone.text.redaction import shown_url
 from ragstone.types import Turn
 
 __all__ = ["ESTIMATE", "TOKENIZERS", "TokenCounter", "count_here", "open_counter"]
@@ -71,8 +76,10 @@ class _Here:
 class _Server:
     """Counts by `/tokenize` of a server. Equal texts are counted once."""
 
-    def __init__(self, session: Any, root: str, name: str, field: str, model: str, options: dict[str, Any]) -> None:
-        self._session, self._root, self._model, self._options = session, root, model, options
+    def __init__(
+        self, session: Any, root: str, name: str, field: str, model: str, sending: dict[str, Any], largest: int
+    ) -> None:
+        self._session, self._root, self._model, self._sending, self._largest = session, root, model, sending, largest
         self.id, self._field = name, field
         self.window: int | None = None
         self._limit = asyncio.Semaphore(_AT_ONCE)
@@ -116,9 +123,7 @@ class _Server:
             self.window = min((one for one in found if isinstance(one, int) and one > 0), default=None)
 
     def _where(self, path: str) -> str:
-        from ragstone.models.network import shown_url  # noqa: PLC0415
-
-        return shown_url(f"{self._root}/{path}")
+        return shown_url(endpoint_url(self._root, path))
 
     async def _ask(self, path: str, body: dict[str, Any] | None) -> Any:
         import aiohttp  # noqa: PLC0415
@@ -129,14 +134,15 @@ class _Server:
         try:
             async with (
                 self._limit,
-                self._session.request(method, f"{self._root}/{path}", json=body, **self._options) as reply,
+                self._session.request(method, endpoint_url(self._root, path), json=body, **self._sending) as reply,
             ):
                 if reply.status != 200:
                     raise UsageError(f"{self._where(path)} does not count tokens (status {reply.status}).")
-                return await reply.json(content_type=None)
-        except (aiohttp.ClientError, OSError, ValueError, TimeoutError) as error:
-            told = " ".join(str(error).split())[:200] or type(error).__name__
-            raise UsageError(f"{self._where(path)} does not count tokens ({told}).") from None
+                return json.loads(await read_body(reply, self._largest, self._where(path)))
+        except (ModelError, ValueError, RecursionError):
+            raise UsageError(f"{self._where(path)} does not count tokens: its reply is no JSON of this size.") from None
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise UsageError(f"{self._where(path)} does not count tokens ({reason_of(error)}).") from None
 
 
 def _number(told: Any, where: str) -> int:
@@ -231,7 +237,7 @@ async def _of_model(name: str, options: ModelOptions, stack: contextlib.AsyncExi
 
         address, key = await stack.enter_async_context(local_server(model, options))
         session, sending = await _session(address, key, stack)
-        counter = _Server(session, address, name, _FIELDS[0], "", sending)
+        counter = _Server(session, address, name, _FIELDS[0], "", sending, options.reply_bytes)
         await counter.find_window(trained=True)
         return counter
     return await _of_endpoint(name, provider, model, options, stack)
@@ -251,10 +257,11 @@ async def _of_endpoint(
     base_url = options.base_url or (source.base_url if source.key_optional else "")
     if not base_url:
         return None
-    root = normal_base_url(base_url).removesuffix("/v1")
+    path, mark, query = normal_base_url(base_url).partition("?")
+    root = path.removesuffix("/v1") + mark + query
     session, sending = await _session(root, provider_key(source, own_endpoint=True), stack)
     for field in _FIELDS:
-        counter = _Server(session, root, name, field, model, sending)
+        counter = _Server(session, root, name, field, model, sending, options.reply_bytes)
         with contextlib.suppress(UsageError):
             if (await counter.count(["a word"]))[0] > 0:
                 await counter.find_window()
@@ -277,7 +284,8 @@ async def _session(url: str, key: str, stack: contextlib.AsyncExitStack) -> tupl
     session = aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
-        headers={"Authorization": f"Bearer {key}"} if key else {},
+        headers={"Accept-Encoding": ENCODINGS, **({"Authorization": f"Bearer {key}"} if key else {})},
+        auto_decompress=False,
         timeout=aiohttp.ClientTimeout(total=60, sock_connect=5),
     )
     return await stack.enter_async_context(session), sending

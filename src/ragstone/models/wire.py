@@ -192,8 +192,9 @@ def read_chat(body: bytes, where: str, *, model: str, seconds: float, formed: bo
     apart = message.reasoning_content or (message.reasoning if isinstance(message.reasoning, str) else "")
     if arguments is not None:
         text = arguments
-    elif formed and (found := _FENCE.match(text)):
-        text = found["inside"]
+    elif formed:
+        text = text.lstrip("\ufeff")
+        text = found["inside"] if (found := _FENCE.match(text)) else text
     completion = Completion(
         text=text or message.refusal or "",
         reasoning="\n\n".join(part for part in (apart, thought) if part),

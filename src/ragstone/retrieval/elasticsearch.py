@@ -26,11 +26,12 @@ import msgspec
 
 from ragstone.errors import DataError, MissingExtra, Unauthorized, Unreachable, UsageError
 from ragstone.models import open_embedder
-from ragstone.models.network import certificates, shown_url
+from ragstone.models.network import certificates
 from ragstone.retrieval.embedding import embed_all
 from ragstone.retrieval.names import Spec
 from ragstone.retrieval.opening import Building
 from ragstone.text import detect
+from ragstone.text.redaction import redact, shown_url
 from ragstone.types import Embedder, Passage, Retriever
 
 __all__ = ["KEY", "PLUGINS", "Elastic", "open_elasticsearch"]
@@ -127,11 +128,14 @@ async def open_elasticsearch(spec: Spec, building: Building) -> AsyncIterator[Re
         embedder: Embedder | None = None
         if spec.arguments:
             embedder = await stack.enter_async_context(open_embedder(spec.arguments[0], building.options))
-        client = library.AsyncElasticsearch(
-            url, api_key=os.environ.get(KEY) or None, request_timeout=building.options.timeout, retry_on_timeout=True,
-            max_retries=building.options.attempts - 1, meta_header=False,
-            **({"ssl_context": certificates()} if url.startswith("https://") else {}),
-        )  # fmt: skip
+        try:
+            client = library.AsyncElasticsearch(
+                url, api_key=os.environ.get(KEY) or None, request_timeout=building.options.timeout,
+                retry_on_timeout=True, max_retries=building.options.attempts - 1, meta_header=False,
+                **({"ssl_context": certificates()} if url.startswith("https://") else {}),
+            )  # fmt: skip
+        except ValueError:
+            raise UsageError(f"{spec.name}: the address needs a port: url=http://localhost:9200.") from None
         stack.push_async_callback(client.close)
         started = time.perf_counter()
         with _errors(spec.name):
@@ -200,12 +204,12 @@ def _errors(name: str) -> Iterator[None]:
     except library.helpers.BulkIndexError as error:
         raise UsageError(f"{name}: {len(error.errors)} passages were refused; the first: {_line(error)}") from None
     except library.TransportError as error:
-        cause = str(error).rpartition("Error(")[2].rstrip(")") or str(error)  # it wraps itself in itself
+        cause = redact(str(error).rpartition("Error(")[2].rstrip(")") or str(error))  # it wraps itself in itself
         raise Unreachable(f"{name}: no connection ({' '.join(cause.split())[:200]}). Is Elasticsearch there?") from None
 
 
 def _line(error: Exception) -> str:
-    return f"{' '.join(str(error).split())[:200]}."
+    return f"{' '.join(redact(str(error)).split())[:200]}."
 
 
 def _load() -> Any:

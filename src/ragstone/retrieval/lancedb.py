@@ -26,6 +26,7 @@ from ragstone.models import open_embedder
 from ragstone.retrieval.embedding import embed_all
 from ragstone.retrieval.names import Spec
 from ragstone.retrieval.opening import Building
+from ragstone.text.redaction import redact
 from ragstone.types import Embedder, Passage, Retriever
 
 __all__ = ["PLUGINS", "Lance", "open_lancedb"]
@@ -131,7 +132,7 @@ async def open_lancedb(spec: Spec, building: Building) -> AsyncIterator[Retrieve
                     columns = Columns(f"ragstone_{_digest(embedder.id, passages)}", metric=metric)
                     held = await _ours(db, columns.table, embedder, passages)
             except (OSError, ValueError, RuntimeError) as error:
-                raise UsageError(f"{spec.name}: {' '.join(str(error).split())[:200]}") from None
+                raise UsageError(f"{spec.name}: {' '.join(redact(str(error)).split())[:200]}") from None
             facts = {
                 "embedder": embedder.id, "library": f"lancedb {library.__version__}", "table": columns.table,
                 "passages": await held.count_rows(), "build_seconds": time.perf_counter() - started,

@@ -14,6 +14,7 @@ import re
 import msgspec
 
 from ragstone.errors import UsageError
+from ragstone.text.redaction import redact
 from ragstone.types import Frozen
 
 __all__ = ["Spec", "parse"]
@@ -35,13 +36,14 @@ class Spec(Frozen, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name, as a user writes it: `parse(spec.name) == spec`."""
+        """The name, as a user writes it, but without what an address in it may hold of passwords and keys. Where it
+        holds none, `parse(spec.name) == spec`."""
         if self.function == "run":
             return f"run:{self.arguments[0]}"
         if self.function == "dense" and len(self.arguments) == 1 and not self.options:
             return self.arguments[0]
         inside = ",".join([*self.arguments, *(f"{name}={value}" for name, value in self.options.items())])
-        return f"{self.function}({inside})" if inside else self.function
+        return redact(f"{self.function}({inside})") if inside else self.function
 
     def only(self, *known: str) -> "Spec":
         """The spec itself; UsageError for an option that is not among `known`."""
@@ -99,7 +101,8 @@ def parse(name: str) -> Spec:
 
 def _told(name: str) -> str:
     """A name for a message, cut short where it is long."""
-    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+    shown = redact(name)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
 
 
 def _call(name: str, function: str, inside: str) -> Spec:

@@ -114,7 +114,7 @@ async def open_retriever(
     spec = parse(name)
     make = RETRIEVERS.get(spec.function)
     if not pool:
-        raise UsageError(f"The retriever {name} has nothing to search: the pool has no passage.")
+        raise UsageError(f"The retriever {spec.name} has nothing to search: the pool has no passage.")
     if len({passage.id for passage in pool}) < len(pool):
         seen: set[str] = set()
         twice = next(passage.id for passage in pool if passage.id in seen or seen.add(passage.id))  # type: ignore[func-returns-value]

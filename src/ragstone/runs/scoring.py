@@ -8,6 +8,7 @@ from typing import Any
 from ragstone.errors import StorageError
 from ragstone.runs.entries import ScoreRow
 from ragstone.runs.schema import encode_score, key_of
+from ragstone.text.redaction import redact
 from ragstone.types import NO_ANSWER, Case, Metric, Need, Response, Score
 
 __all__ = ["describe", "row_of", "score", "waits"]
@@ -21,7 +22,7 @@ def describe(error: BaseException) -> str:
     if not isinstance(kind, str):
         kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(error).__name__).lower()
     try:
-        message = " ".join(str(error).split())
+        message = " ".join(redact(str(error)).split())
     except Exception:  # somebody else's __str__
         message = ""
     if len(message) > LONGEST_MESSAGE:

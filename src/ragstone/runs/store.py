@@ -21,6 +21,7 @@ from ragstone.runs.owners import forget, new_owner
 from ragstone.runs.question import differences, few, grown, plain
 from ragstone.runs.schema import LAYOUT, decode, key_of
 from ragstone.storage import GATHER_SECONDS, GroupWriter
+from ragstone.text.redaction import redact_all
 from ragstone.types import JSON, to_json
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class RunFile:
             raise UsageError(f"`info` of a run cannot have the key {min(taken)!r}: the run file uses it itself.")
         try:
             asked, about = plain(question), {key_of(name): to_json(value) for name, value in info.items()}
-            specs = {name: plain(spec) for name, spec in systems.items()}
+            specs = {name: plain(redact_all(spec)) for name, spec in systems.items()}
         except (ValueError, RecursionError) as error:
             raise UsageError(f"{path}: the description of this run cannot be written as JSON ({error}).") from error
         writer = GroupWriter(path, LAYOUT, gather=gather, factory=factory)

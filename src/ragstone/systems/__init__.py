@@ -50,8 +50,9 @@ async def open_system(
             raise UsageError(f"The system {name!r} is not one: it needs id, spec and answer.")
         yield system
         return
-    from ragstone.models.network import normal_base_url, shown_url  # noqa: PLC0415
+    from ragstone.models.network import normal_base_url  # noqa: PLC0415
     from ragstone.systems.reader import Reader  # noqa: PLC0415
+    from ragstone.text.redaction import shown_url  # noqa: PLC0415
 
     async with open_model(name, options) as model:
         here = name.startswith(("local/", "scripted/"))  # a base URL is for the other models of the same command

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,12 +94,14 @@ class Found:
 
 @dataclass
 class Search:
-    """All searches of a run. `options` are for the models that retrievers ask; `chunking` is how a pool is cut."""
+    """All searches of a run. `options` are for the models that retrievers ask; `chunking` is how a pool is cut;
+    `given`: name of a retriever → as it was given, with the keys in its address, which are kept nowhere else."""
 
     options: ModelOptions = field(default_factory=ModelOptions)
     chunking: Chunking = _PLAIN
     found: dict[tuple[str, int], Found] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict, repr=False)
     _cuts: dict[int, Cut] = field(default_factory=dict)
 
     def cut(self, pool: Pool, size: int) -> Cut:
@@ -120,7 +122,9 @@ class Search:
             found, started = Found(held, {}), time.perf_counter()
             if parse(name).function != "run":
                 log.info("%s: indexing %s chunks", name, f"{len(held.passages):,}")
-            async with open_retriever(name, held.passages, options=self.options, queries=ids) as retriever:
+            async with open_retriever(
+                self.given.get(name, name), held.passages, options=self.options, queries=ids
+            ) as retriever:
                 opened = time.perf_counter()
                 for start in range(0, len(questions), _BATCH):
                     batch = questions[start : start + _BATCH]

@@ -6,8 +6,9 @@ model stated it, and both, are three maps.
 """
 
 import asyncio
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from ragstone.models import ModelOptions
 from ragstone.models.cache import Shared
 from ragstone.retrieval import open_retriever
 from ragstone.retrieval.chunking import chunk
-from ragstone.types import Frozen, Passage, to_json
+from ragstone.types import Frozen, Passage, Retriever, to_json
 
 __all__ = ["Rag", "Searcher", "chunks_of"]
 
@@ -57,9 +58,11 @@ def chunks_of(
 @dataclass
 class Searcher:
     """Searches contexts, a few at a time, and remembers what was found. `options` are for the models that retrievers
-    ask."""
+    ask; `given`: name of a retriever → as it was given, with what its address may hold of keys, which is kept nowhere
+    else."""
 
     options: ModelOptions = field(default_factory=ModelOptions)
+    given: Mapping[str, str] = field(default_factory=dict, repr=False)
     _found: dict[str, tuple[Passage, ...]] = field(default_factory=dict)
     _under_way: dict[str, Shared[tuple[Passage, ...]]] = field(default_factory=dict)
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
@@ -69,8 +72,11 @@ class Searcher:
         model that is not there) is told before anything else is asked. Raises what opening and asking raise."""
         pool = [Passage(f"chunk-{at}", text) for at, text in enumerate(texts)]
         for name in dict.fromkeys(rag.retriever for rag in rags):
-            async with open_retriever(name, pool, options=self.options) as retriever:
+            async with self._open(name, pool) as retriever:
                 await retriever.retrieve([texts[0][:80]], k=1)
+
+    def _open(self, name: str, pool: Sequence[Passage]) -> contextlib.AbstractAsyncContextManager[Retriever]:
+        return open_retriever(self.given.get(name, name), pool, options=self.options)
 
     async def search(
         self, key: object, question: str, make_pool: Callable[[], Sequence[Passage]], rag: Rag
@@ -97,7 +103,7 @@ class Searcher:
     ) -> tuple[Passage, ...]:
         async with self._gate:
             pool = await asyncio.to_thread(make_pool)
-            async with open_retriever(rag.retriever, pool, options=self.options) as retriever:
+            async with self._open(rag.retriever, pool) as retriever:
                 (best,) = await retriever.retrieve([question], k=rag.k)
         if len(self._found) >= _KEPT:
             self._found.pop(next(iter(self._found)))

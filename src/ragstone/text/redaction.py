@@ -1,0 +1,70 @@
+"""What may be shown or stored of texts that hold addresses and keys. Everything that is printed or kept goes through
+`redact`: error messages, command lines, names of retrievers, descriptions of systems.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+__all__ = ["HIDDEN", "redact", "redact_all", "secrets_of", "shown_url"]
+
+HIDDEN = "***"
+_SCHEME = "http://"
+_ENDS = "\\s\"'<>"  # what ends an address within a text
+_URL = re.compile(
+    rf"(?P<scheme>\b[a-z][a-z0-9+.-]*://)(?:[^\s/?#]*@)?(?P<place>[^?#{_ENDS}]*)"
+    rf"(?P<query>\?[^#,){_ENDS}]*)?(?P<fragment>#[^,){_ENDS}]*)?",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(r"(?<=[?&;])(?:(?P<name>[^=&;]+=)[^&;]*|[^=&;]+)")
+# What keys of the known providers look like, for those that an endpoint quotes back in part.
+_LIKE_A_KEY = re.compile(r"\b(?:sk|gsk|AIza|hf|xai|pplx)[-_][A-Za-z0-9*_\-]{6,}|\bAIza[A-Za-z0-9_\-]{10,}")
+# Parameters of an address that name a secret. What stands in the others (a version, a deployment) may stand in a reply.
+_SECRET_NAMES = re.compile(r"key|token|secret|sig|pass|pwd|auth|cred|code", re.IGNORECASE)
+_SHORTEST = 6  # characters: a shorter value is found in words that have nothing to do with it
+
+
+def _without_values(match: re.Match[str]) -> str:
+    query = _VALUE.sub(lambda value: f"{value['name'] or ''}{HIDDEN}", match["query"] or "")
+    fragment = f"#{HIDDEN}" if len(match["fragment"] or "") > 1 else ""
+    return f"{match['scheme']}{match['place']}{query}{fragment}"
+
+
+def redact(text: str, secrets: Iterable[str] = (), *, keys: bool = False) -> str:
+    """`text` without the user information, the query's values and the fragment of any address in it, and without
+    `secrets`. `keys`: also without what looks like a provider's key."""
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    if "://" in text:
+        text = _URL.sub(_without_values, text)
+    return _LIKE_A_KEY.sub(HIDDEN, text) if keys else text
+
+
+def redact_all(value: Any) -> Any:
+    """A value of mappings, lists and texts with every text in it redacted."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {name: redact_all(inner) for name, inner in value.items()}
+    return [redact_all(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def shown_url(address: str) -> str:
+    """An address as it may be shown; also one that is written without its scheme (`host/v1?key=…`)."""
+    bare = "://" not in address
+    return redact(f"{_SCHEME}{address}").removeprefix(_SCHEME) if bare else redact(address)
+
+
+def secrets_of(address: str) -> tuple[str, ...]:
+    """The values in an address that nobody else should read, as they stand there and decoded: those of parameters whose
+    names say so (`key`, `token`, `sig`…), and a password."""
+    try:
+        parts = urlsplit(address)
+        found = [value for name, value in parse_qsl(parts.query) if _SECRET_NAMES.search(name)]
+        found += re.findall(rf"(?:{_SECRET_NAMES.pattern})[^=&;]*=([^&;]+)", parts.query, re.IGNORECASE)
+        found += [parts.password, unquote(parts.password)] if parts.password else []
+        found += [parts.query] if parts.query and "=" not in parts.query else []
+    except ValueError:
+        return ()
+    return tuple(sorted({value for value in found if len(value) >= _SHORTEST}, key=len, reverse=True))
