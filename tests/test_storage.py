@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from ragstone.errors import StorageError, UsageError
-from ragstone.storage import GroupWriter, Layout, connect, journal_mode, storage_errors
+from ragstone.errors import FileLost, StorageError, UsageError
+from ragstone.storage import GROUP_LIMIT, GroupWriter, Layout, connect, journal_mode, storage_errors
 
 LAYOUT = Layout("test file", 0x54455354, 2, ("CREATE TABLE notes (text TEXT PRIMARY KEY)",))
 
@@ -161,6 +161,63 @@ class Faulty(sqlite3.Connection):
                 error.sqlite_errorcode = Faulty.code
                 raise error
         return super().execute(sql, *args)
+
+
+def test_a_file_that_was_replaced_acknowledges_nothing(tmp_path: Path) -> None:
+    path, others = tmp_path / "a.db", tmp_path / "b.db"
+    GroupWriter(others, LAYOUT).close()
+    with GroupWriter(path, LAYOUT) as writer:
+        writer.call(insert("one"))
+        others.replace(path)
+        with pytest.raises(FileLost, match=r"a\.db: the file was replaced by another while it was in use"):
+            writer.call(insert("two"))
+        path.unlink()
+        with pytest.raises(FileLost, match="deleted"):
+            writer.call(insert("three"))
+
+
+class Stopped(sqlite3.Connection):
+    """Waits at each COMMIT for the test."""
+
+    go = threading.Event()
+
+    def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
+        if sql == "COMMIT":
+            Stopped.go.wait()
+        return super().execute(sql, *args)
+
+
+@pytest.mark.parametrize("fault", [False, True])
+async def test_more_pending_writes_than_a_group_holds_keep_their_order_and_share_their_errors(
+    tmp_path: Path, *, fault: bool
+) -> None:
+    path, groups = tmp_path / "a.db", list[int]()
+    count = 3 * GROUP_LIMIT + 7
+
+    def together(connection: sqlite3.Connection, texts: Sequence[str]) -> list[str]:
+        groups.append(len(texts))
+        connection.executemany("INSERT INTO notes VALUES (?)", [(text,) for text in texts])
+        return [text.upper() for text in texts]
+
+    Stopped.go.set()
+    with GroupWriter(path, LAYOUT, factory=Stopped) as writer:
+        Stopped.go.clear()
+        first = writer.submit(insert("first"), soon=True)
+        waiting = [writer.submit_item(together, f"n{number}") for number in range(count)]
+        if fault:
+            (tmp_path / "other").touch()
+            (tmp_path / "other").replace(path)
+        Stopped.go.set()
+        found = await asyncio.gather(first, *waiting, return_exceptions=True)
+    if fault:
+        assert {type(result) for result in found} == {FileLost}
+        assert len({id(result) for result in found}) == 1 + count, "each has an error of its own"
+    else:
+        assert found == [None, *(f"N{number}" for number in range(count))]
+        assert notes(path) == ["first", *(f"n{number}" for number in range(count))]
+        # The first group may have had room beside "first".
+        assert sum(groups) == count
+        assert max(groups) == GROUP_LIMIT
 
 
 @pytest.mark.parametrize("code", [sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR | 3 << 8, sqlite3.SQLITE_READONLY])

@@ -8,6 +8,7 @@ RagstoneError
 │   ├── MissingExtra           an optional part of ragstone is not installed
 │   └── DifferentQuestion      the run file answers another question
 ├── StorageError               the disk is full, the file is damaged or locked (exit 3)
+│   └── FileLost               the file was deleted or replaced while it was in use
 ├── Unfinished                 work remains; the same command goes on with it (exit 3)
 └── ModelError                 a call to a model endpoint did not end in a value (exit 3)
     ├── Unreachable            no connection: name lookup, refused, reset, TLS        retried
@@ -29,6 +30,7 @@ __all__ = [
     "ContentBlocked",
     "DataError",
     "DifferentQuestion",
+    "FileLost",
     "MissingExtra",
     "MissingKey",
     "ModelError",
@@ -126,6 +128,10 @@ class StorageError(RagstoneError):
     """A database could not be read or written. What was acknowledged before is kept."""
 
     exit_code = 3
+
+
+class FileLost(StorageError):
+    """The database was deleted or replaced while it was in use: nothing that was written to it can be found again."""
 
 
 class Unfinished(RagstoneError):

@@ -21,7 +21,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
-from ragstone.errors import StorageError, UsageError
+from ragstone.errors import FileLost, StorageError, UsageError
 
 __all__ = ["BUSY_SECONDS", "GroupWriter", "Layout", "connect", "journal_mode", "storage_errors"]
 
@@ -39,7 +39,7 @@ GROUP_LIMIT = 512
 _ENVIRONMENT = {
     sqlite3.SQLITE_FULL: "the disk is full. Make space, then run the same command again",
     sqlite3.SQLITE_IOERR: "the disk could not be read or written",
-    sqlite3.SQLITE_READONLY: "it cannot be written (read-only)",
+    sqlite3.SQLITE_READONLY: "it cannot be written (read-only). Make it writable, then run the same command again",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
     sqlite3.SQLITE_PERM: "it may not be opened",
     sqlite3.SQLITE_CORRUPT: "the file is damaged. Use a copy of it, or another file",
@@ -276,6 +276,7 @@ class GroupWriter:
         self._busy_seconds = busy_seconds
         self._connection = connect(path, layout, busy_seconds=busy_seconds, factory=factory)
         self._connection.execute("PRAGMA busy_timeout=0")  # `_patiently` waits
+        self._identity = _identity(self.path)
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._closed = False
         # A daemon, so that a program that ends without `close` ends: what was acknowledged is on the disk already.
@@ -375,16 +376,35 @@ class GroupWriter:
                 job.result, job.error = None, error
 
     def _transaction(self, group: list[_Job]) -> None:
-        connection = self._connection
-        with storage_errors(self.path):
-            self._patiently("BEGIN IMMEDIATE")
-            try:
-                for (work, together), jobs in groupby(group, key=lambda job: (job.work, job.together)):
-                    _perform(connection, work, list(jobs), together=together)
-                self._patiently("COMMIT")
-            except BaseException:
-                _roll_back(connection)
-                raise
+        try:
+            with storage_errors(self.path):
+                self._commit(group)
+        except (sqlite3.Error, StorageError):
+            self.check_there()
+            raise
+        self.check_there()  # SQLite goes on writing to a file that no folder names any more
+
+    def check_there(self) -> None:
+        """`FileLost` where the file that was opened is not at its path any more."""
+        if (found := _identity(self.path)) == self._identity:
+            return
+        what = "deleted" if found is None else "replaced by another"
+        if not self.path.parent.is_dir():
+            what = "deleted together with its folder"
+        raise FileLost(
+            f"{self.path}: the file was {what} while it was in use, and what was written to it is lost with it. "
+            "Put it back if you have it, or name another file; then run the same command again."
+        )
+
+    def _commit(self, group: list[_Job]) -> None:
+        self._patiently("BEGIN IMMEDIATE")
+        try:
+            for (work, together), jobs in groupby(group, key=lambda job: (job.work, job.together)):
+                _perform(self._connection, work, list(jobs), together=together)
+            self._patiently("COMMIT")
+        except BaseException:
+            _roll_back(self._connection)
+            raise
 
     def _patiently(self, statement: str) -> None:
         """Executes a statement that may find the file locked. SQLite's own way of waiting sleeps longer and longer,
@@ -398,6 +418,15 @@ class GroupWriter:
                 if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
                     raise
             time.sleep(random.uniform(0.0005, 0.003))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another at the same path; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _perform(connection: sqlite3.Connection, work: Callable[..., Any], jobs: list[_Job], *, together: bool) -> None:
@@ -433,8 +462,8 @@ def _settle_one(job: _Job) -> None:
         return
     if job.error is None:
         job.target.set_result(job.result)
-    elif type(job.error) is StorageError:
+    elif isinstance(job.error, StorageError):
         # Each waiter gets its own, so that no traceback grows from one to the next.
-        job.target.set_exception(StorageError(*job.error.args))
+        job.target.set_exception(type(job.error)(*job.error.args))
     else:
         job.target.set_exception(job.error)

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -214,6 +214,32 @@ def test_a_full_disk_loses_nothing_acknowledged_and_goes_on_when_there_is_space(
     assert set(acknowledged) <= {record.case.id for record in records(kept / "last.run")}
     (kept / "unbroken.run").unlink(missing_ok=True)
     assert shown(kept / "last.run") == unbroken(tmp_path, 900, seconds=0.0)
+
+
+@pytest.mark.parametrize(
+    ("away", "what"),
+    [
+        (Path.unlink, "deleted while"),
+        (lambda path: (path.parent / "other").replace(path), "replaced by another while"),
+        (lambda path: shutil.rmtree(path.parent), "deleted together with its folder while"),
+    ],
+)
+def test_a_run_file_that_goes_while_it_is_written_is_said_to_be_lost(
+    tmp_path: Path, away: Callable[[Path], object], what: str
+) -> None:
+    folder, log = tmp_path / "runs", tmp_path / "a.log"
+    folder.mkdir()
+    Worker(folder / "other", 3, log).finish()
+    worker = Worker(folder / "a.run", 5000, log)
+    assert worker.listen(20)
+    away(folder / "a.run")
+    said = worker.finish()
+    assert said is not None
+    assert said.startswith(f"{folder / 'a.run'}: the file was {what} it was in use"), said
+    assert "kept" not in said
+    assert "run the same command again" in said
+    assert len(lines(log)) < 5003
+    assert not list(folder.glob("a.run-*"))
 
 
 @contextlib.contextmanager

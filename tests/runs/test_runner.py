@@ -1,6 +1,8 @@
 """The runner: it asks what is missing and no more, and no case is the end of a run."""
 
 import asyncio
+import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,11 +10,11 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.runs.doubles import Echo, Judge, Length, case, cases, new_file, records, shown
+from tests.runs.doubles import QUESTION, Echo, Judge, Length, case, cases, new_file, records, shown
 from tests.waiting import turns
 
 from ragstone.errors import DifferentQuestion, StorageError, TimedOut, Unauthorized, UsageError
-from ragstone.runs import Outcome, RunFile, Silent, run_cases
+from ragstone.runs import Outcome, RunFile, Silent, run_cases, runner
 from ragstone.types import Case, Need, Passage, Query, Record, Response, Sample, Score
 
 
@@ -230,6 +232,47 @@ async def test_a_stop_finishes_what_is_in_flight_and_says_what_remains(tmp_path:
     outcome = await run(path, echo)
     assert len(echo.asked) == 50
     assert outcome.complete
+
+
+class Slow(sqlite3.Connection):
+    """A disk that takes nothing until the test lets it."""
+
+    go = threading.Event()
+
+    def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
+        if sql == "COMMIT":
+            Slow.go.wait()
+        return super().execute(sql, *args)
+
+
+async def test_a_slow_disk_slows_the_asking_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 1,200 cases that may be asked, no more are answered ahead of the disk than may wait for it."""
+    monkeypatch.setattr(runner, "UNCOMMITTED", 8)
+    path, echo, concurrency = tmp_path / "a.run", Echo(), 4
+
+    stopped = asyncio.Event()
+
+    async def before(_: str) -> None:
+        if len(echo.asked) == 601:  # many are taken at one go by now: the first of such
+            Slow.go.clear()
+            stopped.set()
+
+    echo.before = before
+    Slow.go.set()
+    specs = {echo.id: echo.spec}
+    with RunFile.create_or_open(path, question=QUESTION, info={}, systems=specs, factory=Slow) as file:
+        running = asyncio.ensure_future(
+            run_cases(file, cases(1200), systems=[echo], metrics=[Length()], concurrency=concurrency)
+        )
+        await stopped.wait()
+        for _ in range(2000):  # turns of the loop, of which none brings a commit
+            await asyncio.sleep(0)
+        ahead = len(echo.asked)
+        Slow.go.set()
+        outcome = await running
+    assert ahead <= 601 + 8 + concurrency + 1
+    assert (outcome.done, len(set(echo.asked)), len(echo.asked)) == (1200, 1200, 1200)
+    assert len(records(path)) == 1200
 
 
 async def test_a_full_disk_stops_the_run_with_one_line_and_keeps_what_was_seen(

@@ -73,10 +73,11 @@ class Outbox:
         if part.waiting == 0 and (part is not self._parts[-1] or part.size >= PART_BYTES):
             self._drop(part)
 
-    def close(self) -> None:
-        """Removes what is committed; the rest stays for the next that opens the run file."""
+    def close(self, *, discard: bool = False) -> None:
+        """Removes what is committed; the rest stays for the next that opens the run file. `discard`: nobody ever will,
+        and all of it goes."""
         for part in list(self._parts):
-            if part.waiting == 0:
+            if discard or part.waiting == 0:
                 self._drop(part)
             else:
                 os.close(part.descriptor)

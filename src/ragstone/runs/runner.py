@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ragstone.errors import ModelError, StorageError, UsageError
+from ragstone.errors import FileLost, ModelError, StorageError, UsageError
 from ragstone.models.work import Work, taking
 from ragstone.runs.claims import LEASE_SECONDS, Claim, State
 from ragstone.runs.entries import Entry, ScoreRow
@@ -125,6 +125,8 @@ class _Engine:
             await self._tasks()
             unscored = await self.file.end([system.id for system in self.systems], self.versions)
             outcome = self._outcome(all_cases, unscored)
+        except FileLost:
+            raise
         except StorageError as error:
             raise StorageError(f"{error} {self.done + self.failed:,} cases of this run are kept.") from error
         finally:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragstone.errors import DifferentQuestion, RagstoneError, UsageError
+from ragstone.errors import DifferentQuestion, FileLost, RagstoneError, StorageError, UsageError
 from ragstone.runs.claims import LEASE_SECONDS, Claim, Desk
 from ragstone.runs.entries import Entry, Want, write_entries
 from ragstone.runs.outbox import Outbox, absorb_file, leftovers
@@ -79,12 +79,17 @@ class RunFile:
 
     def close(self) -> None:
         """Gives back what this process had taken and not finished, and closes the file."""
-        with contextlib.suppress(RagstoneError):
+        lost = False
+        try:
             self._writer.call(
                 lambda connection: connection.execute("DELETE FROM leases WHERE owner = ?", (self._owner,))
             )
+        except FileLost:
+            lost = True
+        except RagstoneError:  # told already to whoever waited for what was written
+            pass
         self._writer.close()
-        self._outbox.close()
+        self._outbox.close(discard=lost)
         forget(self._owner)
 
     def __enter__(self) -> "RunFile":
@@ -175,7 +180,11 @@ class RunFile:
         than its lease), and that answer stands. `last` False: more scores of this case follow."""
         if last:
             self._finished.append((entry.system_key, entry.key))
-        part = self._outbox.put(entry)
+        try:
+            part = self._outbox.put(entry)
+        except StorageError:
+            self._writer.check_there()  # its folder may be gone
+            raise
         future = self._writer.submit_item(write_entries, entry)
 
         def committed(future: "asyncio.Future[bool]") -> None:
