@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from msgspec.structs import replace
+
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.errors import UsageError
 from ragstone.report import export, render
@@ -24,6 +26,11 @@ def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
     name = question.get("benchmark") if isinstance(question, dict) else None
     if not isinstance(name, str):
         raise UsageError(f"{path} does not say which benchmark it is a run of.")
+    if name not in BENCHMARKS:
+        raise UsageError(
+            f"{path} is a run of {name!r}, a benchmark that is not installed here. There are: "
+            f"{', '.join(BENCHMARKS.names())}."
+        )
     kind: Any = BENCHMARKS.get(name)
     benchmark: Benchmark = kind.from_meta(meta)
     return benchmark
@@ -91,6 +98,25 @@ class OpenRun:
     def tables(self, *, language: str = "en") -> list[Table]:
         """The benchmark's tables of this run; those of an unfinished run say so."""
         return tables_of(self.run, self.benchmark, language=language)
+
+    def leading_tables(self, *, language: str = "en") -> list[Table]:
+        """What a person wants to see at once: the tables that lead, as far as something was measured. A note that
+        several have is in the first alone, and what `unfinished` says in none."""
+        ids = getattr(self.benchmark, "leads", ())
+        shown, seen = [], {*self.unfinished(language=language)}
+        for table in self.tables(language=language):
+            if (ids and table.id not in ids) or all(row.published for row in table.rows):
+                continue
+            notes = tuple(note for note in table.notes if note not in seen)
+            seen.update(notes)
+            shown.append(replace(table, notes=notes))
+        return shown
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the commands on the file had to say of the data, a line each."""
+        found = self.run.meta.get("warnings")
+        return [str(one) for one in found] if isinstance(found, list) else []
 
     def unfinished(self, *, language: str = "en") -> list[str]:
         """A line for each system of which cases remain that nobody has asked ("6 of 12, unfinished…")."""

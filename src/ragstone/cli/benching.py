@@ -4,22 +4,22 @@ import asyncio
 import math
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-import msgspec
 
 from ragstone.cli.options import Number, both, json_option
-from ragstone.cli.saying import say, say_json, say_tables
+from ragstone.cli.saying import say, say_json
+from ragstone.cli.show import say_run
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
     from ragstone.api.bench import BenchResult
     from ragstone.models import ModelOptions
-    from ragstone.types import Case, Table
+    from ragstone.types import Case
 
 __all__ = ["Asked", "command_line", "model_options", "read_asked", "read_price", "run_benchmark", "run_options"]
 
@@ -124,21 +124,18 @@ def read_asked(values: dict[str, Any], *, need_model: bool = True) -> Asked:
     )  # fmt: skip
 
 
-def run_benchmark(
-    made: Any, asked: Asked, *, shown: Sequence[str], judge_tokens: "Callable[[Case], int] | None" = None
-) -> int:
+def run_benchmark(made: Any, asked: Asked, *, judge_tokens: "Callable[[Case], int] | None" = None) -> int:
     """Runs a benchmark that is made, or tells what it would take, and returns the exit code.
 
-    `shown`: ids of the tables that are printed at the end. `judge_tokens`: the tokens of what the judge is asked about
-    a case, 0 where it is not; for `--dry-run`."""
+    `judge_tokens`: the tokens of what the judge is asked about a case, 0 where it is not; for `--dry-run`."""
     if asked.dry_run:
         return _dry_run(made, asked, judge_tokens)
     if hasattr(made, "planned") and not asked.quiet and not asked.as_json:
         _tell_before(_expected(made, asked, judge_tokens))
-    return asyncio.run(_bench(made, asked, shown))
+    return asyncio.run(_bench(made, asked))
 
 
-async def _bench(made: Any, asked: Asked, shown: Sequence[str]) -> int:
+async def _bench(made: Any, asked: Asked) -> int:
     from ragstone.api.bench import bench_async  # noqa: PLC0415
     from ragstone.cli.progress import make_progress  # noqa: PLC0415
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
@@ -159,7 +156,7 @@ async def _bench(made: Any, asked: Asked, shown: Sequence[str]) -> int:
             stop=stop,
             command=command_line(sys.argv[1:]),
         )
-    return _tell(result, asked, shown)
+    return _tell(result, asked)
 
 
 def command_line(arguments: list[str]) -> str:
@@ -178,55 +175,31 @@ def command_line(arguments: list[str]) -> str:
     return "ragstone " + shlex.join(kept)
 
 
-def _tell(result: "BenchResult", asked: Asked, shown: Sequence[str]) -> int:
+def _tell(result: "BenchResult", asked: Asked) -> int:
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
     outcome, language = result.outcome, asked.tables_language
     with result.open() as run:
-        tables = run.tables(language=language)
         told = run.write_report(asked.report_file, language=language) if asked.report_file else None
         failures = [str(one.message) for one in run.run.failures()][:3]
-        unfinished = unfinished_systems(run.run)
         counts = {name: {"answered": one.answered, "failed": one.failed} for name, one in run.run.counts().items()}
-    if asked.as_json:
-        document = {
-            "run": str(result.run), "report": None if told is None else str(told), "complete": outcome.complete,
-            "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "remaining": outcome.remaining,
-            "unfinished": unfinished, "systems": counts, "warnings": list(result.warnings), "tables": tables,
-        }  # fmt: skip
-        say_json(from_json(to_json(document), dict))
-    else:
-        if any(one["answered"] for one in counts.values()):
-            say_tables(_short(tables, shown), language=language)
-        for warning in result.warnings:
-            say(f"note: {warning}", err=True)
-        say(f"Run file: {result.run}")
-        more = len(tables) - len(_short(tables, shown))
-        if told:
-            say(f"Report:   {told} ({more} more tables, charts, answers)")
+        if asked.as_json:
+            document = {
+                "run": str(result.run), "report": None if told is None else str(told), "complete": outcome.complete,
+                "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "remaining": outcome.remaining,
+                "unfinished": unfinished_systems(run.run), "systems": counts, "warnings": list(result.warnings),
+                "tables": run.tables(language=language),
+            }  # fmt: skip
+            say_json(from_json(to_json(document), dict))
         else:
-            write = shlex.join(["ragstone", "report", str(result.run), "-o", "report.html"])
-            say(f"Report:   {write}   ({more} more tables, charts, answers)")
+            say_run(run, language=language, report=told, notes=result.warnings)
     if not outcome.complete:
         say(f"ragstone: {outcome.advice}", err=True)
         for message in failures:
             say(f"failed: {' '.join(message.split())[:300]}", err=True)
         return 3
     return 0
-
-
-def _short(tables: "list[Table]", ids: Sequence[str]) -> "list[Table]":
-    """What a person wants to see at once: the summary and the paper's tables as far as something was measured. A note
-    that several tables have is printed under the first."""
-    shown, told = [], set[str]()
-    for table in tables:
-        if table.id not in ids or all(row.published for row in table.rows):
-            continue
-        notes = tuple(note for note in table.notes if note not in told)
-        told.update(notes)
-        shown.append(msgspec.structs.replace(table, notes=notes))
-    return shown
 
 
 def _dry_run(made: Any, asked: Asked, judge_tokens: "Callable[[Case], int] | None") -> int:

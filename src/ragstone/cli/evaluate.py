@@ -11,7 +11,8 @@ import click
 from ragstone.cli.benching import command_line, read_price
 from ragstone.cli.gates import foresee_gates, gate_options, tell_gates
 from ragstone.cli.options import MOST_REPEATS, Names, Number, Pairs, both, json_option, once
-from ragstone.cli.saying import say, say_json, say_tables
+from ragstone.cli.saying import say, say_json
+from ragstone.cli.show import say_run
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_SHOWN = ("eval-scores", "eval-groups", "eval-repeat", "eval-advice", "eval-cost")
 
 file_options = both(
     click.option("--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN",
@@ -172,26 +172,20 @@ def _tell(result: "EvalResult", values: dict[str, Any]) -> int:
 
     outcome, words = result.outcome, values["words"]
     with result.open() as run:
-        tables = run.tables(language=words)
         told = run.write_report(values["report_file"], language=words) if values["report_file"] else None
-        unfinished = unfinished_systems(run.run)
         failures = [f"{one.kind}: {one.message}" for one in run.run.failures()][:3]
-    if values["as_json"]:
-        code, gates = _gated(result, values)
-        document = {
-            "run": str(result.run), "report": None if told is None else str(told), "complete": outcome.complete,
-            "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "unscored": outcome.unscored,
-            "remaining": outcome.remaining, "unfinished": unfinished, "scores": result.summary,
-            "warnings": list(result.warnings), "gates": gates, "tables": tables,
-        }  # fmt: skip
-        say_json(from_json(to_json(document), dict))
-    else:
-        say_tables([table for table in tables if table.id in _SHOWN], language=words)
-        for warning in result.warnings:
-            say(f"note: {warning}", err=True)
-        say(f"Run file: {result.run}")
-        say(f"Report:   {told}" if told else f"Report:   ragstone report {result.run} -o report.html")
-        code, _ = _gated(result, values)
+        if values["as_json"]:
+            code, gates = _gated(result, values)
+            document = {
+                "run": str(result.run), "report": None if told is None else str(told), "complete": outcome.complete,
+                "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "unscored": outcome.unscored,
+                "remaining": outcome.remaining, "unfinished": unfinished_systems(run.run), "scores": result.summary,
+                "warnings": list(result.warnings), "gates": gates, "tables": run.tables(language=words),
+            }  # fmt: skip
+            say_json(from_json(to_json(document), dict))
+        else:
+            say_run(run, language=words, report=told, notes=result.warnings)
+            code, _ = _gated(result, values)
     if not outcome.complete:
         say(f"ragstone: {outcome.advice}", err=True)
         for message in failures:

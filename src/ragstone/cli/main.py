@@ -32,6 +32,7 @@ COMMANDS = {
     "agreement": ("ragstone.cli.agreement", "How far verdicts agree that were made in different ways."),
     "gate": ("ragstone.cli.gates", "Check thresholds on the metrics of a run."),
     "score": ("ragstone.cli.score", "Re-score saved predictions in the official formats."),
+    "show": ("ragstone.cli.show", "Print the tables of a run."),
     "report": ("ragstone.cli.report", "Write a run as one self-contained HTML file."),
     "export": ("ragstone.cli.export", "Write a run for other programs (csv, jsonl, xlsx…)."),
     "build": ("ragstone.cli.build", "Construct data sets: fictional."),

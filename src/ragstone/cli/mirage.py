@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["bench", "cases"]
 
-_SHOWN = ("mirage-retrievers", "mirage-models", "mirage-adaptability")
 
 mirage_options = both(
     click.option("--data", default="fictional", show_default=True, metavar="fictional|official|DIR|FILE",
@@ -95,7 +94,7 @@ def bench(**values: Any) -> int:
     if not asked.quiet:
         _tell_retrieval()
     made = _made(values, calling=asked.calling, alone=alone or asked.models == ("local/retrieval",))
-    return run_benchmark(made, asked, shown=_SHOWN)
+    return run_benchmark(made, asked)
 
 
 def _tell_retrieval() -> None:

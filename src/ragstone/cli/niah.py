@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["bench", "cases"]
 
-_SHOWN = ("niah-summary", "niah-lengths", "niah-effective", "niah-templates")
 
 niah_options = both(
     click.option("--lengths", default="1k:32k:15", show_default=True, metavar="GRID",
@@ -88,7 +87,7 @@ def bench(**values: Any) -> int:
     made = asyncio.run(make_niah_async(
         models=asked.models, model_options=asked.calling, retriever_base_url=url, **arguments
     ))  # fmt: skip
-    return run_benchmark(made, asked, shown=_SHOWN, judge_tokens=_judge_tokens if asked.judge else None)
+    return run_benchmark(made, asked, judge_tokens=_judge_tokens if asked.judge else None)
 
 
 def _judge_tokens(case: "Case") -> int:

@@ -1,6 +1,5 @@
 """`ragstone score niah`."""
 
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ragstone.cli.options import json_option
-from ragstone.cli.saying import say, say_json, say_tables
+from ragstone.cli.saying import say, say_json
+from ragstone.cli.show import say_run
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["score"]
 
-_SHOWN = ("niah-summary", "niah-lengths", "niah-effective")
 _FILE = click.Path(path_type=Path)
 
 
@@ -72,9 +71,5 @@ def _side_by_side(
         check_target(report_file)
     with keep_niah(paths, run_file, command=command_line(sys.argv[1:])) as run:
         told = run.write_report(report_file, language=language) if report_file is not None else None
-        tables = [table for table in run.tables(language=language) if table.id in _SHOWN]
-    if quiet:
-        return
-    say_tables(tables, language=language)
-    say(f"Run file: {run_file}")
-    say(f"Report:   {told or shlex.join(['ragstone', 'report', str(run_file), '-o', 'report.html'])}")
+        if not quiet:
+            say_run(run, language=language, report=told)

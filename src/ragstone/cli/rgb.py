@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["bench", "cases", "score"]
 
-_SHOWN = ("rgb-summary", "rgb-table1", "rgb-table3", "rgb-table5", "rgb-table7")
 _VERDICT_TOKENS = 10  # {"verdict": "…"}
 _ANSWER_TOKENS = 60  # of the answer that the judge reads
 
@@ -91,7 +90,7 @@ def bench(**values: Any) -> int:
 
     asked = read_asked(values)
     made = make_rgb(**rgb_arguments(values))
-    return run_benchmark(made, asked, shown=_SHOWN, judge_tokens=_judge_tokens if asked.judge else None)
+    return run_benchmark(made, asked, judge_tokens=_judge_tokens if asked.judge else None)
 
 
 def _judge_tokens(case: "Case") -> int:

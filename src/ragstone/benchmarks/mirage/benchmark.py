@@ -78,7 +78,7 @@ class MIRAGE:
         "Retrieval-Augmented Generation Evaluation. Findings of NAACL 2025. arXiv:2504.17137."
     )
     axes: ClassVar[tuple[str, ...]] = ("setting", "retriever", "k", "chunk", "probe")
-    leading: ClassVar[tuple[str, ...]] = ("mirage-retrievers", "mirage-models", "mirage-adaptability")
+    leads: ClassVar[tuple[str, ...]] = ("mirage-retrievers", "mirage-models", "mirage-adaptability")
     growing: ClassVar[tuple[str, ...]] = ("settings", "retrievers", "ks", "chunks", "limit", "repeat", "negatives")
 
     pool: Pool | None = None

@@ -124,7 +124,7 @@ class NIAH:
     axes: ClassVar[tuple[str, ...]] = (
         "ability", "language", "needle", "template", "mode", "retriever", "chunk", "k", "length", "depth",
     )  # fmt: skip
-    leading: ClassVar[tuple[str, ...]] = ("niah-summary", "niah-lengths", "niah-effective", "niah-templates")
+    leads: ClassVar[tuple[str, ...]] = ("niah-summary", "niah-lengths", "niah-effective", "niah-templates")
     growing: ClassVar[tuple[str, ...]] = (
         "lengths", "depths", "languages", "needles", "templates", "repeat", "retrievers", "chunks", "ks",
     )  # fmt: skip

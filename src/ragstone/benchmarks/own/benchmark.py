@@ -73,7 +73,7 @@ class OwnData:
     version: ClassVar[int] = 1
     license: ClassVar[str] = ""
     citation: ClassVar[str] = ""
-    leading: ClassVar[tuple[str, ...]] = (
+    leads: ClassVar[tuple[str, ...]] = (
         "eval-scores", "eval-groups", "eval-repeat", "eval-advice", "eval-cost",
     )  # fmt: skip
     growing: ClassVar[tuple[str, ...]] = ("repeat", "group_by")

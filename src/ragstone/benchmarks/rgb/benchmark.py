@@ -105,7 +105,7 @@ class RGB:
     axes: ClassVar[tuple[str, ...]] = (
         "ability", "language", "dataset", "closed_book", "noise_ratio", "correct_rate",
     )  # fmt: skip
-    leading: ClassVar[tuple[str, ...]] = ("rgb-summary", "rgb-table1", "rgb-table3", "rgb-table5", "rgb-table7")
+    leads: ClassVar[tuple[str, ...]] = ("rgb-summary", "rgb-table1", "rgb-table3", "rgb-table5", "rgb-table7")
     growing: ClassVar[tuple[str, ...]] = ("languages", "abilities", "noise_ratios", "limit", "repeat")
 
     sets: Mapping[str, RGBSet]

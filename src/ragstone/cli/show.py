@@ -1,0 +1,71 @@
+"""`ragstone show`: the tables of a run in the terminal, as the command that made it prints them at its end."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ragstone.cli.options import json_option, language_option
+from ragstone.cli.saying import say, say_json, say_tables
+
+if TYPE_CHECKING:
+    from ragstone.api.reading import OpenRun
+
+__all__ = ["command", "say_run"]
+
+_FAILURES = 3  # kinds of failure that are shown
+
+
+@click.command(name="show")
+@click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("--all", "every", is_flag=True, help="All tables, not only the leading ones.")
+@language_option
+@json_option
+def command(run_file: Path, language: str, *, every: bool, as_json: bool) -> None:
+    """Print the tables of RUN: what is unfinished first, then the leading tables, as at the end of `ragstone bench`."""
+    from ragstone.api.reading import read_run  # noqa: PLC0415
+    from ragstone.types import from_json, to_json  # noqa: PLC0415
+
+    with read_run(run_file) as run:
+        if as_json:
+            say_json(from_json(to_json(_document(run, language)), dict))
+            return
+        say_run(run, language=language, every=every, notes=run.warnings)
+        for failure in run.run.failures()[:_FAILURES]:
+            kind = f"{failure.kind}: " if not failure.message.startswith(failure.kind) else ""
+            say(f"failed: {failure.count:,} × {kind}{' '.join(failure.message.split())[:300]}", err=True)
+
+
+def _document(run: "OpenRun", language: str) -> dict[str, Any]:
+    plans = run.run.plans()
+    return {
+        "run": str(run.path), "benchmark": run.benchmark.name,
+        "unfinished": {name: plan for name, plan in plans.items() if plan.unfinished},
+        "systems": {
+            name: {
+                "answered": one.answered, "failed": one.failed, "planned": plans[name].total if name in plans else None
+            }
+            for name, one in run.run.counts().items()
+        },
+        "warnings": run.warnings, "tables": run.tables(language=language),
+    }  # fmt: skip
+
+
+def say_run(
+    run: "OpenRun", *, language: str, every: bool = False, report: Path | None = None, notes: Sequence[str] = ()
+) -> None:
+    """Print what is unfinished, the leading tables (with `every`, all), and where the rest is. `report`: where one was
+    written. `notes`: on standard error."""
+    for line in run.unfinished(language=language):
+        say(line)
+    tables, leading = run.tables(language=language), run.leading_tables(language=language)
+    if any(one.answered for one in run.run.counts().values()):
+        say_tables(tables if every else leading, language=language)
+    for note in notes:
+        say(f"note: {note}", err=True)
+    say(f"Run file: {run.path}")
+    more = len(tables) - (len(tables) if every else len(leading))
+    rest = f"{more} more tables, charts, answers" if more else "charts, answers"
+    say(f"Report:   {report or shlex.join(['ragstone', 'report', str(run.path), '-o', 'report.html'])}   ({rest})")
