@@ -1,0 +1,133 @@
+"""All that is said of a needle run, figure by figure, and the cells that are asked for."""
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import pytest
+from tests.benchmarks.niah.test_tables import record
+from tests.golden import golden, structure
+
+from ragstone.benchmarks.niah.charts import charts
+from ragstone.benchmarks.niah.explain import explain
+from ragstone.benchmarks.niah.grid import depths_of, lengths_of
+from ragstone.benchmarks.niah.needles import KINDS, Asked, make_needle
+from ragstone.benchmarks.niah.tables import name_of_length, tables
+from ragstone.errors import UsageError
+from ragstone.types import Record, Run
+
+LENGTHS = (500, 1000, 2000, 4000, 8000, 16_000)
+DEPTHS = tuple(float(depth) for depth in range(0, 101, 10))
+
+
+class Kept:
+    """A run of these records."""
+
+    def __init__(self, found: list[Record], **meta: Any) -> None:
+        self._records = sorted(found, key=lambda one: (one.system_id, one.case.id))
+        self.meta: Mapping[str, Any] = meta
+        self.systems: Mapping[str, Mapping[str, Any]] = {one.system_id: {} for one in self._records}
+
+    def records(self, *, system: str | None = None) -> Iterator[Record]:
+        return (one for one in self._records if system in (None, one.system_id))
+
+
+def cells(system: str, skill: int, **how: Any) -> list[Record]:
+    """Every cell, found where the skill reaches; a judge that mostly agrees; controls, the long ones not refused."""
+    found = []
+    for at, length in enumerate(LENGTHS):
+        for number, depth in enumerate(DEPTHS):
+            value = float((at * 7 + number * 5) % 23 < skill)
+            refused = float(not value and (at + number) % 3 == 0)
+            judged = 1.0 if value else (0.5 if number % 4 == 1 else 0.0)
+            more = {**how, **({"hit": (at + number) % 4 > 0} if how.get("mode") == "rag" else {})}
+            found.append(record(length, depth, value, refused=refused, judged=judged, **more))
+        found += [record(length, 100.0, None, refused=float(at < 3 + again), repeat=again, **how) for again in range(2)]
+    return [msgspec.structs.replace(one, system_id=system) for one in found]
+
+
+RUNS: dict[str, Run] = {
+    "plain": Kept(cells("m", 17)),
+    "templates": Kept(
+        [
+            *cells("m", 17),
+            *cells("m", 12, template="anthropic-rev2"),
+            *cells("z", 20, template="simple"),
+            *cells("z", 20, template="anthropic-rev2", language="zh"),
+        ]
+    ),
+    "rag": Kept(
+        [
+            *cells("m", 17),
+            *cells("m", 21, mode="rag", retriever="bm25", chunk=60, k=1),
+            *cells("m", 15, mode="rag", retriever="bm25", chunk=330, k=5),
+            *cells("m", 9, mode="rag", retriever="dense", chunk=60, k=5),
+        ]
+    ),
+    "repeats": Kept([one for repeat in range(3) for one in cells("m", 17 - 5 * repeat, repeat_of=repeat)]),
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", RUNS)
+def test_tables_and_charts(name: str, language: str) -> None:
+    said = [*tables(RUNS[name], language=language), *charts(RUNS[name], language=language)]
+    golden(f"niah/{name}.{language}", "\n\n".join(map(structure, said)))
+
+
+def test_findings() -> None:
+    golden("niah/findings", "\n".join(structure(explain(one)) for run in RUNS.values() for one in run.records()))
+
+
+def test_names_of_lengths() -> None:
+    told = [name_of_length(length) for length in (1, 999, 1000, 1024, 1500, 9_950, 12_345, 999_999, 1_000_000)]
+    golden("niah/lengths", "\n".join(told))
+
+
+@pytest.mark.parametrize(
+    ("text", "lengths"),
+    [
+        ("1k:32k:3", [1000, 16500, 32000]), ("500,1k,2.5K", [500, 1000, 2500]), ("8k", [8000]),
+        ("50:60:3", [50, 55, 60]), ("1k:1k:1", [1000]), ("2000,1000,1000", [1000, 2000]),
+        ("50,10000000", [50, 10_000_000]), ("9k:1k:2", [1000, 9000]), (" 100 , 200.4", [100, 200]),
+    ],
+)  # fmt: skip
+def test_lengths_by_hand(text: str, lengths: list[int]) -> None:
+    assert lengths_of(text) == lengths
+
+
+@pytest.mark.parametrize("text", ["49", "10000001", "1k:2k:0", "1k:2k:10001", "1k:", "", "many", "inf", "nan", "-100"])
+def test_lengths_that_cannot_be(text: str) -> None:
+    with pytest.raises(UsageError):
+        lengths_of(text)
+
+
+def test_a_grid_has_at_most_ten_thousand_lengths() -> None:
+    assert lengths_of("50:10049:10000") == list(range(50, 10_050))
+
+
+def test_depths_by_hand() -> None:
+    assert depths_of("0:100:5") == [0.0, 25.0, 50.0, 75.0, 100.0]
+    assert depths_of("33.33333,66.66666") == [33.33, 66.67]
+    # 100 / (1 + e^(-(depth - 50) / 10)), but the ends stay.
+    assert depths_of("0,1,40,50,60,99,100", "sigmoid") == [0.0, 0.74, 26.89, 50.0, 73.11, 99.26, 100.0]
+    for bad in ("-0.01", "100.01", "nan"):
+        with pytest.raises(UsageError, match=r"not from 0 to 100|expected numbers"):
+            depths_of(bad)
+    with pytest.raises(UsageError, match="is not from 0 to 100"):
+        depths_of([50.0, float("nan")])
+    with pytest.raises(UsageError, match="at least one"):
+        depths_of([])
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_needles(language: str) -> None:
+    """What is hidden and asked is part of the benchmark: other texts are another version of it."""
+    lines = []
+    for kind in KINDS:
+        for seed in range(2):
+            own = (Asked("Why?", ("Because.",), (("Because", "So"),)),)
+            made = make_needle(kind, language, random.Random(seed), own=own, keys=3, values=2, queries=2, distractors=2)
+            lines.append(f"{kind} {seed}: {made}")
+    golden(f"niah/needles.{language}", "\n".join(lines))

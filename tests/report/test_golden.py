@@ -1,0 +1,117 @@
+"""Whole pages, charts, tables and exports, figure by figure: what is computed for them may not change unseen."""
+
+import io
+from pathlib import Path
+
+import pytest
+from tests.golden import figures, golden, markup
+from tests.report.synthetic import SmallBenchmark, small_run
+from tests.report.synthetic_judged import JudgedBenchmark, judged_run
+
+import ragstone
+from ragstone.report import export, render
+from ragstone.report.charts import chart_svg
+from ragstone.report.text import table_text
+from ragstone.report.words import SHARED
+from ragstone.types import Cell, Chart, Point, Row, Series, Table
+
+RUN = small_run(104)
+
+
+def page(document: str) -> str:
+    return markup(document.replace(ragstone.__version__, "(version)"))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_page_of_a_run(language: str) -> None:
+    golden(f"report/page.{language}", page(render(RUN, SmallBenchmark(), language=language, cases_shown=6)))
+
+
+def test_the_page_of_judged_answers() -> None:
+    golden("report/judged", page(render(judged_run(8), JudgedBenchmark(), cases_shown=5)))
+
+
+CHARTS = (
+    *SmallBenchmark().charts(small_run(40)),
+    Chart("many", "Many of both", "lines", tuple(
+        Series(f"series {n}",
+               tuple(Point(x, 0.03 * n + x / 4000, 0.01 * n, 0.05 * n + 0.3) for x in range(0, 1200, 90)),
+               published=n % 4 == 3)
+        for n in range(9)
+    ), x_label="tokens", y_label="share"),
+    Chart("one", "One point", "lines", (Series("s", (Point(3.0, 0.5),)),)),
+    Chart("none", "No point", "lines", (Series("s", ()),)),
+    Chart("bars", "Bars", "bars", (
+        Series("a", (Point(0, 0.25, 0.1, 0.4), Point(2, 1.0))), Series("b", (Point(1, 0.0), Point(2, 0.5, 0.5, 0.5))),
+        Series("paper", (Point(0, 0.75),), published=True),
+    ), categories=("first", "second", "a third with a name that is far too long for its place in the picture")),
+    Chart("heat", "Heat", "heatmap", (
+        Series("0", (Point(0, 0.0), Point(1, 0.5), Point(2, 1.0))), Series("50", (Point(0, 0.84), Point(2, 0.86))),
+    ), categories=("1k", "2k", "4k"), x_label="length", y_label="depth"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(CHARTS)))
+def test_a_chart(number: int) -> None:
+    golden(f"report/chart-{number}", markup(chart_svg(CHARTS[number], prefix="c")))
+
+
+WIDE = Table(
+    "wide", "A table of all there is", ("System", "Language", *(f"Column {n}" for n in range(9)), "Remark"),
+    tuple(
+        Row((
+            Cell(f"system-{n}" * (n + 1)), Cell("中文" if n % 2 else "English"),
+            *(Cell(value=(n + at) / 16, low=(n + at) / 20 if at % 3 else None, high=(n + at) / 12 if at % 3 else None,
+                   scored=10 + n, total=20 + n + at % 2, unit="%" if at < 5 else "") for at in range(8)),
+            Cell("plain", note="noted"), Cell("of several words that are longer than any column should be " * n),
+        ), published=n == 2)
+        for n in range(4)
+    ), notes=("A note of the table.",), keys=2,
+)  # fmt: skip
+COUNTED = Table("counted", "Counts that a row shares", ("System", "A", "B"), (
+    Row((Cell("x"), Cell(value=0.125, scored=3, total=8), Cell(value=0.5, scored=3, total=8))),
+    Row((Cell("y"), Cell(value=-2.0, low=-3.5, high=1e-4, scored=5, total=5), Cell())),
+), keys=1)  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [20, 60, 100, 200])
+def test_a_table_in_a_terminal(width: int) -> None:
+    tables = [WIDE, COUNTED, Table("empty", "Without rows", ("A", "B"), ())]
+    told = []
+    for table in tables:
+        for language in ("en", "zh"):
+            text = table_text(table, width=width, language=language)
+            for key, words in SHARED[language].items():
+                text = text.replace(words, f"<{key}>")
+            told.append(text)
+    golden(f"report/text-{width}", "\n".join([*told, repr(table_text(COUNTED, width=width, color=True))]))
+
+
+@pytest.mark.parametrize("format_", ["csv", "jsonl", "junit", "markdown", "latex"])
+def test_an_export_of_text(format_: str) -> None:
+    stream = io.StringIO()
+    export(small_run(9), SmallBenchmark(), format_, stream)
+    golden(f"report/export-{format_}", stream.getvalue().replace("\r\n", "\n").removeprefix("\ufeff"))
+
+
+def test_an_export_to_excel(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    export(small_run(9), SmallBenchmark(), "xlsx", tmp_path / "a.xlsx", language="zh")
+    book = openpyxl.load_workbook(tmp_path / "a.xlsx")
+    lines = []
+    for sheet in book:
+        lines.append(
+            f"sheet {sheet.title}: {sheet.dimensions}, frozen at {sheet.freeze_panes}, filter {sheet.auto_filter.ref}"
+        )
+        lines += [f"{key}: {one.width}" for key, one in sorted(sheet.column_dimensions.items())]
+        lines += [" | ".join(f"{cell.data_type}:{figures(str(cell.value))}:{cell.number_format}:{cell.font.bold}"
+                             for cell in row) for row in sheet.iter_rows()]  # fmt: skip
+    golden("report/export-xlsx", "\n".join(lines))
+
+
+def test_an_export_to_parquet(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    export(small_run(9), SmallBenchmark(), "parquet", tmp_path / "a.parquet")
+    table = parquet.read_table(tmp_path / "a.parquet")
+    lines = [f"{field.name}: {field.type}" for field in table.schema]
+    golden("report/export-parquet", "\n".join([*lines, *map(str, table.to_pylist())]))
