@@ -19,7 +19,7 @@ from ragstone.types import Cell, Table
 
 __all__ = ["figures", "golden", "markup", "structure"]
 
-FOLDER = Path(__file__).parent / "golden"
+FOLDER = Path(__file__).parent / "goldens"
 _WORDS = re.compile(r"[^\W\d_]+(?:[^\w\d%/]*[^\W\d_]+)*")
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 _NAMES = {"id", "kind", "cause", "group"}

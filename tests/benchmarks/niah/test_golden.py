@@ -1,12 +1,12 @@
 """All that is said of a needle run, figure by figure, and the cells that are asked for."""
 
 import random
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 import pytest
 from tests.benchmarks.niah.test_tables import record
+from tests.benchmarks.own.held import Held
 from tests.golden import golden, structure
 
 from ragstone.benchmarks.niah.charts import charts
@@ -15,22 +15,14 @@ from ragstone.benchmarks.niah.grid import depths_of, lengths_of
 from ragstone.benchmarks.niah.needles import KINDS, Asked, make_needle
 from ragstone.benchmarks.niah.tables import name_of_length, tables
 from ragstone.errors import UsageError
-from ragstone.types import Record, Run
+from ragstone.types import Record
 
 LENGTHS = (500, 1000, 2000, 4000, 8000, 16_000)
 DEPTHS = tuple(float(depth) for depth in range(0, 101, 10))
 
 
-class Kept:
-    """A run of these records."""
-
-    def __init__(self, found: list[Record], **meta: Any) -> None:
-        self._records = sorted(found, key=lambda one: (one.system_id, one.case.id))
-        self.meta: Mapping[str, Any] = meta
-        self.systems: Mapping[str, Mapping[str, Any]] = {one.system_id: {} for one in self._records}
-
-    def records(self, *, system: str | None = None) -> Iterator[Record]:
-        return (one for one in self._records if system in (None, one.system_id))
+def kept(found: list[Record]) -> Held:
+    return Held(sorted(found, key=lambda one: (one.system_id, one.case.id)))
 
 
 def cells(system: str, skill: int, **how: Any) -> list[Record]:
@@ -47,9 +39,9 @@ def cells(system: str, skill: int, **how: Any) -> list[Record]:
     return [msgspec.structs.replace(one, system_id=system) for one in found]
 
 
-RUNS: dict[str, Run] = {
-    "plain": Kept(cells("m", 17)),
-    "templates": Kept(
+RUNS = {
+    "plain": kept(cells("m", 17)),
+    "templates": kept(
         [
             *cells("m", 17),
             *cells("m", 12, template="anthropic-rev2"),
@@ -57,7 +49,7 @@ RUNS: dict[str, Run] = {
             *cells("z", 20, template="anthropic-rev2", language="zh"),
         ]
     ),
-    "rag": Kept(
+    "rag": kept(
         [
             *cells("m", 17),
             *cells("m", 21, mode="rag", retriever="bm25", chunk=60, k=1),
@@ -65,7 +57,7 @@ RUNS: dict[str, Run] = {
             *cells("m", 9, mode="rag", retriever="dense", chunk=60, k=5),
         ]
     ),
-    "repeats": Kept([one for repeat in range(3) for one in cells("m", 17 - 5 * repeat, repeat_of=repeat)]),
+    "repeats": kept([one for repeat in range(3) for one in cells("m", 17 - 5 * repeat, repeat_of=repeat)]),
 }
 
 

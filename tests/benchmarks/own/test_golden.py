@@ -12,10 +12,10 @@ from ragstone.types import Record, Score
 NAMES = ("faithfulness", "context_recall", "context_precision", "answer_correctness", "answer_relevancy")
 
 
-def records(system: str, shift: float) -> list[Record]:
+def records(system: str, shift: float, *, number_of: int = 40) -> list[Record]:
     """Forty samples, most judged three times: some failed, some that do not apply, some replies from the cache."""
     found = []
-    for number in range(40):
+    for number in range(number_of):
         for repeat in range(3 if number % 4 else 1):
             steps = (step("decompose", tokens=90 + number), step("verify", tokens=200 + repeat, cached=number % 5 == 0))
             values = {
@@ -55,5 +55,5 @@ def test_findings() -> None:
 
 
 def test_the_folder_of_the_kept_files_has_no_file_that_no_test_writes() -> None:
-    kept = {path.name for path in (Path(__file__).parents[2] / "golden" / "own").iterdir()}
+    kept = {path.name for path in (Path(__file__).parents[2] / "goldens" / "own").iterdir()}
     assert kept == {"1.en.txt", "1.zh.txt", "2.en.txt", "2.zh.txt", "findings.txt"}
