@@ -1,10 +1,12 @@
 """`ragstone eval`: from a file to scores, with a judge behind a real endpoint, and everything that can go wrong."""
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
 import signal
+import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -93,6 +95,55 @@ async def test_the_end_of_an_evaluation_says_scores_advice_and_worst_samples(tmp
     for words in ("经验法则", "重排序", "最差的样本"):
         assert words in chinese.out
     assert "context_precision" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+async def test_a_killed_evaluation_asks_again_only_what_was_in_flight_and_counts_all_it_sent(
+    tmp_path: Path,
+) -> None:
+    """Without a cache: each case has a reply already when its second request is in flight."""
+    places = 8
+    samples = [row | {"question": f"{row['question']} {n}"} for n in range(3) for row in rows() if row["contexts"]]
+    (tmp_path / "many.jsonl").write_text("".join(json.dumps(row) + "\n" for row in samples), encoding="utf-8")
+    stalled, kills, finished, verifying = asyncio.Event(), 3, False, 0
+
+    def step(payload: Any) -> str:
+        return str(payload["response_format"]["json_schema"]["name"])
+
+    def plan(_: int, payload: Any) -> Act:
+        nonlocal verifying
+        verifying += step(payload) == "verify"
+        if finished or step(payload) != "verify" or verifying == 1:  # from the first it learns the endpoint's form
+            return Act()
+        if verifying == 1 + places:
+            stalled.set()
+        return Act("stall")
+
+    async with FakeEndpoint(plan, answer=judging) as endpoint:
+        arguments = (
+            "eval", "many.jsonl", *by_judge(endpoint), "--metrics", "faithfulness,context_precision", "--no-cache",
+            "--concurrency", places, "--run", "a.run", "--json",
+        )  # fmt: skip
+        for _ in range(kills):
+            stalled.clear()
+            verifying = 0
+            killed = await asyncio.create_subprocess_exec(
+                *command(*arguments), cwd=tmp_path, env=environment(tmp_path, COMPAT_API_KEY="k"),
+                stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+            )  # fmt: skip
+            await stalled.wait()
+            killed.kill()
+            await killed.wait()
+        finished = True
+        told = await ran(tmp_path, *arguments)
+        assert told.code == 0, told.err
+        sent = Counter(step(one.body) for one in endpoint.seen)
+        again = {name: sent[name] - len({one.raw for one in endpoint.seen if step(one.body) == name}) for name in sent}
+        assert again == {"decompose": 0, "verify": kills * places}
+        (cost,) = (table for table in told.document["tables"] if table["id"] == "eval-cost")
+        assert cost["rows"][-1]["cells"][1]["text"] == str(len(endpoint.seen))
+    assert not [name for name in os.listdir(tmp_path) if name.startswith("a.run-")]  # noqa: PTH208
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.run")) as file:
+        assert file.execute("SELECT count(*) FROM verdicts WHERE digest LIKE '%:%'").fetchone() == (0,)
 
 
 async def test_five_percent_of_errors_lose_no_score(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import msgspec
 
 from ragstone.models.keyed import KeyedFile
 from ragstone.models.wire import encode
-from ragstone.models.work import note, replies
+from ragstone.models.work import Replies, note, replies
 from ragstone.storage import Layout
 from ragstone.types import Completion, Model, Request, from_json, to_json
 
@@ -132,16 +132,17 @@ class Cached:
     async def generate(self, request: Request, /) -> Completion:
         """The reply, from the cache where it is there. Raises what the model raises."""
         key = reply_key(self._identity, request)
-        before = replies()  # of this very case: paid for by this run, and so not free
-        if before is not None and (found := before.get(key)) is not None:
+        kept = replies()  # of this very case: paid for by this run, and so not free
+        if kept is None:
+            return await self._reply(key, request, None)
+        if (found := kept.get(key)) is not None:
             note(cached=1)
             return found
-        completion = await self._reply(key, request)
-        if before is not None:
-            before.put(key, completion)
+        completion = await self._reply(key, request, kept)
+        kept.put(key, completion)
         return completion
 
-    async def _reply(self, key: bytes, request: Request) -> Completion:
+    async def _reply(self, key: bytes, request: Request, kept: Replies | None) -> Completion:
         if self._cache is not None and (found := self._cache.get(key)) is not None:
             note(cached=1)
             return _free(found)
@@ -149,10 +150,15 @@ class Cached:
         shared = self._under_way.get(key)
         if shared is not None and not shared.abandoned:
             return _free(await shared.result())
+        lost = 0 if kept is None else kept.begin(key)
         task = asyncio.ensure_future(self._ask(key, request))
         shared = self._under_way[key] = Shared(task)
         task.add_done_callback(functools.partial(self._done, key, shared))
-        return await shared.result()
+        completion = await shared.result()
+        if lost:
+            usage = msgspec.structs.replace(completion.usage, requests=completion.usage.requests + lost)
+            return msgspec.structs.replace(completion, usage=usage)
+        return completion
 
     async def _ask(self, key: bytes, request: Request) -> Completion:
         completion = await self._model.generate(request)

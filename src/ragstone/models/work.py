@@ -23,9 +23,13 @@ _INSTANT = 0.05
 
 
 class Replies(Protocol):
-    """Replies that the piece of work had before it was interrupted. They count as sent, because they were."""
+    """Replies to the requests of a piece of work, kept until it is done, so that it can be interrupted. What it got
+    before then counts as sent, because it was."""
 
     def get(self, key: bytes, /) -> Completion | None: ...
+
+    def begin(self, key: bytes, /) -> int:
+        """The request goes out now. Returns how often it went out before without a reply: the process was killed."""
 
     def put(self, key: bytes, completion: Completion, /) -> None: ...
 

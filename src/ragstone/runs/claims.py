@@ -4,8 +4,8 @@ import json
 import math
 import sqlite3
 import time
-from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -39,11 +39,13 @@ class State(Enum):
 
 @dataclass(slots=True)
 class Claim:
-    """The answer to a `Want`. For SCORE: the stored response, and the metrics to score, as (name, version)."""
+    """The answer to a `Want`. For SCORE: the stored response, the metrics to score, as (name, version), and what a
+    killed process had of their judges (`Interim` name → payload)."""
 
     state: State
     response: Response | None = None
     missing: frozenset[tuple[str, int]] = frozenset()
+    interim: Mapping[str, str] = field(default_factory=dict)
 
 
 class Desk:
@@ -121,10 +123,15 @@ class Desk:
             if failed:
                 states[key] = Claim(State.ASK if retry else State.FAILED)
             elif missing := self.metrics - scored.get(key, set()):
-                states[key] = Claim(State.SCORE, self._response(connection, key), frozenset(missing))
+                interim = self._interim(connection, key) if self.take else {}
+                states[key] = Claim(State.SCORE, self._response(connection, key), frozenset(missing), interim)
             else:
                 states[key] = Claim(State.DONE)
         return states
+
+    def _interim(self, connection: sqlite3.Connection, key: str) -> dict[str, str]:
+        query = "SELECT digest, payload FROM verdicts WHERE system_id = ? AND case_id = ? AND digest >= 'reply:'"
+        return dict(connection.execute(query, (self.system_key, key)).fetchall())  # digests of verdicts are hexadecimal
 
     def _response(self, connection: sqlite3.Connection, key: str) -> Response:
         query = "SELECT response FROM records WHERE system_id = ? AND case_id = ?"

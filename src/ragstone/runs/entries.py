@@ -8,7 +8,7 @@ from typing import Any
 
 from ragstone.runs.texts import take_out, write_texts
 
-__all__ = ["Entry", "ScoreRow", "Want", "insert", "write_cases", "write_entries"]
+__all__ = ["Entry", "Interim", "ScoreRow", "Want", "insert", "write_cases", "write_entries", "write_interim"]
 
 Row = tuple[Any, ...]
 
@@ -47,6 +47,27 @@ class Entry:
     scores: Sequence[ScoreRow] = ()
 
 
+@dataclass(slots=True)
+class Interim:
+    """What a case that is being scored has so far, in the table of verdicts until its scores are there: `name` is
+    "reply:KEY" for a reply (JSON of a Completion), "sent:KEY:…" for a request without one."""
+
+    system_key: str
+    key: str
+    name: str
+    payload: str = "null"
+
+
+def write_interim(connection: sqlite3.Connection, interim: Interim) -> None:
+    """Writes what a killed process had, inside a transaction. A reply says how many requests it took."""
+    place = (interim.system_key, interim.key)
+    connection.execute("INSERT OR IGNORE INTO verdicts VALUES (?, ?, ?, ?)", (*place, interim.name, interim.payload))
+    kind, _, key = interim.name.partition(":")
+    if kind == "reply":
+        statement = "DELETE FROM verdicts WHERE system_id = ? AND case_id = ? AND digest >= ? AND digest < ?"
+        connection.execute(statement, (*place, f"sent:{key}:", f"sent:{key};"))
+
+
 def write_cases(connection: sqlite3.Connection, wants: Sequence[Want]) -> None:
     """Writes what is about to be asked, inside a transaction."""
     texts: dict[str, str] = {}
@@ -77,6 +98,12 @@ def write_entries(connection: sqlite3.Connection, entries: Sequence[Entry]) -> l
     connection.execute("RELEASE records")
     standing = [entry for entry in entries if id(entry) not in late]
     _write_scores(connection, standing)
+    # These scores were waited for, and now they are there.
+    connection.executemany(
+        "DELETE FROM verdicts WHERE system_id = ? AND case_id = ? AND (digest >= 'reply:' AND digest < 'reply;'"
+        " OR digest >= 'sent:' AND digest < 'sent;')",
+        [(entry.system_key, entry.key) for entry in entries if entry.response is None and entry.error is None],
+    )
     return [id(entry) not in late for entry in entries]
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragstone.errors import StorageError
-from ragstone.runs.entries import Entry, ScoreRow, write_entries
+from ragstone.runs.entries import Entry, Interim, ScoreRow, write_entries, write_interim
 from ragstone.runs.owners import is_dead
 
 __all__ = ["Outbox", "Part", "absorb", "absorb_file", "leftovers"]
@@ -50,7 +50,7 @@ class Outbox:
         self._parts: list[Part] = []
         self._made = 0
 
-    def put(self, entry: Entry) -> Part:
+    def put(self, entry: Entry | Interim) -> Part:
         """Keeps the entry until `done` is called with the part that comes back."""
         line = (_encode(entry) + "\n").encode("ascii")
         try:
@@ -128,7 +128,11 @@ def absorb_file(connection: sqlite3.Connection, file: Path) -> None:
     The last line may be cut off: that answer never counted."""
     (file_id,) = connection.execute("SELECT value FROM meta WHERE key = 'file_id'").fetchone()
     for entry in _read(file, file_id):
-        if connection.execute("SELECT 1 FROM cases WHERE case_id = ?", (entry.key,)).fetchone():
+        if not connection.execute("SELECT 1 FROM cases WHERE case_id = ?", (entry.key,)).fetchone():
+            continue
+        if isinstance(entry, Interim):
+            write_interim(connection, entry)
+        else:
             write_entries(connection, [entry])
 
 
@@ -145,12 +149,14 @@ def _escape(name: str) -> str:
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
 
 
-def _encode(entry: Entry) -> str:
+def _encode(entry: Entry | Interim) -> str:
+    if isinstance(entry, Interim):
+        return json.dumps([entry.system_key, entry.key, entry.name, entry.payload])
     scores = [[row.metric, row.version, row.status, row.payload, row.verdicts] for row in entry.scores]
     return json.dumps([entry.system_key, entry.key, entry.response, entry.error, scores])
 
 
-def _read(file: Path, file_id: str) -> Iterator[Entry]:
+def _read(file: Path, file_id: str) -> Iterator[Entry | Interim]:
     try:
         head, *lines = file.read_bytes().split(b"\n")[:-1] or [b""]
     except FileNotFoundError:  # another process was faster
@@ -161,5 +167,9 @@ def _read(file: Path, file_id: str) -> Iterator[Entry]:
         return
     for line in lines:
         with contextlib.suppress(ValueError, TypeError):  # what is no answer never counted as one
-            system, key, response, stated, scores = json.loads(line)
+            values = json.loads(line)
+            if len(values) == 4:
+                yield Interim(*values)
+                continue
+            system, key, response, stated, scores = values
             yield Entry(system, key, response, stated, [ScoreRow(*score) for score in scores])

@@ -373,9 +373,10 @@ class _Engine:
             writing = self.file.write(Entry(job.system_key, key, payload, None, rows), last=not slow)
             rows = []
         if slow:
+            work.replies = replies = self.file.replies(job.system_key, key, job.claim.interim)
             rows += await self._score(slow, job, response, scores)
             if writing is None or await writing:
-                writing = self.file.write(Entry(job.system_key, key, scores=rows))
+                writing = self.file.write(Entry(job.system_key, key, scores=rows), replies=replies)
         assert writing is not None
         await self.written.put((writing, Record(job.system.id, job.item.case, response, None, scores), work.free))
 

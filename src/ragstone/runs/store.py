@@ -8,21 +8,21 @@ import json
 import secrets
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragstone.errors import DifferentQuestion, FileLost, RagstoneError, StorageError, UsageError
 from ragstone.runs.claims import LEASE_SECONDS, Claim, Desk
-from ragstone.runs.entries import Entry, Want, write_entries
-from ragstone.runs.outbox import Outbox, absorb_file, leftovers
+from ragstone.runs.entries import Entry, Interim, Want, write_entries
+from ragstone.runs.outbox import Outbox, Part, absorb_file, leftovers
 from ragstone.runs.owners import forget, new_owner
 from ragstone.runs.question import differences, few, grown, plain
 from ragstone.runs.schema import LAYOUT, decode, key_of
 from ragstone.storage import GATHER_SECONDS, GroupWriter
 from ragstone.text.redaction import redact_all
-from ragstone.types import JSON, to_json
+from ragstone.types import JSON, Completion, from_json, to_json
 
 if TYPE_CHECKING:
     import asyncio
@@ -174,10 +174,15 @@ class RunFile:
         _remove(desk.leftovers)
         return claims
 
-    def write(self, entry: Entry, *, last: bool = True) -> "asyncio.Future[bool]":
+    def replies(self, system_key: str, key: str, interim: Mapping[str, str]) -> "CaseReplies":
+        """Keeps replies to the requests of one case until its scores are written; `interim` is what is there."""
+        return CaseReplies(partial(Interim, system_key, key), self._outbox, dict(interim))
+
+    def write(self, entry: Entry, *, last: bool = True, replies: "CaseReplies | None" = None) -> "asyncio.Future[bool]":
         """Writes one finished piece of work; done when it is on the disk. Killed from now on, this process loses
         nothing of it. False: another process had answered this case before (this one had been suspended for longer
-        than its lease), and that answer stands. `last` False: more scores of this case follow."""
+        than its lease), and that answer stands. `last` False: more scores of this case follow. `replies` have
+        done their service then."""
         if last:
             self._finished.append((entry.system_key, entry.key))
         try:
@@ -189,7 +194,8 @@ class RunFile:
 
         def committed(future: "asyncio.Future[bool]") -> None:
             if not future.cancelled() and future.exception() is None:
-                self._outbox.done(part)
+                for done in (part, *(replies.parts if replies is not None else ())):
+                    self._outbox.done(done)
 
         future.add_done_callback(committed)
         return future
@@ -204,6 +210,30 @@ class RunFile:
 
     def _release(self, connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM leases WHERE owner = ?", (self._owner,))
+
+
+class CaseReplies:
+    """A `models.work.Replies` of one case. A kill loses what is in flight, and no reply; the outbox has them."""
+
+    def __init__(self, make: Callable[..., Interim], outbox: Outbox, interim: Mapping[str, str]) -> None:
+        self._make, self._outbox, self._interim = make, outbox, interim
+        self.parts: list[Part] = []
+
+    def get(self, key: bytes, /) -> Completion | None:
+        payload = self._interim.get(f"reply:{key.hex()}")
+        if payload is None:
+            return None
+        try:
+            return from_json(payload, Completion)
+        except (ValueError, TypeError, RecursionError):  # it is asked for again
+            return None
+
+    def begin(self, key: bytes, /) -> int:
+        self.parts.append(self._outbox.put(self._make(f"sent:{key.hex()}:{secrets.token_hex(6)}")))
+        return sum(name.startswith(f"sent:{key.hex()}:") for name in self._interim)
+
+    def put(self, key: bytes, completion: Completion, /) -> None:
+        self.parts.append(self._outbox.put(self._make(f"reply:{key.hex()}", to_json(completion))))
 
 
 def _admit(
