@@ -265,7 +265,7 @@ class _Session:
         scores = {test: row["values"] for test, row in self._rows.items()}
         try:
             Baseline.read(path, missing=True).write(scores)
-        except (OSError, UsageError) as error:
+        except UsageError as error:
             pytest.exit(f"The baseline was not written: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
         self._written = path
 

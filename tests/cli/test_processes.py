@@ -80,8 +80,11 @@ def test_a_full_standard_output_is_one_line_and_an_exit_code(
     tmp_path: Path, run_file: Path, buffering: dict[str, str]
 ) -> None:
     for arguments, code in (
-        (("metrics",), 3),
-        (("cases", "rgb", "--limit", "1"), 3),
+        (("metrics",), 2),
+        (("cases", "rgb", "--limit", "1"), 2),
+        (("export", run_file, "--format", "csv"), 2),
+        (("export", run_file, "--format", "xlsx"), 2),
+        (("export", run_file, "--format", "latex"), 2),
         (("gate", run_file, "--fail-under", "answer_match=1.1"), 2),
     ):
         with Path("/dev/full").open("wb") as full:

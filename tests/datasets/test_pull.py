@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestServer, unused_port
 from ragstone.datasets import origins
 from ragstone.datasets.pull import MANIFEST, NOTICE, list_data, pull, pull_rgb
 from ragstone.datasets.sources import RGB, SOURCES, PinnedFile, Source
-from ragstone.errors import DataError, StorageError, UnknownName, UsageError
+from ragstone.errors import DataError, UnknownName, UsageError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "rgb"
 
@@ -305,11 +305,31 @@ async def test_a_file_without_end_is_cut_off(
     monkeypatch.setattr(origins, "LARGEST", 10_000)
     with pytest.raises(UsageError, match="which no file of these data sets is"):
         await pull(source(published.base), tmp_path)
+    assert not any(tmp_path.iterdir())  # noqa: ASYNC240
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+async def test_of_a_zip_bomb_or_a_damaged_archive_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
+) -> None:
+    name = source().files[0].name
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, b"0" * 3_000_000)
+    if damaged:
+        whole = bytearray((tmp_path / "bomb.zip").read_bytes())
+        whole[len(whole) // 2] ^= 0xFF
+        (tmp_path / "bomb.zip").write_bytes(whole)
+    else:
+        monkeypatch.setattr(origins, "LARGEST", 1_000_000)
+    (tmp_path / "to").mkdir()
+    with pytest.raises(UsageError, match=r"cannot be read|which no file of these data sets is"):
+        await pull(source(), tmp_path / "to", mirror=tmp_path / "bomb.zip", names=[name])
+    assert not any((tmp_path / "to").iterdir())
 
 
 async def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(StorageError, match="cannot be read or written"):
+    with pytest.raises(UsageError, match="cannot be read or written"):
         await pull(source(), tmp_path / "file" / "rgb")
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.report.hostile import PAYLOADS, hostile_run
 from tests.report.synthetic import SmallBenchmark, small_run
 
-from ragstone.errors import MissingExtra, StorageError, UnknownName, UsageError
+from ragstone.errors import MissingExtra, UnknownName, UsageError
 from ragstone.report import FORMATS, export
 from ragstone.report.flat import guarded
 from ragstone.types import Record, from_json
@@ -149,7 +149,7 @@ def test_text_goes_to_either_kind_of_stream_and_binary_to_its_own() -> None:
 
 
 def test_a_file_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match=r"nowhere/run.csv: cannot be written \(No such file or directory\)"):
+    with pytest.raises(UsageError, match=r"nowhere/run.csv: cannot be written \(No such file or directory\)"):
         export(RUN, SmallBenchmark(), "csv", tmp_path / "nowhere" / "run.csv")
 
 

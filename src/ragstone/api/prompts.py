@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.metrics.judge.prompts import LANGUAGES, NAMES, Prompt, Prompts, prompt_text, read_prompt, user_files
+from ragstone.storage import write_file
 from ragstone.types import Frozen
 
 __all__ = ["CheckedPrompt", "check_prompts", "copy_prompts", "prompt_text", "show_prompts"]
@@ -51,13 +52,7 @@ def copy_prompts(
     if there and not force:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
         raise UsageError(f"{there[0]}{more}: is there already. --force overwrites it; --name copies one prompt only.")
-    for path, text in wanted.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise DataError(path, f"cannot be written ({error.strerror or error}).") from None
-    return list(wanted)
+    return [write_file(path, text, parents=True) for path, text in wanted.items()]
 
 
 def check_prompts(folder: str | Path) -> list[CheckedPrompt]:

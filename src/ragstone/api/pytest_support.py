@@ -22,6 +22,7 @@ from ragstone.errors import UsageError
 from ragstone.metrics import better, make_metrics
 from ragstone.models import ModelOptions
 from ragstone.runs.scoring import score
+from ragstone.storage import write_file
 from ragstone.types import Case, Metric, Query, Response, Score
 
 __all__ = ["Baseline", "Evaluator", "Scored"]
@@ -184,10 +185,8 @@ class Baseline:
         return lines
 
     def write(self, scores: Mapping[str, Mapping[str, float]]) -> None:
-        """Writes these scores over those of the same tests; the rest stays. The file is whole at any time. OSError."""
+        """Writes these scores over those of the same tests; the rest stays. The file is whole at any time. Raises
+        UsageError."""
         merged = {**self.known, **{test: dict(held) for test, held in scores.items()}}
         text = json.dumps({"version": 1, "scores": dict(sorted(merged.items()))}, indent=2, ensure_ascii=False)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        beside = self.path.with_name(f".{self.path.name}.new")
-        beside.write_text(text + "\n", encoding="utf-8")
-        beside.replace(self.path)
+        write_file(self.path, text + "\n", parents=True)

@@ -1,5 +1,7 @@
 """A run file with the benchmark that reads it."""
 
+import errno
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -12,6 +14,7 @@ from ragstone.report import export, render
 from ragstone.report.extras import load
 from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
+from ragstone.storage import write_file
 from ragstone.types import Aggregate, Benchmark, Score, Table
 
 __all__ = ["OpenRun", "benchmark_of", "check_target", "read_run"]
@@ -46,11 +49,11 @@ def check_target(target: str | Path) -> None:
         if path.is_dir():
             raise UsageError(f"{path} is a folder: name a file for the report.")
         _spare(path)
-        there = path.exists()
-        with path.open("ab"):
-            pass
-        if not there:
+        if not path.exists():
+            path.touch()
             path.unlink()
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise UsageError(f"{path}: the report cannot be written ({error.strerror or error}).") from None
 
@@ -139,12 +142,7 @@ class OpenRun:
             raise UsageError(f"{path} is the run file itself: name another file for the report.")
         _spare(path)
         page = render(self.run, self.benchmark, language=language, cases_shown=cases_shown)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(page, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"{path}: the report cannot be written ({error.strerror or error}).") from None
-        return path
+        return write_file(path, page, parents=True)
 
     def export(self, target: Any, kind: str, *, language: str = "en") -> None:
         """Write records or tables in a format of `ragstone.report.FORMATS` to a path or an open stream."""

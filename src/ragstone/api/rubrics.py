@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ragstone.errors import DataError, UsageError
 from ragstone.metrics.rubric import READY, Rubric, mistakes_in, read_rubric, ready_rubric, rubric_files, rubric_text
+from ragstone.storage import write_file
 from ragstone.types import Frozen
 
 __all__ = ["CheckedRubric", "check_rubrics", "copy_rubric", "list_rubrics", "show_rubric"]
@@ -38,12 +39,7 @@ def copy_rubric(name: str, folder: str | Path, *, force: bool = False) -> Path:
     text, path = rubric_text(name), Path(folder) / f"{name}.toml"
     if path.exists() and not force:
         raise UsageError(f"{path}: is there already. --force overwrites it.")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise DataError(path, f"cannot be written ({error.strerror or error}).") from None
-    return path
+    return write_file(path, text, parents=True)
 
 
 def check_rubrics(path: str | Path) -> list[CheckedRubric]:

@@ -41,6 +41,7 @@ def fictional(
     from ragstone.datasets.fictional import fictional_rgb  # noqa: PLC0415
     from ragstone.datasets.rgb import NAMES  # noqa: PLC0415
     from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415
+    from ragstone.storage import replacing  # noqa: PLC0415
 
     if kind not in ("rgb", "mirage"):
         raise UnknownName("format", kind, ["rgb", "mirage"])
@@ -62,19 +63,13 @@ def fictional(
         raise UnknownName("data set", dataset, NAMES)
     every = [f"{language}{part}" for language in languages for part in ("_refine", "_int", "_fact")]
     written = []
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        for name in [dataset] if dataset else every:
-            path, part = output / f"{name}.json", output / f"{name}.json.part"
-            count = 0
-            with part.open("w", encoding="utf-8", newline="\n") as stream:
-                for row in fictional_rgb(name, seed=seed, size=size):
-                    stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-                    count += 1
-            part.replace(path)
-            written.append(f"{path}: {count:,} questions")
-    except OSError as error:
-        raise UsageError(f"{output}: cannot be written ({error.strerror or error}). Name another -o DIR.") from None
+    for name in [dataset] if dataset else every:
+        path, count = output / f"{name}.json", 0
+        with replacing(path, parents=True) as stream:
+            for row in fictional_rgb(name, seed=seed, size=size):
+                stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+                count += 1
+        written.append(f"{path}: {count:,} questions")
     for line in written:
         say(line)
 
@@ -82,13 +77,9 @@ def fictional(
 def _mirage(output: Path, languages: tuple[str, ...], seed: int, size: int, share: float, chunks: int) -> None:
     from ragstone.datasets.fictional.pools import make_pool  # noqa: PLC0415
     from ragstone.datasets.mirage import write_mirage  # noqa: PLC0415
-    from ragstone.errors import UsageError  # noqa: PLC0415
 
     for language in languages:
         made = make_pool(size, seed=seed, language=language, chunks_per_query=chunks, multi_hop=share)
         folder = output / language if len(languages) > 1 else output
-        try:
-            write_mirage(folder, made.questions, made.pool, made.oracle)
-        except OSError as error:
-            raise UsageError(f"{folder}: cannot be written ({error.strerror or error}). Name another -o DIR.") from None
+        write_mirage(folder, made.questions, made.pool, made.oracle)
         say(f"{folder}: {len(made.questions):,} questions, {len(made.pool):,} chunks")

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ragstone.cli.options import language_option
+from ragstone.cli.saying import to_stdout
 
 __all__ = ["command"]
 
@@ -30,10 +31,12 @@ def command(run_file: Path, kind: str, output: Path | None, language: str) -> No
     with read_run(run_file) as run:
         if output is not None:
             run.export(output, kind, language=language)
-        elif FORMATS[kind].binary:  # these go back to and fro in their file, which a pipe cannot
-            with tempfile.TemporaryFile() as whole:
-                run.export(whole, kind, language=language)
-                whole.seek(0)
-                shutil.copyfileobj(whole, sys.stdout.buffer)
-        else:  # as UTF-8, whatever the terminal's encoding
-            run.export(sys.stdout.buffer, kind, language=language)
+            return
+        with to_stdout():
+            if FORMATS[kind].binary:  # these go back and forth in their file, which a pipe cannot
+                with tempfile.TemporaryFile() as whole:
+                    run.export(whole, kind, language=language)
+                    whole.seek(0)
+                    shutil.copyfileobj(whole, sys.stdout.buffer)
+            else:  # as UTF-8, whatever the terminal's encoding
+                run.export(sys.stdout.buffer, kind, language=language)

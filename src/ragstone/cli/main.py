@@ -15,7 +15,7 @@ import click
 
 from ragstone import __version__
 from ragstone.cli.lazy import Lazy
-from ragstone.cli.saying import forget, say, say_text
+from ragstone.cli.saying import forget, say, say_text, to_stdout
 from ragstone.errors import RagstoneError, StorageError, Terminated, Unfinished, UsageError
 
 __all__ = ["app", "run"]
@@ -106,15 +106,16 @@ def run(arguments: Sequence[str]) -> int:
 def _flushed(code: int) -> int:
     """The exit code after what was printed has reached its reader: that is checked here, not when Python ends."""
     try:
-        if not sys.stdout.closed:
-            sys.stdout.flush()
+        with to_stdout():
+            if not sys.stdout.closed:
+                sys.stdout.flush()
     except BrokenPipeError:  # the work is done, and its code stands
         forget(sys.stdout)
-    except OSError as error:
+    except UsageError as error:
         forget(sys.stdout)
         if code == 0:
-            _tell(f"standard output cannot be written ({error.strerror}): free some space, or send it elsewhere.")
-            return StorageError.exit_code
+            _tell(*error.lines)
+            return error.exit_code
     return code
 
 

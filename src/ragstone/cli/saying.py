@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from ragstone.errors import UsageError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ragstone.types import Table
 
-__all__ = ["SayingHandler", "forget", "say", "say_json", "say_tables", "say_text", "stream_json"]
+__all__ = ["SayingHandler", "forget", "say", "say_json", "say_tables", "say_text", "stream_json", "to_stdout"]
 
 
 def say(line: object, *, err: bool = False) -> None:
@@ -40,7 +42,8 @@ def say_json(document: Any) -> None:
 
 def stream_json(document: Any) -> None:
     """Print one of many JSON lines. BrokenPipeError where their reader has gone: nobody needs the rest."""
-    click.echo(json.dumps(document, ensure_ascii=True))
+    with to_stdout():
+        click.echo(json.dumps(document, ensure_ascii=True))
 
 
 def say_tables(tables: "Iterable[Table]", *, language: str, widest: int = 120) -> None:
@@ -76,9 +79,24 @@ def _put(text: str, *, err: bool) -> None:
             click.echo(redact(text), err=True, nl=False)
         return
     try:
-        click.echo(text, nl=False)
+        with to_stdout():
+            click.echo(text, nl=False)
     except BrokenPipeError:
         forget(sys.stdout)
+
+
+@contextlib.contextmanager
+def to_stdout() -> "Iterator[None]":
+    """UsageError where standard output cannot be written: its disk is full. That its reader has gone passes through."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(
+            f"Standard output cannot be written ({error.strerror or error}). Free some space, send it elsewhere, or "
+            "use -o FILE where there is one."
+        ) from error
 
 
 def forget(stream: TextIO) -> None:

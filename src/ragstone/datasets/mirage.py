@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from ragstone.errors import DataError
+from ragstone.storage import replacing
 
 __all__ = [
     "MirageChunk", "MirageQuestion", "Retrieved", "no_json", "plain", "read_oracle", "read_pool",
@@ -152,19 +153,15 @@ def write_mirage(
     oracle: Mapping[str, Sequence[MirageChunk]],
 ) -> list[Path]:
     """The three files of a pool, in the official form. Files that were there are replaced when all three are written:
-    a full disk leaves them as they were. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
+    a full disk leaves them as they were. Raises UsageError."""
     by_query = {query: found[0] if len(found) == 1 else found for query, found in oracle.items()}
-    parts = {name: folder / f"{name}.json.part" for name in ("dataset", "doc_pool", "oracle")}
-    try:
-        for part, value in zip(parts.values(), (questions, chunks, by_query), strict=True):
-            part.write_text(json.dumps(msgspec.to_builtins(value), ensure_ascii=False, indent=1), encoding="utf-8")
-        return [part.replace(folder / f"{name}.json") for name, part in parts.items()]
-    except OSError:
-        for part in parts.values():
-            with contextlib.suppress(OSError):
-                part.unlink()
-        raise
+    paths = [folder / f"{name}.json" for name in ("dataset", "doc_pool", "oracle")]
+    with contextlib.ExitStack() as stack:
+        for path, value in zip(paths, (questions, chunks, by_query), strict=True):
+            stream = stack.enter_context(replacing(path, parents=True))
+            stream.write(json.dumps(msgspec.to_builtins(value), ensure_ascii=False, indent=1).encode())
+            stream.flush()
+    return paths
 
 
 def read_predictions(path: Path, ids: Sequence[str]) -> list[str]:

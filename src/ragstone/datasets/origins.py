@@ -151,13 +151,17 @@ class Web:
             here = here if going_on else 0
             length = response.content_length
             total = None if length is None else here + length
-            with part.open("ab" if going_on else "wb") as file:
-                advance(here, total)
-                async for block in response.content.iter_chunked(_BLOCK):
-                    here += len(block)
-                    _check_size(here, shown_url(url))
-                    file.write(block)
+            try:
+                with part.open("ab" if going_on else "wb") as file:
                     advance(here, total)
+                    async for block in response.content.iter_chunked(_BLOCK):
+                        here += len(block)
+                        _check_size(here, shown_url(url))
+                        file.write(block)
+                        advance(here, total)
+            except UsageError:  # too long: there is nothing to go on with
+                part.unlink(missing_ok=True)
+                raise
             return response.status
 
 
@@ -217,12 +221,16 @@ class _Archive:
 
 def _copy(opened: IO[bytes], part: Path, total: int, advance: Advance) -> None:
     done = 0
-    with part.open("wb") as file:
-        while block := opened.read(_BLOCK):
-            done += len(block)
-            _check_size(done, part.name)
-            file.write(block)
-            advance(done, total)
+    try:
+        with part.open("wb") as file:
+            while block := opened.read(_BLOCK):
+                done += len(block)
+                _check_size(done, part.name)
+                file.write(block)
+                advance(done, total)
+    except BaseException:  # the next time it is copied from the start
+        part.unlink(missing_ok=True)
+        raise
 
 
 def _check_size(size: int, what: str) -> None:

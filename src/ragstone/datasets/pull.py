@@ -22,7 +22,8 @@ from ragstone.datasets.mirage import read_oracle, read_pool, read_questions
 from ragstone.datasets.origins import Origin, open_origin
 from ragstone.datasets.rgb import read_rgb
 from ragstone.datasets.sources import RGB, PinnedFile, Source, list_data
-from ragstone.errors import DataError, StorageError, UnknownName, UsageError
+from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.storage import write_file
 from ragstone.types import Frozen
 
 __all__ = ["MANIFEST", "NOTICE", "Progress", "Pulled", "known_hashes", "list_data", "pull", "pull_rgb"]
@@ -84,7 +85,7 @@ async def pull(
     `mirror` is another place with the same files, under their names or their paths: an address, a folder, or a zip
     archive (of the repository, say). A mirror need not have all of them, but one that is asked for by name.
     Raises UsageError in one line that says what to do, where the place cannot be reached or does not have the files,
-    DataError where a file is not what it should be, StorageError where it cannot be written."""
+    or where it cannot be written, DataError where a file is not what it should be."""
     wanted = _wanted(source, names)
     folder = Path(dest)
     try:
@@ -96,11 +97,11 @@ async def pull(
         if not found or (len(found) < len(wanted) and (names is not None or mirror is None)):
             lacking = [file.name for file, here in zip(wanted, pulled, strict=True) if here is None]
             raise UsageError(f"{origin.where} does not have {', '.join(lacking[:3])}{'…' if len(lacking) > 3 else ''}.")
-        (folder / NOTICE).write_text(source.terms, encoding="utf-8")
+        write_file(folder / NOTICE, source.terms)
     except OSError as error:
-        raise StorageError(
-            f"{error.filename or folder}: cannot be read or written ({error.strerror or error}). "
-            "Make space there, or name another folder with --to DIR."
+        raise UsageError(
+            f"{error.filename or folder}: cannot be read or written ({error.strerror or error}). Free some space, or "
+            "name another folder with --to DIR."
         ) from None
     return found
 
@@ -223,6 +224,4 @@ class _Store:
             "license": self.source.license,
             "files": dict(sorted(self.noted.items())),
         }
-        part = self.folder / f".{MANIFEST}.part"
-        part.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-        part.replace(self.folder / MANIFEST)
+        write_file(self.folder / MANIFEST, json.dumps(about, indent=2) + "\n")

@@ -4,6 +4,7 @@ Records are streamed, so a run of any size needs little memory. What models wrot
 would run as a formula get a leading apostrophe, and characters that a format forbids are replaced by their pictures.
 """
 
+import codecs
 import contextlib
 import csv
 import io
@@ -12,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
-from ragstone.errors import StorageError, UnknownName, UsageError
+from ragstone.errors import UnknownName, UsageError
 from ragstone.report.extras import load
 from ragstone.report.flat import columns_of, guarded, rows_of
 from ragstone.report.safe import readable
+from ragstone.storage import replacing
 from ragstone.types import Benchmark, Run, to_json
 
 __all__ = ["FORMATS", "Format", "Target", "export"]
@@ -41,7 +43,8 @@ def export(run: Run, benchmark: Benchmark, format: str, target: Target, *, langu
     (junit: what was not asked is skipped); markdown and latex hold the benchmark's tables. csv
     begins with a byte-order mark, so that Excel reads Chinese. xlsx and parquet need the extra `files` (`MissingExtra`
     says so) and a binary stream. `language` is that of tables and reasons. Raises `UnknownName` for another format,
-    `StorageError` where the file cannot be written.
+    `UsageError` where the file cannot be written: an earlier one is
+    then as it was.
     """
     if format not in FORMATS:
         raise UnknownName("export format", format, FORMATS)
@@ -54,28 +57,19 @@ def export(run: Run, benchmark: Benchmark, format: str, target: Target, *, langu
 @contextlib.contextmanager
 def _opened(target: Target, *, binary: bool) -> Iterator[IO[Any]]:
     if isinstance(target, str | Path):
-        try:
-            with Path(target).open("wb") as raw:
-                if binary:
-                    yield raw
-                    return
-                text = io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", newline="")
-                yield text
-                text.flush()
-                text.detach()
-        except OSError as error:
-            raise StorageError(f"{target}: cannot be written ({error.strerror or error}).") from error
+        with replacing(target) as raw:
+            yield raw if binary else _as_text(raw)
     elif isinstance(target, io.TextIOBase):
         if binary:
             raise UsageError("This format is binary: export it to a file.")
         yield cast("IO[str]", target)
-    elif binary:
-        yield target
     else:
-        text = io.TextIOWrapper(cast("Any", target), encoding="utf-8", errors="backslashreplace", newline="")
-        yield text
-        text.flush()
-        text.detach()
+        yield target if binary else _as_text(target)
+
+
+def _as_text(raw: Any) -> IO[str]:
+    """A stream of text that holds nothing back: where writing fails there is nothing left to be flushed."""
+    return cast("IO[str]", codecs.getwriter("utf-8")(raw, "backslashreplace"))
 
 
 def _csv(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:

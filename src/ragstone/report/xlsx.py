@@ -1,11 +1,14 @@
 """An Excel workbook of a run: a sheet a table, and one of all records. Needs openpyxl (extra `files`)."""
 
+import contextlib
 import re
 from typing import IO, TYPE_CHECKING, Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from openpyxl import Workbook
 from openpyxl.cell import WriteOnlyCell
 from openpyxl.styles import Font
+from openpyxl.writer.excel import ExcelWriter
 
 from ragstone.report.flat import columns_of, guarded, rows_of
 from ragstone.report.safe import readable
@@ -25,6 +28,14 @@ _FORBIDDEN_IN_TITLES = re.compile(r"[\[\]:*?/\\']")
 def write_xlsx(run: Run, benchmark: Benchmark, stream: IO[bytes], language: str) -> None:
     """Write the workbook. Texts longer than Excel allows are cut; runs of more rows go on in further sheets."""
     book = Workbook(write_only=True)
+    try:
+        _fill(book, run, benchmark, language)
+        _save(book, stream)
+    finally:
+        _forget(book)
+
+
+def _fill(book: Workbook, run: Run, benchmark: Benchmark, language: str) -> None:
     titles: set[str] = set()
     for table in tables_of(run, benchmark, language=language):
         sheet = book.create_sheet(_title(table.id, titles))
@@ -46,7 +57,26 @@ def write_xlsx(run: Run, benchmark: Benchmark, stream: IO[bytes], language: str)
         sheet.append(_cells(sheet, entry.values()))
     if sheet is None:
         book.create_sheet(_title("records", titles)).append(flat.names)
-    book.save(stream)
+
+
+def _forget(book: Workbook) -> None:
+    """openpyxl would go on writing when its sheets are forgotten, and print tracebacks."""
+    for sheet in book.worksheets:
+        for unfinished in (sheet._rows, getattr(sheet._writer, "xf", None)):
+            if unfinished is not None:
+                with contextlib.suppress(OSError, ValueError):
+                    unfinished.close()
+
+
+def _save(book: Workbook, stream: IO[bytes]) -> None:
+    for sheet in book.worksheets:
+        sheet.close()
+    archive = ZipFile(stream, "w", ZIP_DEFLATED)
+    try:
+        ExcelWriter(book, archive).save()
+    except OSError:
+        archive.fp = None  # the same
+        raise
 
 
 def _measured(table: Table) -> list[bool]:
