@@ -11,6 +11,7 @@ from scipy import optimize
 from scipy import stats as oracle
 
 from ragstone.stats import (
+    Estimate,
     bootstrap_mean,
     holm,
     mcnemar_exact,
@@ -20,6 +21,7 @@ from ragstone.stats import (
     wilson,
     wilson_clustered,
 )
+from ragstone.types import Cell
 
 proportions = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -318,3 +320,38 @@ def below(ps: list[float], p: float) -> int:
 def test_holm_refuses_what_is_no_p_value() -> None:
     with pytest.raises(ValueError, match="p-value"):
         holm([0.5, 1.5])
+
+
+# Estimates.
+
+
+def test_an_estimate_says_of_how_many_it_is_wherever_it_is_printed() -> None:
+    share = Estimate.of_share([(1, 1), (0, 1), (1, 1)], total=5)
+    assert share == Estimate(2 / 3, *wilson(2, 3), 3, 5) == Estimate.of_count(2, 3, total=5)
+    assert share.count == 2
+    cell = share.cell("%")
+    assert (cell.value, cell.low, cell.high, cell.scored, cell.total, cell.unit) == (2 / 3, *wilson(2, 3), 3, 5, "%")
+    (point,) = share.points(4.0)
+    assert (point.x, point.y, point.low, point.high) == (4.0, 2 / 3, *wilson(2, 3))
+
+
+def test_questions_that_were_asked_twice_are_clusters_of_an_estimate() -> None:
+    counts = [(2, 2), (0, 2), (2, 2), (1, 2)]
+    assert Estimate.of_share(counts).known == (5 / 8, *wilson_clustered(counts))
+    values, groups = [0.5, 0.25, 1.0, 0.5], ["a", "a", "b", "c"]
+    mean = Estimate.of_mean(values, groups=groups, total=6)
+    assert mean.known == (2.25 / 4, *mean_interval(values, groups=groups))
+    assert Estimate.of_mean(values, groups=list("abcd")).known == (2.25 / 4, *mean_interval(values))
+
+
+def test_an_estimate_of_nothing_says_so_and_draws_no_point() -> None:
+    for nothing in (
+        Estimate.of_share([(0, 0)], total=4),
+        Estimate.of_mean([], total=4),
+        Estimate.of_count(0, 0, total=4),
+    ):
+        assert nothing == Estimate(total=4)
+        assert nothing.known is None
+        assert nothing.points(1.0) == []
+        assert nothing.cell("%", empty="not asked") == Cell("not asked")
+        assert nothing.cell() == Cell(scored=0, total=4)

@@ -7,18 +7,83 @@ Nothing here guesses: where there is nothing to compute from, an interval is the
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Literal
 
 import numpy as np
 
+from ragstone.types import Cell, Point
+
 __all__ = [
-    "bootstrap_mean", "cohen_kappa", "holm", "mcnemar_exact", "mean_interval", "paired_difference",
+    "Estimate", "bootstrap_mean", "cohen_kappa", "holm", "mcnemar_exact", "mean_interval", "paired_difference",
     "permutation_paired", "wilson", "wilson_clustered",
 ]  # fmt: skip
 
 _EXACT_PAIRS = 14  # up to 2**14 ways to flip signs are all tried
 _DRAWS = 9_999  # ways that are drawn where there are more; p is then a multiple of 1/10,000
 _BLOCK = 1 << 20  # numbers held at a time
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean or a share with its 95% interval, from `n` scored of `total` asked (None: not counted). `value` is None,
+    and says nothing, where nothing was scored."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    total: int | None = None
+
+    @classmethod
+    def of_count(cls, won: int, n: int, *, total: int | None = None) -> "Estimate":
+        """A share of `n` independent trials, with `wilson`'s interval."""
+        total = n if total is None else total
+        return cls(won / n, *wilson(won, n), n, total) if n else cls(total=total)
+
+    @classmethod
+    def of_share(cls, counts: Iterable[tuple[int, int]], *, total: int | None = None) -> "Estimate":
+        """A share from (right, scored) of each question, which may be scored several times: `wilson_clustered`."""
+        pairs = [pair for pair in counts if pair[1]]
+        won, n = sum(won for won, _ in pairs), sum(tried for _, tried in pairs)
+        if all(tried == 1 for _, tried in pairs):
+            return cls.of_count(won, n, total=total)
+        return cls(won / n, *wilson_clustered(pairs), n, n if total is None else total)
+
+    @classmethod
+    def of_mean(
+        cls, values: Sequence[float], *, groups: Sequence[Hashable] | None = None, total: int | None = None
+    ) -> "Estimate":
+        """The mean of scores with its `mean_interval`; values of one group, such as one sample's, are one cluster."""
+        several = groups is not None and len(set(groups)) < len(groups)
+        if not values:
+            return cls(total=total)
+        interval = mean_interval(values, groups=groups if several else None)
+        return cls(math.fsum(values) / len(values), *interval, len(values), total)
+
+    @property
+    def count(self) -> int:
+        """Of a share: how many of `n`."""
+        return round((self.value or 0.0) * self.n)
+
+    def cell(self, unit: Literal["", "%"] = "", *, empty: str | None = None) -> Cell:
+        """It as a field of a table; where nothing was scored, the text `empty`, or with None the counts alone."""
+        if self.value is None and empty is not None:
+            return Cell(empty)
+        scored = None if self.total is None else self.n
+        return Cell("", self.value, self.low, self.high, scored=scored, total=self.total, unit=unit)
+
+    @property
+    def known(self) -> tuple[float, float, float] | None:
+        """Value, low and high; None where any of them is not known."""
+        if self.value is None or self.low is None or self.high is None:
+            return None
+        return (self.value, self.low, self.high)
+
+    def points(self, x: float) -> list[Point]:
+        """It as a point of a curve; none where nothing was scored."""
+        return [] if self.value is None else [Point(x, self.value, self.low, self.high)]
 
 
 def wilson(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:

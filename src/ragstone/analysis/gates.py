@@ -13,7 +13,7 @@ from typing import Any, Literal
 from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics import better, find_metric
 from ragstone.metrics.catalogue import entry
-from ragstone.stats import mean_interval
+from ragstone.stats import Estimate
 from ragstone.types import Plan, Run
 
 __all__ = ["Gate", "GateResult", "Verdict", "check_gates", "check_thresholds", "gates_of"]
@@ -129,13 +129,8 @@ def _result(
 ) -> GateResult:
     failed, total = counts
     coverage = 1 - failed / total if total else 0.0
-    mean = low = high = None
-    if scored:
-        values = [value for _, value in scored]
-        samples = [sample for sample, _ in scored]
-        mean = sum(values) / len(values)
-        low, high = mean_interval(values, groups=samples if len(set(samples)) < len(samples) else None)
-    verdict, reason = _verdict(gate, mean, low, high, coverage, mode, min_coverage)
+    mean = Estimate.of_mean([value for _, value in scored], groups=[sample for sample, _ in scored], total=total)
+    verdict, reason = _verdict(gate, mean, coverage, mode, min_coverage)
     if plan is not None and plan.unfinished:
         reason = f"{plan.asked:,} of {plan.total:,}, unfinished. {reason}"
     without = total - failed - len(scored)
@@ -144,7 +139,7 @@ def _result(
     sign = 1 if gate.side == "under" else -1
     beyond = [(sample, value) for sample, value in _by_sample(scored) if sign * (value - gate.threshold) < 0]
     worst = tuple(sorted(beyond, key=lambda one: (sign * one[1], one[0]))[:_DECIDED])
-    return GateResult(gate, system, verdict, mean, low, high, len(scored), total, coverage, worst, reason)
+    return GateResult(gate, system, verdict, mean.value, mean.low, mean.high, mean.n, total, coverage, worst, reason)
 
 
 def _by_sample(scored: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
@@ -157,25 +152,24 @@ def _by_sample(scored: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
 
 def _verdict(
     gate: Gate,
-    mean: float | None,
-    low: float | None,
-    high: float | None,
+    mean: Estimate,
     coverage: float,
     mode: str,
     min_coverage: float,
 ) -> tuple[Verdict, str]:
-    if mean is None or low is None or high is None:
+    if mean.known is None:
         return "unknown", "Nothing was scored."
+    value, low, high = mean.known
     if coverage < min_coverage:
         return "unknown", f"Only {coverage:.1%} could be scored, less than {min_coverage:.1%}: run the command again."
     under = gate.side == "under"
     near, far = (high, low) if under else (low, high)  # the end on the side of the good values, and the other
 
-    def bad(value: float) -> bool:
-        return value < gate.threshold if under else value > gate.threshold
+    def bad(bound: float) -> bool:
+        return bound < gate.threshold if under else bound > gate.threshold
 
     if mode == "point":
-        return ("failed", "The mean decides.") if bad(mean) else ("passed", "The mean decides.")
+        return ("failed", "The mean decides.") if bad(value) else ("passed", "The mean decides.")
     if bad(near):
         return "failed", "The whole interval is on the wrong side."
     if bad(far):

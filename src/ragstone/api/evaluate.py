@@ -67,7 +67,7 @@ class EvalResult:
         for name in one.names:
             scores, mean = one.metrics[name], one.metrics[name].mean()
             found[name] = {
-                "mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.scored, "total": mean.total,
+                "mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.n, "total": mean.total,
                 "failed": scores.failed, "not_applicable": scores.not_applicable,
             }  # fmt: skip
         return found

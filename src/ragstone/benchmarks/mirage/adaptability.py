@@ -20,11 +20,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragstone.benchmarks.mirage.tally import BASE, OFFICIAL, ORACLE, Cube, Kind, Share, Spot, Tally, count
+from ragstone.benchmarks.mirage.tally import BASE, OFFICIAL, ORACLE, Cube, Kind, Spot, Tally, count
+from ragstone.stats import Estimate
 from ragstone.types import Record, Score
 
 __all__ = [
-    "GROUPS", "MEASURES", "SHARES", "Adaptability", "Macro", "Shares", "group_counts", "macro", "name_of", "shares",
+    "GROUPS", "MEASURES", "SHARES", "Adaptability", "Shares", "group_counts", "macro", "name_of", "shares",
     "shares_of",
 ]  # fmt: skip
 
@@ -61,50 +62,33 @@ class Shares:
     questions with a supporting chunk and a right answer to the oracle, `without_gold` the share of right answers to
     questions that had none."""
 
-    measures: Mapping[str, Share]
-    total: float
-    total_low: float
-    total_high: float
-    missed: Share
-    noise: Share
-    given_gold: Share
-    without_gold: Share
+    measures: Mapping[str, Estimate]
+    total: Estimate
+    missed: Estimate
+    noise: Estimate
+    given_gold: Estimate
+    without_gold: Estimate
     groups: Mapping[str, int]
-    n: int
-    asked: int
-
-
-@dataclass(frozen=True)
-class Macro:
-    """A mean over sources, each counting the same, with its 95% interval; `n` is how many sources."""
-
-    value: float
-    low: float
-    high: float
-    n: int
 
 
 def shares(cube: Cube) -> Shares | None:
     """From a cube over (base, oracle, what was given); None of nothing."""
-    if not cube.n:
-        return None
     measures = {name: cube.share(test) for name, test in SHARES.items()}
-    accepted = measures["context_acceptability"]
+    accepted = measures["context_acceptability"].known
+    if accepted is None:
+        return None
+    _, low, high = accepted
     vulnerable = SHARES["noise_vulnerability"]
     nv, ca, ci, cm = (measures[name].count for name in MEASURES)
     return Shares(
         measures,
-        total=(ca - nv - ci - cm) / cube.n,
         # The total is a line through acceptability, and so is its interval.
-        total_low=2 * accepted.low - 1,
-        total_high=2 * accepted.high - 1,
+        Estimate((ca - nv - ci - cm) / cube.n, 2 * low - 1, 2 * high - 1, cube.n, cube.total),
         missed=cube.share(lambda kind: vulnerable(kind) and kind.gold == 0),
         noise=cube.share(lambda kind: vulnerable(kind) and kind.gold > 0),
         given_gold=cube.share(vulnerable, within=lambda kind: bool(kind.code & 0b010) and kind.gold > 0),
         without_gold=cube.share(lambda kind: bool(kind.code & 1), within=lambda kind: kind.gold == 0),
         groups=group_counts(cube),
-        n=cube.n,
-        asked=cube.total,
     )
 
 
@@ -122,20 +106,20 @@ def group_counts(cube: Cube) -> dict[str, int]:
     return found
 
 
-def macro(cube: Cube, test: Callable[[Kind], bool]) -> Macro | None:
-    """The mean over sources of a share, so that a large source counts no more than a small one; None of nothing. The
+def macro(cube: Cube, test: Callable[[Kind], bool]) -> Estimate:
+    """The mean over sources of a share, so that a large source counts no more than a small one; `n` counts the
     interval puts those of the sources together, each side by the root of the sum of squares (Zou and Donner 2008)."""
     parts = []
     for source in sorted({kind.source for kind in cube.kinds}):
         part = cube.share(test, within=lambda kind, at=source: kind.source == at)  # type: ignore[misc]
-        if part.value is not None:
-            parts.append((part.value, part.low, part.high))
+        if part.known is not None:
+            parts.append(part.known)
     if not parts:
-        return None
+        return Estimate()
     mean = math.fsum(value for value, _, _ in parts) / len(parts)
     below = math.sqrt(math.fsum((value - low) ** 2 for value, low, _ in parts)) / len(parts)
     above = math.sqrt(math.fsum((high - value) ** 2 for value, _, high in parts)) / len(parts)
-    return Macro(mean, max(0.0, mean - below), min(1.0, mean + above), len(parts))
+    return Estimate(mean, max(0.0, mean - below), min(1.0, mean + above), len(parts))
 
 
 def name_of(spot: Spot) -> str:
@@ -182,5 +166,6 @@ def _scores(held: Shares) -> dict[str, Score]:
         else:
             evidence = {"low": part.low, "high": part.high, "count": part.count, "n": part.n}
             scores[name] = Score.of(part.value, evidence=evidence)
-    total = {"low": held.total_low, "high": held.total_high, "n": held.n, "groups": dict(held.groups)}
-    return {**scores, "total": Score.of(held.total, evidence=total)}
+    assert held.total.value is not None
+    total = {"low": held.total.low, "high": held.total.high, "n": held.total.n, "groups": dict(held.groups)}
+    return {**scores, "total": Score.of(held.total.value, evidence=total)}

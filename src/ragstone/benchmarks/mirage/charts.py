@@ -6,12 +6,13 @@ from itertools import pairwise
 from typing import Any
 
 from ragstone.benchmarks.mirage.adaptability import MEASURES, Shares, shares_of
-from ragstone.benchmarks.mirage.cells import Names
 from ragstone.benchmarks.mirage.details import Priced, is_choice, is_right, on_front, priced
+from ragstone.benchmarks.mirage.names import Names
 from ragstone.benchmarks.mirage.retrieved import mean_of, retrieved, shown_ks
 from ragstone.benchmarks.mirage.tables import headline_of
-from ragstone.benchmarks.mirage.tally import BASE, OFFICIAL, Share, Spot, Tally, count
+from ragstone.benchmarks.mirage.tally import BASE, OFFICIAL, Spot, Tally, count
 from ragstone.benchmarks.mirage.words import words
+from ragstone.stats import Estimate
 from ragstone.types import Chart, Point, Run, Series
 
 __all__ = ["charts"]
@@ -52,7 +53,8 @@ class _Drawer:
     def _stack(self, key: str, system: str, held: Sequence[tuple[Spot, Shares]]) -> Chart:
         series = tuple(
             Series(
-                self.words[name], tuple(_share_point(at, found.measures[name]) for at, (_, found) in enumerate(held))
+                self.words[name],
+                tuple(point for at, (_, found) in enumerate(held) for point in found.measures[name].points(float(at))),
             )
             for name in _STACK
         )
@@ -80,21 +82,21 @@ class _Drawer:
             curves = self._curves(system, lambda spot, one=system: self._vulnerable(one, spot))  # type: ignore[misc]
             yield from self._lines(f"mirage-vulnerability-{number}", title, curves, "chunks", "share_wrong")
 
-    def _curves(self, system: str, share: Callable[[Spot], Share | None]) -> Iterator[Series]:
+    def _curves(self, system: str, share: Callable[[Spot], Estimate]) -> Iterator[Series]:
         """A curve a retriever and chunk size over its k."""
         by_name: dict[str, list[Point]] = {}
         for spot in self.tally.spots(system):
-            if is_choice(spot) and (found := share(spot)) is not None and found.value is not None:
-                by_name.setdefault(self._retriever(spot), []).append(_share_point(spot.k, found))
+            if is_choice(spot) and (points := share(spot).points(float(spot.k))):
+                by_name.setdefault(self._retriever(spot), []).extend(points)
         return (Series(name, tuple(points)) for name, points in by_name.items())
 
-    def _right(self, system: str, spot: Spot) -> Share | None:
+    def _right(self, system: str, spot: Spot) -> Estimate:
         cube = self.tally.cube(system, (spot,), self.headline)
-        return None if cube is None else cube.share(is_right)
+        return Estimate() if cube is None else cube.share(is_right)
 
-    def _vulnerable(self, system: str, spot: Spot) -> Share | None:
+    def _vulnerable(self, system: str, spot: Spot) -> Estimate:
         held = shares_of(self.tally, system, spot, self.headline)
-        return None if held is None else held.given_gold
+        return Estimate() if held is None else held.given_gold
 
     def recall(self) -> Iterator[Chart]:
         """Recall of each retriever against k."""
@@ -102,9 +104,7 @@ class _Drawer:
         for retriever, chunk in sorted(self.tally.found):
             points = []
             for k in shown_ks(self.tally, self.ks, retriever, chunk):
-                mean = mean_of(retrieved(self.tally, retriever, chunk, k)["recall"])
-                if mean is not None:
-                    points.append(Point(k, mean.value, mean.low, mean.high))
+                points += mean_of(retrieved(self.tally, retriever, chunk, k)["recall"]).points(k)
             series.append(Series(self._retriever(Spot("retrieved", retriever, 1, chunk)), tuple(points)))
         return self._lines("mirage-recall", self.words["chart_recall"], series, "chunks", "recall")
 
@@ -134,8 +134,8 @@ class _Drawer:
         points: list[tuple[Priced, Point]] = []
         for one in held:
             spent = cost(one)
-            if spent is not None and one.right.value is not None:
-                points.append((one, _share_point(round(spent, digits), one.right)))
+            if spent is not None:
+                points += [(one, point) for point in one.right.points(float(round(spent, digits)))]
         if len(points) < 2:
             return
         by_name: dict[str, list[Point]] = {}
@@ -182,10 +182,6 @@ def _parted(key: str, curves: Sequence[Series], most: int) -> Iterator[tuple[str
     ends = [len(curves) * part // parts for part in range(parts + 1)]
     for part, (start, end) in enumerate(pairwise(ends)):
         yield key if not part else f"{key}-part-{part}", curves[start:end]
-
-
-def _share_point(x: float, share: Share) -> Point:
-    return Point(float(x), share.value or 0.0, share.low, share.high)
 
 
 def _told(value: float | None) -> str:

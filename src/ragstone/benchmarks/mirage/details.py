@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from ragstone.benchmarks.mirage.adaptability import GROUPS, SHARES, group_counts, macro, shares_of
-from ragstone.benchmarks.mirage.cells import Names, macro_cell, mean_cell, number_cell, share_cell, total_cell
+from ragstone.benchmarks.mirage.names import Names, number_cell, percent
 from ragstone.benchmarks.mirage.retrieved import mean_of, retrieved, shown_ks
 from ragstone.benchmarks.mirage.tally import (
     BASE,
@@ -18,11 +18,10 @@ from ragstone.benchmarks.mirage.tally import (
     Cube,
     Kind,
     Mark,
-    Share,
     Spot,
     Tally,
 )
-from ragstone.stats import mcnemar_exact, paired_difference
+from ragstone.stats import Estimate, mcnemar_exact, paired_difference
 from ragstone.types import Cell, Row, Table
 
 __all__ = ["Priced", "is_choice", "is_right", "on_front", "priced", "tables"]
@@ -55,7 +54,7 @@ class Priced(NamedTuple):
 
     system: str
     spot: Spot
-    right: Share
+    right: Estimate
     tokens: float | None
     seconds: float | None
 
@@ -121,8 +120,8 @@ class _Writer:
                 twice = 2 * (held.measures["context_acceptability"].value or 0.0) - 1
                 rows.append(
                     Row((
-                        Cell(system), *self.names.cells(spot), *map(share_cell, parts), share_cell(held.without_gold),
-                        total_cell(held), Cell(value=twice, unit="%"),
+                        Cell(system), *self.names.cells(spot), *map(percent, parts), percent(held.without_gold),
+                        held.total.cell("%"), Cell(value=twice, unit="%"),
                     ))
                 )  # fmt: skip
         names = ("nv_official", "nv_missed", "nv_noise", "nv_given_gold", "without_gold", "total", "twice")
@@ -147,9 +146,9 @@ class _Writer:
                     return not kind.marks & bit
 
                 cells = [
-                    share_cell(cube.share(is_right)), share_cell(cube.share(is_right, within=others)),
-                    share_cell(cube.share(is_right, within=marked)),
-                    Cell() if ours is None else share_cell(ours.share(is_right, within=marked)),
+                    percent(cube.share(is_right)), percent(cube.share(is_right, within=others)),
+                    percent(cube.share(is_right, within=marked)),
+                    Cell() if ours is None else percent(ours.share(is_right, within=marked)),
                 ]  # fmt: skip
                 about = (Cell(system), Cell(self.words[f"flaw_{name}"]), Cell(self.words[spot.setting]))
                 rows.append(Row((*about, number_cell(number), *cells)))
@@ -219,12 +218,12 @@ class _Writer:
                     mean_of(retrieved(self.tally, retriever, chunk, k, within=lambda at, one=one: at == one)["f1"])  # type: ignore[misc]
                     for one in used
                 ]
-                there = [part.value for part in parts if part is not None]
+                there = [part.value for part in parts if part.value is not None]
                 if not there:
                     continue
                 everything = mean_of(retrieved(self.tally, retriever, chunk, k)["f1"])
                 average = Cell(value=sum(there) / len(there), unit="%")
-                cells = (mean_cell(everything), average, *map(mean_cell, parts))
+                cells = (percent(everything), average, *map(percent, parts))
                 rows.append(Row((*self.names.cells(Spot("retrieved", retriever, k, chunk)), *cells)))
         title, notes = self.words["title_retriever_sources"], (self.words["note_macro"],)
         columns = (*self.names.columns(), *heads)
@@ -246,9 +245,9 @@ class _Writer:
                     cube.share(is_right, within=lambda kind: _needs_several(kind) and kind.gold == 2),
                 ]
                 cells = [
-                    share_cell(cube.share(is_right, within=lambda kind: not _needs_several(kind))),
-                    share_cell(cube.share(is_right, within=_needs_several)),
-                    *(Cell() if spot == BASE else share_cell(one) for one in given),
+                    percent(cube.share(is_right, within=lambda kind: not _needs_several(kind))),
+                    percent(cube.share(is_right, within=_needs_several)),
+                    *(Cell() if spot == BASE else percent(one) for one in given),
                 ]
                 rows.append(Row((Cell(system), *self.names.cells(spot), *cells)))
         names = ("one_chunk", "several_chunks", "all_given", "right_all_given")
@@ -267,7 +266,7 @@ class _Writer:
                     continue
                 known, guessed = base.share(is_right), probe.share(is_right)
                 about = (Cell(system), Cell(self.words[rule]))
-                rows.append(Row((*about, share_cell(known), share_cell(guessed), _difference(known, guessed))))
+                rows.append(Row((*about, percent(known), percent(guessed), _difference(known, guessed))))
         columns = self._told("system", "scoring", "base_right", "probe_right", "known_difference")
         notes = (self.words["note_contamination"],)
         return Table("mirage-contamination", self.words["title_contamination"], columns, tuple(rows), notes, 2)
@@ -283,7 +282,7 @@ class _Writer:
                 only_mixed, only_harder = (cube.count(lambda kind, code=c: kind.code == code) for c in (2, 1))  # type: ignore[misc]
                 low, high = paired_difference(only_mixed, only_harder, cube.n)
                 cells = (
-                    share_cell(cube.share(lambda kind: bool(kind.code & 2))), share_cell(cube.share(is_right)),
+                    percent(cube.share(lambda kind: bool(kind.code & 2))), percent(cube.share(is_right)),
                     Cell(value=(only_harder - only_mixed) / cube.n, low=low, high=high, unit="%"),
                     Cell(f"{mcnemar_exact(only_mixed, only_harder):.3g}"),
                 )  # fmt: skip
@@ -301,7 +300,7 @@ class _Writer:
         front = {(one.system, one.spot) for one, good in zip(counted, best, strict=True) if good}
         rows = [
             Row((
-                Cell(one.system), *self.names.cells(one.spot), share_cell(one.right),
+                Cell(one.system), *self.names.cells(one.spot), percent(one.right),
                 Cell() if one.tokens is None else Cell(value=round(one.tokens, 1)),
                 Cell() if one.seconds is None else Cell(value=round(one.seconds, 3)),
                 Cell(self.words["yes"] if (one.system, one.spot) in front else ""),
@@ -321,17 +320,18 @@ def _needs_several(kind: Kind) -> bool:
 def _by_source(cube: Cube, measure: str, places: Sequence[int]) -> Iterator[Cell]:
     """All, the mean of sources, and each source: of a measure of adaptability, or of right answers ("")."""
     test = SHARES[measure] if measure else is_right
-    yield share_cell(cube.share(test))
-    yield macro_cell(macro(cube, test))
+    yield percent(cube.share(test))
+    yield percent(macro(cube, test))
     for place in places:
-        yield share_cell(cube.share(test, within=lambda kind, at=place: kind.source == at))  # type: ignore[misc]
+        yield percent(cube.share(test, within=lambda kind, at=place: kind.source == at))  # type: ignore[misc]
 
 
-def _difference(one: Share, two: Share) -> Cell:
+def _difference(one: Estimate, two: Estimate) -> Cell:
     """The difference of two independent proportions, with Newcombe's interval (1998, method 10)."""
-    if one.value is None or two.value is None:
+    if one.known is None or two.known is None:
         return Cell()
-    low = ((one.value - one.low) ** 2 + (two.high - two.value) ** 2) ** 0.5
-    high = ((one.high - one.value) ** 2 + (two.value - two.low) ** 2) ** 0.5
-    difference = one.value - two.value
+    (first, low_1, high_1), (second, low_2, high_2) = one.known, two.known
+    low = ((first - low_1) ** 2 + (high_2 - second) ** 2) ** 0.5
+    high = ((high_1 - first) ** 2 + (second - low_2) ** 2) ** 0.5
+    difference = first - second
     return Cell(value=difference, low=difference - low, high=difference + high, unit="%")

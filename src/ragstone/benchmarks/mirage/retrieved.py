@@ -3,13 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from ragstone.benchmarks.mirage.official import KS, retrieval_scores
 from ragstone.benchmarks.mirage.tally import Tally
-from ragstone.stats import bootstrap_mean
+from ragstone.stats import Estimate, bootstrap_mean
 
-__all__ = ["MANY", "SCORES", "Mean", "mean_of", "retrieved", "shown_ks"]
+__all__ = ["MANY", "SCORES", "mean_of", "retrieved", "shown_ks"]
 
 SCORES = ("f1", "precision", "recall", "ndcg", "ndcg_textbook")
 MANY = 2000
@@ -19,27 +18,18 @@ _Z = 1.959963984540054
 _OFFICIAL_DEPTH = max(KS)
 
 
-@dataclass(frozen=True)
-class Mean:
-    """A mean over `n` questions with its 95% interval."""
-
-    value: float
-    low: float
-    high: float
-    n: int
-
-
-def mean_of(values: Counter[float]) -> Mean | None:
-    """Of values in [0, 1] and how often each occurs; None of nothing."""
+def mean_of(values: Counter[float], *, total: int | None = None) -> Estimate:
+    """Of values in [0, 1] and how often each occurs; `total` questions were asked, those with a value by default."""
     n = values.total()
+    total = n if total is None else total
     if not n:
-        return None
+        return Estimate(total=total)
     mean = math.fsum(value * number for value, number in values.items()) / n
     if n <= MANY:
-        return Mean(mean, *bootstrap_mean(sorted(values.elements())), n)
+        return Estimate(mean, *bootstrap_mean(sorted(values.elements())), n, total)
     squares = math.fsum(number * (value - mean) ** 2 for value, number in values.items())
     half = _Z * math.sqrt(squares / (n - 1) / n)
-    return Mean(mean, max(0.0, mean - half), min(1.0, mean + half), n)
+    return Estimate(mean, max(0.0, mean - half), min(1.0, mean + half), n, total)
 
 
 def retrieved(

@@ -9,12 +9,13 @@ from typing import Any
 
 from ragstone.benchmarks.mirage import details
 from ragstone.benchmarks.mirage.adaptability import MEASURES, Shares, shares_of
-from ragstone.benchmarks.mirage.cells import Names, mean_cell, printed, share_cell, total_cell
 from ragstone.benchmarks.mirage.indexes import index_table
+from ragstone.benchmarks.mirage.names import Names, percent, printed
 from ragstone.benchmarks.mirage.published import Adapted, Asked, apart, asked_of, paper
 from ragstone.benchmarks.mirage.retrieved import MANY, SCORES, mean_of, retrieved, shown_ks
 from ragstone.benchmarks.mirage.tally import BASE, DEFAULT, MIXED, OFFICIAL, ORACLE, Answers, Spot, Tally, count
 from ragstone.benchmarks.mirage.words import words
+from ragstone.stats import Estimate
 from ragstone.types import Cell, Row, Run, Table
 
 __all__ = ["headline_of", "tables"]
@@ -86,7 +87,7 @@ class _Writer:
         for retriever, chunk in sorted(self.tally.found):
             for k in shown_ks(self.tally, self.ks, retriever, chunk):
                 scores = retrieved(self.tally, retriever, chunk, k)
-                cells = [mean_cell(mean_of(scores[name])) for name in SCORES]
+                cells = [percent(mean_of(scores[name])) for name in SCORES]
                 spot = Spot("retrieved", retriever, k, chunk)
                 rows.append(Row((*self.names.cells(spot), *cells)))
         told = [self.words["note_retrievers"], self.words["note_ndcg"], *self._note_chunks()]
@@ -194,7 +195,7 @@ class _Writer:
 
     def _right(self, system: str, spot: Spot, rule: str) -> Cell:
         cube = self.tally.cube(system, (spot,), rule)
-        return Cell(self.words["not_asked"]) if cube is None else share_cell(cube.share(lambda kind: kind.code == 1))
+        return Cell(self.words["not_asked"]) if cube is None else percent(cube.share(lambda kind: kind.code == 1))
 
     def _model_columns(self) -> tuple[str, ...]:
         return tuple(self.words[name] for name in ("system", "measure", "base", "oracle", "mixed"))
@@ -208,21 +209,15 @@ class _Writer:
 
 
 def _measures(held: Shares) -> list[Cell]:
-    return [*(share_cell(held.measures[name]) for name in MEASURES), total_cell(held)]
+    return [*(percent(held.measures[name]) for name in MEASURES), held.total.cell("%")]
 
 
 def _strict(answers: Answers | None) -> Cell:
-    from ragstone.stats import wilson  # noqa: PLC0415
-
-    if answers is None or not answers.strict[1]:
-        return Cell()
-    right, scored = answers.strict
-    low, high = wilson(right, scored)
-    return Cell(value=right / scored, low=low, high=high, scored=scored, total=answers.asked, unit="%")
+    return Cell() if answers is None else percent(Estimate.of_count(*answers.strict, total=answers.asked))
 
 
 def _f1(answers: Answers | None) -> Cell:
     if answers is None:
         return Cell()
     values = Counter(value for value in answers.f1 if value == value)  # noqa: PLR0124  (NaN: not scored)
-    return mean_cell(mean_of(values), total=answers.asked)
+    return percent(mean_of(values, total=answers.asked))

@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ragstone.metrics.mirage_official import em_loose, token_set_f1
-from ragstone.stats import wilson, wilson_clustered
+from ragstone.stats import Estimate
 from ragstone.types import NO_ANSWER, Plan, Record, Scalar
 
 __all__ = [
-    "BASE", "DEFAULT", "MIXED", "OFFICIAL", "ORACLE", "PROBE", "RULES", "Answers", "Cube", "Kind", "Mark", "Share",
+    "BASE", "DEFAULT", "MIXED", "OFFICIAL", "ORACLE", "PROBE", "RULES", "Answers", "Cube", "Kind", "Mark",
     "Spot", "Tally", "count", "is_short",
 ]  # fmt: skip
 
@@ -68,21 +68,6 @@ class Kind(NamedTuple):
     source: int
 
 
-@dataclass(frozen=True)
-class Share:
-    """`count` of `n`, and the 95% interval of its share; `total` were asked. Of nothing the value is None."""
-
-    count: int
-    n: int
-    low: float
-    high: float
-    total: int
-
-    @property
-    def value(self) -> float | None:
-        return self.count / self.n if self.n else None
-
-
 @dataclass
 class Cube:
     """Answers counted by kind; `by_sample` the same for each question, where questions were asked more than once."""
@@ -99,17 +84,13 @@ class Cube:
         """How many answers are of such a kind."""
         return sum(number for kind, number in self.kinds.items() if test(kind))
 
-    def share(self, test: Callable[[Kind], bool], within: Callable[[Kind], bool] | None = None) -> Share:
+    def share(self, test: Callable[[Kind], bool], within: Callable[[Kind], bool] | None = None) -> Estimate:
         """The share of answers that pass the test, of all or of those `within`; Wilson's interval, by question where
         they were asked more than once."""
-        n = self.n if within is None else self.count(within)
-        hits = self.count(test if within is None else lambda kind: within(kind) and test(kind))
+        total = self.total if within is None else None
         if self.by_sample is None:
-            interval = wilson(hits, n)
-        else:
-            parts = (_part(kinds, test, within) for kinds in self.by_sample.values())
-            interval = wilson_clustered(part for part in parts if part[1]) if n else (0.0, 1.0)
-        return Share(hits, n, *interval, self.total if within is None else n)
+            return Estimate.of_count(*_part(self.kinds, test, within), total=total)
+        return Estimate.of_share((_part(kinds, test, within) for kinds in self.by_sample.values()), total=total)
 
 
 def _part(kinds: Counter[Kind], test: Callable[[Kind], bool], within: Callable[[Kind], bool] | None) -> tuple[int, int]:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from ragstone.benchmarks.niah.tables import name_of_length
-from ragstone.benchmarks.niah.tally import Cells, Group, Key, count, mean_of
+from ragstone.benchmarks.niah.tally import Cells, Group, Key, count
 from ragstone.benchmarks.niah.words import words
+from ragstone.stats import Estimate
 from ragstone.types import Chart, Point, Run, Series
 
 __all__ = ["charts"]
@@ -59,11 +60,11 @@ def _map(name: str, title: str, cells: Cells, told: Mapping[str, str]) -> Chart:
                                     if (length, depth) in means))
         for depth in depths
     )  # fmt: skip
-    mean = mean_of(means.values())
-    by_length = {length: mean_of(cells.at_length(length)) for length in lengths}
-    worst = min(lengths, key=lambda length: one.value if (one := by_length[length]) is not None else 1.0)
+    mean = cells.mean().value
+    by_length = {length: Estimate.of_mean(cells.at_length(length)).value for length in lengths}
+    worst = min(lengths, key=lambda length: 1.0 if (value := by_length[length]) is None else value)
     alt = told["alt_map"].format(
-        name=title, mean="–" if mean is None else f"{mean.value:.0%}", n=len(means),
+        name=title, mean="–" if mean is None else f"{mean:.0%}", n=len(means),
         low=sum(value < 0.5 for value in means.values()), length=name_of_length(worst),
     )  # fmt: skip
     return Chart(
@@ -75,9 +76,7 @@ def _map(name: str, title: str, cells: Cells, told: Mapping[str, str]) -> Chart:
 def _curve(key: Key, group: Group, needle: str) -> Series:
     points = []
     for length in group.main.lengths:
-        mean = mean_of(group.main.at_length(length))
-        if mean is not None:
-            points.append(Point(length, mean.value, mean.low, mean.high))
+        points += Estimate.of_mean(group.main.at_length(length)).points(length)
     parts = [key.system, key.language, needle, key.template, key.retriever]
     # Not drawn as published figures are, which were measured on the same data as ours.
     return Series(", ".join(part for part in parts if part), tuple(points))

@@ -10,15 +10,13 @@ from ragstone.benchmarks.niah.tally import (
     Cells,
     Group,
     Key,
-    Mean,
     by_pair,
     count,
     effective_length,
-    mean_of,
     nolima_bar,
 )
 from ragstone.benchmarks.niah.words import words
-from ragstone.stats import mcnemar_exact
+from ragstone.stats import Estimate, mcnemar_exact
 from ragstone.types import Cell, Row, Run, Table
 
 __all__ = ["name_of_length", "tables"]
@@ -77,19 +75,18 @@ class _Writer:
         searched = any(group.retrieved.values for group in self.groups.values())
         for key, group in self.groups.items():
             means = group.main.means()
-            found = mean_of(means.values())
             whole = sum(value >= _WHOLE for value in means.values())
             cells = [
-                *self._keys(key), _percent(found if group.found.values else None),
+                *self._keys(key), _percent(group.found.mean()),
                 Cell(value=whole / len(means), unit="%", scored=whole, total=len(group.main.grid)) if means else Cell(),
                 Cell(str(len(means) - whole)) if means else Cell(),
-                _percent(mean_of(group.refused.means().values())), _percent(mean_of(group.alarms.means().values())),
+                _percent(group.refused.mean()), _percent(group.alarms.mean()),
             ]  # fmt: skip
             if judged:
-                score = mean_of((group.judged if group.judged.values else group.given).means().values())
-                cells.append(Cell() if score is None else Cell(value=1 + 9 * score.value))
+                score = (group.judged if group.judged.values else group.given).mean().value
+                cells.append(Cell() if score is None else Cell(value=1 + 9 * score))
             if searched:
-                cells += [_percent(mean_of(one.means().values())) for one in (group.retrieved, group.both)]
+                cells += [_percent(one.mean()) for one in (group.retrieved, group.both)]
             rows.append(Row(tuple(cells), group.published))
         more = (*(("judged",) if judged else ()), *(("retrieved", "both") if searched else ()))
         names = ("found", "whole", "misses", "refused", "alarms", *more)
@@ -126,7 +123,7 @@ class _Writer:
         rows = []
         for key, group in self.groups.items():
             if group.main.values:
-                cells = [_percent(mean_of(group.main.at_length(length))) for length in lengths]
+                cells = [_percent(Estimate.of_mean(group.main.at_length(length))) for length in lengths]
                 rows.append(Row((*self._keys(key), *cells), group.published))
         columns = (*self._columns(), *map(name_of_length, lengths))
         return Table("niah-lengths", self.words["lengths"], columns, tuple(rows), keys=self.keys)
@@ -137,7 +134,7 @@ class _Writer:
         for key, group in self.groups.items():
             if group.main.values:
                 cells = [
-                    _percent(mean_of([mean for depth in band for mean in group.main.at_depth(depth)]))
+                    _percent(Estimate.of_mean([mean for depth in band for mean in group.main.at_depth(depth)]))
                     for band in bands.values()
                 ]
                 rows.append(Row((*self._keys(key), *cells), group.published))
@@ -214,7 +211,5 @@ def _bands(depths: Sequence[float]) -> dict[str, list[float]]:
     return found
 
 
-def _percent(mean: Mean | None) -> Cell:
-    if mean is None:
-        return Cell()
-    return Cell(value=mean.value, low=mean.low, high=mean.high, unit="%")
+def _percent(mean: Estimate) -> Cell:
+    return mean.cell("%", empty="")

@@ -5,10 +5,10 @@ A cell's repeats are averaged first, and cells afterwards, so that a cell that w
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ragstone.stats import mean_interval
+from ragstone.stats import Estimate
 from ragstone.types import PlanCell, Record, Run, Scalar
 
 __all__ = [
@@ -19,10 +19,8 @@ __all__ = [
     "Cells",
     "Group",
     "Key",
-    "Mean",
     "count",
     "effective_length",
-    "mean_of",
 ]
 
 GIVEN = "needle.given"
@@ -47,16 +45,6 @@ class Key:
     retriever: str = ""
 
 
-@dataclass(frozen=True)
-class Mean:
-    """A mean of cells with its 95% interval over its `n` cells."""
-
-    value: float
-    low: float
-    high: float
-    n: int
-
-
 @dataclass
 class Cells:
     """Values by cell: (length, depth) → repeats. `planned`: the cells there were to be, where that is known, each with
@@ -68,6 +56,10 @@ class Cells:
     def means(self) -> dict[tuple[int, float], float]:
         """The mean of each cell."""
         return {cell: math.fsum(values) / len(values) for cell, values in self.values.items()}
+
+    def mean(self) -> Estimate:
+        """The mean of all cells."""
+        return Estimate.of_mean(list(self.means().values()))
 
     def at_length(self, length: int) -> list[float]:
         """The means of the cells of one length."""
@@ -193,15 +185,6 @@ def _add(group: Group, record: Record) -> None:
         group.retrieved.values[cell].append(hit)
         if found is not None:
             group.both.values[cell].append(min(hit, found))
-
-
-def mean_of(values: Iterable[float]) -> Mean | None:
-    """The mean of cells; None where there are none."""
-    held = list(values)
-    if not held:
-        return None
-    low, high = mean_interval(held)
-    return Mean(math.fsum(held) / len(held), low, high, len(held))
 
 
 def effective_length(cells: Cells, bar: float) -> int | None:

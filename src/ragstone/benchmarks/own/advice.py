@@ -9,7 +9,8 @@ answer relevancy have a rule of our own each. They are named as what they are, a
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ragstone.benchmarks.own.tally import Mean, Scores
+from ragstone.benchmarks.own.tally import Scores
+from ragstone.stats import Estimate
 
 __all__ = ["BAR", "Advice", "advise", "find"]
 
@@ -31,7 +32,7 @@ class Advice:
 
     rule: str
     metric: str
-    mean: Mean
+    mean: Estimate
     low: bool
     worst: tuple[tuple[str, float], ...]
 

@@ -2,7 +2,7 @@
 
 from ragstone.benchmarks.own.tally import display_order, tally
 from ragstone.benchmarks.own.words import words
-from ragstone.types import Chart, Point, Run, Series
+from ragstone.types import Chart, Run, Series
 
 __all__ = ["charts"]
 
@@ -29,8 +29,8 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
         for at, name in enumerate(names):
             mean = one.metrics[name].mean() if name in one.metrics else None
             if mean is not None and mean.value is not None:
-                points.append(Point(at, mean.value, mean.low, mean.high))
-                alts.append(f"{system}, {name}: {mean.value:.2f} ({mean.scored}/{mean.total})")
+                points += mean.points(at)
+                alts.append(f"{system}, {name}: {mean.value:.2f} ({mean.n}/{mean.total})")
         series.append(Series(system, tuple(points)))
     if not names:
         return []

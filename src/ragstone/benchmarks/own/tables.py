@@ -6,7 +6,7 @@ from statistics import variance
 from typing import Any
 
 from ragstone.benchmarks.own.advice import BAR, advise
-from ragstone.benchmarks.own.tally import Mean, display_order, lower_is_better, tally
+from ragstone.benchmarks.own.tally import display_order, lower_is_better, tally
 from ragstone.benchmarks.own.words import words
 from ragstone.types import Cell, Row, Run, Table
 
@@ -46,7 +46,7 @@ class _Writer:
             for name in one.names:
                 scores = one.metrics[name]
                 counts = (len(scores.values), scores.failed, scores.not_applicable)
-                cells = [*self._keys(system, self._label(name)), _cell(scores.mean()), *(Cell(str(n)) for n in counts)]
+                cells = [*self._keys(system, self._label(name)), scores.mean().cell(), *(Cell(str(n)) for n in counts)]
                 if some_lack:
                     reason = scores.reasons.most_common(1)
                     cells.append(Cell(f"{reason[0][0]} ({reason[0][1]})" if reason else ""))
@@ -66,7 +66,7 @@ class _Writer:
             for system, one in self.tallies.items():
                 values = sorted(one.groups.get(column, {}).items())
                 for value, metrics in values[:_MOST_GROUPS]:
-                    cells = [_cell(metrics[name].mean()) if name in metrics else Cell() for name in names]
+                    cells = [metrics[name].mean().cell() if name in metrics else Cell() for name in names]
                     rows.append(Row((*self._keys(system, value), *cells)))
             more = max(len(one.groups.get(column, {})) for one in self.tallies.values()) - _MOST_GROUPS
             notes = (self.words["and_more"].format(n=more),) if more > 0 else ()
@@ -106,7 +106,7 @@ class _Writer:
                     worst += ", " + ", ".join(case for case, _ in each.worst[_WORST_SHOWN:][:rest])
                 rows.append(
                     Row((
-                        *self._keys(system, self.words[f"low_{each.rule}"]), _cell(each.mean),
+                        *self._keys(system, self.words[f"low_{each.rule}"]), each.mean.cell(),
                         Cell(self.words[f"try_{each.rule}"]), Cell(worst),
                     ))
                 )  # fmt: skip
@@ -174,10 +174,6 @@ class _Writer:
         question = self.meta.get("question", {})
         judge = question.get("judge") if isinstance(question, Mapping) else None
         return str(judge.get("model", "")) if isinstance(judge, Mapping) else ""
-
-
-def _cell(mean: Mean) -> Cell:
-    return Cell(value=mean.value, low=mean.low, high=mean.high, scored=mean.scored, total=mean.total)
 
 
 def price_of(text: Any) -> tuple[float, float] | None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragstone.metrics import better
-from ragstone.stats import mean_interval
+from ragstone.stats import Estimate
 from ragstone.types import Record, Run, Usage
 
-__all__ = ["Cost", "Mean", "Scores", "Tally", "columns_of", "display_order", "tally"]
+__all__ = ["Cost", "Scores", "Tally", "columns_of", "display_order", "tally"]
 
 _REASONS = 20  # different reasons of one metric that are told apart
 
@@ -23,17 +23,6 @@ _ORDER = (
 def display_order(name: str) -> tuple[int, str]:
     """Where a metric stands in a table."""
     return (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
-
-
-@dataclass(frozen=True)
-class Mean:
-    """A mean with its 95% interval over samples (`mean_interval`), of `scored` of `total` scores."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    scored: int
-    total: int
 
 
 @dataclass
@@ -51,13 +40,9 @@ class Scores:
     def total(self) -> int:
         return len(self.values) + self.failed + self.not_applicable + self.unasked
 
-    def mean(self) -> Mean:
+    def mean(self) -> Estimate:
         """The mean of the values; several of one sample are one cluster."""
-        if not self.values:
-            return Mean(None, None, None, 0, self.total)
-        groups = self.samples if len(set(self.samples)) < len(self.samples) else None
-        low, high = mean_interval(self.values, groups=groups)
-        return Mean(sum(self.values) / len(self.values), low, high, len(self.values), self.total)
+        return Estimate.of_mean(self.values, groups=self.samples, total=self.total)
 
     def worst(self, count: int, *, below: float) -> list[tuple[str, float]]:
         """The samples with the lowest values, those below a bar: (sample id, value), the lowest first. One that was

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ragstone.benchmarks.rgb import details
-from ragstone.benchmarks.rgb.cells import interval, language_name, ratio_text, share_text
 from ragstone.benchmarks.rgb.counts import ABILITIES, Counts, Key, count
+from ragstone.benchmarks.rgb.names import language_name, ratio_text, share_text
 from ragstone.benchmarks.rgb.published import Setting, apart, paper
 from ragstone.benchmarks.rgb.tables import Asked, setting
 from ragstone.benchmarks.rgb.words import words
@@ -51,12 +51,11 @@ class _Drawer:
                 found = details.pooled(self.counts, system, language, ability)
                 if found is None or not found[0].scored:
                     continue
-                tally = found[0]
-                low, high = interval(tally.samples.values())
-                points.append(Point(float(place), tally.won / tally.scored, low, high))
+                share = found[0].share()
+                points += share.points(float(place))
                 name = language_name(language, self.words)
                 values.append(
-                    self.words["alt_value"].format(ability=self.words[ability], language=name, value=share_text(tally))
+                    self.words["alt_value"].format(ability=self.words[ability], language=name, value=share_text(share))
                 )
             if points:
                 series.append(Series(system, tuple(points)))
@@ -106,9 +105,8 @@ class _Drawer:
         for key in sorted(conditions, key=lambda key: key.noise_ratio):
             tally = self.counts.cells[key].tally("Acc", self.counts.scoring)
             if tally is not None and tally.scored:
-                low, high = interval(tally.samples.values())
-                points.append(Point(key.noise_ratio, tally.won / tally.scored, low, high))
-                finding.append((key.noise_ratio, share_text(tally)))
+                points += tally.share().points(key.noise_ratio)
+                finding.append((key.noise_ratio, share_text(tally.share())))
         return points, finding
 
     def _told(self, name: str, finding: list[tuple[float, str]], drop: details.Drop) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ragstone.benchmarks._misled import misleading
+from ragstone.stats import Estimate
 from ragstone.types import Record, Run, Scalar, Score
 
 __all__ = ["ABILITIES", "SCORINGS", "Cell", "Counts", "Group", "Key", "Marks", "Tally", "count", "generation", "marks"]
@@ -92,6 +93,10 @@ class Tally:
     @property
     def scored(self) -> int:
         return sum(tried for _, tried in self.samples.values())
+
+    def share(self, total: int | None = None) -> Estimate:
+        """The share of right answers, of `total` that were asked for."""
+        return Estimate.of_share(self.samples.values(), total=total)
 
     def only(self, samples: set[str]) -> "Tally":
         """The counts of these questions alone."""

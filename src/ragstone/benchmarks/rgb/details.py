@@ -4,17 +4,36 @@ an answer varies when it is asked for again."""
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ragstone.benchmarks.rgb.cells import by_language, data_name, interval, language_name, proportion, ratio_text
+from msgspec.structs import replace
+
 from ragstone.benchmarks.rgb.counts import Counts, Key, Tally, generation
-from ragstone.stats import holm, mcnemar_exact, permutation_paired
+from ragstone.benchmarks.rgb.names import by_language, data_name, language_name, ratio_text
+from ragstone.stats import Estimate, bootstrap_mean, holm, mcnemar_exact, permutation_paired
 from ragstone.types import Cell, Row, Table
 
-__all__ = ["Drop", "any_failed", "drops", "pooled", "systems", "tables"]
+__all__ = ["Drop", "any_failed", "difference", "drops", "pooled", "proportion", "systems", "tables"]
 
 ALPHA = 0.05  # the paper's level of significance
 _HEADLINE = {"noise": "Acc", "rejection": "Rej", "integration": "Acc", "counterfactual": "Acc"}
 _KINDS = ("rejected", "guess", "rumour", "other_year", "other_category", "related")  # and any other, "" and "none"
 _RELEVANT = ("plain", "brief", "far")
+
+
+def proportion(tally: Tally | None, total: int, words: Mapping[str, str], *, empty: str = "not_scored") -> Cell:
+    """A share with its interval and `scored` of `total`; a text where nothing was scored."""
+    return Cell(words[empty]) if tally is None else tally.share(total).cell("%", empty=words[empty])
+
+
+def difference(tally: Tally | None, total: int, words: Mapping[str, str], *, empty: str) -> Cell:
+    """The mean of differences between -1 and 1 with its bootstrap interval over questions; without an interval where
+    all differences are equal, because then a bootstrap tells nothing of the spread."""
+    if tally is None or not tally.scored:
+        return Cell(words[empty])
+    each = [(sample, won / tried) for sample, (won, tried) in tally.samples.items() for _ in range(tried)]
+    values = [value for _, value in each]
+    varied = len(set(values)) > 1
+    low, high = bootstrap_mean(values, groups=[sample for sample, _ in each]) if varied else (None, None)
+    return Estimate(tally.won / tally.scored, low, high, tally.scored, total).cell("%")
 
 
 def systems(counts: Counts) -> list[tuple[str, str]]:
@@ -157,12 +176,10 @@ def _sources_table(counts: Counts, words: Mapping[str, str], scoring: str) -> Ta
         if group is None:
             continue
         cells = [Cell(who[0]), Cell(language_name(who[1], words))]
-        scored = group.base.scored
         for kind in kinds:
             tally = group.kinds.get(kind, Tally())
             parts = [(tally.samples.get(sample, (0, 0))[0], tried) for sample, (_, tried) in group.base.samples.items()]
-            low, high = interval(parts)
-            cells.append(Cell(value=tally.scored / scored, low=low, high=high, scored=scored, unit="%"))
+            cells.append(replace(Estimate.of_share(parts).cell("%"), total=None))
         rows.append(Row(tuple(cells)))
     heads = (words.get(f"kind_{kind}") or words["kind_other"].format(kind=kind) for kind in kinds)
     notes = (words["note_sources"].format(headline=scoring),)

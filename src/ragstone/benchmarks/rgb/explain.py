@@ -10,8 +10,8 @@ from functools import cached_property
 
 from ragstone.benchmarks._misled import Source, misleading
 from ragstone.benchmarks._spans import found_slots, refusal_spans, separate, stated, word_spans
-from ragstone.benchmarks.rgb.cells import language_name
 from ragstone.benchmarks.rgb.counts import Marks, marks
+from ragstone.benchmarks.rgb.names import language_name
 from ragstone.benchmarks.rgb.words import words
 from ragstone.text import find_answer
 from ragstone.types import Finding, Passage, Record, Span

@@ -10,16 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ragstone.benchmarks.rgb import details
-from ragstone.benchmarks.rgb.cells import (
-    asked,
-    by_language,
-    data_name,
-    difference,
-    language_name,
-    proportion,
-    ratio_text,
-)
 from ragstone.benchmarks.rgb.counts import ABILITIES, Counts, Key, Tally, count
+from ragstone.benchmarks.rgb.details import difference, proportion
+from ragstone.benchmarks.rgb.names import by_language, data_name, language_name, ratio_text
 from ragstone.benchmarks.rgb.published import Figure, Setting, apart, paper
 from ragstone.benchmarks.rgb.words import words
 from ragstone.types import Cell, Row, Run, Table
@@ -155,7 +148,11 @@ class _Writer:
                 judged = self._with_documents(key, scoring, None)
                 verdict = Cell(DASH if passes is None else self.words["yes" if passes else "no"])
                 empty = "not_asked" if closed is None else "not_scored"
-                cells = [proportion(acc, asked(closed), self.words, empty=empty), *judged, verdict]
+                cells = [
+                    proportion(acc, 0 if closed is None else closed.total, self.words, empty=empty),
+                    *judged,
+                    verdict,
+                ]
                 everything.append(self._row(key, scoring, cells, where))
                 if acc is not None and cell is not None:
                     known = acc.majority()

@@ -1,13 +1,12 @@
-"""From counts to cells, and how what a system was given is named in a table."""
+"""How what a system was given is named in a table."""
 
 from collections.abc import Mapping
 
-from ragstone.benchmarks.mirage.adaptability import Macro, Shares
-from ragstone.benchmarks.mirage.retrieved import Mean
-from ragstone.benchmarks.mirage.tally import Share, Spot, Tally
+from ragstone.benchmarks.mirage.tally import Spot, Tally
+from ragstone.stats import Estimate
 from ragstone.types import Cell
 
-__all__ = ["Names", "macro_cell", "mean_cell", "number_cell", "printed", "share_cell", "total_cell"]
+__all__ = ["Names", "number_cell", "percent", "printed"]
 
 _NEGATIVES = "negatives("
 
@@ -55,31 +54,9 @@ class Names:
         return self.tally.sources[place] or self.words["no_source"]
 
 
-def share_cell(share: Share) -> Cell:
-    """A share with its interval and counts; empty of nothing."""
-    if share.value is None:
-        return Cell()
-    return Cell(value=share.value, low=share.low, high=share.high, scored=share.n, total=share.total, unit="%")
-
-
-def mean_cell(mean: Mean | None, *, total: int | None = None) -> Cell:
-    """A mean in [0, 1] with its interval and counts; empty of nothing."""
-    if mean is None:
-        return Cell()
-    all_of_them = mean.n if total is None else total
-    return Cell(value=mean.value, low=mean.low, high=mean.high, scored=mean.n, total=all_of_them, unit="%")
-
-
-def macro_cell(mean: Macro | None) -> Cell:
-    """A mean over sources with its interval; empty of nothing."""
-    return Cell() if mean is None else Cell(value=mean.value, low=mean.low, high=mean.high, unit="%")
-
-
-def total_cell(held: Shares) -> Cell:
-    """The published total."""
-    return Cell(
-        value=held.total, low=held.total_low, high=held.total_high, scored=held.n, total=held.asked, unit="%"
-    )  # fmt: skip
+def percent(share: Estimate) -> Cell:
+    """A share or a mean in [0, 1] with its interval and counts; empty of nothing."""
+    return share.cell("%", empty="")
 
 
 def number_cell(number: int) -> Cell:
