@@ -19,8 +19,8 @@ import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -78,16 +78,13 @@ def journal_mode(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> Lite
 class Layout:
     """What a database of ours holds. `what` names it to a person ("run file"); `application_id` and `version` are
     in the file's header, so that no other file is ever taken for one; `tables` are the statements that make it.
-    `durable`: a commit outlives a power failure, too, and so waits for the disk. `upgrades` has the older versions that
-    can be read as they are, each with what makes a file of it one of this version, in the transaction of its first
-    opening for writing."""
+    `durable`: a commit outlives a power failure, too, and so waits for the disk."""
 
     what: str
     application_id: int
     version: int
     tables: tuple[str, ...]
     durable: bool = True
-    upgrades: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
 
 
 def _code(error: sqlite3.Error) -> int:
@@ -170,7 +167,6 @@ def connect(
                 _create(connection, path, layout)
             connection.execute(f"PRAGMA synchronous={'FULL' if layout.durable else 'OFF'}")
             if write:
-                _upgrade(connection, path, layout)
                 connection.execute(f"PRAGMA journal_mode={journal_mode()}")
             else:
                 connection.execute("PRAGMA query_only=ON")
@@ -208,7 +204,7 @@ def _is_of(connection: sqlite3.Connection, path: Path, layout: Layout) -> bool:
         return False
     if application != layout.application_id:
         raise UsageError(f"{path} is another program's SQLite database, not a ragstone {layout.what}.")
-    if version != layout.version and version not in layout.upgrades:
+    if version != layout.version:
         age, advice = ("a newer", "Upgrade ragstone.") if version > layout.version else ("an older", "Use a new file.")
         raise UsageError(
             f"{path} is a {layout.what} of {age} ragstone (format {version}; this one uses {layout.version}). {advice}"
@@ -224,22 +220,6 @@ def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
             for statement in layout.tables:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id={layout.application_id}")
-            connection.execute(f"PRAGMA user_version={layout.version}")
-        connection.execute("COMMIT")
-    except BaseException:
-        _roll_back(connection)
-        raise
-
-
-def _upgrade(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
-    """Makes a file of an older version one of this version, wholly or not at all."""
-    if _pragma(connection, "user_version") == layout.version:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        _is_of(connection, path, layout)  # another process may have been faster, and newer
-        if (version := _pragma(connection, "user_version")) != layout.version:
-            layout.upgrades[version](connection)
             connection.execute(f"PRAGMA user_version={layout.version}")
         connection.execute("COMMIT")
     except BaseException:

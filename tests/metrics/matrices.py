@@ -9,10 +9,12 @@ import numpy as np
 
 from ragstone.metrics import Tools, make_metrics
 from ragstone.metrics.judge.prompts import Prompts
-from ragstone.metrics.judge.words import AnswerClaim, Judged, JudgeFailed, PassageVerdict, ReferenceClaim, Similarities
+from ragstone.metrics.judge.record import AnswerClaim, Judged, JudgeStep, PassageVerdict, ReferenceClaim, evidence
+from ragstone.metrics.judge.words import JudgeFailed, Similarities
 from ragstone.types import Case, Completion, Metric, Passage, Query, Request, Response, Sample, Score, Usage
 
-STEPS: tuple[dict[str, Any], ...] = ({"step": "decompose", "reply": "{}"}, {"step": "verify", "reply": "{}"})
+STEPS = (JudgeStep("decompose", reply="{}"), JudgeStep("verify", reply="{}"))
+VERDICTS = evidence(STEPS)["verdicts"]
 
 
 NOTHING = Judged((), (), (), False, (), STEPS, ())

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.metrics.matrices import STEPS, StubJudge, case, made, resolve, response
+from tests.metrics.matrices import STEPS, VERDICTS, StubJudge, case, made, resolve, response
 
 from ragstone.metrics._citations import cited
-from ragstone.metrics.judge.words import AnswerClaim, Judged
+from ragstone.metrics.judge.record import AnswerClaim, Judged
 from ragstone.text import sentences
 from ragstone.types import Score
 
@@ -113,7 +113,7 @@ async def test_a_number_that_no_passage_has_is_a_wrong_citation() -> None:
     assert (await score("citation_recall", "A.", "B.")) == Score.of(
         0.0,
         reason="the answer cites nothing",
-        evidence={"what": "answer_claims", "counted": [], "of": 2, "citations": [[], []], "verdicts": list(STEPS)},
+        evidence={"what": "answer_claims", "counted": [], "of": 2, "citations": [[], []], "verdicts": VERDICTS},
     )
 
 

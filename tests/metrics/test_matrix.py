@@ -6,6 +6,7 @@ import pytest
 from tests.metrics.matrices import (
     JUDGED,
     STEPS,
+    VERDICTS,
     case,
     response,
     scored,
@@ -13,7 +14,8 @@ from tests.metrics.matrices import (
 )
 
 from ragstone.metrics import GROUPS, METRICS
-from ragstone.metrics.judge.words import AnswerClaim, Judged, PassageVerdict, ReferenceClaim, Similarities
+from ragstone.metrics.judge.record import AnswerClaim, Judged, PassageVerdict, ReferenceClaim
+from ragstone.metrics.judge.words import Similarities
 from ragstone.types import Response
 
 # The matrix of matrices.py: claims of the answer 1 and 3 are correct; 1, 2 and 5 are supported; all but 3 are relevant.
@@ -58,7 +60,7 @@ def test_every_metric_of_the_matrix_is_worked_out() -> None:
 async def test_the_worked_example(name: str) -> None:
     result = await scored(name)
     assert result.value == pytest.approx(BY_HAND[name], abs=1e-12)
-    assert result.evidence["verdicts"] == list(STEPS)
+    assert result.evidence["verdicts"] == VERDICTS
 
 
 COUNTED = {

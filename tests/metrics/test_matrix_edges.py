@@ -13,6 +13,7 @@ from tests.metrics.matrices import (
     REFERENCE_CLAIMS,
     SIMILAR,
     STEPS,
+    VERDICTS,
     StubJudge,
     case,
     made,
@@ -26,7 +27,8 @@ from tests.metrics.matrices import (
 
 from ragstone.errors import TimedOut
 from ragstone.metrics import GROUPS, METRICS, Tools
-from ragstone.metrics.judge.words import AnswerClaim, Judged, PassageVerdict, ReferenceClaim, Similarities
+from ragstone.metrics.judge.record import AnswerClaim, Judged, PassageVerdict, ReferenceClaim
+from ragstone.metrics.judge.words import Similarities
 from ragstone.types import Case, Need, Query, Sample
 
 NAMES = tuple(name for name, plugin in METRICS if "judge" in getattr(plugin, "uses", ()))
@@ -111,7 +113,7 @@ async def test_a_failed_judge_is_a_failed_score_with_its_replies(name: str) -> N
     step = "verify" if "verify" in made(name).steps else "decompose"  # type: ignore[attr-defined]
     result = await resolve(made(name, StubJudge(JUDGED, SIMILAR, step)).score(case(), response()))
     assert (result.status, result.value, result.reason) == ("failed", None, "The reply was cut off.")
-    assert result.evidence == {"verdicts": list(STEPS)}
+    assert result.evidence == {"verdicts": VERDICTS}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -131,7 +133,7 @@ async def test_an_embedder_that_fails_fails_the_score_and_keeps_what_the_judge_s
 
     result = await resolve(made(name, Offline(JUDGED)).score(case(), response()))
     assert (result.status, result.reason) == ("failed", "timed_out: No reply within 60 s.")
-    assert result.evidence["verdicts"] == list(STEPS)
+    assert result.evidence["verdicts"] == VERDICTS
     for broken in (Similarities((0.9, math.nan), math.nan), Similarities((0.9,), None), Similarities((), math.inf)):
         assert (await scored(name, similar=broken)).status == "failed"
 

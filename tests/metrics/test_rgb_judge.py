@@ -134,7 +134,7 @@ async def test_an_unusable_reply_is_asked_again_with_the_problem_named(reply: st
     judge = Judge(reply, '{"verdict": "not addressed"}')
     score = await RgbRejectionJudge(judge).score(REJECTION, Response("No idea."))
     assert score.value == 1.0
-    assert [verdict["verdict"] for verdict in score.evidence["verdicts"]] == [None, "not addressed"]
+    assert [verdict.get("verdict") for verdict in score.evidence["verdicts"]] == [None, "not addressed"]
     first, second = judge.requests
     assert second.messages[: len(first.messages)] == first.messages
     assert second.messages[-2] == Turn("assistant", reply[:4000] + "…" * (len(reply) > 4000) or "…")

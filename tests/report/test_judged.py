@@ -27,11 +27,12 @@ from tests.report.synthetic_judged import (
 from ragstone.metrics.judge import open_judge
 from ragstone.metrics.judge.envelope import opened as unwrapped
 from ragstone.metrics.judge.prompts import Prompts
+from ragstone.metrics.judge.record import PassageVerdict, evidence, merged, requests_of
 from ragstone.metrics.rubric import read_rubric, rubric_metric
 from ragstone.models.scripted import Scripted
 from ragstone.report import render
-from ragstone.report.evidence import matrix_of, quote_spans, steps_of
 from ragstone.report.judged import goodness, judged_digest
+from ragstone.report.quotes import quote_spans
 from ragstone.report.safe import readable
 from ragstone.report.sections.judged import CASE_BYTES, CASES, WORDS
 from ragstone.types import Case, Passage, Query, Record, Request, Response, Sample, Score
@@ -159,7 +160,7 @@ def test_raw_replies_are_kept_behind_a_fold_with_model_prompt_and_problem() -> N
 
 
 def test_requests_that_several_metrics_rest_on_are_shown_once() -> None:
-    assert [one.name for one in steps_of(judged_record(2))] == ["decompose", "verify"]
+    assert [one.name for one in requests_of(judged_record(2))] == ["decompose", "verify"]
 
 
 def test_a_rubric_shows_what_is_there_missing_and_out_of_order() -> None:
@@ -191,10 +192,11 @@ def test_claims_of_passages_judged_one_by_one_are_put_together() -> None:
     ]  # fmt: skip
     score = Score.of(0.5, evidence={"verdicts": steps})
     record = msgspec.structs.replace(judged_record(0), scores={"faithfulness": score})
-    matrix = matrix_of(steps_of(record))
-    assert (matrix.answer[1].support, matrix.answer[1].against, matrix.answer[1].shared) == ({1, 2}, set(), False)
-    assert (matrix.answer[2].support, matrix.answer[2].shared, matrix.answer[2].judged) == (set(), True, False)
-    assert matrix.passages == {1: (True, None)}
+    matrix = merged(requests_of(record))
+    first, second = matrix.answer_claims
+    assert (first.supported_by, first.contradicted_by, first.shared, first.verified) == ((1, 2), (), False, True)
+    assert (second.supported_by, second.shared, second.verified) == ((), True, False)
+    assert matrix.passages == (PassageVerdict(1, True),)
     spans, lost = quote_spans(matrix, ["x b", "x c"])
     assert {place: [(span.start, span.end) for span in found] for place, found in spans.items()} == {
         1: [(2, 3)],
@@ -235,7 +237,7 @@ async def test_what_the_real_judge_and_rubrics_leave_behind_is_understood() -> N
     judged = await judge.verify(case, response)
     rubric_score = await rubric_metric(rubric)(model, Prompts.load()).score(case, response)
     scores = {
-        "faithfulness": Score.of(0.0, evidence={"what": "answer_claims", "verdicts": list(judged.steps)}),
+        "faithfulness": Score.of(0.0, evidence=evidence(judged.steps, {"what": "answer_claims"})),
         "rubric.delayed_order": rubric_score,
     }
     text = text_of(case_of(section_of(one(Record("s", case, response, scores=scores)))))
@@ -378,9 +380,9 @@ def test_evidence_of_any_form_is_read_without_an_error() -> None:
         odd += [{"verdicts": [held]}, {"rubric": {}, "elements": value, "order": value, "verdicts": [{"step": value}]}]
         for key in ("elements", "order", "scale", "reason"):
             odd.append({**rubric_evidence("some answer of ours"), key: value})
-    for evidence in odd:
+    for held in odd:
         record = msgspec.structs.replace(
-            judged_record(2), scores={"faithfulness": Score(0.1, "scored", "", evidence), "odd": Score(float("inf"))}
+            judged_record(2), scores={"faithfulness": Score(0.1, "scored", "", held), "odd": Score(float("inf"))}
         )
         assert "</html>" in render(one(record), JudgedBenchmark())
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.runs.doubles import Echo, Length, case, new_file, records, shown
+from tests.runs.doubles import Echo, Length, case, new_file, records
 
-from ragstone.errors import DifferentQuestion, StorageError
+from ragstone.errors import DifferentQuestion, StorageError, UsageError
 from ragstone.runs import open_run, run_cases
 from ragstone.runs.schema import LAYOUT
-from ragstone.runs.texts import SHORTEST, loads, move_texts, references, take_out
-from ragstone.storage import Layout, connect
+from ragstone.runs.texts import SHORTEST, loads, references, take_out
+from ragstone.storage import connect
 from ragstone.types import Case, Passage, Query, Response, Sample, Step, to_json
 
 LONG = '河边的磨坊 \ud800 \0 "quoted" \\' + "the mill by the river " * 40
@@ -178,80 +178,17 @@ async def test_a_page_is_as_large_as_its_texts(tmp_path: Path) -> None:
     assert most < 20e6
 
 
-async def old_run(path: Path, echo: Echo) -> bytes:
-    """A run file of format 2, and how it is shown: whole texts in its rows, one of them like a reference."""
-    with new_file(path, echo) as file:
-        await run_cases(file, lambda: sweep(40), systems=[echo], metrics=[Length()])
-    seen = shown(path)
-    whole = {record.case.id: record for record in records(path)}
-    connection = sqlite3.connect(path)
-    for name, record in whole.items():
-        connection.execute("UPDATE cases SET payload = ? WHERE case_id = ?", (to_json(record.case), name))
-        connection.execute("UPDATE records SET response = ? WHERE case_id = ?", (to_json(record.response), name))
-    connection.executescript(
-        "DROP TABLE texts; DROP TABLE packs; DROP TABLE planned; DROP TABLE cells; PRAGMA user_version=2"
-    )
-    connection.close()
-    return seen
-
-
-async def test_a_run_of_format_2_is_read_as_it_is(tmp_path: Path) -> None:
+async def test_a_run_of_an_older_format_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "a.run"
-    seen = await old_run(path, Retrieving())
-    before = path.read_bytes()
-    assert shown(path) == seen
-    assert path.read_bytes() == before
-
-
-async def test_a_run_of_format_2_goes_on_as_one_of_this_format(tmp_path: Path) -> None:
-    path, system = tmp_path / "a.run", Retrieving()
-    seen = await old_run(path, system)
-    with open_run(path) as early:  # opened before, and read after
-        with new_file(path, system) as file:
-            outcome = await run_cases(file, lambda: sweep(40), systems=[system], metrics=[Length()])
-        assert outcome.already == 40
-        assert [record.case for record in early.records()] == sweep(40)
-    assert shown(path) == seen
-    assert len(tables(path)["texts"]) == 6
-    connect(path, LAYOUT, write=False).close()
-
-
-@pytest.mark.parametrize("payload", ['{"text":"cut off', '{"text":"' + "字" * 300 + '"}', b'{"text":"bytes"}', 5])
-async def test_damage_in_a_run_of_format_2_is_told_when_it_is_read(tmp_path: Path, payload: str | bytes | int) -> None:
-    path, system = tmp_path / "a.run", Retrieving()
-    await old_run(path, system)
+    new_file(path).close()
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE cases SET payload = ? WHERE case_id = '00003'", (payload,))
-    connection.commit()
+    connection.execute("PRAGMA user_version=2")
     connection.close()
-    new_file(path, system).close()
-    with pytest.raises(StorageError, match="the file is damaged: case '00003' cannot be read"):
-        records(path)
-
-
-def test_an_upgrade_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "a.run"
-
-    def breaks(connection: sqlite3.Connection) -> None:
-        connection.execute("CREATE TABLE packs (pack)")
-        raise ValueError("in the middle")
-
-    connect(path, Layout("run file", LAYOUT.application_id, 2, ("CREATE TABLE cases (case_id, payload)",))).close()
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="in the middle"):
-        connect(path, Layout("run file", LAYOUT.application_id, 3, (), upgrades={2: breaks}))
+    for write in (False, True):
+        with pytest.raises(UsageError, match=r"run file of an older ragstone \(format 2.*Use a new file"):
+            connect(path, LAYOUT, write=write)
     assert path.read_bytes() == before
-
-
-def test_texts_are_moved_from_many_rows_a_few_at_a_time(tmp_path: Path) -> None:
-    new_file(tmp_path / "a.run").close()
-    connection = sqlite3.connect(tmp_path / "a.run")
-    whole = {f"{number}": to_json({"text": f"{number % 5} {LONG}"}) for number in range(100)}
-    connection.executemany("INSERT INTO cases VALUES (?, ?)", list(whole.items()))
-    move_texts(connection, "cases", "payload")
-    assert connection.execute("SELECT count(*) FROM texts").fetchone() == (5,)
-    assert connection.execute("SELECT max(length(payload)) FROM cases").fetchone()[0] < 100
-    connection.close()
 
 
 @pytest.mark.parametrize(

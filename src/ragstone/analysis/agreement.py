@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragstone.metrics.judge.words import Judged
+from ragstone.metrics.judge.record import Judged
 from ragstone.stats import bootstrap_mean, cohen_kappa
 
 __all__ = ["KINDS", "Agreement", "MetricGap", "Verdicts", "agreement", "gap", "verdicts_of"]

@@ -1,11 +1,12 @@
 """What a side of a comparison holds: its scores by pair and metric, and what was asked in each pair."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
 from ragstone.errors import UsageError
+from ragstone.metrics.judge.record import steps_by_metric
 from ragstone.types import Case, Passage, Record, Run, Score, to_json
 
 __all__ = ["Held", "One", "Pair", "Side", "read_side"]
@@ -30,11 +31,10 @@ class Side:
 
 @dataclass(frozen=True)
 class One:
-    """A score of a pair: several judgements of one answer (`--repeat`) are one, their mean. `judged`: by a judge."""
+    """A score of a pair: several judgements of one answer (`--repeat`) are one, their mean."""
 
     value: float | None
     failed: bool
-    judged: bool = False
 
 
 @dataclass
@@ -91,7 +91,9 @@ def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> 
         scores = several.setdefault(pair, {})
         for name, score in record.scores.items():
             scores.setdefault(name, []).append(score)
-            judges.update(_models(score))
+        for name, steps in steps_by_metric(record).items():
+            found.judged.update([name] if steps else [])
+            judges.update(step.model for step in steps if step.model)
     if unknown := [name for name in (*where, *group_by) if name not in seen]:
         raise UsageError(f"No case of {side.name} has {unknown[0]!r}; there are: {', '.join(sorted(seen)[:_SHOWN])}.")
     if not several:
@@ -101,7 +103,6 @@ def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> 
     lost = dict.fromkeys(found.metrics, One(None, True))
     for pair, scores in several.items():
         found.scores[pair] = {name: _one(held) for name, held in scores.items()} if scores else lost
-    found.judged = {name for scores in found.scores.values() for name, one in scores.items() if one.judged}
     found.judges = tuple(sorted(judges))
     return found
 
@@ -141,15 +142,4 @@ def _one(scores: Sequence[Score]) -> One:
     return One(
         sum(values) / len(values) if values else None,
         not values and any(score.status == "failed" for score in scores),
-        any(True for score in scores for _ in _verdicts(score)),
     )
-
-
-def _verdicts(score: Score) -> Iterator[Mapping[str, Any]]:
-    """The requests to a judge that a score rests on."""
-    held = score.evidence.get("verdicts") if isinstance(score.evidence, Mapping) else None
-    yield from (step for step in (held if isinstance(held, list) else ()) if isinstance(step, Mapping))
-
-
-def _models(score: Score) -> Iterator[str]:
-    return (str(step["model"]) for step in _verdicts(score) if step.get("model"))

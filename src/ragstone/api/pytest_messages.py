@@ -6,7 +6,7 @@ from typing import Any
 
 from ragstone.api.pytest_support import Scored
 from ragstone.metrics import better
-from ragstone.report.evidence import Claim, matrix_of, steps_of
+from ragstone.metrics.judge.record import AnswerClaim, PassageVerdict, ReferenceClaim, merged, requests_of, steps_of
 from ragstone.report.safe import one_line
 from ragstone.types import Passage, Record, Score
 
@@ -82,11 +82,9 @@ def at_length(scored: Scored, thresholds: Mapping[str, float]) -> list[str]:
     lines += [f"  {metric}: {_told(score)}" for metric, score in scores.items()]
     lines.append(f"answer: {one_line(scored.response.answer, _LONG) or '(empty)'}")
     lines += [f"reference: {one_line(' / '.join(slot), _LONG)}" for slot in scored.case.sample.references]
-    record = Record("", scored.case, scored.response, None, scores)
-    matrix = matrix_of(steps_of(record))
-    for name, claims in (("answer", matrix.answer), ("reference", matrix.reference)):
-        other = "the reference" if name == "answer" else "the answer"
-        lines += _listed(f"claims of the {name}", (_claim(one, other) for one in claims.values()))
+    matrix = merged(requests_of(Record("", scored.case, scored.response, None, scores)))
+    lines += _listed("claims of the answer", (_claim(one, "the reference") for one in matrix.answer_claims))
+    lines += _listed("claims of the reference", (_claim(one, "the answer") for one in matrix.reference_claims))
     lines += _listed("statements", _statements(scores))
     lines += _listed("passages", _passages(scored.response.passages, matrix.passages))
     return lines
@@ -125,31 +123,31 @@ def _because(scored: Scored, metric: str) -> str:
     sign = 1 if better(metric) == "lower" else -1
     worst = max(scored.scores[metric], key=lambda one: sign * (one.value or 0.0))
     if metric.rpartition(".")[2] in _ABOUT_SUPPORT:
-        claims = matrix_of(steps_of(Record("", scored.case, None, None, {metric: worst}))).answer.values()
-        told = [repr(one_line(claim.text, _TEXT)) for claim in claims if claim.judged and not claim.support]
+        claims = merged(steps_of(worst)).answer_claims
+        told = [repr(one_line(claim.text, _TEXT)) for claim in claims if claim.verified and not claim.supported_by]
         if told:
             more = f" and {len(told) - _CLAIMS} more" if len(told) > _CLAIMS else ""
             return f" (no passage supports {', '.join(told[:_CLAIMS])}{more})"
     return f" ({one_line(worst.reason, _LONG)})" if worst.reason else ""
 
 
-def _claim(claim: Claim, other: str) -> str:
+def _claim(claim: AnswerClaim | ReferenceClaim, other: str) -> str:
     verdicts = []
-    if claim.support:
-        verdicts.append(f"supported by {_places(claim.support)}")
-    if claim.against:
-        verdicts.append(f"contradicted by {_places(claim.against)}")
-    if claim.judged and not claim.support and not claim.against:
+    if claim.supported_by:
+        verdicts.append(f"supported by {_places(claim.supported_by)}")
+    if claim.contradicted_by:
+        verdicts.append(f"contradicted by {_places(claim.contradicted_by)}")
+    if claim.verified and not claim.supported_by and not claim.contradicted_by:
         verdicts.append("no passage supports it")
     if claim.shared is not None:
         verdicts.append(f"{'in' if claim.shared else 'not in'} {other}")
-    if not claim.relevant:
+    if isinstance(claim, AnswerClaim) and not claim.relevant:
         verdicts.append("does not help to answer")
     return f"{claim.id}. {one_line(claim.text, _TEXT)} – {'; '.join(verdicts) or 'not judged'}"
 
 
-def _places(places: set[int]) -> str:
-    return ", ".join(f"[{place}]" for place in sorted(places))
+def _places(places: Sequence[int]) -> str:
+    return ", ".join(f"[{place}]" for place in places)
 
 
 def _statements(scores: Mapping[str, Score]) -> Iterator[str]:
@@ -162,9 +160,10 @@ def _statements(scores: Mapping[str, Score]) -> Iterator[str]:
                 yield f"{metric} {number}. {one_line(str(text), _TEXT)} – {'yes' if number in counted else 'no'}"
 
 
-def _passages(passages: Sequence[Passage], verdicts: Mapping[int, tuple[bool | None, bool | None]]) -> Iterator[str]:
+def _passages(passages: Sequence[Passage], verdicts: Sequence[PassageVerdict]) -> Iterator[str]:
+    by_place = {one.id: (one.relevant, one.useful) for one in verdicts}
     for place, passage in enumerate(passages, start=1):
-        relevant, useful = verdicts.get(place, (None, None))
+        relevant, useful = by_place.get(place, (None, None))
         told = ", ".join(
             word if verdict else f"not {word}"
             for word, verdict in (("relevant", relevant), ("useful", useful))

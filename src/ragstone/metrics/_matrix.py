@@ -12,7 +12,7 @@ The rows of each metric's table say what becomes of the cases that a formula doe
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from msgspec.structs import replace
 
@@ -20,7 +20,8 @@ from ragstone.errors import ModelError
 from ragstone.metrics import Tools
 from ragstone.metrics._passages import NO_PASSAGES, retrieved
 from ragstone.metrics._references import NO_REFERENCE, filled
-from ragstone.metrics.judge.words import AnswerClaim, Judge, Judged, JudgeFailed, ReferenceClaim
+from ragstone.metrics.judge.record import AnswerClaim, Judged, JudgeStep, ReferenceClaim, evidence
+from ragstone.metrics.judge.words import Judge, JudgeFailed
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.types import Case, Need, Response, Score
 
@@ -103,17 +104,17 @@ class FromMatrix:
         early = self._without_asking(case, response)
         if early is not None:
             return early
-        steps: tuple[dict[str, Any], ...] = ()
+        steps: tuple[JudgeStep, ...] = ()
         try:
             ask = self.judge.verify if "verify" in self.steps else self.judge.decompose
             judged = await ask(case, response)
             steps = judged.steps
             result = await self._measure(judged, case, response)
         except JudgeFailed as error:
-            return Score.failed(str(error), evidence={"verdicts": list(error.steps or steps)})
+            return Score.failed(str(error), evidence=evidence(error.steps or steps))
         except ModelError as error:
-            return Score.failed(f"{error.kind}: {error}", evidence={"verdicts": list(steps)})
-        return replace(result, evidence={**(result.evidence or {}), "verdicts": list(steps)})
+            return Score.failed(f"{error.kind}: {error}", evidence=evidence(steps))
+        return replace(result, evidence=evidence(steps, result.evidence))
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
         raise NotImplementedError

@@ -33,6 +33,7 @@ from ragstone.metrics._passages import NO_PASSAGES
 from ragstone.metrics._references import NO_REFERENCE
 from ragstone.metrics.judge.asking import Check, ask, turns_of
 from ragstone.metrics.judge.prompts import Prompts
+from ragstone.metrics.judge.record import JudgeStep, evidence
 from ragstone.metrics.judge.reply import ids_problem
 from ragstone.metrics.judge.texts import Texts
 from ragstone.metrics.judge.words import JudgeFailed
@@ -66,11 +67,11 @@ class Talk:
         self.question, self.answer, self.reference = texts.question, texts.answer, texts.reference
         self.contexts, self.context = texts.passages, "\n".join(texts.passages)
         self.language, self._repeat, self._metric = texts.language, texts.sample, metric
-        self._asked: list[list[dict[str, Any]]] = []
+        self._asked: list[list[JudgeStep]] = []
 
     @property
-    def steps(self) -> list[dict[str, Any]]:
-        """One object for each request, in the order in which they were begun."""
+    def steps(self) -> list[JudgeStep]:
+        """One for each request, in the order in which they were begun."""
         return [step for steps in self._asked for step in steps]
 
     def guessed_statements(self, text: str) -> list[str]:
@@ -106,7 +107,7 @@ class Talk:
         with a reply. `copy` numbers equal requests (of `copies`). Raises JudgeFailed.
         """
         prompt = self._metric.prompts.get(step, self.language)
-        steps: list[dict[str, Any]] = []
+        steps: list[JudgeStep] = []
         self._asked.append(steps)
 
         def problem(reply: dict[str, Any]) -> str:
@@ -116,14 +117,11 @@ class Talk:
             return check(reply) if check else ""
 
         sample = self._repeat * copies + copy
-        try:
-            return await ask(
-                self._metric.model, prompt, shown, steps=steps, check=problem, sample=sample, temperature=temperature
-            )
-        finally:
-            if copy:  # so that a copy with the same reply is not taken for the same request, and is counted
-                for told in steps:
-                    told["copy"] = copy
+        # The number of a copy is kept, so that one with the same reply is not taken for the same request.
+        return await ask(
+            self._metric.model, prompt, shown, steps=steps, check=problem, sample=sample, temperature=temperature,
+            copy=copy,
+        )  # fmt: skip
 
     async def all(self, asked: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
         """The results of several requests that run at once. All end before the first error among them is raised."""
@@ -181,10 +179,10 @@ class RagasStyle:
         try:
             result = await self._measure(talk)
         except JudgeFailed as error:
-            return Score.failed(str(error), evidence={"verdicts": talk.steps})
+            return Score.failed(str(error), evidence=evidence(talk.steps))
         except ModelError as error:
-            return Score.failed(f"{error.kind}: {error}", evidence={"verdicts": talk.steps})
-        return replace(result, evidence={**(result.evidence or {}), "verdicts": talk.steps})
+            return Score.failed(f"{error.kind}: {error}", evidence=evidence(talk.steps))
+        return replace(result, evidence=evidence(talk.steps, result.evidence))
 
     def estimate(self, case: Case, response: Response, /) -> Usage:
         """The requests and tokens that the score is likely to take, for `--dry-run`; embedding is not counted."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from ragstone.metrics._citations import cited
 from ragstone.metrics._matrix import NO_CLAIMS, FromMatrix
-from ragstone.metrics.judge.words import Judged
+from ragstone.metrics.judge.record import Judged
 from ragstone.types import Case, Need, Response, Score
 
 __all__ = ["PLUGINS", "CitationRecall"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, share
-from ragstone.metrics.judge.words import Judged
+from ragstone.metrics.judge.record import Judged
 from ragstone.types import Case, Need, Response, Score
 
 __all__ = ["PLUGINS", "ContextRecall"]

@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
+from msgspec.structs import replace
+
 from ragstone.metrics import Tools
 from ragstone.metrics._references import NO_REFERENCE, filled
 from ragstone.metrics.judge.asking import ask, turns_of
 from ragstone.metrics.judge.prompts import Prompts
+from ragstone.metrics.judge.record import JudgeStep, evidence
 from ragstone.metrics.judge.words import JudgeFailed
 from ragstone.text import detect, estimate_tokens
 from ragstone.types import Case, Model, Need, Response, Score
@@ -68,7 +71,7 @@ class NeedleJudge:
             return Score.not_applicable(NO_REFERENCE)
         if not response.answer.strip():
             return Score.of(0.0, reason="The answer is empty; nothing was asked of the judge.")
-        steps: list[dict[str, Any]] = []
+        steps: list[JudgeStep] = []
         prompt = self.prompts.get("needle", self.language or _language(case))
         try:
             said = await ask(
@@ -76,10 +79,11 @@ class NeedleJudge:
                 nonce=self.nonce,
             )  # fmt: skip
         except JudgeFailed as error:
-            return Score.failed(str(error), evidence={"verdicts": steps})
+            return Score.failed(str(error), evidence=evidence(steps))
         rating = int(said["score"])
-        evidence = {"rating": rating, "reason": said["reason"], "verdicts": steps}
-        return Score.of((rating - _LOWEST) / (_HIGHEST - _LOWEST), evidence=evidence, reason=f"The judge: {rating}.")
+        steps[-1] = replace(steps[-1], score=rating, reason=said["reason"])
+        found = evidence(steps, {"rating": rating, "reason": said["reason"]})
+        return Score.of((rating - _LOWEST) / (_HIGHEST - _LOWEST), evidence=found, reason=f"The judge: {rating}.")
 
 
 def _language(case: Case) -> str:

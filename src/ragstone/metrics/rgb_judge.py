@@ -14,9 +14,12 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any, ClassVar, Self
 
+from msgspec.structs import replace
+
 from ragstone.metrics import Tools
 from ragstone.metrics.judge.asking import ask, turns_of
 from ragstone.metrics.judge.prompts import Example, Prompt
+from ragstone.metrics.judge.record import JudgeStep, evidence
 from ragstone.metrics.judge.reply import CUT_OFF, read_reply
 from ragstone.metrics.judge.words import JudgeFailed
 from ragstone.types import Case, Completion, Frozen, Model, Need, Response, Score, Turn, to_json
@@ -108,25 +111,22 @@ class _Judge:
         if not response.answer.strip():
             return Score.of(0.0, reason="The answer is empty; nothing was asked of the judge.")
         asked = self._asked
-        verdicts: list[dict[str, Any]] = []
+        steps: list[JudgeStep] = []
         verdict, reason = None, ""
         try:
             said = await ask(
-                self.judge, asked.prompt, {"question": case.query.question, "answer": response.answer}, steps=verdicts,
+                self.judge, asked.prompt, {"question": case.query.question, "answer": response.answer}, steps=steps,
                 schema=asked.schema, read=asked.read, sample=case.query.repeat, nonce=self.nonce,
             )  # fmt: skip
             verdict = said["verdict"]
         except JudgeFailed as error:
             reason = str(error)
-        for step in verdicts:
-            step["verdict"] = verdict if "problem" not in step else None
-        evidence = {
-            "reply": next((step["reply"] for step in reversed(verdicts) if "reply" in step), ""),
-            "verdicts": verdicts,
-        }
+        told = [step if step.problem else replace(step, verdict=verdict) for step in steps]
+        reply = next((step.reply for step in reversed(steps) if step.reply is not None), "")
+        found = evidence(told, {"reply": reply})
         if verdict is None:
-            return Score.failed(reason, evidence=evidence)
-        return Score.of(float(verdict == asked.positive), evidence=evidence, reason=f"The judge: {verdict}.")
+            return Score.failed(reason, evidence=found)
+        return Score.of(float(verdict == asked.positive), evidence=found, reason=f"The judge: {verdict}.")
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
+from msgspec.structs import replace
+
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.metrics import Maker, Tools
 from ragstone.metrics._passages import NO_PASSAGES
@@ -36,6 +38,7 @@ from ragstone.metrics._rubric_evidence import documented, judged_element, ordere
 from ragstone.metrics._rubric_file import Anchor, Element, Rubric, Scale, Text, mistakes_in, parse_rubric, read_rubric
 from ragstone.metrics.judge.asking import ask, turns_of
 from ragstone.metrics.judge.prompts import Prompt, Prompts
+from ragstone.metrics.judge.record import ElementVerdict, JudgeStep, evidence
 from ragstone.metrics.judge.reply import ids_problem
 from ragstone.metrics.judge.texts import Texts
 from ragstone.metrics.judge.words import JudgeFailed
@@ -95,15 +98,16 @@ class RubricMetric:
         if early is not None:
             return early
         language = self._language(texts)
-        steps: list[dict[str, Any]] = []
+        steps: list[JudgeStep] = []
         try:
             reply = await ask(
                 self.model, self._prompt(language), self.shown(texts), steps=steps, check=self._problem_with,
                 sample=texts.sample,
             )  # fmt: skip
         except JudgeFailed as error:
-            return Score.failed(str(error), evidence={"rubric": self._told(language), "verdicts": list(error.steps)})
-        steps[-1] |= reply
+            return Score.failed(str(error), evidence=evidence(error.steps, {"rubric": self._told(language)}))
+        elements = tuple(ElementVerdict(one["id"], one["status"], one["quote"]) for one in reply["elements"])
+        steps[-1] = replace(steps[-1], elements=elements, score=reply["score"], reason=reply["reason"])
         return self._scored(reply, texts.answer, language, steps)
 
     def estimate(self, case: Case, response: Response, /) -> Usage:
@@ -176,7 +180,7 @@ class RubricMetric:
 
     # --- the number ----------------------------------------------------------------------------------------------
 
-    def _scored(self, reply: Mapping[str, Any], answer: str, language: str, steps: list[dict[str, Any]]) -> Score:
+    def _scored(self, reply: Mapping[str, Any], answer: str, language: str, steps: list[JudgeStep]) -> Score:
         rubric = self.rubric
         verdicts = {item["id"]: item for item in reply["elements"]}
         elements = [
@@ -190,17 +194,17 @@ class RubricMetric:
             parts["elements"] = (reached, sum(element["weight"] for element in applying))
         if decided := [pair["right"] for pair in pairs if pair["right"] is not None]:
             parts["order"] = (rubric.order_weight * sum(decided) / len(decided), rubric.order_weight)
-        evidence: dict[str, Any] = {"rubric": self._told(language), "elements": elements, "order": pairs}
+        found: dict[str, Any] = {"rubric": self._told(language), "elements": elements, "order": pairs}
         if rubric.scale is not None:
             parts["scale"] = (rubric.scale.weight * rubric.scale.share(reply["score"]), rubric.scale.weight)
-            evidence["scale"] = step_of(rubric.scale, reply["score"], language)
-        evidence["parts"] = {name: {"reached": reached, "of": of} for name, (reached, of) in parts.items()}
-        evidence |= {"reason": reply["reason"].strip(), "verdicts": steps}
+            found["scale"] = step_of(rubric.scale, reply["score"], language)
+        found["parts"] = {name: {"reached": reached, "of": of} for name, (reached, of) in parts.items()}
+        found["reason"] = reply["reason"].strip()
         possible = sum(of for _, of in parts.values())
         if not possible:
-            return Score.not_applicable(_NOTHING, evidence=evidence)
+            return Score.not_applicable(_NOTHING, evidence=evidence(steps, found))
         value = min(1.0, sum(reached for reached, _ in parts.values()) / possible)
-        return Score.of(value, evidence=evidence, reason=summary(evidence))
+        return Score.of(value, evidence=evidence(steps, found), reason=summary(found))
 
 
 # --- classes --------------------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from ragstone.metrics import GROUPS, better, find_metric
+from ragstone.metrics.judge.record import judged_scores, requests_of
 from ragstone.report.digest import OTHER, Pair
-from ragstone.report.evidence import judged_scores, steps_of
 from ragstone.report.safe import one_line
 from ragstone.types import Run, Score
 
@@ -77,7 +77,7 @@ def judged_digest(run: Run, *, shown: int) -> JudgedDigest:
                 _add(found, record.system_id, name, score)
         if not judged:
             continue
-        for step in steps_of(record):
+        for step in requests_of(record):
             _count(found.models, one_line(step.model, _REASON))
             _count(found.prompts, one_line(step.prompt, _REASON))
         badness = _badness(judged)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ragstone.runs.schema import LAYOUT, PLANNED, TEXTS_APART, decode, key_of, restore_verdicts, text_of
+from ragstone.metrics.judge.record import reunited
+from ragstone.runs.schema import LAYOUT, decode, key_of, text_of
 from ragstone.runs.texts import fetch, references
 from ragstone.storage import connect, storage_errors
 from ragstone.types import Case, Plan, PlanCell, Record, Response, Score
@@ -84,18 +85,17 @@ class RunReader:
         if until is not None:
             last = (until, "")
         first = True
-        texts: dict[str, str] | None = {}  # of the last page: the next often rests on the same
+        texts: dict[str, str] = {}  # of the last page: the next often rests on the same
         while True:
             page, digests = self._page(last, until, first)
             if not page:
                 return
-            texts = None if digests is None else self._texts(digests, texts or {})
+            texts = self._texts(digests, texts)
             yield from self._made(page, texts)
             last, first = (page[-1][0], page[-1][1]), False
 
-    def _page(self, last: tuple[str, str], system: str | None, first: bool) -> tuple[list[Row], set[str] | None]:
-        """The next rows after `last`, and the texts that they rest on, which count as part of their size; None for
-        rows that hold their texts themselves (format 2)."""
+    def _page(self, last: tuple[str, str], system: str | None, first: bool) -> tuple[list[Row], set[str]]:
+        """The next rows after `last`, and the texts that they rest on, which count as part of their size."""
         after = ">=" if first else ">"  # an id may be the empty text
         query = (
             "SELECT r.system_id, r.case_id, c.payload, r.response, r.error FROM records r LEFT JOIN cases c"
@@ -117,9 +117,7 @@ class RunReader:
                 if size > PAGE_BYTES:
                     break
             cursor.close()
-            # Asked last, because a process that goes on with an old run makes its file one of this format.
-            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        return rows, digests if version >= TEXTS_APART else None
+        return rows, digests
 
     def _texts(self, digests: set[str], before: Mapping[str, str]) -> dict[str, str]:
         """These texts; those of `before` are not read again. No text ever leaves the file."""
@@ -129,7 +127,7 @@ class RunReader:
                 found |= fetch(self._connection, missing)
         return found
 
-    def _made(self, page: list[Row], texts: Mapping[str, str] | None) -> Iterator[Record]:
+    def _made(self, page: list[Row], texts: Mapping[str, str]) -> Iterator[Record]:
         scores = self._scores((page[0][0], page[0][1]), (page[-1][0], page[-1][1]))
         for system_key, case_key, case, response, error in page:
             name = text_of(case_key)
@@ -160,7 +158,7 @@ class RunReader:
         for system, case, metric, _, payload, named in self._all(query, (*first, *last)):
             score = decode(payload, Score, self.path, f"a score of case {case!r}")
             held = verdicts.get((system, case), {})
-            restored = restore_verdicts(score, [held[digest] for digest in named.split() if digest in held])
+            restored = reunited(score, [held[digest] for digest in named.split() if digest in held])
             found.setdefault((system, case), {})[text_of(metric)] = restored
         return found
 
@@ -176,11 +174,10 @@ class RunReader:
         return found
 
     def plans(self) -> Mapping[str, Plan]:
-        """What was planned of each system, where the file says it. Records of commands before there were plans count
-        as planned, too."""
+        """What was planned of each system."""
         ((state,),) = self._all("PRAGMA data_version")
         if self._plans is None or self._plans[0] != state:
-            self._plans = state, self._read_plans() if self._version >= PLANNED else {}
+            self._plans = state, self._read_plans()
         return self._plans[1]
 
     def _read_plans(self) -> Mapping[str, Plan]:
@@ -209,15 +206,9 @@ class RunReader:
             " ORDER BY case_id LIMIT ?3"
         )
         last: str | None = None
-        while self._version >= PLANNED and (page := self._all(query, (key_of(system), last, PAGE_RECORDS))):
+        while page := self._all(query, (key_of(system), last, PAGE_RECORDS)):
             yield from (text_of(key) for (key,) in page)
             last = page[-1][0]
-
-    @property
-    def _version(self) -> int:
-        """The format of the file, which a process that goes on with an old run makes one of ours."""
-        ((version,),) = self._all("PRAGMA user_version")
-        return int(version)
 
     def failures(self) -> list[Failure]:
         """What went wrong, by system and kind, the most frequent first; for each the first case and its message."""

@@ -2,18 +2,18 @@
 
 import json
 import re
-import sqlite3
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from ragstone.errors import StorageError
-from ragstone.runs.texts import loads, move_texts
+from ragstone.metrics.judge.record import parted
+from ragstone.runs.texts import loads
 from ragstone.storage import Layout
 from ragstone.types import Score, to_json
 
-__all__ = ["LAYOUT", "PLANNED", "TEXTS_APART", "decode", "encode_score", "key_of", "restore_verdicts", "text_of"]
+__all__ = ["LAYOUT", "decode", "encode_score", "key_of", "text_of"]
 
 T = TypeVar("T")
 
@@ -45,48 +45,23 @@ CREATE TABLE verdicts (
 CREATE TABLE leases (
     system_id TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, until REAL NOT NULL,
     PRIMARY KEY (system_id, kind, name)
-) WITHOUT ROWID
-"""
-# Long texts of passages (`texts.py`): each is at a place, from 0, in the JSON list of a pack.
-_TEXTS = """
+) WITHOUT ROWID;
+-- Long texts of passages (`texts.py`): each is at a place, from 0, in the JSON list of a pack.
 CREATE TABLE packs (pack INTEGER PRIMARY KEY, texts TEXT NOT NULL);
-CREATE TABLE texts (digest TEXT NOT NULL PRIMARY KEY, pack INTEGER NOT NULL, place INTEGER NOT NULL) WITHOUT ROWID
-"""
-TEXTS_APART, PLANNED = 3, 4
-"""The formats from which on texts are apart from their cases, and the file knows what was planned."""
-
-# What all commands on the file together were to ask: which cases of which systems, and the cell of the grid (its
-# condition as JSON, with sorted keys) that each is in.
-_PLANNED = """
+CREATE TABLE texts (digest TEXT NOT NULL PRIMARY KEY, pack INTEGER NOT NULL, place INTEGER NOT NULL) WITHOUT ROWID;
+-- What all commands on the file together were to ask: which cases of which systems, and the cell of the grid (its
+-- condition as JSON, with sorted keys) that each is in.
 CREATE TABLE cells (cell INTEGER PRIMARY KEY, condition TEXT NOT NULL UNIQUE);
 CREATE TABLE planned (
     system_id TEXT NOT NULL, case_id TEXT NOT NULL, cell INTEGER NOT NULL,
     PRIMARY KEY (system_id, case_id)
 ) WITHOUT ROWID
 """
-
-
-def _from_2(connection: sqlite3.Connection) -> None:
-    """Format 2 had its texts in its cases and responses."""
-    for statement in _TEXTS.split(";"):
-        connection.execute(statement)
-    move_texts(connection, "cases", "payload")
-    move_texts(connection, "records", "response")
-    _from_3(connection)
-
-
-def _from_3(connection: sqlite3.Connection) -> None:
-    """Format 3 did not know what was planned."""
-    for statement in _PLANNED.split(";"):
-        connection.execute(statement)
-
-
 LAYOUT = Layout(
     what="run file",
     application_id=0x52535452,  # "RSTR"
-    version=PLANNED,
-    tables=(*_TABLES.split(";"), *_TEXTS.split(";"), *_PLANNED.split(";")),
-    upgrades={2: _from_2, 3: _from_3},
+    version=4,
+    tables=tuple(_TABLES.split(";")),
 )
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -111,7 +86,7 @@ def text_of(key: str) -> str:
 
 def decode(text: str, kind: type[T], path: object, what: str, texts: Mapping[str, str] | None = None) -> T:
     """Reads a payload; `StorageError` names what is damaged where it is not a `kind`. `texts` (digest → text) are
-    those that a payload of a case or of a response rests on; None: it holds its texts itself."""
+    those that a payload of a case or of a response rests on."""
     try:
         return msgspec.convert(json.loads(text) if texts is None else loads(text, texts), kind)
     except (ValueError, RecursionError, TypeError) as error:
@@ -120,17 +95,5 @@ def decode(text: str, kind: type[T], path: object, what: str, texts: Mapping[str
 
 def encode_score(score: Score) -> tuple[str, list[str]]:
     """The payload of a score, and its raw verdicts, which have a table of their own. A NaN is a ValueError."""
-    evidence = score.evidence
-    if isinstance(evidence, Mapping) and isinstance(evidence.get("verdicts"), list) and evidence["verdicts"]:
-        verdicts = [to_json(verdict) for verdict in evidence["verdicts"]]
-        rest = {name: value for name, value in evidence.items() if name != "verdicts"}
-        return to_json(Score(score.value, score.status, score.reason, rest)), verdicts
-    return to_json(score), []
-
-
-def restore_verdicts(score: Score, verdicts: list[Any]) -> Score:
-    """The score as it was before `encode_score` took its verdicts away."""
-    if not verdicts:
-        return score
-    evidence = {**(score.evidence or {}), "verdicts": verdicts}
-    return Score(score.value, score.status, score.reason, evidence)
+    rest, verdicts = parted(score)
+    return to_json(rest), [to_json(verdict) for verdict in verdicts]

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
-__all__ = ["SHORTEST", "fetch", "loads", "move_texts", "references", "take_out", "write_texts"]
+__all__ = ["SHORTEST", "fetch", "loads", "references", "take_out", "write_texts"]
 
 # Characters of a text as it is written in JSON (six for a Chinese character): a shorter one is hardly longer than its
 # reference and its row.
@@ -101,22 +101,6 @@ def fetch(connection: sqlite3.Connection, digests: Iterable[str]) -> dict[str, s
             texts = json.loads(content)
             found |= {digest: str(texts[place]) for digest, place in places[pack]}
     return found
-
-
-def move_texts(connection: sqlite3.Connection, table: str, column: str) -> None:
-    """Takes the long texts out of a column of payloads that hold them, inside a transaction, a few rows at a time. A
-    damaged payload stays as it is: who reads it is told."""
-    query = f"SELECT rowid, {column} FROM {table} WHERE rowid > ? AND {column} IS NOT NULL ORDER BY rowid LIMIT 16"
-    after = -(2**63)
-    while rows := connection.execute(query, (after,)).fetchall():
-        texts: dict[str, str] = {}
-        changed = list[tuple[str, int]]()
-        for number, whole in rows:
-            with contextlib.suppress(ValueError, TypeError, LookupError):
-                changed.append((take_out(whole, texts), number))
-        write_texts(connection, texts)
-        connection.executemany(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", changed)
-        after = rows[-1][0]
 
 
 def loads(payload: str, texts: Mapping[str, str]) -> Any:

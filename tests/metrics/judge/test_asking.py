@@ -10,6 +10,7 @@ from ragstone.errors import ContentBlocked, ModelError, TimedOut, Unauthorized
 from ragstone.metrics.judge.asking import ask, turns_of
 from ragstone.metrics.judge.envelope import opened
 from ragstone.metrics.judge.prompts import Example, Prompt, Prompts
+from ragstone.metrics.judge.record import JudgeStep
 from ragstone.metrics.judge.schemas import OUTPUTS
 from ragstone.metrics.judge.words import JudgeFailed
 from ragstone.models.scripted import Scripted
@@ -62,14 +63,8 @@ async def test_a_step_tells_the_model_the_prompt_the_raw_reply_and_what_it_cost(
     usage = Usage(10, 3, 0, 1)
     found, (step,), _ = await asked(Completion(GOOD, usage=usage, model="judge-0714", cached=True))
     assert found == {"statements": ["Ada did it."]}
-    assert step == {
-        "step": "ragas_statements",
-        "prompt": f"ragas_statements/en@{PROMPT.hash[:12]}",
-        "model": "judge-0714",
-        "reply": GOOD,
-        "usage": {"prompt_tokens": 10, "completion_tokens": 3, "requests": 1},
-        "cached": True,
-    }
+    prompt = f"ragas_statements/en@{PROMPT.hash[:12]}"
+    assert step == JudgeStep("ragas_statements", prompt, "judge-0714", GOOD, usage, cached=True)
 
 
 @pytest.mark.parametrize("bad", ["{}", "Well…", "", Completion(GOOD, finish_reason="length")], ids=range(4))
@@ -80,16 +75,16 @@ async def test_an_unusable_reply_is_asked_again_once_with_the_problem_named(bad:
     said, again = second.messages[-2:]
     assert said.role == "assistant"
     assert said.content == ((bad if isinstance(bad, str) else bad.text) or "…")  # no endpoint takes an empty message
-    assert again.content == f"No: {steps[0]['problem']}. Again."
+    assert again.content == f"No: {steps[0].problem}. Again."
     assert (second.schema, second.sampling, second.sample) == (first.schema, first.sampling, first.sample)
-    assert "problem" not in steps[1]
+    assert not steps[1].problem
 
 
 async def test_two_unusable_replies_fail_with_both_kept() -> None:
     error, requests = await failed("{}", '{"statements": 1}')
     assert str(error) == "The judge's reply to 'ragas_statements' could not be used: statements is not a list"
-    assert [step["reply"] for step in error.steps] == ["{}", '{"statements": 1}']
-    assert [step["problem"] for step in error.steps] == ["statements is missing", "statements is not a list"]
+    assert [step.reply for step in error.steps] == ["{}", '{"statements": 1}']
+    assert [step.problem for step in error.steps] == ["statements is missing", "statements is not a list"]
     assert len(requests) == 2
 
 
@@ -99,9 +94,9 @@ async def test_what_the_check_says_is_a_problem_too() -> None:
 
     found, steps, requests = await asked('{"statements": []}', GOOD, check=check, step="mine")
     assert found["statements"]
-    assert steps[0]["problem"] == "statements is empty"
+    assert steps[0].problem == "statements is empty"
     assert "statements is empty" in requests[1].messages[-1].content
-    assert {step["step"] for step in steps} == {"mine"}
+    assert {step.name for step in steps} == {"mine"}
 
 
 @pytest.mark.parametrize(
@@ -110,20 +105,20 @@ async def test_what_the_check_says_is_a_problem_too() -> None:
 async def test_a_call_that_fails_is_not_asked_again_and_fails_with_its_kind(error: ModelError) -> None:
     raised, requests = await failed(error)
     assert str(raised) == f"{error.kind}: {error}"
-    assert [step["problem"] for step in raised.steps] == [f"{error.kind}: {error}"]
+    assert [step.problem for step in raised.steps] == [f"{error.kind}: {error}"]
     assert len(requests) == 1
 
 
 async def test_a_second_call_that_fails_keeps_the_first_reply() -> None:
     raised, _ = await failed("{}", TimedOut("no reply"))
-    assert [step.get("reply") for step in raised.steps] == ["{}", None]
+    assert [step.reply for step in raised.steps] == ["{}", None]
 
 
 async def test_a_reply_without_end_is_not_sent_back_whole_but_is_kept_whole() -> None:
     endless = '{"statements": [' + '"so", ' * 10_000
     _, steps, (_, second) = await asked(Completion(endless, finish_reason="length"), GOOD)
     assert len(second.messages[-2].content) < 5_000
-    assert steps[0]["reply"] == endless
+    assert steps[0].reply == endless
 
 
 async def test_a_problem_with_braces_comes_through_as_it_is() -> None:

@@ -16,7 +16,7 @@ from tests.metrics.judge.judges import case, judge_by, response, shown_in
 
 from ragstone.metrics.judge import JudgeFailed
 from ragstone.metrics.judge.envelope import enclosed
-from ragstone.metrics.judge.words import Judged
+from ragstone.metrics.judge.record import Judged
 from ragstone.types import Request
 
 DATA: dict[str, Any] = tomllib.loads((Path(__file__).parent / "attacks.toml").read_text(encoding="utf-8"))
@@ -160,7 +160,7 @@ async def test_an_attack_is_shown_as_it_is_in_its_place(attack: dict[str, str], 
 @BOTH_WAYS
 async def test_the_verdicts_are_those_that_the_judge_gave(attack: dict[str, str], verify: Verify) -> None:
     found, requests = await judged(attacked(attack), verify)
-    assert not any("problem" in step for step in found.steps)
+    assert not any(step.problem for step in found.steps)
     assert len(found.answer_claims) == len(shown_in(requests[0])["answer"])
     assert [one.supported_by for one in found.answer_claims] == [()] * len(found.answer_claims)
     assert {one.in_reference for one in found.answer_claims} == {False}

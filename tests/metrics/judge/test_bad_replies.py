@@ -12,7 +12,7 @@ from tests.metrics.judge.judges import CASE, GIVEN, careful, changed, claim, jud
 
 from ragstone.errors import ContentBlocked
 from ragstone.metrics.judge import JudgeFailed
-from ragstone.metrics.judge.words import Judged
+from ragstone.metrics.judge.record import Judged
 from ragstone.types import Completion, Request
 
 
@@ -71,9 +71,9 @@ async def test_an_unusable_reply_is_asked_again_and_leaves_no_trace_in_the_verdi
     judged = await judge.verify(CASE, GIVEN)
     assert len(model.requests) == 3
     assert told in model.requests[-1 if step == "verify" else 1].messages[-1].content
-    problems = [one for one in judged.steps if "problem" in one]
+    problems = [one for one in judged.steps if one.problem]
     assert len(problems) == 1
-    assert told in problems[0]["problem"]
+    assert told in problems[0].problem
     wanted = await judge_by()[0].verify(CASE, GIVEN)
     assert strip(judged) == strip(wanted)
 
@@ -87,12 +87,12 @@ async def test_two_unusable_replies_fail_with_the_problem_and_the_raw_replies(
         await judge.verify(CASE, GIVEN)
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
-    kept = [one for one in caught.value.steps if one["step"] == step]
+    kept = [one for one in caught.value.steps if one.name == step]
     assert len(kept) == 2
-    assert all("reply" in one and told in one["problem"] for one in kept)
+    assert all(one.reply is not None and told in one.problem for one in kept)
     if step == "verify":  # what came before is kept too
-        assert caught.value.steps[0]["step"] == "decompose"
-        assert "problem" not in caught.value.steps[0]
+        assert caught.value.steps[0].name == "decompose"
+        assert not caught.value.steps[0].problem
 
 
 def strip(judged: Judged) -> list[Any]:
@@ -123,7 +123,7 @@ def test_any_replies_fail_or_give_a_verdict_on_every_claim(verify: Any, replies:
 
     found = asyncio.run(judged())
     if isinstance(found, JudgeFailed):
-        assert any("problem" in step for step in found.steps)
+        assert any(step.problem for step in found.steps)
     else:
         assert [one.id for one in found.answer_claims] == [1, 2, 3]
         assert all(one.in_reference is not None for one in found.answer_claims)

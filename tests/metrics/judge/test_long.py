@@ -86,9 +86,9 @@ async def test_passages_beyond_the_budget_are_verified_in_groups_with_the_same_v
 async def test_each_step_names_passages_by_their_own_places() -> None:
     passages = [text_of(FACTS[place : place + 6]) for place in range(0, 24, 6)]
     parted, _ = await judged_by(150, case(), response(text_of([FACTS[0], FACTS[20]]), passages))
-    verify = [step for step in parted.steps if step["step"] == "verify"]
-    assert [[one["id"] for one in step["passages"]] for step in verify] == [[1, 2], [3, 4]]
-    assert verify[1]["answer_claims"][1]["supported_by"] == [4]
+    verify = [step for step in parted.steps if step.name == "verify"]
+    assert [[one.id for one in step.passages] for step in verify] == [[1, 2], [3, 4]]
+    assert verify[1].answer_claims[1].supported_by == (4,)
 
 
 async def test_the_pieces_of_a_long_passage_are_one_passage() -> None:
@@ -164,7 +164,7 @@ async def test_more_claims_than_fit_into_a_reply_are_verified_in_groups_and_then
     assert [(one.relevant, one.useful) for one in parted.passages] == [(True, False), (False, True)]
     apart, _ = await judged_by(6000, asked, given_response, verify="separate")
     assert verdicts(apart) == verdicts(parted)
-    assert [one["id"] for step in parted.steps if step["step"] == "verify" for one in step["answer_claims"]] == (
+    assert [one.id for step in parted.steps if step.name == "verify" for one in step.answer_claims] == (
         list(range(1, CLAIMS + 6))
     )
 
@@ -181,8 +181,8 @@ async def test_a_group_that_fails_fails_the_sample_with_the_steps_of_all() -> No
     with pytest.raises(JudgeFailed, match="cut off") as caught:
         await judge.verify(case(), response(text_of(FACTS[:2]), passages))
     assert len(model.requests) == 4
-    assert [("problem" in step) for step in caught.value.steps] == [False, False, True, True]
-    assert [step["step"] for step in caught.value.steps] == ["decompose", "verify", "verify", "verify"]
+    assert [bool(step.problem) for step in caught.value.steps] == [False, False, True, True]
+    assert [step.name for step in caught.value.steps] == ["decompose", "verify", "verify", "verify"]
 
 
 # --- one passage a request -------------------------------------------------------------------------------------------
@@ -208,8 +208,8 @@ async def test_separately_each_passage_is_a_request_and_all_are_asked_at_once() 
     assert most == 6
     assert [shown_in(request)["passage"] for request in model.requests[2:]] == passages
     assert "passages" not in shown_in(model.requests[2])
-    assert [step["step"] for step in judged.steps] == ["decompose", "verify:reference", *["verify:passage"] * 5]
-    assert [one["id"] for step in judged.steps[2:] for one in step["passages"]] == [1, 2, 3, 4, 5]
+    assert [step.name for step in judged.steps] == ["decompose", "verify:reference", *["verify:passage"] * 5]
+    assert [one.id for step in judged.steps[2:] for one in step.passages] == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("spoiled", ["answer_claims", "reference_claims"])

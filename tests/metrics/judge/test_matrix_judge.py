@@ -23,9 +23,22 @@ from tests.metrics.judge.judges import (
 from ragstone.errors import RateLimited, UsageError
 from ragstone.metrics import GROUPS, Tools, make_metrics
 from ragstone.metrics.judge import Prompts, open_judge
-from ragstone.metrics.judge.words import AnswerClaim, PassageVerdict, ReferenceClaim
+from ragstone.metrics.judge.record import (
+    AnswerClaim,
+    Claim,
+    PassageVerdict,
+    Quote,
+    ReferenceClaim,
+    evidence,
+    merged,
+    parted,
+    reunited,
+    steps_of,
+)
 from ragstone.models.scripted import Scripted
-from ragstone.types import Metric, Request, Response, Sample, to_json
+from ragstone.types import Metric, Request, Response, Sample, Score, from_json, to_json
+
+OPENED = "The mill opened in 1902"
 
 
 async def test_two_requests_give_every_claim_and_every_verdict() -> None:
@@ -34,13 +47,13 @@ async def test_two_requests_give_every_claim_and_every_verdict() -> None:
     assert [request.schema_name for request in model.requests] == ["decompose", "verify"]
     assert judged.sentences == ("The mill opened in 1902.", "Ada built it.", "The mill, by the way, is red.")
     assert judged.answer_claims == (
-        AnswerClaim(1, "The mill opened in 1902", 1, True, (1,), (), True, "The mill opened in 1902"),
-        AnswerClaim(2, "Ada built it", 2, True, (), (2,), False),
-        AnswerClaim(3, "The mill, by the way, is red", 3, False, (), (), False),
+        AnswerClaim(1, OPENED, 1, True, (1,), (), True, OPENED, (Quote(OPENED, 1),), verified=True),
+        AnswerClaim(2, "Ada built it", 2, True, (), (2,), False, verified=True),
+        AnswerClaim(3, "The mill, by the way, is red", 3, False, (), (), False, verified=True),
     )
     assert judged.reference_claims == (
-        ReferenceClaim(1, "The mill opened in 1902", (1,), (), True, "The mill opened in 1902"),
-        ReferenceClaim(2, "Bo built it", (2,), (), False, "Bo built it"),
+        ReferenceClaim(1, OPENED, (1,), (), True, OPENED, (Quote(OPENED, 1),), verified=True),
+        ReferenceClaim(2, "Bo built it", (2,), (), False, "Bo built it", (Quote("Bo built it", 2),), verified=True),
     )
     assert judged.passages == (
         PassageVerdict(1, True, True), PassageVerdict(2, False, True), PassageVerdict(3, False, False)
@@ -68,25 +81,30 @@ async def test_steps_keep_the_raw_replies_and_what_was_made_of_them() -> None:
     judge, _ = judge_by()
     judged = await judge.verify(CASE, GIVEN)
     decompose, verify = judged.steps
-    assert json.loads(decompose["reply"])["noncommittal"] is False
-    assert decompose["answer_claims"][2] == {
-        "id": 3, "text": "The mill, by the way, is red", "sentence": 3, "relevant": False
-    }  # fmt: skip
-    assert decompose["reference_claims"][0] == {"id": 1, "text": "The mill opened in 1902"}
-    assert (decompose["sentences"], decompose["questions"]) == (list(judged.sentences), list(judged.questions))
-    assert decompose["prompt"].startswith("decompose/en@")
-    assert verify["answer_claims"][0] == {
-        "id": 1, "supported_by": [1], "contradicted_by": [], "in_reference": True, "quote": "The mill opened in 1902",
-        "quote_found": True,
-    }  # fmt: skip
-    assert verify["reference_claims"][1]["in_answer"] is False
-    assert verify["passages"] == [
-        {"id": 1, "relevant": True, "useful": True},
-        {"id": 2, "relevant": False, "useful": True},
-        {"id": 3, "relevant": False, "useful": False},
-    ]
-    assert all(set(step) >= {"step", "model", "prompt", "reply", "usage", "cached"} for step in judged.steps)
-    to_json(judged.steps)
+    assert json.loads(decompose.reply or "")["noncommittal"] is False
+    assert decompose.answer_claims[2] == Claim(3, "The mill, by the way, is red", 3, False)
+    assert decompose.reference_claims[0] == Claim(1, "The mill opened in 1902")
+    assert (decompose.sentences, decompose.questions) == (judged.sentences, judged.questions)
+    assert decompose.prompt.startswith("decompose/en@")
+    quote = "The mill opened in 1902"
+    assert verify.answer_claims[0] == Claim(1, supported_by=(1,), in_reference=True, quote=quote, quote_found=True)
+    assert verify.reference_claims[1].in_answer is False
+    assert verify.passages == judged.passages
+    assert judged.passages == (
+        PassageVerdict(1, True, True), PassageVerdict(2, False, True), PassageVerdict(3, False, False)
+    )  # fmt: skip
+    assert all(step.name and step.model and step.prompt and step.reply and step.usage for step in judged.steps)
+
+
+async def test_what_is_read_back_from_a_score_is_what_the_judge_left_there() -> None:
+    judge, _ = judge_by()
+    judged = await judge.verify(CASE, GIVEN)
+    stored = from_json(to_json(Score.of(1.0, evidence=evidence(judged.steps, {"of": 3}))), Score)
+    assert steps_of(stored) == judged.steps
+    assert merged(steps_of(stored)) == judged
+    rest, verdicts = parted(stored)
+    assert rest.evidence == {"of": 3}
+    assert reunited(rest, verdicts) == stored
 
 
 async def test_five_metrics_at_once_take_two_requests_and_one_of_the_embedder() -> None:

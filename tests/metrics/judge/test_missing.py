@@ -22,7 +22,8 @@ from tests.metrics.judge.judges import (
 
 from ragstone.errors import RateLimited, UsageError
 from ragstone.metrics.judge import JudgeFailed, Prompts
-from ragstone.metrics.judge.words import Judged, Similarities
+from ragstone.metrics.judge.record import Judged
+from ragstone.metrics.judge.words import Similarities
 
 
 @pytest.mark.parametrize("answer", ["", " \n"])
@@ -76,7 +77,7 @@ async def test_without_passages_claims_and_reference_are_compared() -> None:
     assert [one.in_answer for one in judged.reference_claims] == [True, False]
     assert judged.passages == ()
     assert all(not one.supported_by for one in judged.answer_claims)
-    assert [step["step"] for step in judged.steps] == ["decompose", "verify:reference"]
+    assert [step.name for step in judged.steps] == ["decompose", "verify:reference"]
 
 
 async def test_without_a_reference_what_only_it_can_decide_is_none() -> None:
@@ -174,7 +175,7 @@ async def test_a_quote_that_is_not_in_a_supporting_passage_is_marked_and_no_erro
     judge, model = judge_by(spoiling("verify", claim(quote=quote), times=1))
     judged = await judge.verify(CASE, GIVEN)
     assert judged.answer_claims[0].quote == quote
-    assert judged.steps[1]["answer_claims"][0]["quote_found"] is found
+    assert judged.steps[1].answer_claims[0].quote_found is found
     assert len(model.requests) == 2
 
 
@@ -182,7 +183,7 @@ async def test_words_without_support_are_no_quote() -> None:
     judge, _ = judge_by(spoiling("verify", claim(2, quote="Ferries are slow"), times=1))
     judged = await judge.verify(CASE, GIVEN)
     assert judged.answer_claims[2].quote == ""
-    assert judged.steps[1]["answer_claims"][2]["quote_found"] is False
+    assert judged.steps[1].answer_claims[2].quote_found is False
 
 
 async def test_one_embedding_request_gives_every_cosine() -> None:

@@ -75,7 +75,7 @@ async def told_and_spent(language: str, **options: Any) -> list[tuple[Usage, Usa
         judged = await judge.verify(asked, given)
         spent = Usage()
         for step in judged.steps:
-            spent += Usage(**step["usage"])
+            spent += step.usage or Usage()
         found.append((judge.estimate(asked, given, steps=BOTH), spent))
     return found
 

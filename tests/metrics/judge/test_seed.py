@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.metrics.judge.judges import case, judge_by, response, shown_in
 
-from ragstone.metrics.judge.words import AnswerClaim, PassageVerdict, ReferenceClaim
+from ragstone.metrics.judge.record import AnswerClaim, PassageVerdict, ReferenceClaim
 from ragstone.types import Request
 
 ROW_3 = ("牛顿发现了万有引力", "张伟 教研部工程师,他最近在负责课程研发")
@@ -64,12 +64,12 @@ async def test_two_claims_of_which_one_is_shared(verify: Any) -> None:
     asked = case("张伟是谁?", "张伟是教研部负责大数据方向的同事。")
     judged = await judge.verify(asked, response("张伟是教研部负责大模型课程的同事。", ROW_3))
     assert judged.answer_claims == (
-        AnswerClaim(1, "张伟是教研部的", 1, True, (2,), (), True),
-        AnswerClaim(2, "张伟负责大模型课程", 1, True, (), (), False),
+        AnswerClaim(1, "张伟是教研部的", 1, True, (2,), (), True, verified=True),
+        AnswerClaim(2, "张伟负责大模型课程", 1, True, (), (), False, verified=True),
     )
     assert judged.reference_claims == (
-        ReferenceClaim(1, "张伟是教研部的", (2,), (), True),
-        ReferenceClaim(2, "张伟负责大数据方向", (), (), False),
+        ReferenceClaim(1, "张伟是教研部的", (2,), (), True, verified=True),
+        ReferenceClaim(2, "张伟负责大数据方向", (), (), False, verified=True),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragstone.metrics import better
+from ragstone.metrics.judge.record import JudgeStep, steps_by_metric
 from ragstone.stats import Estimate
 from ragstone.types import Record, Run, Usage
 
@@ -125,35 +126,28 @@ def _add(one: Tally, record: Record, columns: Sequence[str]) -> None:
             scores.reasons[reason] += 1
         if score.value is not None:
             one.repeats[name][record.case.sample.id].append(score.value)
-    _add_cost(one, {name: steps(score.evidence) for name, score in record.scores.items()})
+    _add_cost(one, steps_by_metric(record))
 
 
-def steps(evidence: Any) -> Sequence[Mapping[str, Any]]:
-    """The requests to a judge that a score rests on; () for a score without any."""
-    verdicts = evidence.get("verdicts") if isinstance(evidence, Mapping) else None
-    return [step for step in verdicts if isinstance(step, Mapping)] if isinstance(verdicts, list) else []
-
-
-def _add_cost(one: Tally, by_metric: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+def _add_cost(one: Tally, by_metric: Mapping[str, Sequence[JudgeStep]]) -> None:
     """A step that several metrics of the case rest on is one object there, because it is stored once."""
     users = Counter(id(step) for named in by_metric.values() for step in named)
     told: set[int] = set()
     for name, named in by_metric.items():
         for step in named:
-            usage = step.get("usage")
-            spent = Usage(**{k: v for k, v in usage.items() if k in Usage.__struct_fields__}) if usage else Usage()
+            spent = step.usage or Usage()
             amounts = (spent.requests, spent.prompt_tokens, spent.completion_tokens)
             cost = one.costs[name]
             for at, amount in enumerate(amounts):
                 cost.alone[at] += amount
-                cost.share[at] += 0 if step.get("cached") else amount / users[id(step)]
-            cost.cached += bool(step.get("cached")) / users[id(step)]
+                cost.share[at] += 0 if step.cached else amount / users[id(step)]
+            cost.cached += step.cached / users[id(step)]
             if id(step) not in told:
                 told.add(id(step))
                 one.replies += 1
-                one.problems += "problem" in step
-                if isinstance(model := step.get("model"), str) and model:
-                    one.judges[model] += 1
+                one.problems += bool(step.problem)
+                if step.model:
+                    one.judges[step.model] += 1
 
 
 def lower_is_better(name: str, meta: Mapping[str, Any] | None = None) -> bool:

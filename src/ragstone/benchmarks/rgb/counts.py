@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ragstone.benchmarks._misled import misleading
+from ragstone.metrics.judge.record import steps_of
 from ragstone.stats import Estimate
 from ragstone.types import Record, Run, Scalar, Score
 
@@ -199,7 +200,9 @@ class Counts:
         if record.response is None:
             return
         found = marks(record)
-        self.judges.update(_judges(record))
+        for name in (_JUDGE_REJECTION, _JUDGE_ERROR):
+            if (score := record.scores.get(name)) is not None:
+                self.judges.update(step.model for step in steps_of(score) if step.model)
         for measure, scoring, value in _measured(key, found):
             cell.tallies.setdefault((measure, scoring), Tally()).add(sample, value, self._pool)
         if kinds:
@@ -237,17 +240,6 @@ def count(run: Run, *, scoring: str = "default", kinds: bool = True) -> Counts:
             if (key := _key(system, cell.condition)) is not None:
                 counts.cells.setdefault(key, Cell()).planned = cell.total
     return counts
-
-
-def _judges(record: Record) -> Iterator[str]:
-    """Who judged this record, from the raw replies that are kept as evidence."""
-    for name in (_JUDGE_REJECTION, _JUDGE_ERROR):
-        score = record.scores.get(name)
-        evidence = score.evidence if score is not None and isinstance(score.evidence, dict) else {}
-        verdicts = evidence.get("verdicts")
-        for verdict in verdicts if isinstance(verdicts, list) else []:
-            if isinstance(verdict, dict) and isinstance(model := verdict.get("model"), str):
-                yield model
 
 
 def _key(system: str, condition: Mapping[str, Scalar]) -> Key | None:

@@ -3,17 +3,10 @@
 from ragstone.metrics.judge.asking import ask, turns_of
 from ragstone.metrics.judge.matrix import BUDGET, MatrixJudge, open_judge
 from ragstone.metrics.judge.prompts import Prompt, Prompts
-from ragstone.metrics.judge.words import (
-    AnswerClaim,
-    Judge,
-    Judged,
-    JudgeFailed,
-    PassageVerdict,
-    ReferenceClaim,
-    Similarities,
-)
+from ragstone.metrics.judge.record import AnswerClaim, Judged, JudgeStep, PassageVerdict, ReferenceClaim
+from ragstone.metrics.judge.words import Judge, JudgeFailed, Similarities
 
 __all__ = [
-    "BUDGET", "AnswerClaim", "Judge", "JudgeFailed", "Judged", "MatrixJudge", "PassageVerdict", "Prompt", "Prompts",
-    "ReferenceClaim", "Similarities", "ask", "open_judge", "turns_of",
+    "BUDGET", "AnswerClaim", "Judge", "JudgeFailed", "JudgeStep", "Judged", "MatrixJudge", "PassageVerdict", "Prompt",
+    "Prompts", "ReferenceClaim", "Similarities", "ask", "open_judge", "turns_of",
 ]  # fmt: skip

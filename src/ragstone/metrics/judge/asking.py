@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-import msgspec
+from msgspec.structs import replace
 
 from ragstone.errors import ModelError
 from ragstone.metrics.judge.envelope import enclosed
 from ragstone.metrics.judge.prompts import Prompt
+from ragstone.metrics.judge.record import JudgeStep
 from ragstone.metrics.judge.reply import read_reply
 from ragstone.metrics.judge.schemas import OUTPUTS
 from ragstone.metrics.judge.words import JudgeFailed
@@ -31,7 +32,7 @@ async def ask(
     prompt: Prompt,
     shown: Mapping[str, Any],
     *,
-    steps: list[dict[str, Any]],
+    steps: list[JudgeStep],
     step: str = "",
     check: Check | None = None,
     schema: Mapping[str, Any] | None = None,
@@ -39,10 +40,10 @@ async def ask(
     sample: int = 0,
     temperature: float = 0.0,
     nonce: str = "",
+    copy: int = 0,
 ) -> dict[str, Any]:
-    """The judge's reply to one step. `steps` gets one object for each request: the model as it was named, the prompt,
-    the raw reply, its usage, and the problem of one that could not be used. `step` is its name there (the prompt's
-    where it is ""), `sample` numbers equal requests, `read` reads a reply in another way than `read_reply`.
+    """The judge's reply to one step. `steps` gets one for each request: `step` is its name there (the prompt's where it
+    is ""), `copy` its number. `sample` numbers equal requests, `read` reads a reply otherwise than `read_reply` does.
 
     Raises JudgeFailed, with `steps`, after two replies that could not be used, and where no reply came."""
     form = dict(schema or OUTPUTS[prompt.name])
@@ -56,15 +57,11 @@ async def ask(
             schema_name=prompt.name,
             sample=sample,
         )
-        told: dict[str, Any] = {
-            "step": step or prompt.name,
-            "prompt": f"{prompt.name}/{prompt.language}@{prompt.hash[:12]}",
-        }
+        made = JudgeStep(step or prompt.name, f"{prompt.name}/{prompt.language}@{prompt.hash[:12]}", copy=copy)
         try:
             completion = await model.generate(request)
         except ModelError as error:
-            told["problem"] = f"{error.kind}: {error}"
-            steps.append(told)
+            steps.append(replace(made, problem=f"{error.kind}: {error}"))
             raise JudgeFailed(f"{error.kind}: {error}", tuple(steps)) from None
         if read is not None:
             found, problem = read(completion)
@@ -72,14 +69,12 @@ async def ask(
             found, problem = read_reply(completion.text, form, finish_reason=completion.finish_reason)
         if not problem and check is not None:
             problem = check(found)
-        told |= {
-            "model": completion.model or model.id,
-            "reply": completion.text,
-            "usage": msgspec.to_builtins(completion.usage),
-            "cached": completion.cached,
-            **({"problem": problem} if problem else {}),
-        }
-        steps.append(told)
+        steps.append(
+            replace(
+                made, model=completion.model or model.id, reply=completion.text, usage=completion.usage,
+                cached=completion.cached, problem=problem,
+            )
+        )  # fmt: skip
         if not problem:
             return found
         turns = (*turns, Turn("assistant", _again(completion.text)), Turn("user", _told(prompt, problem)))

@@ -34,13 +34,20 @@ from ragstone.metrics.judge.checking import (
     problem_of_passage,
     problem_of_verdicts,
 )
-from ragstone.metrics.judge.merging import Reply, Verdicts, joined
+from ragstone.metrics.judge.merging import (
+    Reply,
+    compared_steps,
+    decomposed_steps,
+    verified_alone_steps,
+    verified_steps,
+)
 from ragstone.metrics.judge.predicting import predicted
 from ragstone.metrics.judge.prompts import Prompts
+from ragstone.metrics.judge.record import Judged, JudgeStep, merged
 from ragstone.metrics.judge.sharing import Once
 from ragstone.metrics.judge.showing import Excerpt, Part, compared, excerpts, parts, sides
 from ragstone.metrics.judge.texts import Texts
-from ragstone.metrics.judge.words import Judged, JudgeFailed, Similarities
+from ragstone.metrics.judge.words import JudgeFailed, Similarities
 from ragstone.types import Case, Embedder, Model, Response, Usage
 
 __all__ = ["BUDGET", "MatrixJudge", "open_judge"]
@@ -111,7 +118,7 @@ class MatrixJudge:
             content = excerpt.shown(texts.question)
             return self._ask("decompose", texts, content, lambda reply: problem_of_claims(reply, excerpt))
 
-        return joined(await _all([one(excerpt) for excerpt in shown]), shown)
+        return merged(decomposed_steps(await _all([one(excerpt) for excerpt in shown]), shown))
 
     async def _verify(self, texts: Texts) -> Judged:
         judged = await self._decomposed(texts)
@@ -125,15 +132,15 @@ class MatrixJudge:
             replies = await _all(asked)
         except JudgeFailed as error:
             raise JudgeFailed(str(error), (*judged.steps, *error.steps)) from None
-        verdicts = Verdicts(judged)
+        steps, reference, answer = list(judged.steps), bool(texts.reference), bool(judged.answer_claims)
         for reply in replies[: len(replies) - len(shown)]:
-            verdicts.compare(reply)
+            steps += compared_steps(reply)
         for reply, part in zip(replies[len(replies) - len(shown) :], shown, strict=True):
             if self.separate:
-                verdicts.add_alone(reply, part)
+                steps += verified_alone_steps(reply, part, reference=reference)
             else:
-                verdicts.add(reply, part)
-        return verdicts.judged(reference=bool(texts.reference))
+                steps += verified_steps(reply, part, answer=answer, reference=reference)
+        return merged(steps)
 
     async def _verify_part(self, texts: Texts, part: Part) -> Reply:
         return await self._ask(
@@ -153,7 +160,7 @@ class MatrixJudge:
         )  # fmt: skip
 
     async def _ask(self, prompt: str, texts: Texts, shown: Mapping[str, Any], check: Check, *, step: str = "") -> Reply:
-        steps: list[dict[str, Any]] = []
+        steps: list[JudgeStep] = []
         asked = self.prompts.get(prompt, texts.language)
         said = await ask(self.model, asked, shown, steps=steps, step=step, check=check, sample=texts.sample)
         return Reply(said, steps)
@@ -200,7 +207,7 @@ def open_judge(
 async def _all(asked: Sequence[Coroutine[Any, Any, Reply]]) -> list[Reply]:
     """Every reply, asked at once. All end before the first failure is raised, with the steps of all."""
     ended = await asyncio.gather(*asked, return_exceptions=True)
-    replies, steps, failures = [], [], []
+    replies, steps, failures = list[Reply](), list[JudgeStep](), list[BaseException]()
     for one in ended:
         if isinstance(one, BaseException):
             failures.append(one)

@@ -12,10 +12,10 @@ from typing import Any
 
 from ragstone.metrics.judge.asking import turns_of
 from ragstone.metrics.judge.prompts import Prompt, Prompts
+from ragstone.metrics.judge.record import AnswerClaim, Judged, ReferenceClaim
 from ragstone.metrics.judge.schemas import OUTPUTS
 from ragstone.metrics.judge.showing import Excerpt, compared, excerpts, parts, sides
 from ragstone.metrics.judge.texts import Texts
-from ragstone.metrics.judge.words import AnswerClaim, Judged, ReferenceClaim
 from ragstone.text import estimate_tokens, sentences
 from ragstone.types import Usage
 

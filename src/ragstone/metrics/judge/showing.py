@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ragstone.metrics.judge.pieces import groups, pieces, sentences_of
+from ragstone.metrics.judge.record import AnswerClaim, Judged, ReferenceClaim
 from ragstone.metrics.judge.texts import Texts
-from ragstone.metrics.judge.words import AnswerClaim, Judged, ReferenceClaim
 from ragstone.text import estimate_tokens
 
 __all__ = ["CLAIMS", "Excerpt", "Part", "Piece", "compared", "excerpts", "parts", "sides"]

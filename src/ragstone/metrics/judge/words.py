@@ -1,60 +1,13 @@
-"""The words between a judge and the metrics: claims, verdicts on them, and the judge that gives both."""
+"""The words between a judge and the metrics: the judge that gives claims and verdicts (`record`), and its failure."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 from ragstone.errors import RagstoneError
+from ragstone.metrics.judge.record import Judged, JudgeStep
 from ragstone.types import Case, Frozen, Response, Usage
 
-__all__ = [
-    "AnswerClaim", "Judge", "JudgeFailed", "Judged", "PassageVerdict", "ReferenceClaim", "Similarities",
-]  # fmt: skip
-
-
-class AnswerClaim(Frozen, frozen=True):
-    """A claim of the answer. `sentence` is its place in `Judged.sentences`, from 1; `relevant`: it helps to answer the
-    question. Passages are named by their places, from 1. `in_reference` None: there is no reference."""
-
-    id: int
-    text: str
-    sentence: int = 0
-    relevant: bool = True
-    supported_by: tuple[int, ...] = ()
-    contradicted_by: tuple[int, ...] = ()
-    in_reference: bool | None = None
-    quote: str = ""
-
-
-class ReferenceClaim(Frozen, frozen=True):
-    """A claim of the reference. `in_answer` None: the answer makes no claim."""
-
-    id: int
-    text: str
-    supported_by: tuple[int, ...] = ()
-    contradicted_by: tuple[int, ...] = ()
-    in_answer: bool | None = None
-    quote: str = ""
-
-
-class PassageVerdict(Frozen, frozen=True):
-    """`id` is the passage's place, from 1. `relevant` to the question; `useful` to reach the reference (None: none)."""
-
-    id: int
-    relevant: bool
-    useful: bool | None = None
-
-
-class Judged(Frozen, frozen=True):
-    """What a judge found in a sample. Before `verify` no claim has a verdict and `passages` is empty. `steps` is one
-    JSON object for each request to the judge, for `evidence["verdicts"]`."""
-
-    answer_claims: tuple[AnswerClaim, ...] = ()
-    reference_claims: tuple[ReferenceClaim, ...] = ()
-    questions: tuple[str, ...] = ()
-    noncommittal: bool = False
-    passages: tuple[PassageVerdict, ...] = ()
-    steps: tuple[dict[str, Any], ...] = ()
-    sentences: tuple[str, ...] = ()
+__all__ = ["Judge", "JudgeFailed", "Similarities"]
 
 
 class Similarities(Frozen, frozen=True):
@@ -69,7 +22,7 @@ class JudgeFailed(RagstoneError):
 
     exit_code = 3
 
-    def __init__(self, message: str, steps: tuple[dict[str, Any], ...] = ()) -> None:
+    def __init__(self, message: str, steps: tuple[JudgeStep, ...] = ()) -> None:
         super().__init__(message)
         self.steps = steps
 

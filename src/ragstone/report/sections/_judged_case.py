@@ -5,18 +5,28 @@ Ids on the page are made of numbers that are counted here; nothing that a file h
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from markupsafe import Markup
 
-from ragstone.report.evidence import Claim, Matrix, Step, judged_scores, matrix_of, quote_spans, steps_of
+from ragstone.metrics.judge.record import (
+    AnswerClaim,
+    Judged,
+    JudgeStep,
+    ReferenceClaim,
+    judged_scores,
+    merged,
+    requests_of,
+)
 from ragstone.report.figures import number
 from ragstone.report.html import lang_attribute, marked
 from ragstone.report.judged import goodness
+from ragstone.report.quotes import quote_spans
 from ragstone.report.safe import cut, one_line
 from ragstone.report.section import View
 from ragstone.report.sections._judged_rubric import answer_spans, rubrics_html
-from ragstone.types import Passage, Record, Score, Span
+from ragstone.types import Passage, Record, Score, Span, Usage
 
 __all__ = ["case_html"]
 
@@ -98,8 +108,7 @@ class _Sample:
     record: Record
     at: str
     judged: Mapping[str, Score]
-    steps: Sequence[Step]
-    matrix: Matrix
+    matrix: Judged
     passages: Sequence[Passage]
     spans: Mapping[int, Sequence[Span]]
     lost: Collection[str]
@@ -107,6 +116,11 @@ class _Sample:
     @property
     def answer(self) -> str:
         return self.record.response.answer if self.record.response else ""
+
+    @cached_property
+    def verdicts(self) -> Mapping[int, tuple[bool, bool | None]]:
+        """Of a passage's place: whether it is relevant, and useful."""
+        return {one.id: (one.relevant, one.useful) for one in self.matrix.passages}
 
     @property
     def lang(self) -> Markup:
@@ -122,16 +136,17 @@ class _Sample:
 
 def case_html(view: View, w: Mapping[str, str], record: Record, index: int) -> Markup:
     """The sample as a fold. `index` is its number on the page, from 1."""
-    steps = steps_of(record)
-    matrix = matrix_of(steps)
+    matrix = merged(requests_of(record))
+    steps = matrix.steps
+    noncommittal = matrix.noncommittal and any(step.noncommittal for step in steps)
     # The passages that the judge saw: what the system returned, else what it was given.
     passages = (record.response and record.response.passages) or record.case.query.passages or ()
     spans, lost = quote_spans(matrix, [passage.text for passage in passages])
-    one = _Sample(view, w, record, f"j{index}", judged_scores(record), steps, matrix, passages, spans, lost)
+    one = _Sample(view, w, record, f"j{index}", judged_scores(record), matrix, passages, spans, lost)
     case = record.case
     return one.html(
         _CASE, record=record, question=one_line(case.query.question, _QUESTION), low=_low(one.judged),
-        answer_line=one_line(one.answer, _LINE), scores=_scores(one.judged, w), noncommittal=matrix.noncommittal,
+        answer_line=one_line(one.answer, _LINE), scores=_scores(one.judged, w), noncommittal=noncommittal,
         answer=_answer(one), rubrics=rubrics_html(view, w, one.judged, one.lang), claims=_claims(one),
         expected=[one_line(slot[0], _TEXT) for slot in case.sample.references[:_SLOTS] if slot],
         passages=_passages(one), steps=[_shown(step, w) for step in steps[:_STEPS]], count=len(steps),
@@ -164,7 +179,7 @@ def _status(score: Score) -> str:
 def _answer(one: _Sample) -> Markup:
     """The answer's sentences with the claims of each; the whole of it where rubrics quote it or nobody split it."""
     by_sentence: dict[int, list[int]] = {}
-    for claim in list(one.matrix.answer.values())[:_CLAIMS_SHOWN]:
+    for claim in one.matrix.answer_claims[:_CLAIMS_SHOWN]:
         by_sentence.setdefault(claim.sentence, []).append(claim.id)
     sentences = [
         (one.marked(text, (), _TEXT), by_sentence.get(place, []))
@@ -182,34 +197,40 @@ def _answer(one: _Sample) -> Markup:
 
 def _claims(one: _Sample) -> Markup:
     """The claims of both texts, side by side; "" where nobody asked for claims."""
-    if not (one.matrix.answer or one.matrix.reference):
+    if not (one.matrix.answer_claims or one.matrix.reference_claims):
         return Markup()
     sides = []
-    for letter, claims, side in (("a", one.matrix.answer, "answer"), ("r", one.matrix.reference, "reference")):
+    for letter, claims, side in _sides(one.matrix):
         sides.append({
             "letter": letter, "title": one.w[f"{side}_claims"], "none": one.w[f"no_{side}_claims"],
-            "claims": [_claim(one, claim, letter) for claim in list(claims.values())[:_CLAIMS_SHOWN]],
+            "claims": [_claim(one, claim, letter) for claim in claims[:_CLAIMS_SHOWN]],
             "more": max(0, len(claims) - _CLAIMS_SHOWN),
         })  # fmt: skip
     return one.html(_CLAIMS, sides=sides)
 
 
-def _claim(one: _Sample, claim: Claim, letter: str) -> dict[str, Any]:
+def _sides(matrix: Judged) -> Sequence[tuple[str, Sequence[AnswerClaim | ReferenceClaim], str]]:
+    """The claims of the answer and of the reference, with a letter and a name for each."""
+    return (("a", matrix.answer_claims, "answer"), ("r", matrix.reference_claims, "reference"))
+
+
+def _claim(one: _Sample, claim: AnswerClaim | ReferenceClaim, letter: str) -> dict[str, Any]:
     w, told = one.w, list[tuple[str, str]]()
-    if claim.judged and not (claim.support or claim.against):
+    if claim.verified and not (claim.supported_by or claim.contradicted_by):
         told.append((w["unsupported"], ""))
     if claim.shared is not None:
         other = "reference" if letter == "a" else "answer"
         told.append((w[f"in_{other}" if claim.shared else f"not_in_{other}"], "good" if claim.shared else "bad"))
-    if not claim.relevant:
+    sentence, relevant = (claim.sentence, claim.relevant) if isinstance(claim, AnswerClaim) else (0, True)
+    if not relevant:
         told.append((w["irrelevant"], ""))
     linked, sentences = min(len(one.passages), _PASSAGES_SHOWN), min(len(one.matrix.sentences), _SENTENCES)
     return {
         "id": claim.id, "text": one_line(claim.text, _TEXT), "told": told,
-        "tone": "bad" if claim.against and not claim.support else "good" if claim.support else "open",
-        "sentence": claim.sentence if claim.sentence <= sentences and letter == "a" else 0,
-        "support": [(place, place <= linked) for place in sorted(claim.support)[:_PASSAGES_SHOWN]],
-        "against": [(place, place <= linked) for place in sorted(claim.against)[:_PASSAGES_SHOWN]],
+        "tone": "good" if claim.supported_by else "bad" if claim.contradicted_by else "open",
+        "sentence": sentence if sentence <= sentences else 0,
+        "support": [(place, place <= linked) for place in claim.supported_by[:_PASSAGES_SHOWN]],
+        "against": [(place, place <= linked) for place in claim.contradicted_by[:_PASSAGES_SHOWN]],
         "quotes": [(one_line(quote.text, _LINE), quote.text in one.lost) for quote in claim.quotes],
     }  # fmt: skip
 
@@ -221,19 +242,19 @@ def _passages(one: _Sample) -> Markup:
 
 def _passage(one: _Sample, passage: Passage, place: int) -> dict[str, Any]:
     """A passage with what the judge says of it, the claims that it speaks of, and the quotes in its text."""
-    relevant, useful = one.matrix.passages.get(place, (None, None))
+    relevant, useful = one.verdicts.get(place, (None, None))
     told = []
     if relevant is not None:
         told.append((one.w["relevant" if relevant else "beside"], "good" if relevant else ""))
     if useful is not None:
         told.append((one.w["useful" if useful else "useless"], "good" if useful else ""))
     supports, contradicts = list[tuple[str, str]](), list[tuple[str, str]]()
-    for letter, claims in (("a", one.matrix.answer), ("r", one.matrix.reference)):
-        for claim in list(claims.values())[:_CLAIMS_SHOWN]:
+    for letter, claims, _ in _sides(one.matrix):
+        for claim in claims[:_CLAIMS_SHOWN]:
             name = (f"{letter.upper()}{claim.id}", f"{letter}{claim.id}")
-            if place in claim.support:
+            if place in claim.supported_by:
                 supports.append(name)
-            elif place in claim.against:
+            elif place in claim.contradicted_by:
                 contradicts.append(name)
     marks = one.spans.get(place, ())
     return {
@@ -243,9 +264,10 @@ def _passage(one: _Sample, passage: Passage, place: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _shown(step: Step, w: Mapping[str, str]) -> dict[str, str]:
-    reply, left_out = cut(step.reply, _REPLY)
-    sent, got = step.tokens
+def _shown(step: JudgeStep, w: Mapping[str, str]) -> dict[str, str]:
+    reply, left_out = cut(step.reply or "", _REPLY)
+    usage = step.usage or Usage()
+    sent, got = max(0, usage.prompt_tokens), max(0, usage.completion_tokens)
     return {
         "name": one_line(step.name, 60),
         "model": one_line(step.model, 80),

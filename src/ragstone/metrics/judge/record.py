@@ -1,0 +1,344 @@
+"""What a judge was asked, what it replied, and what was made of it: the one shape of a step and of its verdicts.
+
+Every judged metric writes its steps into `evidence["verdicts"]` (`evidence`); run files, reports, analysis and
+benchmarks read them here (`steps_of`, `merged`) and nowhere else. Run files come from anywhere: what has not this shape
+is left out, and no reader raises. Claims, sentences and passages are numbered from 1.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec.structs import fields, replace
+
+from ragstone.types import Frozen, Record, Score, Usage
+
+__all__ = [
+    "AnswerClaim", "Claim", "ElementVerdict", "JudgeStep", "Judged", "PassageVerdict", "Quote", "ReferenceClaim",
+    "evidence", "judged_scores", "merged", "parted", "requests_of", "reunited", "steps_by_metric", "steps_of",
+]  # fmt: skip
+
+_KEY = "verdicts"
+_MOST = 9_999  # a claim, a sentence or a passage with a larger number is none
+_QUESTIONS = 3  # of those that the answer answers, as many as count
+_QUOTES = 4  # of one claim, as many as are kept
+_UNFIT = (ValueError, RecursionError, OverflowError)  # of what a file may hold: also keys that are no Unicode
+Place: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
+
+
+# --- a step ---------------------------------------------------------------------------------------------------------
+
+
+class Claim(Frozen, frozen=True):
+    """A claim of the answer or of the reference in one step: its text where the texts are taken apart, and the verdicts
+    where it is verified. `supported_by` None: nobody asked for passages; `in_reference`, `in_answer` None: nobody asked
+    for the other text. `quote_found`: whether the quote stands in a passage that supports."""
+
+    id: Place
+    text: str = ""
+    sentence: Annotated[int, msgspec.Meta(ge=0, le=_MOST)] = 0
+    relevant: bool = True
+    supported_by: tuple[Place, ...] | None = None
+    contradicted_by: tuple[Place, ...] = ()
+    in_reference: bool | None = None
+    in_answer: bool | None = None
+    quote: str = ""
+    quote_found: bool | None = None
+
+
+class PassageVerdict(Frozen, frozen=True):
+    """`id` is the passage's place. `relevant` to the question; `useful` to reach the reference (None: none)."""
+
+    id: Place
+    relevant: bool
+    useful: bool | None = None
+
+
+class ElementVerdict(Frozen, frozen=True):
+    """An element of a rubric: "present" with its quote, "missing" or "unknown"."""
+
+    id: Place
+    status: str
+    quote: str = ""
+
+
+class JudgeStep(Frozen, frozen=True):
+    """One request to a judge. `prompt` names the prompt, its language and hash; `model` is as the endpoint named it;
+    `reply` is raw (None: none came); `problem` says why it could not be used, and then nothing was made of it. `copy`
+    numbers requests that are the same but for their sampling.
+
+    The rest is what was made of the reply, as far as the step asks for it. `repeated`: the passages were shown before
+    with other claims, so these verdicts on them do not count. `verdict`, `elements`, `score` and `reason` are those of
+    metrics with questions of their own."""
+
+    name: str = msgspec.field(name="step", default="")
+    prompt: str = ""
+    model: str = ""
+    reply: str | None = None
+    usage: Usage | None = None
+    cached: bool = False
+    problem: str = ""
+    copy: int = 0
+    sentences: tuple[str, ...] = ()
+    answer_claims: tuple[Claim, ...] = ()
+    reference_claims: tuple[Claim, ...] = ()
+    questions: tuple[str, ...] = ()
+    noncommittal: bool = False
+    passages: tuple[PassageVerdict, ...] = ()
+    repeated: bool = False
+    verdict: str | None = None
+    elements: tuple[ElementVerdict, ...] = ()
+    score: int | None = None
+    reason: str = ""
+
+
+# --- written --------------------------------------------------------------------------------------------------------
+
+
+def evidence(steps: Iterable[JudgeStep], /, rest: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The evidence of a score, as plain JSON data: `rest`, and the steps that it rests on."""
+    return {**(rest or {}), _KEY: [msgspec.to_builtins(step) for step in steps]}
+
+
+def parted(score: Score) -> tuple[Score, list[Any]]:
+    """The score without the steps that it rests on, and those as they stand in its evidence."""
+    held = score.evidence
+    if not (isinstance(held, Mapping) and isinstance(held.get(_KEY), list) and held[_KEY]):
+        return score, []
+    return replace(score, evidence={name: value for name, value in held.items() if name != _KEY}), held[_KEY]
+
+
+def reunited(score: Score, verdicts: list[Any]) -> Score:
+    """The score as it was before `parted` took its steps away."""
+    return replace(score, evidence={**(score.evidence or {}), _KEY: verdicts}) if verdicts else score
+
+
+# --- read -----------------------------------------------------------------------------------------------------------
+
+
+def steps_of(score: Score) -> tuple[JudgeStep, ...]:
+    """The requests to a judge that a score rests on; none for a score that no judge gave."""
+    return tuple(_read(one, JudgeStep) for one in _held(score))
+
+
+def steps_by_metric(record: Record) -> dict[str, tuple[JudgeStep, ...]]:
+    """The same for every score of a record, by metric. A step that several metrics rest on is one object."""
+    known: dict[int, JudgeStep] = {}
+    found: dict[str, tuple[JudgeStep, ...]] = {}
+    for metric, score in record.scores.items():
+        held = _held(score)
+        for one in held:
+            if id(one) not in known:
+                known[id(one)] = _read(one, JudgeStep)
+        found[metric] = tuple(known[id(one)] for one in held)
+    return found
+
+
+def judged_scores(record: Record) -> dict[str, Score]:
+    """The scores of a record that rest on a judge's replies, by metric."""
+    return {metric: score for metric, score in record.scores.items() if _held(score)}
+
+
+def requests_of(record: Record) -> list[JudgeStep]:
+    """What a judge was asked about a record: each request once, however many metrics rest on it."""
+    steps = steps_by_metric(record)
+    found: dict[tuple[Any, ...], JudgeStep] = {}
+    for metric in sorted(steps):
+        for step in steps[metric]:
+            found.setdefault((step.name, step.prompt, step.model, step.reply, step.problem), step)
+    return list(found.values())
+
+
+def _held(score: Score) -> list[Mapping[str, Any]]:
+    held = score.evidence.get(_KEY) if isinstance(score.evidence, Mapping) else None
+    return [one for one in held if isinstance(one, Mapping)] if isinstance(held, list | tuple) else []
+
+
+def _read(held: Mapping[str, Any], kind: Any) -> Any:
+    try:
+        return msgspec.convert(held, kind)
+    except _UNFIT:
+        return _salvaged(held, kind)
+
+
+def _salvaged(held: Mapping[str, Any], kind: Any) -> Any:
+    """As much of a step, claim or verdict as has the right form; None where its number has not."""
+    found: dict[str, Any] = {}
+    for one in fields(kind):
+        if one.encode_name not in held:
+            continue
+        value = held[one.encode_name]
+        if one.name == "reply" and value and not isinstance(value, str):
+            value = json.dumps(value, ensure_ascii=False, default=str)
+        try:
+            found[one.name] = msgspec.convert(value, one.type)
+        except _UNFIT:
+            if isinstance(value, list | tuple) and one.type in _ITEMS:
+                found[one.name] = _items(value, _ITEMS[one.type])
+    try:
+        return kind(**found)
+    except TypeError:  # what it cannot be without is missing
+        return None
+
+
+def _items(values: Sequence[Any], of: Any) -> tuple[Any, ...]:
+    """The items of a list that are what they should be, or as much of them as is."""
+    if isinstance(of, type) and issubclass(of, msgspec.Struct):
+        read = (_read(one, of) for one in values if isinstance(one, Mapping))
+        return tuple(one for one in read if one is not None)
+    kept = []
+    for one in values:
+        try:
+            kept.append(msgspec.convert(one, of))
+        except _UNFIT:
+            continue
+    return tuple(kept)
+
+
+_ITEMS: Mapping[Any, Any] = {
+    tuple[str, ...]: str, tuple[Claim, ...]: Claim, tuple[PassageVerdict, ...]: PassageVerdict,
+    tuple[ElementVerdict, ...]: ElementVerdict, tuple[Place, ...]: Place, tuple[Place, ...] | None: Place,
+}  # fmt: skip
+
+
+# --- the matrix -----------------------------------------------------------------------------------------------------
+
+
+class Quote(NamedTuple):
+    """Words that a judge quotes for a verdict. `place`: the passage that they are said to be from, 0 if it may be any
+    of those that the verdict is about."""
+
+    text: str
+    place: int = 0
+
+
+class AnswerClaim(Frozen, frozen=True):
+    """A claim of the answer. `sentence` is its place in `Judged.sentences`, from 1; `relevant`: it helps to answer the
+    question. Passages are named by their places, from 1. `in_reference` None: there is no reference. `quote`: the first
+    for a passage that supports; `quotes`: all; `verified`: somebody was asked which passages speak of it."""
+
+    id: int
+    text: str
+    sentence: int = 0
+    relevant: bool = True
+    supported_by: tuple[int, ...] = ()
+    contradicted_by: tuple[int, ...] = ()
+    in_reference: bool | None = None
+    quote: str = ""
+    quotes: tuple[Quote, ...] = ()
+    verified: bool = False
+
+    @property
+    def shared(self) -> bool | None:
+        """Whether the other text says it too."""
+        return self.in_reference
+
+
+class ReferenceClaim(Frozen, frozen=True):
+    """A claim of the reference. `in_answer` None: the answer makes no claim. The rest as in `AnswerClaim`."""
+
+    id: int
+    text: str
+    supported_by: tuple[int, ...] = ()
+    contradicted_by: tuple[int, ...] = ()
+    in_answer: bool | None = None
+    quote: str = ""
+    quotes: tuple[Quote, ...] = ()
+    verified: bool = False
+
+    @property
+    def shared(self) -> bool | None:
+        """Whether the other text says it too."""
+        return self.in_answer
+
+
+class Judged(Frozen, frozen=True):
+    """What a judge found in a sample: its steps, and the claims and verdicts of all of them together (`merged`).
+    Before `verify` no claim has a verdict and `passages` is empty."""
+
+    answer_claims: tuple[AnswerClaim, ...] = ()
+    reference_claims: tuple[ReferenceClaim, ...] = ()
+    questions: tuple[str, ...] = ()
+    noncommittal: bool = False
+    passages: tuple[PassageVerdict, ...] = ()
+    steps: tuple[JudgeStep, ...] = ()
+    sentences: tuple[str, ...] = ()
+
+
+@dataclass
+class _Verdicts:
+    """The verdicts on one claim, as they come from step to step."""
+
+    claim: Claim
+    support: set[int] = field(default_factory=set)
+    against: set[int] = field(default_factory=set)
+    shared: bool | None = None
+    quote: str = ""
+    quotes: list[Quote] = field(default_factory=list)
+    verified: bool = False
+
+    def add(self, claim: Claim, shared: bool | None) -> None:
+        support, against = claim.supported_by or (), claim.contradicted_by
+        self.support.update(support)
+        self.against.update(against)
+        self.verified = self.verified or claim.supported_by is not None
+        self.shared = shared if self.shared is None else self.shared
+        if text := claim.quote.strip():
+            self.quote = self.quote or (text if support else "")
+            places = {*support, *against}
+            if len(self.quotes) < _QUOTES:
+                self.quotes.append(Quote(text, places.pop() if len(places) == 1 else 0))
+
+    def told(self) -> dict[str, Any]:
+        return {
+            "id": self.claim.id, "text": self.claim.text, "supported_by": tuple(sorted(self.support)),
+            "contradicted_by": tuple(sorted(self.against - self.support)), "quote": self.quote,
+            "quotes": tuple(self.quotes), "verified": self.verified,
+        }  # fmt: skip
+
+
+def merged(steps: Iterable[JudgeStep]) -> Judged:
+    """The claims of all steps with all their verdicts.
+
+    A claim that one piece of a passage supports is supported by the passage, also where another piece contradicts it.
+    A passage is relevant, and useful, where one of its pieces is. Whether the reference states a claim and whether the
+    answer covers one does not depend on passages: the first step that says so is right. An answer is noncommittal where
+    each part of it is, and so is an empty one."""
+    steps = tuple(steps)
+    answer: dict[int, _Verdicts] = {}
+    reference: dict[int, _Verdicts] = {}
+    passages: dict[int, PassageVerdict] = {}
+    used = [step for step in steps if not step.problem]
+    decomposed = [step for step in used if step.name.startswith("decompose")]
+    for step in decomposed:
+        for side, claims in ((answer, step.answer_claims), (reference, step.reference_claims)):
+            for claim in claims:
+                if claim.text:
+                    side.setdefault(claim.id, _Verdicts(claim))
+    for step in used:
+        if not step.name.startswith("verify"):
+            continue
+        for claim in step.answer_claims:
+            if claim.id in answer:
+                answer[claim.id].add(claim, claim.in_reference)
+        for claim in step.reference_claims:
+            if claim.id in reference:
+                reference[claim.id].add(claim, claim.in_answer)
+        for passage in () if step.repeated else step.passages:
+            before = passages.get(passage.id, passage)
+            useful = before.useful if passage.useful is None else before.useful or passage.useful
+            passages[passage.id] = PassageVerdict(passage.id, before.relevant or passage.relevant, useful)
+    return Judged(
+        tuple(
+            AnswerClaim(**one.told(), sentence=one.claim.sentence, relevant=one.claim.relevant, in_reference=one.shared)
+            for one in answer.values()
+        ),
+        tuple(ReferenceClaim(**one.told(), in_answer=one.shared) for one in reference.values()),
+        tuple(dict.fromkeys(text for step in decomposed for text in step.questions))[:_QUESTIONS],
+        not any(step.sentences and not step.noncommittal for step in decomposed),
+        tuple(passages[place] for place in sorted(passages)),
+        steps,
+        tuple(text for step in decomposed for text in step.sentences),
+    )

@@ -1,0 +1,31 @@
+"""Where the words that a judge quotes stand in the passages, for the page. The evidence is read by `record`."""
+
+from collections.abc import Sequence
+
+from ragstone.metrics.judge.record import AnswerClaim, Judged, ReferenceClaim
+from ragstone.text.quoting import find_quote
+from ragstone.types import Span
+
+__all__ = ["quote_spans"]
+
+_SEARCHED = 60_000  # characters of a passage that quotes are looked for in
+
+
+def quote_spans(judged: Judged, texts: Sequence[str]) -> tuple[dict[int, list[Span]], set[str]]:
+    """Highlights by passage (`match` where a quote supports its claim, `wrong` where it only contradicts), and the
+    quotes that stand in none of the passages that they are for. `texts` are the passages in their order."""
+    spans: dict[int, list[Span]] = {}
+    lost: set[str] = set()
+    claims: list[AnswerClaim | ReferenceClaim] = [*judged.answer_claims, *judged.reference_claims]
+    for claim in claims:
+        for quote in claim.quotes:
+            found = False
+            for place in [quote.place] if quote.place else (*claim.supported_by, *claim.contradicted_by):
+                text = texts[place - 1][:_SEARCHED] if place <= len(texts) else ""
+                if (at := find_quote(quote.text, text)) is not None:
+                    found = True
+                    kind = "match" if place in claim.supported_by else "wrong"
+                    spans.setdefault(place, []).append(Span(str(place), *at, kind))  # type: ignore[arg-type]
+            if not found:
+                lost.add(quote.text)
+    return spans, lost
