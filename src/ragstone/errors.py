@@ -9,6 +9,7 @@ RagstoneError
 │   └── DifferentQuestion      the run file answers another question
 ├── StorageError               the disk is full, the file is damaged or locked (exit 3)
 │   └── FileLost               the file was deleted or replaced while it was in use
+├── EndpointRefused            an endpoint refuses whatever it is asked (exit 2; 3 where it had answered before)
 ├── Unfinished                 work remains; the same command goes on with it (exit 3)
 └── ModelError                 a call to a model endpoint did not end in a value (exit 3)
     ├── Unreachable            no connection: name lookup, refused, reset, TLS        retried
@@ -30,6 +31,7 @@ __all__ = [
     "ContentBlocked",
     "DataError",
     "DifferentQuestion",
+    "EndpointRefused",
     "FileLost",
     "MissingExtra",
     "MissingKey",
@@ -140,16 +142,30 @@ class Unfinished(RagstoneError):
     exit_code = 3
 
 
+class EndpointRefused(RagstoneError):
+    """An endpoint refused so many requests in a row, for a reason that holds for all: the key, the model's name, the
+    address. Not a `ModelError`: it is no outcome of one case, and ends the run. `answered`: it had answered before."""
+
+    exit_code = 2
+
+    def __init__(self, reason: str, count: int, *, answered: bool = False) -> None:
+        super().__init__(f"{reason} It refused {count} requests in a row, and is not asked any more.")
+        self.answered = answered
+        if answered:
+            self.exit_code = 3
+
+
 class ModelError(RagstoneError):
     """A call to a model ended without a value. `kind` is a stable, short name for records and reports.
 
     `permanent`: the same call would end the same way, however often; something has to be changed first (the key, the
-    model's name, the address, the text).
+    model's name, the address, the text). `refuses_all`: so would every other call to this endpoint.
     """
 
     exit_code = 3
     kind = "model_error"
     permanent: bool = False
+    refuses_all: bool = False
 
 
 class Unreachable(ModelError):
@@ -202,6 +218,7 @@ class Unauthorized(ModelError):
 
     kind = "unauthorized"
     permanent = True
+    refuses_all = True
 
 
 class Rejected(ModelError):

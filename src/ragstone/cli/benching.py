@@ -198,7 +198,7 @@ def _tell(result: "BenchResult", asked: Asked) -> int:
         say(f"ragstone: {outcome.advice}", err=True)
         for message in failures:
             say(f"failed: {' '.join(message.split())[:300]}", err=True)
-        return 3
+        return 2 if outcome.refused and not outcome.done else 3
     return 0
 
 

@@ -190,6 +190,8 @@ def _tell(result: "EvalResult", values: dict[str, Any]) -> int:
         say(f"ragstone: {outcome.advice}", err=True)
         for message in failures:
             say(f"failed: {' '.join(message.split())[:300]}", err=True)
+    if outcome.refused and not any(error.answered for error in outcome.refused):
+        return 2  # no judge and no embedder has answered anything
     return code if code == 1 else 0 if outcome.complete and code == 0 else 3
 
 

@@ -40,6 +40,7 @@ KEEP_ALIVE_SECONDS = 4.0
 CONNECT_SECONDS = 15.0
 # Bytes from which aiohttp is given a stream: it writes that in pieces, and other calls go on meanwhile.
 _LARGE_BODY = 1 << 20
+_NO_SECRET = 5  # characters of a key that is none ("k", "none"): hiding it would garble every message
 _LIKE_NO_WORD = 12  # characters from which a key in a reply is a key and no word: "ollama" is a key in use
 # Parameters that a model may refuse and an answer is still an answer without.
 _DISPENSABLE = frozenset({"temperature", "top_p", "seed", "stop"})
@@ -81,7 +82,7 @@ class Client:
         self.provider, self.wire_name, self._options = provider, wire_name, options
         self.base_url = normal_base_url(options.base_url or provider.base_url)
         self._key = key
-        self._secrets = tuple(secret for secret in (key, *secrets_of(self.base_url)) if secret)
+        self._secrets = tuple(secret for secret in (key, *secrets_of(self.base_url)) if len(secret) > _NO_SECRET)
         self._chat_url = endpoint_url(self.base_url, "chat/completions")
         self._vectors_url = endpoint_url(self.base_url, "embeddings")
         self._where = f"{self.id} at {shown_url(self.base_url)}"

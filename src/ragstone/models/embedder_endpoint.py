@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ragstone.models.client import Client
 from ragstone.models.limited import Limiter
+from ragstone.models.refusals import Refusals
 from ragstone.models.retrying import Patience, retrying
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def batches(texts: Sequence[str], most: int, characters: int = _CHARACTERS) -> l
 class EndpointEmbedder:
     """An `Embedder` behind an endpoint. Query and passage are embedded alike: endpoints do not tell them apart."""
 
-    def __init__(self, client: Client, patience: Patience, limiter: Limiter) -> None:
-        self._client, self._patience, self._limiter = client, patience, limiter
+    def __init__(self, client: Client, patience: Patience, limiter: Limiter, refusals: Refusals) -> None:
+        self._client, self._patience, self._limiter, self._refusals = client, patience, limiter, refusals
 
     @property
     def id(self) -> str:
@@ -64,6 +65,6 @@ class EndpointEmbedder:
 
         async with self._limiter.places:
             await self._limiter.admit(lambda: tokens)
-            return await retrying(
-                lambda: self._client.vectors(group), self._patience, where=self.id, before_retry=again
+            return await self._refusals.guard(
+                lambda: retrying(lambda: self._client.vectors(group), self._patience, where=self.id, before_retry=again)
             )

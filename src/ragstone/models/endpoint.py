@@ -11,6 +11,7 @@ from ragstone.models.embedder_endpoint import EndpointEmbedder
 from ragstone.models.limited import Limited, Limiter
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider
+from ragstone.models.refusals import Guarded, Refusals
 from ragstone.models.retrying import Patience, Retrying
 from ragstone.types import Embedder, Model
 
@@ -21,8 +22,9 @@ def patience_for(options: ModelOptions) -> Patience:
     return Patience(attempts=options.attempts, deadline=options.deadline)
 
 
-def limiter_for(options: ModelOptions) -> Limiter:
+def limiter_for(options: ModelOptions, refusals: Refusals) -> Limiter:
     return Limiter(
+        check=refusals.check,
         requests_per_minute=options.requests_per_minute,
         tokens_per_minute=options.tokens_per_minute,
         in_flight=options.in_flight,
@@ -32,10 +34,11 @@ def limiter_for(options: ModelOptions) -> Limiter:
 def compose(
     client: Model, options: ModelOptions, *, identity: Mapping[str, Any], cache: ReplyCache | None = None
 ) -> Cached:
-    """`Cached(Limited(Retrying(client)))`. The limiter sees each further attempt, too."""
-    limiter = limiter_for(options)
+    """`Cached(Limited(Guarded(Retrying(client))))`. The limiter sees each further attempt, too."""
+    refusals = Refusals()
+    limiter = limiter_for(options, refusals)
     patient = Retrying(client, patience_for(options), before_retry=limiter.admit_again)
-    return Cached(Limited(patient, limiter), cache, identity=identity)
+    return Cached(Limited(Guarded(patient, refusals), limiter), cache, identity=identity)
 
 
 def identity_of(client: Client) -> dict[str, Any]:
@@ -61,7 +64,8 @@ async def open_chat(provider: Provider, name: str, options: ModelOptions) -> Asy
 async def open_vectors(provider: Provider, name: str, options: ModelOptions) -> AsyncIterator[Embedder]:
     """The embedder `name` of `provider`. Raises `MissingKey` before anything is sent."""
     client = _client(provider, name, options)
-    embedder = EndpointEmbedder(client, patience_for(options), limiter_for(options))
+    refusals = Refusals()
+    embedder = EndpointEmbedder(client, patience_for(options), limiter_for(options, refusals), refusals)
     identity = {"base_url": client.base_url, "model": name}
     # Endpoints do not tell a query from a passage: what was embedded as one serves as the other.
     async with client, CachedEmbedder(embedder, options.cache, identity=identity, kinds=False) as cached:

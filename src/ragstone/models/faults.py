@@ -161,14 +161,23 @@ def status_error(
         other = f" A key of another region needs --base-url {provider.regions[0]}." if provider.regions else ""
         return Unauthorized(f"{where}: not allowed ({status}: {told}). Check {provider.key}.{other}")
     if 300 <= status < 400:
-        return Rejected(
-            f"{where}: the endpoint redirects elsewhere ({status}), which is not followed. Name the final --base-url."
+        return _refusing(
+            Rejected(
+                f"{where}: the endpoint redirects elsewhere ({status}), which is not followed. "
+                "Name the final --base-url."
+            )
         )
     if parameter and {"unsupported_value", "unsupported_parameter"} & set(codes):
         return RefusedParameter(f"{where}: rejected ({status}: {told}).", parameter)
     if status == 404:
-        return Rejected(f"{where}: no such model or path ({told}). Check the model's name and --base-url.")
+        return _refusing(Rejected(f"{where}: no such model or path ({told}). Check the model's name and --base-url."))
     return Rejected(f"{where}: rejected ({status}: {told}).")
+
+
+def _refusing(error: ModelError) -> ModelError:
+    """`error` as one that every request to this endpoint would meet."""
+    error.refuses_all = True
+    return error
 
 
 def reason_of(error: BaseException) -> str:
@@ -200,7 +209,7 @@ def transport_error(where: str, error: BaseException) -> ModelError:
             "authority."
         )
         untrusted.permanent = True
-        return untrusted
+        return _refusing(untrusted)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return Unreachable(f"{where}: its name cannot be looked up. Without a network, local/smollm2 works.")
     if isinstance(error, aiohttp.ClientPayloadError):

@@ -42,8 +42,14 @@ class Spent:
 class _Window:
     """At most `limit` in any stretch of a minute; an amount above the limit is let through when the window is empty."""
 
-    def __init__(self, limit: float, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]) -> None:
-        self._limit, self._clock, self._sleep = limit, clock, sleep
+    def __init__(
+        self,
+        limit: float,
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+        check: Callable[[], None],
+    ) -> None:
+        self._limit, self._clock, self._sleep, self._check = limit, clock, sleep, check
         self._spent: deque[Spent] = deque()
         self._total = 0.0
         self._turn = asyncio.Lock()  # first come, first served
@@ -51,6 +57,7 @@ class _Window:
     async def take(self, amount: float) -> Spent:
         async with self._turn:
             while (wait := self._wait(amount)) > 0:
+                self._check()
                 await self._sleep(min(wait, _LOOK_AGAIN))
             spent = Spent(self._clock(), amount)
             self._spent.append(spent)
@@ -81,7 +88,8 @@ class _Window:
 
 
 class Limiter:
-    """The limits of one account at one endpoint. None: no limit. To be used in one event loop."""
+    """The limits of one account at one endpoint. None: no limit. To be used in one event loop. `check` is called while
+    somebody waits for a turn, and raises where waiting makes no sense any more."""
 
     def __init__(
         self,
@@ -91,13 +99,16 @@ class Limiter:
         in_flight: int = 64,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
-        self._requests = _Window(requests_per_minute, clock, sleep) if requests_per_minute else None
-        self._tokens = _Window(tokens_per_minute, clock, sleep) if tokens_per_minute else None
+        self._check = check
+        self._requests = _Window(requests_per_minute, clock, sleep, check) if requests_per_minute else None
+        self._tokens = _Window(tokens_per_minute, clock, sleep, check) if tokens_per_minute else None
         self.places = asyncio.Semaphore(in_flight)
 
     async def admit(self, tokens: Callable[[], float]) -> Spent | None:
         """Waits until one more attempt, of about `tokens()`, keeps within the limits. The result is for `correct`."""
+        self._check()
         spent = await self._tokens.take(tokens()) if self._tokens else None
         if self._requests:
             await self._requests.take(1.0)

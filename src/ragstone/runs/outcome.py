@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ragstone.errors import EndpointRefused
 from ragstone.types import Record, Usage
 
 __all__ = ["Outcome", "Progress", "Silent"]
@@ -13,7 +14,8 @@ class Outcome:
     """How a run ended. `asked`: answers that this process asked for; `done` and `failed`: cases of this run with a
     response, and with an error, whoever asked; `already`: those among them that were there before or came from
     another process; `unscored`: scores that failed; `remaining`: cases that nobody has tried; `permanent`: failures
-    that this process saw and that would come again as long as nothing is changed (a wrong key, a model not there)."""
+    that this process saw and that would come again as long as nothing is changed (a wrong key, a model not there).
+    `refused`: why an endpoint (of a system, of the judge or its embedder) was not asked any more."""
 
     asked: int = 0
     done: int = 0
@@ -23,12 +25,13 @@ class Outcome:
     remaining: int = 0
     permanent: int = 0
     interrupted: bool = False
+    refused: tuple[EndpointRefused, ...] = ()
     usage: Usage = field(default_factory=Usage)
 
     @property
     def complete(self) -> bool:
         """Every case has a response and every score could be had."""
-        return not (self.failed or self.unscored or self.remaining)
+        return not (self.failed or self.unscored or self.remaining or self.refused)
 
     @property
     def advice(self) -> str:
@@ -42,6 +45,9 @@ class Outcome:
             parts.append(f"{self.unscored:,} {'score' if self.unscored == 1 else 'scores'} could not be made")
         if not parts:
             return ""
+        if self.refused:
+            reasons = " ".join(map(str, self.refused))
+            return f"{reasons} {', '.join(parts)}: fix that, then run the same command again to resume."
         if self.permanent:
             parts[-1] += f" ({self.permanent:,} in a way that trying again does not change)"
         first = "mend what the messages name, then " if self.permanent else ""

@@ -7,11 +7,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ragstone.errors import FileLost, ModelError, StorageError, UsageError
+from ragstone.errors import EndpointRefused, FileLost, ModelError, StorageError, UsageError
 from ragstone.models.work import Work, taking
 from ragstone.runs.claims import LEASE_SECONDS, Claim, State
 from ragstone.runs.entries import Entry, ScoreRow
 from ragstone.runs.feed import Item, Ledger, batches
+from ragstone.runs.halt import Halt
 from ragstone.runs.outcome import Outcome, Progress, Silent
 from ragstone.runs.schema import key_of
 from ragstone.runs.scoring import describe, row_of, score, waits
@@ -55,7 +56,8 @@ async def run_cases(
     unfinished run is known to be one; `axes` names what of their conditions makes the grid. A case that fails is a
     record with its error; the next run asks it again (`retry_failed`). Metrics that a stored answer lacks are scored
     without asking again. Other processes on the file get their share; this one ends when all cases are done, theirs
-    too. When `stop` is set, what is in flight is finished and the outcome says what remains.
+    too. When `stop` is set, what is in flight is finished and the outcome says what remains; so it is where an endpoint
+    refuses every request. Systems of other endpoints go on.
 
     Raises `UsageError` where the cases are at fault (two with one id), `DifferentQuestion` where the file holds other
     cases under their ids, `StorageError` where the file could not be written: what was done before is kept.
@@ -101,7 +103,8 @@ class _Engine:
         stop: asyncio.Event,
     ) -> None:
         self.file, self.cases, self.systems, self.metrics = run_file, cases, systems, metrics
-        self.concurrency, self.progress, self.stop = concurrency, progress, stop
+        self.concurrency, self.progress = concurrency, progress
+        self.halt = Halt(stop, [system.id for system in systems])
         self.versions = frozenset((key_of(metric.name), metric.version) for metric in metrics)
         self.ledger = Ledger()
         self.ready: asyncio.Queue[_Job | None] = asyncio.Queue()
@@ -145,7 +148,7 @@ class _Engine:
     async def _tasks(self) -> None:
         try:
             async with asyncio.TaskGroup() as group:
-                aside = [group.create_task(self._keep_leases()), group.create_task(self._watch_stop())]
+                aside = [group.create_task(self._keep_leases()), group.create_task(self._watch_halt())]
                 workers = [group.create_task(self._work()) for _ in range(self.concurrency)]
                 counting = group.create_task(self._acknowledge())
                 await self._feed()
@@ -160,7 +163,8 @@ class _Engine:
             raise _first(errors) from None
 
     def _outcome(self, total: int, unscored: int) -> Outcome:
-        remaining = max(0, total - self.done - self.failed) if self.stop.is_set() else 0
+        refused = tuple(self.halt.refused.values())
+        remaining = max(0, total - self.done - self.failed) if self.halt.all or refused else 0
         return Outcome(
             asked=self.asked,
             done=self.done,
@@ -169,7 +173,8 @@ class _Engine:
             unscored=unscored,
             remaining=remaining,
             permanent=self.permanent,
-            interrupted=self.stop.is_set() and remaining > 0,
+            interrupted=self.halt.stop.is_set() and remaining > 0,
+            refused=refused,
             usage=self.usage,
         )
 
@@ -178,9 +183,13 @@ class _Engine:
             await asyncio.sleep(LEASE_SECONDS / 3)
             await self.file.renew()
 
-    async def _watch_stop(self) -> None:
-        await self.stop.wait()
-        self.room.set()
+    async def _watch_halt(self) -> None:
+        watching = asyncio.ensure_future(self.halt.watch())
+        try:
+            await self.halt.event.wait()
+            self.room.set()
+        finally:
+            watching.cancel()
 
     # --- the stream --------------------------------------------------------------------------------------------
 
@@ -188,23 +197,25 @@ class _Engine:
         for number, system in enumerate(self.systems):
             await self._pass(system, new=number == 0)
         pause = FIRST_PAUSE
-        while not self.stop.is_set() and (left := await self._look_at_deferred()):
+        while not self.halt.all and (left := await self._look_at_deferred()):
             pause = min(2 * pause, LONGEST_PAUSE)
             if left == "free":  # their process died, or gave them back
                 for system in self.systems:
                     await self._pass(system, deferred=True)
                 pause = FIRST_PAUSE
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.stop.wait(), pause)
+                await asyncio.wait_for(self.halt.event.wait(), pause)
 
     async def _pass(self, system: System, *, new: bool = False, deferred: bool = False) -> None:
         """Once through the stream for one system. `new`: ids are checked; `deferred`: only what others had."""
         key, shut_lanes = key_of(system.id), set[str]()
         for batch in batches(self.cases(), lambda: max(self.take, self.glance)):
-            if self.stop.is_set():
+            if self.halt.all:
                 return
             if new:
                 self.ledger.note([item.want.key for item in batch])
+            if self.halt.of(system.id):
+                continue  # the other systems go on, and their passes do not note the ids again
             items = batch
             if deferred:
                 mine = self.ledger.deferred(key, [item.want.key for item in batch])
@@ -215,8 +226,8 @@ class _Engine:
                 self.glance = 0 if items else min(2 * self.glance, LARGEST_GLANCE)
             while items:
                 await self._wait_for_room()
-                if self.stop.is_set():
-                    return
+                if self.halt.of(system.id):
+                    break
                 part, items = items[: self.take], items[self.take :]
                 won = await self._claim(key, part, shut_lanes, soon=not self.ready.qsize())
                 self._fit(len(won))
@@ -269,7 +280,7 @@ class _Engine:
                 self.ready.put_nowait(job)
 
     async def _wait_for_room(self) -> None:
-        while not self.stop.is_set() and self.waiting:
+        while not self.halt.all and self.waiting:
             few = self.ready.qsize() < self.take
             if few and self.waiting < AHEAD_CASES and self.waiting_bytes < AHEAD_BYTES:
                 return
@@ -281,6 +292,8 @@ class _Engine:
         it is in their hands, "" where nothing is left."""
         left = ""
         for system in self.systems:
+            if system.id in self.halt.refused:
+                continue
             key, after = key_of(system.id), 0
             while rows := self.ledger.waiting(key, after, LARGEST_GLANCE):
                 after = rows[-1][0]
@@ -319,7 +332,7 @@ class _Engine:
                 self.waiting -= 1
                 self.waiting_bytes -= len(next_job.item.want.payload)
                 self.room.set()
-                if not self.stop.is_set():
+                if not self.halt.of(next_job.system.id):
                     with taking() as work:
                         await self._do(next_job, work)
                 next_job = self._next_in_lane(next_job)
@@ -342,6 +355,10 @@ class _Engine:
                 response = await job.system.answer(job.item.case.query)
         except StorageError:
             raise
+        except EndpointRefused as error:
+            self.halt.system(job.system.id, error)
+            self.room.set()
+            return
         except Exception as error:
             self.permanent += isinstance(error, ModelError) and error.permanent
             await self._fail(job, work, describe(error))
@@ -374,7 +391,11 @@ class _Engine:
             rows = []
         if slow:
             work.replies = replies = self.file.replies(job.system_key, key, job.claim.interim)
-            rows += await self._score(slow, job, response, scores)
+            try:
+                rows += await self._score(slow, job, response, scores)
+            except EndpointRefused as error:  # the answer is kept, and scored when the same command comes again
+                self.halt.scoring(error)
+                return
             if writing is None or await writing:
                 writing = self.file.write(Entry(job.system_key, key, scores=rows), replies=replies)
         assert writing is not None
@@ -388,11 +409,18 @@ class _Engine:
         if len(metrics) == 1 or not any(map(waits, metrics)):
             found = [await score(metric, case, response) for metric in metrics]
         else:
-            found = await asyncio.gather(*(score(metric, case, response) for metric in metrics))
+            ended = await asyncio.gather(*(score(metric, case, response) for metric in metrics), return_exceptions=True)
+            found = [_value(result) for result in ended]
         for metric, result in zip(metrics, found, strict=True):
             scores[metric.name], row = row_of(metric, result)
             rows.append(row)
         return rows
+
+
+def _value(result: Score | BaseException) -> Score:
+    if isinstance(result, BaseException):
+        raise result
+    return result
 
 
 def _cell_of(case: Case, axes: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
-from ragstone.errors import StorageError
+from ragstone.errors import EndpointRefused, StorageError
 from ragstone.runs.entries import ScoreRow
 from ragstone.runs.schema import encode_score, key_of
 from ragstone.text.redaction import redact
@@ -36,8 +36,8 @@ def waits(metric: Metric) -> bool:
 
 
 async def score(metric: Metric, case: Case, response: Response) -> Score:
-    """The metric's score; a failed one, with the reason, where the metric raises. A storage that fails is no matter
-    of the metric: `StorageError` passes."""
+    """The metric's score; a failed one, with the reason, where the metric raises. A storage that fails, or an
+    endpoint that refuses every request, is no matter of one score: `StorageError` and `EndpointRefused` pass."""
     lacking = _lacking(metric.needs, case, response)
     if lacking:
         return Score.not_applicable(f"the case has no {lacking}")
@@ -45,7 +45,7 @@ async def score(metric: Metric, case: Case, response: Response) -> Score:
         result: Any = metric.score(case, response)
         if isinstance(result, Awaitable):
             result = await result
-    except StorageError:
+    except (StorageError, EndpointRefused):
         raise
     except Exception as error:
         return Score.failed(describe(error))

@@ -1,0 +1,100 @@
+"""An endpoint that refuses whatever it is asked is not asked for every case."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.servers.fake_endpoint import Act, FakeEndpoint
+
+from ragstone.errors import EndpointRefused, ModelError, Rejected, ServerFault, Unauthorized
+from ragstone.models import ModelOptions, open_embedder, open_model
+from ragstone.models.refusals import LIMIT
+from ragstone.models.rerank import open_reranker
+from ragstone.types import Request, Turn
+
+
+def ask(number: int) -> Request:
+    return Request((Turn("user", f"Question {number}"),))
+
+
+def options(endpoint: FakeEndpoint, **more: Any) -> ModelOptions:
+    return ModelOptions(base_url=endpoint.base_url, attempts=1, **more)
+
+
+async def outcomes(endpoint: FakeEndpoint, count: int, **more: Any) -> list[type[BaseException] | None]:
+    """How calls end that are made one after the other."""
+    found: list[type[BaseException] | None] = []
+    async with open_model("compat/m", options(endpoint, **more)) as model:
+        for number in range(count):
+            try:
+                await model.generate(ask(number))
+                found.append(None)
+            except (ModelError, EndpointRefused) as error:
+                found.append(type(error))
+    return found
+
+
+@pytest.mark.parametrize(("status", "kind"), [(401, Unauthorized), (403, Unauthorized), (404, Rejected)])
+async def test_after_five_refusals_in_a_row_nothing_is_sent(status: int, kind: type[ModelError]) -> None:
+    async with FakeEndpoint(lambda *_: Act("status", status=status)) as endpoint:
+        assert await outcomes(endpoint, 20) == [kind] * (LIMIT - 1) + [EndpointRefused] * 16
+        assert len(endpoint.seen) == LIMIT == 5
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+async def test_a_refusal_of_one_request_says_nothing_of_the_next(status: int) -> None:
+    async with FakeEndpoint(lambda *_: Act("status", status=status)) as endpoint:
+        assert await outcomes(endpoint, 20) == [Rejected] * 20
+        assert len(endpoint.seen) == 20
+
+
+async def test_a_value_or_a_refusal_of_one_request_begins_the_row_anew_and_a_fault_does_not() -> None:
+    wrong = [Act("status", status=401)] * 4
+    for between, kind in ((Act(), None), (Act("status", status=400), Rejected)):
+        async with FakeEndpoint([*wrong, between, *wrong, Act()]) as endpoint:
+            assert await outcomes(endpoint, 10) == [Unauthorized] * 4 + [kind] + [Unauthorized] * 4 + [None]
+    async with FakeEndpoint([*wrong, Act("status", status=500), *wrong]) as endpoint:
+        assert (await outcomes(endpoint, 7))[4:] == [ServerFault, EndpointRefused, EndpointRefused]
+
+
+@pytest.mark.parametrize("limits", [{"in_flight": 8}, {"in_flight": 8, "requests_per_minute": 10}])
+async def test_calls_that_wait_for_their_turn_are_not_sent_any_more(limits: dict[str, Any]) -> None:
+    async with FakeEndpoint(lambda *_: Act("status", status=401)) as endpoint:
+        async with open_model("compat/m", options(endpoint, **limits)) as model:
+            ended = await asyncio.gather(*(model.generate(ask(n)) for n in range(100)), return_exceptions=True)
+        assert len(endpoint.seen) <= LIMIT + 8
+    assert sum(isinstance(error, EndpointRefused) for error in ended) == 96
+    assert sum(isinstance(error, Unauthorized) for error in ended) == 4
+
+
+async def test_the_message_has_the_reason_and_the_exit_code_says_whether_there_was_an_answer() -> None:
+    wrong = [Act("status", status=401, body={"error": {"message": "Incorrect API key"}})] * 5
+    for plan, code in ((wrong, 2), ([Act(), *wrong], 3)):
+        async with FakeEndpoint(plan) as endpoint, open_model("openai/m", options(endpoint)) as model:
+            calls = [await asyncio.gather(model.generate(ask(n)), return_exceptions=True) for n in range(len(plan))]
+        errors = [ended for (ended,) in calls if isinstance(ended, Unauthorized | EndpointRefused)]
+        assert [error.exit_code for error in errors] == [code] * 5
+        last = errors[-1]
+        assert isinstance(last, EndpointRefused)
+        for word in ("Incorrect API key", "OPENAI_API_KEY", "5 requests in a row"):
+            assert word in str(last)
+
+
+async def test_an_embedder_and_a_reranker_are_not_asked_on_either() -> None:
+    async with FakeEndpoint(lambda *_: Act("status", status=403)) as endpoint:
+        async with open_embedder("compat/e", options(endpoint)) as embedder:
+            await refused(lambda n: embedder.embed([f"text {n}"], kind="query"))
+        assert len(endpoint.seen) == LIMIT
+        async with open_reranker("cohere/m", options(endpoint), url=endpoint.base_url) as reranker:
+            await refused(lambda n: reranker.rerank(f"query {n}", ["a", "b"]))
+        assert len(endpoint.seen) == 2 * LIMIT
+
+
+async def refused(call: Callable[[int], Any]) -> None:
+    for number in range(LIMIT - 1):
+        with pytest.raises(Unauthorized):
+            await call(number)
+    for number in range(LIMIT - 1, 12):
+        with pytest.raises(EndpointRefused):
+            await call(number)
