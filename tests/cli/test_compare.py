@@ -1,12 +1,16 @@
 """`ragstone compare` and `ragstone gate` on real run files: what they print and how they exit."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.api.test_evaluate import rows
+from tests.cli.test_unfinished import Stopping, stopped
 from tests.cli.tools import Told, one_line
+
+from ragstone.api.evaluate import evaluate
 
 GOOD, BAD = "good.run", "bad.run"
 
@@ -112,3 +116,81 @@ def test_bad_input_is_one_clear_line(
     ragstone: Callable[..., Told], arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     one_line(ragstone(*arguments), *words)
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_comparison_opens_with_its_verdict(ragstone: Callable[..., Told]) -> None:
+    told = ragstone("compare", GOOD, BAD, "--metric", "answer_match")
+    document = ragstone("compare", GOOD, BAD, "--metric", "answer_match", "--json").document
+    (row,) = document["metrics"]
+    assert row["lost_total"] == row["worsened"] == 16
+    assert (row["samples"], row["improved"]) == (20, 0)
+    line = told.out.splitlines()[0]
+    assert line == document["verdict"]["line"]
+    assert line.startswith("answer_match fell by 0.80 [−0.")
+    assert line.endswith("]: 16 worse, 0 better of 20 questions: a regression.")
+    assert document["verdict"]["kind"] == "regression"
+    better = ragstone("compare", BAD, GOOD, "--metric", "answer_match", "--json").document["verdict"]
+    assert better["kind"] == "improvement"
+    assert "answer_match rose by 0.80 [0." in better["line"]
+    chinese = ragstone("compare", GOOD, BAD, "--metric", "answer_match", "--tables", "zh").out.splitlines()[0]
+    assert chinese.startswith("answer_match 下降 0.80 [−0.")
+    assert chinese.endswith("]：20 题中 16 题变差、0 题变好：变差。")
+
+
+@pytest.mark.usefixtures("runs")
+def test_no_difference_is_said_to_be_none_that_was_found(ragstone: Callable[..., Told], tmp_path: Path) -> None:
+    (tmp_path / "again.run").write_bytes((tmp_path / GOOD).read_bytes())
+    told = ragstone("compare", GOOD, "again.run")
+    assert told.out.splitlines()[0] == "No difference was found in answer_match, token_f1 (20 questions)."
+    document = ragstone("compare", GOOD, "again.run", "--json").document
+    assert document["verdict"]["kind"] == "no_difference"
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(("language", "words"), [("en", "16 worse, 0 better of 20"), ("zh", "20 题中 16 题变差")])
+def test_a_comparison_is_one_page_that_fetches_nothing(
+    ragstone: Callable[..., Told], language: str, words: str
+) -> None:
+    told = ragstone("compare", GOOD, BAD, "--tables", language, "--report", "c.html")
+    assert (told.code, told.err) == (0, "")
+    assert told.out.endswith("Report:   c.html\n")
+    page = Path("c.html").read_text(encoding="utf-8")
+    assert page.index(words) < page.index("answer_match</bdi></th>")  # the verdict, then the tables
+    assert "mine (bad.run)" in page
+    assert "ragstone eval" in page  # how it was made
+    assert "<script" not in page
+    assert not re.search(r"""(src|href)=["']?(https?:)?//""", page)
+    one_line(ragstone("compare", GOOD, BAD, "--report", BAD), "is no HTML page")
+
+
+def test_names_of_a_stranger_are_text_in_the_page_of_a_comparison(ragstone: Callable[..., Told]) -> None:
+    hostile = "<img src=x onerror=alert(1)>\x1b[31m\u202e"
+    data = [row for row in rows() if row["reference"]]
+    for run in (GOOD, BAD):
+        evaluate(data, "token_f1", run=run, name=hostile)
+    assert ragstone("compare", GOOD, BAD, "--report", "c.html").code == 0
+    page = Path("c.html").read_text(encoding="utf-8")
+    assert "&lt;img src=x" in page
+    assert "<img" not in page
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+
+
+async def test_an_unfinished_side_is_said_first_and_never_passes_for_no_regression(
+    ragstone: Callable[..., Told],
+) -> None:
+    await stopped("rgb", Stopping(after=99), "whole.run")
+    await stopped("rgb", Stopping(after=5), "part.run")
+    said = "my/system (part.run): 5 of 12, unfinished"
+    assert said in one_line(ragstone("compare", "whole.run", "part.run"), "--on common")
+    told = ragstone("compare", "whole.run", "part.run", "--on", "common", "--fail-on-regression")
+    assert told.code == 3
+    assert told.out.startswith(said)
+    assert "my/system (part.run) is unfinished: run its command again." in told.err
+    document = ragstone("compare", "whole.run", "part.run", "--on", "common", "--json", "--report", "c.html").document
+    assert document["unfinished"] == [{"name": "my/system (part.run)", "asked": 5, "total": 12}]
+    assert document["report"] == "c.html"
+    assert said in Path("c.html").read_text(encoding="utf-8")  # noqa: ASYNC240
+    both = ("part.run", "whole.run", "--on", "common", "--where", "noise_ratio=0.0", "--fail-on-regression")
+    assert ragstone("compare", *both).code == 0  # of this condition all four were asked

@@ -44,7 +44,9 @@ class Difference:
     `failed_a`, `failed_b`: pairs whose score failed on one side; `lacking`: pairs that are missing for that. `only_a`,
     `only_b`: pairs to which the metric applies on one side only. `gained` and `lost` are the flips for the better and
     for the worse, the largest first, and the largest other moves of scores that are not 0 or 1; `gained_total` and
-    `lost_total` count flips. `group`: the part of the cases that this is about, "" for all."""
+    `lost_total` count flips. `samples`: how many samples the pairs are of, on which the test rests (the effective
+    n); `improved` and `worsened` of them moved in the mean. `group`: the part of the cases that this is about, "" for
+    all."""
 
     metric: str
     n: int
@@ -67,6 +69,9 @@ class Difference:
     lacking: int = 0
     only_a: int = 0
     only_b: int = 0
+    samples: int = 0
+    improved: int = 0
+    worsened: int = 0
 
     @property
     def label(self) -> str:
@@ -78,6 +83,10 @@ class Difference:
         """The share of pairs that have both scores, of those that could have."""
         return self.n / (self.n + self.lacking) if self.n + self.lacking else 1.0
 
+    def significant(self, level: float = 0.05) -> bool:
+        """Whether the sides differ, after Holm."""
+        return self.difference != 0 and self.p_holm < level
+
     @property
     def gain(self) -> float:
         """The difference, turned so that more is better; 0 where neither direction is."""
@@ -85,7 +94,7 @@ class Difference:
 
     def regressed(self, by: float | None = None, level: float = 0.05) -> bool:
         """Whether B is worse: significantly so (Holm), and, with `by`, by more than that in the mean."""
-        if self.gain >= 0 or self.p_holm >= level:
+        if self.gain >= 0 or not self.significant(level):
             return False
         return by is None or -self.gain > by
 
@@ -97,7 +106,9 @@ class Comparison:
 
     `unpaired`: metrics of which no pair has both scores, with the number of pairs that failed in A and in B.
     `one_sided`: metrics that only one side was asked for: (A only, B only). `judges`: the judge's model as the endpoint
-    called it, in A and in B. `differing`: in what else the questions of the runs differ, such as the template."""
+    called it, in A and in B. `differing`: in what else the questions of the runs differ, such as the template.
+    `unfinished`: sides of which cases remain that nobody has asked, as (name, asked, planned). `commands` made A and B,
+    a line each."""
 
     a: Side
     b: Side
@@ -110,6 +121,8 @@ class Comparison:
     judges: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     changed: int = 0
     differing: tuple[str, ...] = ()
+    unfinished: tuple[tuple[str, int, int], ...] = ()
+    commands: tuple[str, str] = ("", "")
 
 
 def compare_runs(
@@ -131,10 +144,11 @@ def compare_runs(
     one, other = read_side(a, where or {}, group_by), read_side(b, where or {}, group_by)
     only_a, only_b = one.scores.keys() - other.scores.keys(), other.scores.keys() - one.scores.keys()
     both = sorted(one.scores.keys() & other.scores.keys())
+    unfinished = tuple(found for side in (a, b) if (found := _unfinished(side, where or {})) is not None)
     common = [pair for pair in both if one.asked[pair] == other.asked[pair]]
     changed = [pair for pair in both if one.asked[pair] != other.asked[pair]]
     if on == "all" and (only_a or only_b or changed):
-        raise UsageError(_data_differ(a, b, only_a, only_b, changed, len(common)))
+        raise UsageError(_data_differ(a, b, only_a, only_b, changed, len(common), unfinished))
     if not common:
         raise UsageError(f"{a.name} and {b.name} have no sample in common: nothing can be compared.")
     names = sorted(one.metrics | other.metrics)
@@ -156,6 +170,8 @@ def compare_runs(
         unpaired={row.label: (row.failed_a, row.failed_b) for row in made if not row.n},
         one_sided=(tuple(sorted({*asked} - other.metrics)), tuple(sorted({*asked} - one.metrics))),
         judges=(one.judges, other.judges), changed=len(changed), differing=_differing(a, b),
+        unfinished=unfinished,
+        commands=(str(a.run.meta.get("command", "")), str(b.run.meta.get("command", ""))),
     )  # fmt: skip
 
 
@@ -173,13 +189,28 @@ def _check_benchmarks(a: Side, b: Side) -> None:
         raise UsageError(f"{a.name} is a run of {names[0]!r} and {b.name} one of {names[1]!r}: they share no question.")
 
 
+def _unfinished(side: Side, where: Mapping[str, str]) -> tuple[str, int, int] | None:
+    """Of a side of which cases remain: its name, how many were asked and planned; of `where` alone, where the plan
+    knows these names."""
+    if (plan := side.run.plans().get(side.system)) is None:
+        return None
+    asked, total = plan.asked, plan.total
+    if where and all(any(name in cell.condition for cell in plan.cells) for name in where):
+        cells = [
+            cell for cell in plan.cells if all(str(cell.condition.get(name)) == where[name] for name in where)
+        ]  # fmt: skip
+        asked, total = sum(cell.asked for cell in cells), sum(cell.total for cell in cells)
+    return (side.name, asked, total) if asked < total else None
+
+
 def _differing(a: Side, b: Side) -> tuple[str, ...]:
     old, new = question_of(a), question_of(b)
     return tuple(key for key in sorted(old.keys() | new.keys()) if key not in _APART and old.get(key) != new.get(key))
 
 
 def _data_differ(
-    a: Side, b: Side, only_a: set[Pair], only_b: set[Pair], changed: Sequence[Pair], common: int
+    a: Side, b: Side, only_a: set[Pair], only_b: set[Pair], changed: Sequence[Pair], common: int,
+    unfinished: Sequence[tuple[str, int, int]],
 ) -> str:  # fmt: skip
     named = [
         f"{len(only)} only in {side.name} ({min(only)[0]!r}…)" for side, only in ((a, only_a), (b, only_b)) if only
@@ -187,6 +218,8 @@ def _data_differ(
     if changed:
         named.append(f"{len(changed)} with another question, reference or given passages ({changed[0][0]!r}…)")
     told = f"The data differ: {' and '.join(named)}"
+    for name, asked, total in unfinished:
+        told += f"; {name}: {asked:,} of {total:,}, unfinished"
     return f"{told}; {common} in both. Compare what both have with --on common." if common else f"{told}, none in both."
 
 
@@ -221,10 +254,14 @@ def _difference(
     test, p, low, high = _tested(samples, a, b)
     up, down = _moves(pairs, conditions, binary={*a, *b} <= {0.0, 1.0})
     gained, lost = (down, up) if direction == "lower" else (up, down)
+    means = list(zip(_by_sample(samples, a), _by_sample(samples, b), strict=True))
+    higher, lower = sum(y > x for x, y in means), sum(y < x for x, y in means)
+    improved, worsened = (lower, higher) if direction == "lower" else (higher, lower)
     return replace(
         empty, n=len(pairs), a=sum(a) / len(a), b=sum(b) / len(b), difference=(sum(b) - sum(a)) / len(a),
         low=low, high=high, test=test, p=p, p_holm=p, gained=_named(gained), lost=_named(lost),
         gained_total=sum(flip.flipped for flip in gained), lost_total=sum(flip.flipped for flip in lost),
+        samples=len(means), improved=improved, worsened=worsened,
     )  # fmt: skip
 
 

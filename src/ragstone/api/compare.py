@@ -82,6 +82,7 @@ def _system(run: RunReader, path: Path, asked: str | None, option: str) -> str:
 _WORDS = {
     "en": {
         "title": "{b} against {a}", "metric": "Metric", "group": "Cases", "difference": "Difference", "n": "Pairs",
+        "samples": "Questions",
         "p": "p (Holm)", "test": "Test", "flips": "Better / worse", "mcnemar": "McNemar, exact",
         "permutation": "permutation", "lower": "lower is better", "neither": "neither is better",
         "note": "Differences are the second minus the first, with 95% intervals: Tango's where the test is McNemar's, "
@@ -106,6 +107,7 @@ _WORDS = {
     },
     "zh": {
         "title": "{b} 相对于 {a}", "metric": "指标", "group": "样例", "difference": "差值", "n": "配对数",
+        "samples": "题数",
         "p": "p（Holm）", "test": "检验", "flips": "变好 / 变差", "mcnemar": "McNemar 精确检验",
         "permutation": "置换检验", "lower": "越低越好", "neither": "无好坏之分",
         "note": "差值为后者减前者；95% 区间在使用 McNemar 检验时为 Tango 得分区间，其余由对样本的自助法得到；p 值"
@@ -133,18 +135,20 @@ def comparison_tables(found: Comparison, *, language: str = "en", moves: int | N
     """The differences, and the samples that moved, `lost` first; of a metric at most `moves` in either direction."""
     told = _WORDS[language]
     grouped = any(row.group for row in found.rows)
+    several = any(row.samples != row.n for row in found.rows)  # pairs of a sample
     rows = [
         Row((
             Cell(row.metric if row.better == "higher" else f"{row.metric} ({told[row.better]})"),
             *([Cell(row.group)] if grouped else []), Cell(value=row.a), Cell(value=row.b),
             Cell(value=row.difference, low=row.low, high=row.high), Cell(f"{row.p_holm:.3g}"),
-            Cell(told[row.test]), Cell(str(row.n)), Cell(f"{row.gained_total} / {row.lost_total}"),
+            Cell(told[row.test]), Cell(str(row.n)), *([Cell(str(row.samples))] if several else []),
+            Cell(f"{row.gained_total} / {row.lost_total}"),
         ))
         for row in found.rows
     ]  # fmt: skip
     columns = (
         told["metric"], *([told["group"]] if grouped else []), found.a.name, found.b.name, told["difference"],
-        told["p"], told["test"], told["n"], told["flips"],
+        told["p"], told["test"], told["n"], *([told["samples"]] if several else []), told["flips"],
     )  # fmt: skip
     title = told["title"].format(a=found.a.name, b=found.b.name)
     made = [Table("compare", title, columns, tuple(rows), tuple(_notes(found, told)), keys=2 if grouped else 1)]

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from ragstone.report.extras import load
 from ragstone.report.figures import counts, interval, number, value
 from ragstone.report.safe import pieces, readable
-from ragstone.report.section import View
+from ragstone.report.section import Canvas, View
 from ragstone.report.words import HTML_LANG
 from ragstone.types import Chart, Point, Span, Table
 
@@ -57,7 +57,7 @@ _TABLE = """
 """
 
 
-def table_html(view: View, table: Table) -> Markup:
+def table_html(view: Canvas, table: Table) -> Markup:
     """A table with its notes, in a box that scrolls on narrow screens. Published rows carry a tag that says so."""
     cells = [cell for row in table.rows for cell in row.cells[table.keys :] if cell.value is not None]
     words = view.words

@@ -5,6 +5,7 @@ even a mistake in a template could neither run nor fetch anything.
 """
 
 from base64 import b64encode
+from collections.abc import Sequence
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
@@ -12,11 +13,11 @@ from importlib.resources import files
 from markupsafe import Markup
 
 from ragstone.report.digest import digest
-from ragstone.report.section import SECTIONS, View, chosen
+from ragstone.report.section import SECTIONS, Canvas, View, chosen
 from ragstone.report.words import HTML_LANG, checked
 from ragstone.types import Benchmark, Run
 
-__all__ = ["CASE_BYTES", "render"]
+__all__ = ["CASE_BYTES", "document", "render"]
 
 CASE_BYTES = 1_400_000  # of wrong answers at most, so that a report stays below 2 MB
 
@@ -65,7 +66,7 @@ img-src data:; base-uri 'none'; form-action 'none'">
 def render(run: Run, benchmark: Benchmark, *, language: str = "en", cases_shown: int = 200) -> str:
     """The report as HTML; see `ragstone.report.render`."""
     view = View(
-        run, benchmark, checked(language), digest(run, benchmark, language=language, cases_shown=cases_shown),
+        checked(language), run, benchmark, digest(run, benchmark, language=language, cases_shown=cases_shown),
         cases_shown=cases_shown, case_bytes=CASE_BYTES,
     )  # fmt: skip
     sections = []
@@ -75,13 +76,20 @@ def render(run: Run, benchmark: Benchmark, *, language: str = "en", cases_shown:
             sections.append(
                 (f"s{number}", chosen({k: {"t": v} for k, v in section.title.items()}, language)["t"], body)
             )
-    style = _style()
-    systems = list(view.digest.systems)
     heading = benchmark.name.upper() if benchmark.name.isascii() and len(benchmark.name) <= 5 else benchmark.name
-    page = view.html(
-        _PAGE, html_lang=HTML_LANG[language], words=view.words, version=version("ragstone"), style=Markup(style),
-        style_hash=b64encode(sha256(style.encode()).digest()).decode(), sections=sections, systems=systems[:12],
-        heading=heading, title=f"{heading} · {', '.join(systems[:3])}{'…' if len(systems) > 3 else ''} · ragstone",
+    return document(view, sections, heading=heading, systems=list(view.digest.systems))
+
+
+def document(
+    canvas: Canvas, sections: Sequence[tuple[str, str, Markup | str]], *, heading: str, systems: Sequence[str]
+) -> str:
+    """The whole page around sections (id, title, body), safe to encode as UTF-8."""
+    style = _style()
+    page = canvas.html(
+        _PAGE, html_lang=HTML_LANG[canvas.language], words=canvas.words, version=version("ragstone"),
+        style=Markup(style), style_hash=b64encode(sha256(style.encode()).digest()).decode(), sections=sections,
+        systems=systems[:12], heading=heading,
+        title=f"{heading} · {', '.join(systems[:3])}{'…' if len(systems) > 3 else ''} · ragstone",
     )  # fmt: skip
     # What a plug-in lets through as Markup may still hold what UTF-8 cannot.
     return str(page).encode("utf-8", "backslashreplace").decode("utf-8")

@@ -19,7 +19,7 @@ from ragstone.report.unfinished import tables_of
 from ragstone.report.words import SHARED
 from ragstone.types import Benchmark, Chart, Run, Table
 
-__all__ = ["SECTIONS", "Section", "View", "Words", "chosen"]
+__all__ = ["SECTIONS", "Canvas", "Section", "View", "Words", "chosen"]
 
 Words = Mapping[str, Mapping[str, str]]
 _LONGEST = 4_000  # characters of any one text that a template prints; longer ones go through `html.marked`
@@ -53,13 +53,28 @@ def _compiled(template: str) -> Template:
 
 
 @dataclass(frozen=True)
-class View:
+class Canvas:
+    """What a page in one language is written with."""
+
+    language: str
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """The words that all pages share."""
+        return SHARED[self.language]
+
+    def html(self, template: str, /, **values: Any) -> Markup:
+        """Fill in a Jinja2 template. Values are escaped unless they are Markup; an unknown name is an error."""
+        return Markup(_compiled(template).render(**values))
+
+
+@dataclass(frozen=True)
+class View(Canvas):
     """A run as sections see it. `tables` and `charts` are the benchmark's, computed once; `cases_shown` and
     `case_bytes` bound the wrong answers that are shown."""
 
     run: Run
     benchmark: Benchmark
-    language: str
     digest: Digest
     cases_shown: int
     case_bytes: int
@@ -71,15 +86,6 @@ class View:
     @cached_property
     def charts(self) -> list[Chart]:
         return self.benchmark.charts(self.run, language=self.language)
-
-    @property
-    def words(self) -> Mapping[str, str]:
-        """The words that sections share."""
-        return SHARED[self.language]
-
-    def html(self, template: str, /, **values: Any) -> Markup:
-        """Fill in a Jinja2 template. Values are escaped unless they are Markup; an unknown name is an error."""
-        return Markup(_compiled(template).render(**values))
 
 
 @dataclass(frozen=True)

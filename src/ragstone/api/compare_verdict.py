@@ -1,0 +1,115 @@
+"""What a comparison comes to: one line to read first, and one HTML page."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from ragstone.analysis.compare import Comparison, Difference
+from ragstone.api.compare import comparison_tables
+from ragstone.api.reading import check_target
+from ragstone.report.extras import load
+from ragstone.storage import write_file
+from ragstone.types import Table
+
+__all__ = ["comparison_notices", "comparison_verdict", "verdict_of", "write_comparison"]
+
+_NAMED = 4  # metrics in one line
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "moved": "{label} {way} by {size:.2f} [{low}, {high}]: {worse:,} worse, {better:,} better of {samples:,} "
+        "{questions}: {kind}",
+        "unjudged": "{label} {way} by {size:.2f} [{low}, {high}]: {lower:,} lower, {higher:,} higher of {samples:,} "
+        "{questions}: {kind}",
+        "one": "question", "several": "questions",
+        "rose": "rose", "fell": "fell", "regression": "a regression", "improvement": "an improvement",
+        "change": "a change, for better or worse", "none": "No difference was found in {labels} ({n})",
+        "none_of": "no difference was found in {labels} ({n})", "more": "{n} more", "join": ", ", "apart": "; ",
+        "nothing": "No metric could be compared", "end": ".",
+        "unfinished": "{name}: {asked:,} of {total:,}, unfinished: only what was asked is compared.",
+    },
+    "zh": {
+        "moved": "{label} {way} {size:.2f} [{low}, {high}]：{samples:,} 题中 {worse:,} 题变差、"
+        "{better:,} 题变好：{kind}",
+        "unjudged": "{label} {way} {size:.2f} [{low}, {high}]：{samples:,} 题中 {lower:,} 题变低、"
+        "{higher:,} 题变高：{kind}",
+        "one": "题", "several": "题",
+        "rose": "上升", "fell": "下降", "regression": "变差", "improvement": "变好", "change": "有变化，无好坏之分",
+        "none": "{labels} 未发现差异（{n}）", "none_of": "{labels} 未发现差异（{n}）", "more": "另外 {n} 项",
+        "join": "、",
+        "apart": "；", "nothing": "没有可以比较的指标", "end": "。",
+        "unfinished": "{name}：{total:,} 例中已提问 {asked:,} 例，未完成：仅比较已提问的部分。",
+    },
+}  # fmt: skip
+
+Kind = Literal["regression", "improvement", "mixed", "change", "no_difference", "nothing"]
+
+
+def verdict_of(found: Comparison) -> Kind:
+    """What a comparison comes to, by what differs after Holm. "change": of metrics that have no better side alone."""
+    kinds = {_kind(row) for row in found.rows if row.significant()}
+    if not found.rows:
+        return "nothing"
+    if {"regression", "improvement"} <= kinds:
+        return "mixed"
+    return next((kind for kind in ("regression", "improvement", "change") if kind in kinds), "no_difference")
+
+
+def _kind(row: Difference) -> Literal["regression", "improvement", "change"]:
+    return "change" if row.better == "neither" else "regression" if row.gain < 0 else "improvement"
+
+
+def comparison_verdict(found: Comparison, *, language: str = "en") -> str:
+    """One line: what fell and rose, the worst first, and where no difference was found."""
+    words = _WORDS[language]
+    order = ("regression", "change", "improvement")
+    moved = sorted((row for row in found.rows if row.significant()), key=lambda row: order.index(_kind(row)))
+    parts = [_moved(row, words) for row in moved[:_NAMED]]
+    if len(moved) > _NAMED:
+        parts.append(words["more"].format(n=len(moved) - _NAMED))
+    if same := [row for row in found.rows if not row.significant()]:
+        sizes = sorted({row.samples for row in same})
+        many = words["one" if sizes == [1] else "several"]
+        size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,}–{sizes[-1]:,}"
+        labels = [row.label for row in same[:_NAMED]]
+        if len(same) > _NAMED:
+            labels.append(words["more"].format(n=len(same) - _NAMED))
+        form = words["none_of" if moved else "none"]
+        parts.append(form.format(labels=words["join"].join(labels), n=f"{size} {many}"))
+    return words["apart"].join(parts or [words["nothing"]]) + words["end"]
+
+
+def _moved(row: Difference, words: Mapping[str, str]) -> str:
+    return words["unjudged" if row.better == "neither" else "moved"].format(
+        label=row.label, way=words["rose" if row.difference > 0 else "fell"], size=abs(row.difference),
+        low=_signed(row.low), high=_signed(row.high), worse=row.worsened, better=row.improved, lower=row.worsened,
+        higher=row.improved, samples=row.samples, questions=words["one" if row.samples == 1 else "several"],
+        kind=words[_kind(row)],
+    )  # fmt: skip
+
+
+def _signed(amount: float) -> str:
+    text = f"{abs(amount):.2f}"
+    return f"−{text}" if amount < 0 and float(text) else text
+
+
+def comparison_notices(found: Comparison, *, language: str = "en") -> list[str]:
+    """A line for each side of which cases remain that nobody has asked."""
+    form = _WORDS[language]["unfinished"]
+    return [form.format(name=name, asked=asked, total=total) for name, asked, total in found.unfinished]
+
+
+def write_comparison(
+    found: Comparison, target: str | Path, *, more: Sequence[Table] = (), language: str = "en"
+) -> Path:  # fmt: skip
+    """Write a comparison as one self-contained HTML file, and return its path. `more`: tables of the benchmark. Needs
+    the extra `report`."""
+    check_target(target)
+    module = load("ragstone.report.comparison", extra="report", purpose="The HTML report")
+    names = (found.a.name, found.b.name)
+    facts = {key: [name, *made.splitlines()] for key, name, made in zip("ab", names, found.commands, strict=True)}
+    page: str = module.render(
+        found.a.name, found.b.name, [comparison_verdict(found, language=language)],
+        comparison_notices(found, language=language), [*comparison_tables(found, language=language), *more], facts,
+        language=language,
+    )  # fmt: skip
+    return write_file(Path(target), page, parents=True)

@@ -1,0 +1,55 @@
+"""A comparison as one self-contained HTML document: the verdict, the tables, and how it was made."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ragstone.report.html import table_html
+from ragstone.report.page import document
+from ragstone.report.section import Canvas, chosen
+from ragstone.report.words import checked
+from ragstone.types import Table
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+__all__ = ["render"]
+
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "heading": "Comparison", "verdict": "Verdict", "made": "How it was made", "a": "First (A)", "b": "Second (B)",
+    },
+    "zh": {"heading": "比较", "verdict": "结论", "made": "如何得出", "a": "前者（A）", "b": "后者（B）"},
+}  # fmt: skip
+
+_VERDICT = """
+{% for line in notices %}
+<p class="notice" role="note"><bdi>{{ line }}</bdi></p>
+{% endfor %}
+{% for line in lines %}
+<p><b><bdi>{{ line }}</bdi></b></p>
+{% endfor %}
+"""
+
+_MADE = """
+<dl class="facts">
+{% for name, text in facts %}
+<dt>{{ name }}</dt><dd><bdi>{{ text }}</bdi></dd>
+{% endfor %}
+</dl>
+"""
+
+
+def render(
+    a: str, b: str, lines: Sequence[str], notices: Sequence[str], tables: Sequence[Table],
+    facts: Mapping[str, Sequence[str]], *, language: str = "en",
+) -> str:  # fmt: skip
+    """The page. `a` and `b` are what the sides are called, `lines` the verdict, `notices` stand before it; `facts` says
+    of "a" and "b" what they are."""
+    canvas, words = Canvas(checked(language)), chosen(WORDS, language)
+    named = [(words[side], text) for side in ("a", "b") for text in facts[side]]
+    sections: list[tuple[str, str, Markup | str]] = [
+        ("verdict", words["verdict"], canvas.html(_VERDICT, lines=lines, notices=notices)),
+        *((f"t{number}", table.title, table_html(canvas, table)) for number, table in enumerate(tables, 1)),
+        ("made", words["made"], canvas.html(_MADE, facts=named)),
+    ]
+    return document(canvas, sections, heading=words["heading"], systems=[a, b])
