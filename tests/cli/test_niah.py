@@ -52,6 +52,24 @@ def test_a_map_says_what_was_found_and_what_was_rightly_refused(ragstone: Callab
     )
 
 
+def test_the_report_says_the_sampling_that_ran(ragstone: Callable[..., Told], finder: str) -> None:
+    model = ("bench", "niah", "--model", finder, *GRID, "--quiet")
+    for name, options, expected in (
+        (
+            "own.run",
+            ("--max-tokens", "32"),
+            "temperature 0.0, max_tokens 32 (the template&#39;s: temperature 0.0, max_tokens ",
+        ),
+        ("template.run", (), "temperature 0.0, max_tokens "),
+    ):
+        assert ragstone(*model, *options, "--run", name).code == 0
+        assert ragstone("report", name, "-o", "s.html").code == 0
+        page = Path("s.html").read_text(encoding="utf-8")
+        found = page.partition("<dt>Sampling</dt><dd><bdi>")[2].partition("</bdi>")[0]
+        assert found.startswith(expected), found
+        assert ("template" in found) == bool(options)
+
+
 def test_the_same_command_goes_on_and_a_wider_grid_asks_only_for_the_rest(
     ragstone: Callable[..., Told], finder: str
 ) -> None:

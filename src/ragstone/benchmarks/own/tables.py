@@ -130,9 +130,9 @@ class _Writer:
                                  Cell(f"{cost.alone[1]:,.0f}"))))  # fmt: skip
             if named:
                 rows.append(Row((*self._keys(system, self.words["sum"]), *_spent(total, price), Cell())))
-        replies = sum(one.replies for one in self.tallies.values())
-        cached = sum(cost.cached for one in self.tallies.values() for cost in one.costs.values())
-        notes = [self.words["cost_note"].format(cached=round(cached), replies=replies)]
+        costs = [cost for one in self.tallies.values() for cost in one.costs.values()]
+        cached, sent = round(sum(cost.cached for cost in costs)), round(sum(cost.share[0] for cost in costs))
+        notes = [self.words["cost_note"].format(cached=f"{cached:,}", sent=f"{sent:,}", needed=f"{cached + sent:,}")]
         if price:
             notes.append(self.words["money_note"].format(price=self.meta["price"]))
         spent = ("requests", "prompt_tokens", "completion_tokens", *(("money",) if price else ()))

@@ -34,6 +34,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "sampling": "Sampling",
         "judge": "Judge",
         "endpoint": "left to the endpoint",
+        "instead": "{ran} (the template's: {published})",
         "license": "Licence of the benchmark",
         "citation": "To cite",
         "whom": "Of whom",
@@ -71,6 +72,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "sampling": "采样参数",
         "judge": "评审模型",
         "endpoint": "由接口决定",
+        "instead": "{ran}（模板规定：{published}）",
         "license": "基准的许可",
         "citation": "引用",
         "whom": "被测系统",
@@ -134,11 +136,10 @@ def _body(view: View) -> Markup:
         *((f"{count:,}", w[name]) for count, name in sums if count or name in ("right", "wrong")),
     ]
     systems = _systems(view, w)
-    published = _settings(_told(view.benchmark.template.sampling))
     return view.html(
         _TEMPLATE, w=w, notices=list(_notices(view, w)), tiles=tiles, facts=_facts(view, w), systems=systems,
         share=share, rare=[name for name in ("unscored", "failed", "cut") if any(getattr(t, name) for t in tallies)],
-        own_sampling=any(system["sampling"] not in ("", published) for system in systems),
+        own_sampling=len({system["sampling"] for system in systems}) > 1,
     )  # fmt: skip
 
 
@@ -152,12 +153,28 @@ def _facts(view: View, w: Mapping[str, str]) -> list[tuple[str, str]]:
         (w["selection"], first(meta, "selection")),
         (w["scoring"], first(meta, "scoring")),
         (w["template"], template.name),
-        (w["sampling"], _settings(_told(template.sampling)) or w["endpoint"]),
+        (w["sampling"], _sampling(view, w)),
         (w["judge"], judge_name(meta)),
         (w["license"], first(meta, "license", "licence") or benchmark.license),
         (w["citation"], first(meta, "citation") or benchmark.citation),
     ]
     return [(name, text) for name, text in entries if text]
+
+
+def _sampling(view: View, w: Mapping[str, str]) -> str:
+    """What the systems ran with; the template's beside it where that is another; "" where nothing was sampled."""
+    ran = list(
+        dict.fromkeys(
+            _settings(spec.get("sampling")) or w["endpoint"]
+            for spec in view.run.systems.values()
+            if spec.get("sampling") is not None
+        )
+    )
+    published = _settings(_told(view.benchmark.template.sampling))
+    told = "; ".join(ran)
+    return (
+        told if not ran or ran == [published] or not published else w["instead"].format(ran=told, published=published)
+    )
 
 
 def _told(word: Any) -> dict[str, Any]:
