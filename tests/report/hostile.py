@@ -79,6 +79,54 @@ PAYLOADS: Sequence[str] = (
 )  # fmt: skip
 
 
+# The rest of the battery, for the slow test: every way to start a script that the cheat sheets of the field list.
+_HANDLERS = """
+onabort onanimationend onanimationstart onauxclick onbeforeinput onbeforetoggle onblur oncanplay
+oncontentvisibilityautostatechange onerror onfocusin onfocus oninput oninvalid onload onloadstart
+onmouseenter onmousemove onpageshow onpointermove onpointerrawupdate onresize onscroll onscrollend
+onsecuritypolicyviolation onselectionchange ontoggle ontransitionend ontransitionrun onwheel
+""".split()  # noqa: SIM905
+MORE: Sequence[str] = (
+    *(f"<x tabindex=1 autofocus style=animation:1s {name}={RUNS}>x</x>" for name in _HANDLERS),
+    *(
+        f"<{tag} src=x href=x data=x onerror={RUNS} onload={RUNS}>"
+        for tag in ("audio", "image", "track", "frame", "portal")
+    ),
+    *(
+        f"<a href='{scheme}{RUNS}'>x</a>"
+        for scheme in (
+            "JaVaScRiPt:",
+            "java\tscript:",
+            "java\nscript:",
+            "\x01javascript:",
+            "vbscript:",
+            "&#106;avascript:",
+        )
+    ),
+    *(
+        f"</{tag}><script>{RUNS}</script>"
+        for tag in ("script", "svg", "math", "select", "option", "iframe", "xmp", "plaintext")
+    ),
+    f"<script\x0c>{RUNS}</script\x0c>",
+    f"<script/x>{RUNS}</script/x>",
+    f"<<script>{RUNS}//<</script>",
+    f"<script>{RUNS}",
+    f"<a/onclick={RUNS}/href=#>x",
+    f"<svg><a xlink:href='javascript:{RUNS}'><text>x</text></a></svg>",
+    f"<svg><set attributeName=href to='javascript:{RUNS}'/></svg>",
+    f"<svg><foreignObject><body onload={RUNS}></foreignObject></svg>",
+    f"<math href='javascript:{RUNS}'>x</math>",
+    f"<form><button formaction='javascript:{RUNS}'>x</button></form>",
+    f"<isindex type=image src=1 onerror={RUNS}>",
+    f"<template shadowrootmode=open><script>{RUNS}</script></template>",
+    f"<marquee onstart={RUNS}>x</marquee>",
+    f"<noscript><p title='</noscript><img src=x onerror={RUNS}>'>",
+    f"<!--[if IE]><script>{RUNS}</script><![endif]-->",
+    f"<?xml-stylesheet href='javascript:{RUNS}'?>",
+)
+BATTERY: Sequence[str] = (*PAYLOADS, *MORE)
+
+
 @dataclass(frozen=True)
 class HostileBenchmark(SmallBenchmark):
     """Repeats whatever the records hold, in every field that a report shows."""

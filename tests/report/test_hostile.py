@@ -4,7 +4,7 @@ import re
 
 import pytest
 from tests.report.conftest import Open
-from tests.report.hostile import PAYLOADS, hostile_run
+from tests.report.hostile import BATTERY, PAYLOADS, hostile_run
 from tests.report.synthetic import META, MemoryRun, SmallBenchmark
 
 from ragstone.report import render
@@ -21,7 +21,19 @@ def hostile_html() -> str:
 @pytest.mark.parametrize("policy", [True, False], ids=["with policy", "without policy"])
 def test_no_payload_in_any_field_runs_or_fetches_anything(opened: Open, hostile_html: str, *, policy: bool) -> None:
     assert len(PAYLOADS) >= 30
-    seen = opened(hostile_html, policy=policy)
+    check_that_nothing_runs(opened, hostile_html, policy=policy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", [True, False], ids=["with policy", "without policy"])
+def test_no_payload_of_the_whole_battery_runs_or_fetches_anything(opened: Open, *, policy: bool) -> None:
+    assert len(set(BATTERY)) == len(BATTERY)
+    run, benchmark = hostile_run(BATTERY)
+    check_that_nothing_runs(opened, render(run, benchmark, cases_shown=2 * len(BATTERY)), policy=policy)
+
+
+def check_that_nothing_runs(opened: Open, html: str, *, policy: bool) -> None:
+    seen = opened(html, policy=policy)
     page = seen.page
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     page.mouse.move(400, 400)
