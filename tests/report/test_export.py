@@ -3,7 +3,11 @@
 import csv
 import io
 import json
+import re
+import shutil
+import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,8 +18,9 @@ from tests.report.synthetic import SmallBenchmark, small_run
 
 from ragstone.errors import MissingExtra, UnknownName, UsageError
 from ragstone.report import FORMATS, export
-from ragstone.report.flat import guarded
-from ragstone.types import Record, from_json
+from ragstone.report.flat import columns_of, guarded
+from ragstone.report.flat import rows_of as flat_rows
+from ragstone.types import Cell, Record, Row, Run, Table, from_json
 
 RUN = small_run(120)
 TOTAL = 240
@@ -132,6 +137,81 @@ def test_latex_is_escaped(tmp_path: Path) -> None:
     hostile = written("latex", tmp_path, hostile=True).read_text("utf-8")
     assert "\\frac" not in hostile
     assert "\\textbackslash{}frac\\{1\\}" in hostile
+
+
+# What breaks LaTeX: commands, arguments, ligatures, a star after a line's end, marks that pdfLaTeX's fonts have not.
+_UGLY = [
+    "\\end{tabular}", "{", "}", "100%", "#1 & 2", "a_b^c~d", "$x$", "*star", "[opt]",
+    '"quoted" `back\'tick', "?`!`--<<>>",
+    "\\\\", "^^41", "≥ ≤ − × →", "café ÀÖØÝ ßñÿ ¡¿ §©¬®°±²³µ¶·¹º¼½¾ ¢£¥¨¯´¸ – — ‘’ “” † ‡ • …", "\x1b[0m\x00",
+]  # fmt: skip
+_UGLY_FAR = [*_UGLY, "模型 名称，（测试）", "🙂👩‍💻", "Привет العربية", "Ðþ «»", "\u202eevil", "\ue000\ud800"]
+
+
+@dataclass(frozen=True)
+class Ugly(SmallBenchmark):
+    """Names that break LaTeX, in every place of a table."""
+
+    names: tuple[str, ...] = ()
+
+    def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
+        rows = tuple(
+            Row(
+                (Cell(text=name), Cell(text=name, value=0.5, low=0.4, high=0.6, unit="%", note=name), Cell(text="more"))
+            )
+            for name in self.names
+        )
+        return [Table(f"t{number}", name, (name, "value"), rows, (name,)) for number, name in enumerate(self.names)]
+
+
+def latex_of(names: list[str]) -> str:
+    stream = io.StringIO()
+    export(RUN, Ugly(names=tuple(names)), "latex", stream)
+    return stream.getvalue()
+
+
+def test_the_first_line_of_latex_names_what_it_compiles_with() -> None:
+    plain = [name for name in _UGLY if "\x1b" not in name]
+    assert latex_of(plain).splitlines()[0] == "% Needs \\usepackage{booktabs,textcomp}."
+    for name in [*_UGLY_FAR[len(_UGLY) :], "\x1b"]:
+        first = latex_of([name]).splitlines()[0]
+        assert first == "% Needs \\usepackage{booktabs,ctex} and XeLaTeX or LuaLaTeX.", name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["pdflatex", "xelatex", "lualatex"])
+def test_latex_compiles_whatever_is_in_the_names(tmp_path: Path, engine: str) -> None:
+    if shutil.which(engine) is None:
+        pytest.skip(f"{engine} is not installed")
+    body = latex_of([name for name in _UGLY if "\x1b" not in name] if engine == "pdflatex" else _UGLY_FAR)
+    packages = re.match(r"% Needs (\\usepackage\{[a-z,]+\})", body)
+    assert packages is not None
+    document = f"\\documentclass{{article}}\n{packages[1]}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
+    (tmp_path / "t.tex").write_text(document, encoding="utf-8")
+    done = subprocess.run(
+        [engine, "-interaction=nonstopmode", "-halt-on-error", "t.tex"], cwd=tmp_path, capture_output=True, timeout=240,
+        check=False,
+    )  # fmt: skip
+    told = done.stdout.decode("utf-8", "replace")
+    if missing := re.search(r"File `([a-z]+\.sty)' not found", told):
+        pytest.skip(f"{missing[1]} is not installed")
+    assert done.returncode == 0, told[-1500:]
+    assert (tmp_path / "t.pdf").stat().st_size > 5_000
+
+
+@pytest.mark.parametrize("hostile", [False, True])
+def test_every_text_of_a_csv_is_quoted_and_reads_back_the_same(tmp_path: Path, hostile: bool) -> None:
+    path = written("csv", tmp_path, hostile=hostile)
+    text = path.read_bytes().decode("utf-8-sig")
+    bare = re.sub('"(?:[^"]|"")*"', "", text)  # what is left are numbers, truth values and the marks between
+    assert set(bare.replace("True", "").replace("False", "")) <= set(",\r\n0123456789.-+e")
+    run, benchmark = hostile_run() if hostile else (RUN, SmallBenchmark())
+    flat = columns_of(run)
+    rows = [{name: guarded(value) for name, value in row.items()} for row in flat_rows(run, benchmark, flat, "en")]
+    assert rows_of(path)[1:] == [["" if value is None else str(value) for value in row.values()] for row in rows]
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(path, keep_default_na=False)
+    assert list(frame["question"]) == [row["question"] for row in rows]
 
 
 def test_an_unknown_format_is_refused_with_the_nearest_name() -> None:

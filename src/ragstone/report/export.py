@@ -40,11 +40,10 @@ def export(run: Run, benchmark: Benchmark, format: str, target: Target, *, langu
     """Write the run to `target`, a path or an open stream, in a format of `FORMATS`.
 
     csv, xlsx, jsonl, parquet and junit hold one entry a record, with how many were planned where the file says it
-    (junit: what was not asked is skipped); markdown and latex hold the benchmark's tables. csv
-    begins with a byte-order mark, so that Excel reads Chinese. xlsx and parquet need the extra `files` (`MissingExtra`
-    says so) and a binary stream. `language` is that of tables and reasons. Raises `UnknownName` for another format,
-    `UsageError` where the file cannot be written: an earlier one is
-    then as it was.
+    (junit: what was not asked is skipped); markdown and latex hold the benchmark's tables. csv begins with a
+    byte-order mark, so that Excel reads Chinese, and quotes every text. xlsx and parquet need the extra `files`
+    (`MissingExtra` says so) and a binary stream. `language` is that of tables and reasons. Raises `UnknownName` for
+    another format, `UsageError` where the file cannot be written: an earlier one is then as it was.
     """
     if format not in FORMATS:
         raise UnknownName("export format", format, FORMATS)
@@ -75,7 +74,7 @@ def _as_text(raw: Any) -> IO[str]:
 def _csv(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
     flat = columns_of(run)
     stream.write("\ufeff")
-    writer = csv.writer(stream, lineterminator="\r\n")
+    writer = csv.writer(stream, lineterminator="\r\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow([guarded(readable(name)) for name in flat.names])
     for row in rows_of(run, benchmark, flat, language):
         writer.writerow([guarded(value) for value in row.values()])

@@ -19,9 +19,14 @@ _URL = re.compile(r"(https?|ftp)(:)|(www)(\.)", re.IGNORECASE)
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "'": r"\textquotesingle{}", "–": "--",
-    "[": "{[}", "]": "{]}", "-": "{-}",
+    "|": r"\textbar{}", '"': r"{\ttfamily\char34}", "`": r"\textasciigrave{}", "'": r"\textquotesingle{}", "–": "--",
+    "[": "{[}", "]": "{]}", "-": "{-}", "*": "{*}", "−": "$-$", "×": r"$\times$", "→": r"$\rightarrow$",
+    "≤": r"$\leq$", "≥": r"$\geq$",
 }  # fmt: skip
+
+
+# What pdfLaTeX knows without fonts of its own choice: ASCII, the accented letters of Western Europe, some marks.
+_BEYOND_PDFLATEX = re.compile("[^\n -~¡-©¬®-º¼-ÏÑ-ÖØ-Ýß-ïñ-öø-ýÿ–—‘’“”†‡•…]")
 
 
 def markdown_escaped(text: str) -> str:
@@ -62,24 +67,37 @@ def _markdown_cell(cell: Cell) -> str:
 
 
 def write_latex(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
-    """Write every table as a `table` environment with booktabs rules; Chinese needs XeLaTeX or LuaLaTeX with ctex."""
+    """Write every table as a `table` environment with booktabs rules. The first line names the packages, and where a
+    character needs them the engines, with which it compiles."""
+    tables = "".join(_latex_table(table, language) for table in tables_of(run, benchmark, language=language))
+    plain = not _BEYOND_PDFLATEX.search(tables)
+    needs = "booktabs,textcomp" if plain else "booktabs,ctex"
+    engine = "" if plain else " and XeLaTeX or LuaLaTeX"
+    stream.write(f"% Needs \\usepackage{{{needs}}}{engine}.\n{tables}")
+
+
+def _latex_table(table: Table, language: str) -> str:
     words = SHARED[checked(language)]
-    stream.write("% \\usepackage{booktabs}; for Chinese \\usepackage{ctex} with XeLaTeX or LuaLaTeX\n")
-    for table in tables_of(run, benchmark, language=language):
-        aligned = "".join("l" if index < table.keys else "r" for index in range(len(table.columns)))
-        stream.write("\n\\begin{table}\n\\centering\n" + f"\\caption{{{latex_escaped(table.title)}}}\n")
-        stream.write(f"\\label{{tab:{re.sub('[^A-Za-z0-9-]', '-', table.id)}}}\n")
-        stream.write(f"\\begin{{tabular}}{{{aligned}}}\n\\toprule\n")
-        stream.write(" & ".join(map(latex_escaped, table.columns)) + " \\\\\n\\midrule\n")
-        for row in table.rows:
-            cells = [_latex_cell(cell) for cell in row.cells]
-            if row.published and cells:
-                cells[0] += f" \\textit{{({latex_escaped(words['published'])})}}"
-            stream.write(" & ".join(cells) + " \\\\\n")
-        stream.write("\\bottomrule\n\\end{tabular}\n")
-        notes = [*table.notes, *_footnotes(table, language)]
-        stream.write("".join(f"\\par\\small {latex_escaped(note)}\n" for note in notes))
-        stream.write("\\end{table}\n")
+    aligned = "".join("l" if index < table.keys else "r" for index in range(len(table.columns)))
+    lines = [
+        "",
+        "\\begin{table}",
+        "\\centering",
+        f"\\caption{{{latex_escaped(table.title)}}}",
+        f"\\label{{tab:{re.sub('[^A-Za-z0-9-]', '-', table.id)}}}",
+        f"\\begin{{tabular}}{{{aligned}}}",
+        "\\toprule",
+        " & ".join(map(latex_escaped, table.columns)) + " \\\\",
+        "\\midrule",
+    ]
+    for row in table.rows:
+        cells = [_latex_cell(cell) for cell in row.cells[: len(table.columns)]]
+        if row.published and cells:
+            cells[0] += f" \\textit{{({latex_escaped(words['published'])})}}"
+        lines.append(" & ".join(cells) + " \\\\")
+    lines += ["\\bottomrule", "\\end{tabular}"]
+    lines += [f"\\par\\small {latex_escaped(note)}" for note in (*table.notes, *_footnotes(table, language))]
+    return "\n".join([*lines, "\\end{table}\n"])
 
 
 def _latex_cell(cell: Cell) -> str:

@@ -377,3 +377,45 @@ def test_nan_as_python_writes_it_is_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"question": "Q?", "contexts": NaN, "answer": "A.", "reference": NaN}\n')
     data = read_eval_data(tmp_path / "a.jsonl")
     assert (data.items[0].sample.references, texts(data)) == ((), [])
+
+
+def test_a_run_that_is_one_object_is_read_line_by_line_of_its_queries(tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "corpus.jsonl").write_text(
+        "".join(json.dumps({"_id": name, "text": f"Text {name}."}) + "\n" for name in ("d1", "d2", "d3"))
+    )
+    (tmp_path / "corpus" / "queries.jsonl").write_text(
+        "".join(json.dumps({"_id": name, "text": f"Question {name}?"}) + "\n" for name in ("q1", "q2"))
+    )
+    run = {"q1": {"d1": 0.5, "d2": 2}, "q2": {"d3": 1.5}}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    data = read_eval_data(tmp_path / "run.json", corpus=tmp_path / "corpus")
+    found = {
+        item.sample.question: [(one.id, one.text, one.score) for one in item.response.passages]
+        for item in data.items
+        if item.response is not None
+    }
+    assert found == {
+        "Question q1?": [("d2", "Text d2.", 2.0), ("d1", "Text d1.", 0.5)],
+        "Question q2?": [("d3", "Text d3.", 1.5)],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", '{"question": "Q?", "answer": "A."}\n{"question": "R?", "answer": "B."}\n'),
+        ("a.json", '[{"question": "Q?", "answer": "A."},\n {"question": "R?", "answer": "B."}]\n'),
+        ("a.csv", "question,answer\nQ?,A.\nR?,B.\n"),
+        ("a.tsv", "question\tanswer\nQ?\tA.\nR?\tB.\n"),
+        ("a.txt", "question,answer\nQ?,A.\nR?,B.\n"),
+        ("no_ending", '{"question": "Q?", "answer": "A."}\n{"question": "R?", "answer": "B."}\n'),
+    ],
+)
+@pytest.mark.parametrize("blank", ["\n", "\r\n\n", "  \n\t\n", "\ufeff\n"])
+def test_blank_first_lines_are_no_rows_and_hide_no_form(tmp_path: Path, name: str, content: str, blank: str) -> None:
+    (tmp_path / name).write_text(blank + content, encoding="utf-8", newline="")
+    data = read_eval_data(tmp_path / name)
+    assert [(item.sample.question, item.response and item.response.answer) for item in data.items] == [
+        ("Q?", "A."), ("R?", "B."),
+    ]  # fmt: skip

@@ -142,6 +142,24 @@ def test_spans_of_phoenix_as_a_frame_and_as_parquet(tmp_path: Path) -> None:
     assert_is_spans(read_eval_data(tmp_path / "spans.parquet"))
 
 
+def test_integers_of_otlp_which_are_texts_in_json_are_numbers(tmp_path: Path) -> None:
+    trace = otlp(SPANS)
+    spans = trace["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    for attribute in spans[1]["attributes"]:
+        if attribute["key"].endswith("document.score"):
+            attribute["value"] = {"intValue": "-2" if ".0." in attribute["key"] else "7"}
+    spans[0]["attributes"] += [
+        {"key": "tag.retries", "value": {"intValue": "3"}},
+        {"key": "tag.broken", "value": {"intValue": "many"}},
+        {"key": "tag.many", "value": {"arrayValue": {"values": [{"intValue": "4"}]}}},
+    ]
+    (tmp_path / "otlp.json").write_text(json.dumps(trace))
+    item = next(item for item in read_eval_data(tmp_path / "otlp.json").items if item.sample.id == "t1")
+    assert item.response is not None
+    assert [one.score for one in item.response.passages] == [-2.0, 7.0]
+    assert (item.extra["tag.retries"], item.extra["tag.broken"]) == (3, "many")
+
+
 def one(**attributes: Any) -> EvalData:
     """A trace of one span with these attributes."""
     dotted = {name.replace("__", "."): value for name, value in attributes.items()}

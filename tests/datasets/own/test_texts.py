@@ -3,12 +3,14 @@
 import codecs
 import csv
 import io
+import sys
 from pathlib import Path
 
 import pytest
 from tests.datasets.own.samples import answer, texts
 
 from ragstone.datasets.own import read_eval_data
+from ragstone.datasets.own.rows import repeated
 from ragstone.datasets.own.texts import encoding_of
 from ragstone.errors import DataError
 
@@ -147,3 +149,55 @@ def test_a_table_of_one_column_is_one(tmp_path: Path) -> None:
     csv.writer(stream).writerows([["question"], ["a, b?"], ["c"]])
     (tmp_path / "a.csv").write_text(stream.getvalue())
     assert [item.sample.question for item in read_eval_data(tmp_path / "a.csv").items] == ["a, b?", "c"]
+
+
+class Counted(str):
+    """A text that counts how often it is compared."""
+
+    __slots__ = ()
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+    def strip(self, chars: str | None = None, /) -> "Counted":
+        return self
+
+
+def test_the_work_of_a_wide_table_grows_with_its_columns(tmp_path: Path) -> None:
+    names = [Counted(f"c{number}") for number in range(4_000)]
+    Counted.compared = 0
+    assert repeated(names) is None
+    assert repeated([*names, Counted("c7"), Counted("c8")]) == "c7"
+    assert Counted.compared < 4 * len(names)
+    calls = {}
+    for width in (1_000, 2_000, 4_000):
+        path = tmp_path / f"{width}.csv"
+        heads, cells = (",".join(f"{letter}{number}" for number in range(width)) for letter in "cx")
+        path.write_text(f"question,answer,{heads}\n" + f"q?,a,{cells}\n" * 2, encoding="utf-8")
+        made = 0
+
+        def count(*_: object) -> None:
+            nonlocal made
+            made += 1
+
+        sys.setprofile(count)
+        try:
+            data = read_eval_data(path)
+        finally:
+            sys.setprofile(None)
+        assert len(data.items[0].extra) == width
+        calls[width] = made
+    assert calls[4_000] - calls[2_000] < 2.5 * (calls[2_000] - calls[1_000])
+
+
+def test_a_table_of_eighty_thousand_columns_is_read_and_one_that_repeats_is_told(tmp_path: Path) -> None:
+    heads = ",".join(f"c{number}" for number in range(80_000))
+    (tmp_path / "wide.csv").write_text(f"question,answer,{heads}\nq?,a\n", encoding="utf-8")
+    assert len(read_eval_data(tmp_path / "wide.csv").items) == 1
+    (tmp_path / "twice.csv").write_text(f"question,answer,{heads},c79998\nq?,a\n", encoding="utf-8")
+    with pytest.raises(DataError, match="the column 'c79998' occurs twice"):
+        read_eval_data(tmp_path / "twice.csv")

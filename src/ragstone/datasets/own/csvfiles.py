@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ragstone.datasets.own.problems import places
-from ragstone.datasets.own.rows import Raw, Row
+from ragstone.datasets.own.rows import Raw, Row, repeated
 from ragstone.datasets.own.texts import encoding_of
 from ragstone.datasets.own.words import is_known
 from ragstone.errors import DataError
@@ -47,7 +47,7 @@ def _sniff(head: str, delimiters: Sequence[str], known: Sequence[str]) -> tuple[
     for delimiter in delimiters:
         reader = csv.reader(io.StringIO(head, newline=""), delimiter=delimiter)
         with _large_fields(), contextlib.suppress(csv.Error, StopIteration):
-            found = next(row for row in reader if any(row))
+            found = next(row for row in reader if not _is_blank(row))
             count = sum(1 for name in found if name.strip() in known or is_known(name))
             if (count, len(found)) > score:
                 best, score, names = delimiter, (count, len(found)), found
@@ -71,7 +71,7 @@ def _rows(path: Path, raw: Raw, encoding: str, delimiter: str, *, spaced: bool, 
             except csv.Error as error:
                 yield Row(f"line {line}", {}, _quoting(error))
                 break
-            if not any(fields):
+            if _is_blank(fields):
                 continue
             if not header:
                 header = _header(path, fields, line)
@@ -88,10 +88,13 @@ def _rows(path: Path, raw: Raw, encoding: str, delimiter: str, *, spaced: bool, 
         raw.warnings.append(f"{places(short, few)}: fewer fields than columns; the rest is taken as empty.")
 
 
+def _is_blank(fields: Sequence[str]) -> bool:
+    return not any(field.strip() for field in fields)
+
+
 def _header(path: Path, fields: Sequence[str], line: int) -> list[str]:
     names = [name.strip() for name in fields]
-    twice = next((name for place, name in enumerate(names) if name and name in names[:place]), None)
-    if twice is not None:
+    if (twice := repeated(name for name in names if name)) is not None:
         raise DataError(path, f"the column {twice!r} occurs twice.", line=line, advice="Rename one of them.")
     return names
 

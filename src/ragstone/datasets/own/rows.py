@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Raw", "Row", "Rows"]
+__all__ = ["Raw", "Row", "Rows", "repeated"]
 
 
 @dataclass(slots=True)
@@ -68,3 +68,13 @@ class Rows:
         """Other rows in the place of these, made of them."""
         raw = self.raw
         return Rows(replace(raw, rows=rows, schema=schema, mapping=mapping, sparse=False))
+
+
+def repeated(names: Iterable[str]) -> str | None:
+    """The first name that stands among those before it."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.datasets.own.extra import needs
-from ragstone.datasets.own.rows import Raw, Row
+from ragstone.datasets.own.rows import Raw, Row, repeated
 from ragstone.datasets.own.words import is_question
 from ragstone.errors import DataError, UnknownName
 
@@ -84,9 +84,7 @@ def _damaged(path: Path, error: Exception) -> DataError:
 
 def _header(path: Path, cells: Sequence[Any], number: int) -> dict[int, str]:
     names = {place: str(cell).strip() for place, cell in enumerate(cells) if not _empty(cell)}
-    listed = list(names.values())
-    twice = next((name for place, name in enumerate(listed) if name in listed[:place]), None)
-    if twice is not None:
+    if (twice := repeated(names.values())) is not None:
         raise DataError(path, f"row {number}: the column {twice!r} occurs twice.", advice="Rename one of them.")
     return names
 
