@@ -48,6 +48,14 @@ CHARTS = (
     Chart("heat", "Heat", "heatmap", (
         Series("0", (Point(0, 0.0), Point(1, 0.5), Point(2, 1.0))), Series("50", (Point(0, 0.84), Point(2, 0.86))),
     ), categories=("1k", "2k", "4k"), x_label="length", y_label="depth"),
+    *(Chart("stacked", "Stacked", "bars", tuple(
+        Series(name, tuple(Point(at, unit * value) for at, value in enumerate(values)))
+        for name, values in (("a", (0.5, 0.25, 0.0)), ("b", (0.3, 0.5)), ("c", (0.2, 0.25, 1.0)))
+    ), categories=("first", "second"), stacked=True, percent=unit == 1) for unit in (1, 40)),
+    *(Chart("plain", "Not shares", kind, (
+        Series("a", (Point(1, -2.5, -4, -1), Point(2, 12.25, 11, 13), Point(4, 30))), Series("b", (Point(1, 3.0),)),
+    ), categories=("first",), percent=False, x_label="step", y_label="seconds")
+      for kind in ("lines", "bars", "heatmap")),
 )  # fmt: skip
 
 
