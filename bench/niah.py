@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, fields
+from dataclasses import replace as replace_in
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -27,9 +28,8 @@ import aiohttp
 from msgspec.structs import replace
 
 from ragstone.api import read_run
-from ragstone.api.bench import bench_async
-from ragstone.api.make_niah import make_niah_async
-from ragstone.benchmarks.niah import NIAH
+from ragstone.api.bench import BenchPlan, plan_bench, run_bench
+from ragstone.benchmarks.niah.benchmark import NIAH
 from ragstone.models import ModelOptions, client, local, open_model
 from ragstone.models.wire import read_chat
 from ragstone.systems.expanding import Expanding
@@ -77,12 +77,15 @@ async def evaluated_by(address: str, key: str) -> int:
     return int(float(next(line for line in lines if line.startswith(f"{_EVALUATED} ")).split()[-1]))
 
 
-async def made(lanes: int, arguments: argparse.Namespace) -> NIAH:
+async def planned(lanes: int, arguments: argparse.Namespace) -> tuple[BenchPlan, NIAH]:
     """The grid, in so many lanes."""
-    return await make_niah_async(
-        models=[MODEL], lengths=arguments.lengths, depths=arguments.depths, control=False, lanes=lanes,
-        answer_tokens=arguments.answer,
+    options = {"lengths": arguments.lengths, "depths": arguments.depths, "control": False, "lanes": lanes}
+    plan = await plan_bench(
+        "niah", options, models=[MODEL], sampling={"max_tokens": arguments.answer},
+        model_options=ModelOptions(cache=None),
     )  # fmt: skip
+    assert isinstance(plan.benchmark, NIAH)
+    return plan, plan.benchmark
 
 
 class Unordered(NIAH):
@@ -105,16 +108,13 @@ async def prompts_hash(benchmark: NIAH) -> str:
 
 async def measured(lanes: int, arguments: argparse.Namespace, folder: Path, *, order: bool = True) -> dict[str, Any]:
     """One run on a fresh server."""
-    benchmark = await made(lanes, arguments)
+    plan, benchmark = await planned(lanes, arguments)
     if not order:
         benchmark = Unordered(**{one.name: getattr(benchmark, one.name) for one in fields(benchmark)})
     run = folder / f"{lanes}-{order}.run"
     start = time.perf_counter()
     with counting() as counted:
-        result = await bench_async(
-            "niah", prepared=benchmark, model=MODEL, run=run, model_options=ModelOptions(cache=None),
-            concurrency=lanes, sampling={"max_tokens": arguments.answer},
-        )  # fmt: skip
+        result = await run_bench(replace_in(plan, benchmark=benchmark), run=run, concurrency=lanes)
     seconds = time.perf_counter() - start
     if not result.outcome.complete:
         raise SystemExit(f"The run is not complete: {result.outcome.advice}")
@@ -135,7 +135,7 @@ async def measured(lanes: int, arguments: argparse.Namespace, folder: Path, *, o
 
 async def without_cache(arguments: argparse.Namespace) -> dict[str, str]:
     """The answers of a server that keeps nothing of the prompt before."""
-    benchmark = await made(1, arguments)
+    _, benchmark = await planned(1, arguments)
     options = ModelOptions(cache=None, context=benchmark.window)
     async with open_model(MODEL, options) as model:
         sampling = replace(benchmark.template.sampling, max_tokens=arguments.answer)

@@ -7,12 +7,13 @@ second after planning, and memory of about one context: at most 8 times the long
 """
 
 import argparse
+import asyncio
 import json
 import resource
 import time
 
-from ragstone.api.make_niah import make_niah
-from ragstone.benchmarks.niah.benchmark import expanded
+from ragstone.api.bench import plan_bench
+from ragstone.benchmarks.niah.benchmark import NIAH, expanded
 
 GOAL_SPEED = 50.0
 GOAL_TIMES = 8.0
@@ -31,10 +32,12 @@ def main() -> int:
     parser.add_argument("--tokenizer", default="ragstone/estimate")
     arguments = parser.parse_args()
     start = time.perf_counter()
-    made = make_niah(
-        lengths=arguments.lengths, depths=arguments.depths, languages=[arguments.language],
-        tokenizer=arguments.tokenizer,
-    )  # fmt: skip
+    options = {
+        "lengths": arguments.lengths, "depths": arguments.depths, "languages": arguments.language,
+        "tokenizer": arguments.tokenizer,
+    }  # fmt: skip
+    made = asyncio.run(plan_bench("niah", options, models=["local/extractive"])).benchmark
+    assert isinstance(made, NIAH)
     planned, before = time.perf_counter() - start, peak()
     start = time.perf_counter()
     characters = longest = size = 0
@@ -49,7 +52,7 @@ def main() -> int:
     more = (peak() - before) / max(1, longest)
     reached = speed >= GOAL_SPEED and more <= GOAL_TIMES
     print(json.dumps({
-        "cells": len(made), "seconds_to_plan": round(planned, 2), "megabytes": round(size / 1e6, 1),
+        "cells": made.size, "seconds_to_plan": round(planned, 2), "megabytes": round(size / 1e6, 1),
         "seconds": round(seconds, 2), "megabytes_a_second": round(speed, 1), "longest_characters": longest,
         "memory_beyond_the_plan_in_longest_texts": round(more, 2), "reached": reached,
     }))  # fmt: skip

@@ -296,13 +296,13 @@ async def test_the_example_of_a_provider_is_one_row_that_works(monkeypatch: pyte
 
 
 def test_the_example_of_a_benchmark_is_one_file_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ragstone import bench
     from ragstone.benchmarks import BENCHMARKS
 
-    benchmark = plugin("capitals", example("benchmark"), tmp_path, monkeypatch, BENCHMARKS)
-    assert [case.id for case in benchmark().cases()] == [case.id for case in benchmark().cases()]
-    printed = python(example("benchmark") + example("run"), tmp_path)
-    assert "local/extractive" in printed
-    assert "scored=3" in printed
+    capitals = plugin("capitals", example("benchmark"), tmp_path, monkeypatch, BENCHMARKS)
+    result = bench(capitals, model="local/extractive", limit=2, run=tmp_path / "c.run")
+    (table,) = result.tables()
+    assert (table.rows[0].cells[1].scored, table.rows[0].cells[1].value) == (2, 1.0)
 
 
 @pytest.mark.parametrize("name", ["docs/ci.md", "docs/ci.zh-CN.md"])

@@ -5,7 +5,7 @@ into `Score`s, the run file keeps `Record`s, and tables and charts are made of t
 """
 
 import json
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "JSON", "NO_ANSWER", "Aggregate", "Benchmark", "Case", "Cell", "Chart", "Completion", "Embedder", "Finding",
-    "Frozen", "Metric", "Model", "Need", "Passage", "Plan", "PlanCell", "Point", "Query", "Record", "Request",
-    "Resources", "Response", "Retriever", "Row", "Run", "Sample", "Sampling", "Scalar", "Score", "Series", "Span",
-    "Step", "System",
-    "Table", "Template", "Tokenizer", "Turn", "Usage", "from_json", "to_json",
+    "JSON", "NO_ANSWER", "Aggregate", "Benchmark", "Case", "Cell", "Chart", "Completion", "Embedder", "Expand",
+    "Finding", "Frozen", "Metric", "Model", "Need", "Passage", "Plan", "PlanCell", "Point", "Query", "Record",
+    "Request", "RequestPlan", "Resources", "Response", "RetrievalCost", "Retriever", "Row", "Run", "Sample",
+    "Sampling", "Scalar", "Score", "Series", "Span", "Step", "System", "Table", "Template", "Tokenizer", "Turn",
+    "Usage", "from_json", "to_json",
 ]  # fmt: skip
 
 JSON: TypeAlias = "dict[str, Any] | list[Any] | str | int | float | bool | None"
@@ -430,11 +430,42 @@ class Run(Protocol):
     def unasked(self, system: str, /) -> Iterator[str]: ...
 
 
-class Benchmark(Protocol):
-    """What to ask, and how the published protocol tabulates it.
+class RetrievalCost(Frozen, frozen=True):
+    """What the retrievers of a run ask of one model: `tokens` to embed, or `requests` with `tokens` of prompts
+    together. `key`: retrievers with the same key over one pool share it, because vectors and replies are kept."""
 
-    `question` is all that must be equal for two runs to be one (data revision, selection…; not the limit or the grid,
-    which may grow), as JSON. `cases` streams, and the same options give the same ids and bytes."""
+    model: str
+    tokens: int
+    requests: int = 0
+    key: str = ""
+
+
+class RequestPlan(Frozen, frozen=True):
+    """How long prompts are asked so that they share their beginnings: `window` tokens of context at least, and `lanes`
+    runs of cases side by side, each in order."""
+
+    window: int
+    lanes: int
+
+
+Expand: TypeAlias = Callable[[Query], Awaitable[Query]]
+
+
+class Benchmark(Protocol):
+    """What to ask, and how the published protocol tabulates it. All that an engine, a command line or a report reads of
+    a benchmark is here; `benchmarks.base.BaseBenchmark` has the defaults.
+
+    - `question`: all that must be equal for two runs to be one (data revision, selection…; not the limit or the grid,
+      which may grow), as JSON. `options`: how it was made, as JSON, for `Plugin.from_meta`; those that are `growing`
+      may be widened by a later command on the same run file.
+    - `axes`: of the conditions of its cases, what makes the grid. `leads`: ids of the tables that are shown first
+      (none: all).
+    - `cases` streams, and the same options give the same ids and bytes. `size`: how many there are, where it is known.
+    - `prepare` does what comes before the first case (retrieval…) and returns a hash of the data. Where it `prepares`
+      for long, `planned` are cases as they can be told before, and `preparation` says afterwards what it took.
+    - `expand`: where cases are recipes, makes the query of one into a text when it is asked. `plan`: for long prompts.
+    - `prompt_tokens`, `judge_tokens` (0: the judge is not asked) of a case and `retrieval_cost`: for estimates.
+    - `compare`: tables of two systems side by side, each (its run, its id, what to call it)."""
 
     @property
     def name(self) -> str: ...
@@ -452,8 +483,33 @@ class Benchmark(Protocol):
     def aggregates(self) -> tuple[Aggregate, ...]: ...
     @property
     def question(self) -> Mapping[str, Any]: ...
+    @property
+    def options(self) -> Mapping[str, Any]: ...
+    @property
+    def growing(self) -> tuple[str, ...]: ...
+    @property
+    def axes(self) -> tuple[str, ...]: ...
+    @property
+    def leads(self) -> tuple[str, ...]: ...
+    @property
+    def warnings(self) -> Sequence[str]: ...
+    @property
+    def size(self) -> int | None: ...
+    @property
+    def plan(self) -> RequestPlan | None: ...
+    @property
+    def expand(self) -> Expand | None: ...
+    @property
+    def prepares(self) -> bool: ...
+    @property
+    def preparation(self) -> Mapping[str, Mapping[str, Any]]: ...
     async def prepare(self, resources: Resources, /) -> str: ...
     def cases(self) -> Iterable[Case]: ...
+    def planned(self) -> Iterable[Case]: ...
+    def prompt_tokens(self, case: Case, /) -> int: ...
+    def judge_tokens(self, case: Case, /) -> int: ...
+    def retrieval_cost(self) -> Sequence[RetrievalCost]: ...
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]: ...
     def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]: ...
     def explain(self, record: Record, /, *, language: str = "en") -> Finding: ...
+    def compare(self, a: tuple[Run, str, str], b: tuple[Run, str, str], /, *, language: str = "en") -> list[Table]: ...

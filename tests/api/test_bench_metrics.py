@@ -44,7 +44,7 @@ def judge(tmp_path: Path) -> str:
 def test_metrics_that_need_a_judge_are_scored_by_the_one_that_was_named(tmp_path: Path, judge: str) -> None:
     names = ["triad", "ragchecker.precision", "token_f1"]
     result = bench(
-        model="local/extractive", judge=judge, metrics=names, run=tmp_path / "a.run",
+        "rgb", model="local/extractive", judge=judge, metrics=names, run=tmp_path / "a.run",
         model_options=ModelOptions(cache=None), **SMALL,
     )  # fmt: skip
     assert result.outcome.complete
@@ -54,10 +54,10 @@ def test_metrics_that_need_a_judge_are_scored_by_the_one_that_was_named(tmp_path
         assert values == {"groundedness": 1.0, "context_relevance": 2 / 5, "answer_relevance": 1.0}
         assert record.scores["ragchecker.precision"].value == 1.0
         assert record.scores["token_f1"].status == "scored"
-        assert run.meta["matrix"]["protocol"] == "matrix"
+        assert run.meta["question"]["judge"]["protocol"] == "matrix"
 
 
 def test_without_a_judge_they_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="faithfulness needs a judge: --judge PROVIDER/MODEL"):
-        bench(model="local/extractive", metrics=["faithfulness"], run=tmp_path / "a.run", **SMALL)
+        bench("rgb", model="local/extractive", metrics=["faithfulness"], run=tmp_path / "a.run", **SMALL)
     assert not (tmp_path / "a.run").exists()

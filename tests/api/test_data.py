@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.benchmarks.making import make
 
-from ragstone.api.data import load_rgb
-from ragstone.api.make_rgb import make_rgb
-from ragstone.benchmarks.rgb import RGB
+from ragstone.benchmarks.rgb.benchmark import RGB
+from ragstone.benchmarks.rgb.data import load_rgb
 from ragstone.datasets.fictional import fictional_rgb
 from ragstone.datasets.rgb import rgb_set
 from ragstone.datasets.sources import SOURCES
@@ -33,8 +33,8 @@ def test_files_with_the_pinned_bytes_are_official_wherever_they_lie(tmp_path: Pa
     for dataset in ("en_fact", "zh_refine", None):
         assert load_rgb(tmp_path, dataset=dataset)[0] == "official"
     assert load_rgb(tmp_path / "en_fact.json")[0] == "official"
-    assert make_rgb(data=tmp_path).options["data_name"] == "official"
-    assert "NC-SA" in make_rgb(data=tmp_path).license
+    assert make("rgb", data=tmp_path).options["data_name"] == "official"
+    assert "NC-SA" in make("rgb", data=tmp_path).license
 
 
 @official_files
@@ -47,7 +47,7 @@ def test_one_other_byte_and_they_are_the_users_own(tmp_path: Path) -> None:
     assert load_rgb(folder, dataset="zh_refine")[0] == "mine"
     assert load_rgb(folder, dataset="en_fact")[0] == "official"
     assert load_rgb(folder, languages=["en"])[0] == "official"
-    assert make_rgb(data=folder).license == ""
+    assert make("rgb", data=folder).license == ""
 
 
 @official_files
@@ -68,12 +68,12 @@ def test_a_language_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 def test_an_unknown_option_of_the_benchmark_is_told() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'limit'"):
-        make_rgb(fictional_size=1, limits=3)
+        make("rgb", fictional_size=1, limits=3)
 
 
 @official_files
 def test_what_is_called_official_is_known_by_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragstone.api.data.data_folder", lambda name: tmp_path / name)
+    monkeypatch.setattr("ragstone.benchmarks.rgb.data.data_folder", lambda name: tmp_path / name)
     folder = tmp_path / "rgb"
     folder.mkdir()
     shutil.copyfile(RGB_DATA / "zh_refine.json", folder / "zh_refine.json")

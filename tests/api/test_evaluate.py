@@ -38,13 +38,13 @@ def rows() -> list[dict[str, Any]]:
 
 
 def run(tmp_path: Path, data: Any = None, **options: Any) -> Any:
-    options = {
+    given: dict[str, Any] = {
         "judge": scripted_judge(),
         "embedder": Embedder(),
         "run": tmp_path / "e.run",
         "model_options": PLAIN,
-    } | options
-    return evaluate(rows() if data is None else data, **options)
+    }
+    return evaluate(rows() if data is None else data, **(given | options))
 
 
 def test_two_requests_and_one_embedding_request_a_sample(tmp_path: Path) -> None:

@@ -4,22 +4,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.benchmarks.making import make
 
 from ragstone import bench, bench_async
-from ragstone.api.make_rgb import make_rgb
 from ragstone.errors import DifferentQuestion, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted
 from ragstone.runs import Outcome
 from ragstone.systems.reader import Reader
-from ragstone.systems.template import rgb_template
+from ragstone.systems.template import prompt_template
 from ragstone.types import System
 
 SMALL: dict[str, Any] = {"fictional_size": 3}
 
 
 def reader(model: Scripted) -> System:
-    return Reader(model, rgb_template("paper"))
+    return Reader(model, prompt_template("paper"))
 
 
 class Growing:
@@ -32,7 +32,7 @@ class Growing:
     def run(self, *models: Scripted, judge: str | None = None, **options: Any) -> Outcome:
         systems = [reader(model) for model in models or (self.first,)]
         calling = ModelOptions(cache=None)
-        result = bench(model=systems, run=self.path, judge=judge, model_options=calling, **(SMALL | options))
+        result = bench("rgb", model=systems, run=self.path, judge=judge, model_options=calling, **(SMALL | options))
         assert result.outcome.complete, result.outcome
         return result.outcome
 
@@ -47,7 +47,7 @@ def growing(tmp_path: Path) -> Growing:
 
 
 def cases(**options: Any) -> int:
-    return len(make_rgb(**(SMALL | options)))
+    return int(make("rgb", **(SMALL | options)).size)
 
 
 def test_the_same_again_asks_nothing(growing: Growing) -> None:
@@ -98,10 +98,10 @@ def test_a_judge_that_comes_later_scores_the_answers_that_are_there(growing: Gro
     growing.run(limit=1)
     growing.run(limit=1, judge=f"scripted/{judge}")
     assert growing.asked[0] == cases(limit=1)
-    with bench(model=[reader(growing.first)], run=growing.path, limit=1, **SMALL).open() as run:
+    with bench("rgb", model=[reader(growing.first)], run=growing.path, limit=1, **SMALL).open() as run:
         scores = [name for record in run.run.records() for name in record.scores]
         assert scores.count("rgb.judge.rejection") >= 2
-        assert run.run.meta["judge"]["model"] == f"scripted/{judge}"
+        assert run.run.meta["question"]["judge"]["model"] == f"scripted/{judge}"
     other = tmp_path / "other.jsonl"
     other.write_text('{"default": "Yes"}\n')
     with pytest.raises(DifferentQuestion, match="judge"):
@@ -113,9 +113,9 @@ def test_a_grown_file_is_read_as_the_whole_of_what_it_holds(growing: Growing, tm
     growing.run(limit=2)
     whole = Growing(tmp_path / "b.run")
     whole.run(limit=2)
-    with bench(model=[reader(growing.first)], run=growing.path, limit=2, **SMALL).open() as run:
+    with bench("rgb", model=[reader(growing.first)], run=growing.path, limit=2, **SMALL).open() as run:
         grown = run.tables()
-    with bench(model=[reader(whole.first)], run=whole.path, limit=2, **SMALL).open() as run:
+    with bench("rgb", model=[reader(whole.first)], run=whole.path, limit=2, **SMALL).open() as run:
         assert run.tables() == grown
 
 
@@ -129,8 +129,8 @@ def test_other_data_in_a_language_that_is_there_are_another_question(growing: Gr
 async def test_in_a_running_loop_the_async_form_is_named(tmp_path: Path) -> None:
     model = Scripted(lambda _: "7", id="scripted/x")
     with pytest.raises(UsageError, match="bench_async"):
-        bench(model=reader(model), run=tmp_path / "a.run")
-    result = await bench_async(model=reader(model), run=tmp_path / "a.run", limit=1, **SMALL)
+        bench("rgb", model=reader(model), run=tmp_path / "a.run")
+    result = await bench_async("rgb", model=reader(model), run=tmp_path / "a.run", limit=1, **SMALL)
     assert result.outcome.complete
     assert {"rgb-summary", "rgb-table7"} <= {table.id for table in result.tables()}
 
@@ -138,4 +138,4 @@ async def test_in_a_running_loop_the_async_form_is_named(tmp_path: Path) -> None
 def test_names_are_checked_before_data_are_made() -> None:
     for models, words in (([], "No model"), (["local/extractive"] * 2, "named twice"), ("opnai/x", "openai")):
         with pytest.raises(UsageError, match=words):
-            bench(model=models, data="nowhere")
+            bench("rgb", model=models, data="nowhere")

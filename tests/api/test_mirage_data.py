@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.benchmarks.making import make
 from tests.datasets.test_pools import folder
 
-from ragstone.api.bench import bench_async
-from ragstone.api.make_mirage import load_pool, make_mirage
+from ragstone.api.bench import plan_bench, run_bench
+from ragstone.api.execute import Shell
+from ragstone.benchmarks.mirage.data import load_pool
 from ragstone.benchmarks.mirage.searching import Search
 from ragstone.errors import Unfinished
 
@@ -44,7 +46,7 @@ def test_only_files_with_the_known_bytes_and_all_rows_are_official(
 
 
 def test_a_small_pool_is_no_official_one(tmp_path: Path) -> None:
-    made = make_mirage(data=folder(tmp_path / "mine"), settings=("base",))
+    made = make("mirage", data=folder(tmp_path / "mine"), settings=("base",))
     assert made.options["data_name"] == "mine"
 
 
@@ -56,7 +58,8 @@ async def test_a_stop_ends_retrieval_where_it_is(tmp_path: Path, monkeypatch: py
         await asyncio.Event().wait()
 
     monkeypatch.setattr(Search, "run", forever)
-    made = make_mirage(fictional_size=1, retrievers=("bm25",))
+    options = {"fictional_size": 1, "retrievers": "bm25"}
+    plan = await plan_bench("mirage", options, models=["local/extractive"])
     with pytest.raises(Unfinished, match="Vectors and replies are kept: the same command goes on"):
-        await bench_async("mirage", model="local/extractive", prepared=made, run=tmp_path / "s.run", stop=stop)
+        await run_bench(plan, run=tmp_path / "s.run", shell=Shell(stop=stop))
     assert not (tmp_path / "s.run").exists()

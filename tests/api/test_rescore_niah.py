@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from ragstone.api import bench, compare
-from ragstone.api.rescore_niah import is_run, keep_niah
+from ragstone.api.results import import_results
 from ragstone.benchmarks.niah import needles
 from ragstone.errors import DataError, DifferentQuestion, UsageError
-from ragstone.runs import open_run
+from ragstone.runs import is_run_file, open_run
 from ragstone.types import Record
 
 SANDWICH = needles.make_needle("sandwich", "en", None).needles[0]  # type: ignore[arg-type]
@@ -40,7 +40,7 @@ def published(tmp_path: Path) -> Path:
 
 
 def test_each_model_and_version_is_a_system_with_its_scores_and_those_by_rule(published: Path, tmp_path: Path) -> None:
-    with keep_niah([published], tmp_path / "o.run") as run:
+    with import_results("niah", [published], tmp_path / "o.run") as run:
         assert list(run.run.systems) == ["claude, version 1", "claude, version 2"]
         records = list(run.run.records(system="claude, version 1"))
         tables = {table.id: table for table in run.tables()}
@@ -57,7 +57,7 @@ def test_each_model_and_version_is_a_system_with_its_scores_and_those_by_rule(pu
 
 
 def test_both_what_was_given_and_what_the_rule_finds_have_a_map(published: Path, tmp_path: Path) -> None:
-    with keep_niah([published], tmp_path / "o.run") as run:
+    with import_results("niah", [published], tmp_path / "o.run") as run:
         titles = [chart.title for chart in run.benchmark.charts(run.run) if chart.kind == "heatmap"]
         page = run.write_report(tmp_path / "o.html").read_text(encoding="utf-8")
     assert titles[0] == "claude, version 1: the sandwich in San Francisco, Score as published (English)"
@@ -66,7 +66,7 @@ def test_both_what_was_given_and_what_the_rule_finds_have_a_map(published: Path,
 
 
 def test_versions_are_compared_cell_by_cell(published: Path, tmp_path: Path) -> None:
-    keep_niah([published], tmp_path / "o.run").close()
+    import_results("niah", [published], tmp_path / "o.run").close()
     found = compare(tmp_path / "o.run", on="common")
     row = next(row for row in found.rows if row.metric == "needle.given")
     assert (row.n, row.a, row.b) == (4, 0.75, 1.0)
@@ -75,7 +75,7 @@ def test_versions_are_compared_cell_by_cell(published: Path, tmp_path: Path) -> 
 def test_a_list_without_answers_has_its_scores_alone(tmp_path: Path) -> None:
     rows = [{"token_limit": length, "depth_percent": 0, "score": score} for length, score in ((500, 10), (1000, 3))]
     (tmp_path / "list.json").write_text(json.dumps(rows))
-    with keep_niah([tmp_path / "list.json"], tmp_path / "o.run") as run:
+    with import_results("niah", [tmp_path / "list.json"], tmp_path / "o.run") as run:
         records = list(run.run.records())
         tables = {table.id: table for table in run.tables()}
     assert [set(one.scores) for one in records] == [{"needle.found", "needle.given", "needle.refused"}] * 2
@@ -87,7 +87,7 @@ def test_a_list_without_answers_has_its_scores_alone(tmp_path: Path) -> None:
 def test_a_low_score_is_explained_and_no_prompt_is_claimed(tmp_path: Path) -> None:
     rows = [{"token_limit": length, "depth_percent": 0, "score": score} for length, score in ((500, 10), (1000, 3))]
     (tmp_path / "list.json").write_text(json.dumps(rows))
-    with keep_niah([tmp_path / "list.json"], tmp_path / "o.run") as run:
+    with import_results("niah", [tmp_path / "list.json"], tmp_path / "o.run") as run:
         right, wrong = [run.benchmark.explain(record) for record in run.run.records()]
         assert run.benchmark.template.sampling.temperature is None
     assert right.right is True
@@ -110,7 +110,7 @@ def ours(tmp_path: Path) -> Path:
 def test_a_run_of_ours_stands_beside_them(published: Path, ours: Path, tmp_path: Path) -> None:
     with open_run(ours) as run:
         before = {place(record): record for record in run.records()}
-    with keep_niah([published, ours], tmp_path / "o.run") as run:
+    with import_results("niah", [published, ours], tmp_path / "o.run") as run:
         (mine,) = [name for name in run.run.systems if name.startswith("scripted/")]
         after = list(run.run.records(system=mine))
         rows = next(table for table in run.tables() if table.id == "niah-summary").rows
@@ -121,28 +121,28 @@ def test_a_run_of_ours_stands_beside_them(published: Path, ours: Path, tmp_path:
         assert old.response is not None
         assert record.response.answer == old.response.answer
     assert [row.published for row in rows] == [True, True, False]
-    assert is_run(ours)
-    assert not is_run(published)
+    assert is_run_file(ours)
+    assert not is_run_file(published)
 
 
 def test_the_same_again_changes_nothing_and_other_results_of_the_name_are_refused(
     published: Path, tmp_path: Path
 ) -> None:
     target = tmp_path / "o.run"
-    keep_niah([published], target).close()
-    with keep_niah([published], target) as run:
+    import_results("niah", [published], target).close()
+    with import_results("niah", [published], target) as run:
         assert len(list(run.run.records())) == 9
     (published / "new.json").write_text(json.dumps(cell(4000, 0.0, 5)))
     with pytest.raises(DifferentQuestion):
-        keep_niah([published], target)
+        import_results("niah", [published], target)
 
 
 def test_what_cannot_stand_there_is_told_in_one_line(published: Path, ours: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="read and cannot be written"):
-        keep_niah([ours], ours)
+        import_results("niah", [ours], ours)
     with pytest.raises(UsageError, match="there twice"):
-        keep_niah([ours, ours], tmp_path / "o.run")
+        import_results("niah", [ours, ours], tmp_path / "o.run")
     (published / "new.json").write_text(json.dumps(cell(4000, 0.0, 55)))
     with pytest.raises(DataError, match="not a score from 1 to 10"):
-        keep_niah([published], tmp_path / "o.run")
+        import_results("niah", [published], tmp_path / "o.run")
     assert not (tmp_path / "o.run").exists()

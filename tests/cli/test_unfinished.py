@@ -18,7 +18,9 @@ from tests.cli.tools import Told, command, environment
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone.api.bench import bench_async
-from ragstone.api.evaluate import evaluate_async
+from ragstone.api.evaluate import plan_evaluation, read_data, run_evaluation
+from ragstone.api.execute import Shell
+from ragstone.api.judging import Judging
 from ragstone.api.reading import read_run
 from ragstone.runs import Silent, open_run
 from ragstone.types import Query, Record, Response
@@ -182,7 +184,8 @@ async def test_an_evaluation_that_was_stopped_says_so_and_its_coverage_is_of_all
 ) -> None:
     data = [row for row in rows() if row["reference"]]
     ending = Ending()
-    done = await evaluate_async(data, "token_f1", run="a.run", stop=ending.stop, progress=ending, concurrency=1)
+    plan = plan_evaluation(read_data(data), ["token_f1"], Judging())
+    done = await run_evaluation(plan, run="a.run", concurrency=1, shell=Shell("", ending, ending.stop))
     n, total = done.outcome.done, len(data)
     assert 0 < n < total
     assert (done.summary["token_f1"]["n"], done.summary["token_f1"]["total"]) == (n, total)

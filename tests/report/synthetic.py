@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.planless import Planless
 
+from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.types import (
     Aggregate,
     Case,
@@ -63,7 +64,7 @@ class PlainTemplate:
 
 
 @dataclass(frozen=True)
-class SmallBenchmark:
+class SmallBenchmark(BaseBenchmark):
     """Right where `answer_match` is 1. The match is highlighted in the answer and in the passages."""
 
     name: str = "rgb"

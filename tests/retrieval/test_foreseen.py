@@ -3,7 +3,8 @@
 import pytest
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.foreseen import Foreseen, Texts, foreseen
+from ragstone.retrieval.foreseen import Texts, foreseen
+from ragstone.types import RetrievalCost
 
 POOL, ASKED = Texts(1000, 300_000), Texts(10, 150)
 
@@ -45,7 +46,7 @@ def test_retrievers_that_share_an_embedder_have_one_key_and_several_vectors_anot
     one, same, other = (foreseen(name, POOL, ASKED)[0] for name in names)
     assert one == same
     assert one.key != other.key
-    assert isinstance(one, Foreseen)
+    assert isinstance(one, RetrievalCost)
 
 
 def test_a_name_that_cannot_be_read_is_told() -> None:

@@ -168,16 +168,20 @@ def test_answers_do_not_depend_on_the_order_of_sets() -> None:
     """Sets of texts are in another order in each process."""
     program = (
         "import asyncio, hashlib\n"
-        "from ragstone.api.make_rgb import make_rgb\n"
+        "from tests.benchmarks.making import make\n"
         "from ragstone.systems.extractive import Extractive\n"
-        "made = make_rgb(languages=['zh'], abilities=['noise'], noise_ratios=[0.0], fictional_size=250)\n"
+        "made = make('rgb', languages=['zh'], abilities=['noise'], noise_ratios=[0.0], fictional_size=250)\n"
         "async def go():\n"
         "    return [(await Extractive().answer(case.query)).answer for case in made.cases()]\n"
         "print(hashlib.sha256(repr(asyncio.run(go())).encode()).hexdigest())\n"
     )
     told = {
         subprocess.run(
-            [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            cwd=Path(__file__).parents[2],
         ).stdout
         for seed in ("1", "2", "3")
     }

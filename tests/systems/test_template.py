@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.errors import UnknownName
-from ragstone.systems.template import OFFICIAL, PAPER, TEMPLATES, PromptTemplate, joined, rgb_template
+from ragstone.systems.template import OFFICIAL, PAPER, TEMPLATES, PromptTemplate, joined, prompt_template
 from ragstone.types import Passage, Query, Sampling, Template, Turn
 
 SEED = Path(__file__).parents[3] / "shared" / "seeds" / "000_c908d596f1365580.txt"
@@ -99,6 +99,6 @@ def test_the_spec_is_json_and_tells_templates_apart() -> None:
 
 
 def test_templates_are_found_by_name() -> None:
-    assert rgb_template("official") is OFFICIAL
+    assert prompt_template("official") is OFFICIAL
     with pytest.raises(UnknownName, match="Did you mean 'official'"):
-        rgb_template("oficial")
+        prompt_template("oficial")

@@ -8,9 +8,9 @@ from typing import Any
 from msgspec.structs import replace as changed
 
 from ragstone.analysis.agreement import Agreement, MetricGap, Verdicts, agreement, gap, verdicts_of
-from ragstone.api.bench import LOCAL_CONCURRENCY, cache_folder
 from ragstone.api.blocking import blocking
 from ragstone.api.evaluate import Plan, plan_evaluation
+from ragstone.api.execute import cache_folder, concurrency_of
 from ragstone.api.judging import Judging, open_tools
 from ragstone.datasets.own import EvalData
 from ragstone.errors import UsageError
@@ -71,8 +71,7 @@ async def agreement_of_protocols_async(
         raise UsageError("Agreement needs a judge: name one with --judge PROVIDER/MODEL.")
     plan = plan_evaluation(data, FIVE, replace(judging, protocol="matrix"))
     options = model_options or ModelOptions(cache=cache_folder())
-    local = isinstance(judging.model, str) and judging.model.startswith("local/")
-    limit = asyncio.Semaphore(concurrency or (LOCAL_CONCURRENCY if local else _CONCURRENCY))
+    limit = asyncio.Semaphore(concurrency or concurrency_of([judging.model], _CONCURRENCY))
     found = []
     samples = _samples(plan)
     joint = await _judged(samples, replace(judging, protocol="matrix", verify="joint"), options, limit)

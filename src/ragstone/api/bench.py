@@ -1,39 +1,39 @@
 """`bench`: run a benchmark on one or more systems, into one run file."""
 
-import asyncio
-import contextlib
-import hashlib
-import importlib.metadata
-import inspect
-import platform
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import platformdirs
+from typing import Any, Literal
 
 from ragstone.api.blocking import blocking
-from ragstone.api.making import make_benchmark
+from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute
+from ragstone.api.judging import Judging
 from ragstone.api.reading import OpenRun, read_run
-from ragstone.errors import DifferentQuestion, Unfinished, UnknownName, UsageError
-from ragstone.metrics import Tools, check_metrics, make_metrics, steps_of
-from ragstone.models import PROVIDERS, ModelOptions, open_model
-from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
-from ragstone.systems import open_system
-from ragstone.systems.expanding import Expanding
-from ragstone.types import Benchmark, Metric, Resources, Sampling, System, Table, Template, to_json
+from ragstone.benchmarks import BENCHMARKS
+from ragstone.benchmarks.options import options_from
+from ragstone.benchmarks.plugin import Context, Plugin
+from ragstone.errors import UnknownName, UsageError
+from ragstone.models import PROVIDERS, ModelOptions
+from ragstone.registry import is_place
+from ragstone.runs import Outcome
+from ragstone.systems import is_registered
+from ragstone.types import Benchmark, Embedder, Metric, Model, System, Table
 
 __all__ = [
-    "BenchResult", "bench", "bench_async", "cache_folder", "check_extra", "check_names",
-    "judges", "sampling_of",
-]  # fmt: skip
+    "BenchPlan",
+    "BenchResult",
+    "bench",
+    "bench_async",
+    "check_names",
+    "make_benchmark",
+    "plan_bench",
+    "run_bench",
+]
 
-# Names in these mappings of the question may be added by a later command on the same file.
-GROWING = ("data.sha256",)
-# `local/…` models share this machine's cores; more at once would only wait.
-LOCAL_CONCURRENCY = 4
 _LOCAL = ("extractive", "retrieval", "smollm2")
+_ALONE = "local/retrieval"
+_NO_JUDGE = Judging()
+_MOST = 16  # cases at once, unless more requests may be in flight
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,11 @@ class BenchResult:
     run: Path
     outcome: Outcome
     warnings: tuple[str, ...] = ()
+    benchmark: Plugin | None = None
 
     def open(self) -> OpenRun:
         """The run, to look at."""
-        return read_run(self.run)
+        return read_run(self.run, self.benchmark)
 
     def tables(self, *, language: str = "en") -> list[Table]:
         """The benchmark's tables."""
@@ -59,21 +60,30 @@ class BenchResult:
             return run.write_report(target, language=language)
 
 
-def cache_folder() -> Path:
-    """Where replies of models are kept, unless `--no-cache`."""
-    return Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "replies"
+@dataclass(frozen=True)
+class BenchPlan:
+    """A benchmark that is made, with whom it will ask and how, before anything is asked. `place`: where its plugin was
+    found, if not by its name."""
+
+    plugin: Plugin
+    benchmark: Benchmark
+    models: tuple[str | System, ...]
+    metrics: tuple[str | Metric, ...]
+    judging: Judging
+    sampling: Mapping[str, Any]
+    model_options: ModelOptions
+    place: str = ""
 
 
-def check_names(models: Sequence[str | System], judge: str | None = None) -> None:
+def check_names(models: Sequence[str | System], judge: str | Model | None = None) -> None:
     """Raises UsageError where a name cannot be that of a model, or is there twice. Opens nothing and needs no key."""
     ids = [_id_of(model) for model in models]
     if not ids:
-        raise UsageError("No model to ask. Name one, for example local/extractive.")
+        raise UsageError("No model to ask. Name one: --model local/extractive, --model openai/gpt-4o-mini…")
     if twice := [name for name in ids if ids.count(name) > 1]:
         raise UsageError(f"The model {twice[0]} is named twice.")
-    registered = {entry.name for entry in importlib.metadata.entry_points(group="ragstone.systems")}
-    names = [name for name in models if isinstance(name, str) and name not in registered]
-    for name in [*names, *([] if judge is None else [judge])]:
+    names = [name for name in models if isinstance(name, str) and not is_registered(name)]
+    for name in [*names, *([judge] if isinstance(judge, str) else [])]:
         provider, _, model = name.partition("/")
         if not model:  # `open_model` says the rest of what is wrong with a name
             known = ", ".join(PROVIDERS.names())
@@ -83,241 +93,118 @@ def check_names(models: Sequence[str | System], judge: str | None = None) -> Non
         PROVIDERS.get(provider)
         if provider == "local" and not model.endswith(".gguf") and model not in _LOCAL:
             raise UnknownName("local model", model, _LOCAL, hint="Or name a file: local/PATH.gguf.")
-    if judge in ("local/extractive", "local/retrieval"):
-        raise UsageError(f"{judge} is no chat model and cannot judge. --judge takes a chat model.")
 
 
-def check_extra(asked: Sequence[str | Metric], judge: str | None) -> None:
-    """Raises UsageError where a metric of these cannot be made, with this judge or without one. Opens nothing."""
-    check_metrics(asked, () if judge is None else ("judge", "model"))
+def _context(
+    models: Sequence[str | System], model_options: ModelOptions, sampling: Mapping[str, Any] | None = None
+) -> Context:
+    """What a benchmark may use while it is made."""
+    names = tuple(name for name in models if isinstance(name, str))
+    return Context(model_options, cache_folder().parent, names, sampling or {})
 
 
-def _once(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    return tuple({metric.name: metric for metric in metrics}.values())
+async def make_benchmark(benchmark: str | Plugin, options: Mapping[str, Any]) -> Benchmark:
+    """A benchmark by itself, to look at its cases. Raises UsageError."""
+    plugin = BENCHMARKS.get(benchmark)
+    context = _context((), ModelOptions(cache=cache_folder()))
+    return await plugin.make(options_from(_options_of(plugin), options, of=plugin.name), context)
 
 
-def sampling_of(template: Template, changes: Mapping[str, Any]) -> Sampling:
-    """The template's sampling with what the user asked for instead."""
-    return Sampling(
-        **{
-            name: changes[name] if changes.get(name) is not None else getattr(template.sampling, name)
-            for name in Sampling.__struct_fields__
-        }
-    )
+def _options_of(plugin: Plugin) -> type[Any]:
+    if plugin.Options is None:
+        raise UsageError(f"{plugin.name} is not run by `bench`; `ragstone {plugin.name}` makes its runs.")
+    return plugin.Options
 
 
-def _judged_metrics(benchmark: str) -> tuple[Any, ...]:
-    """The metrics that a judge of this benchmark brings along."""
-    if benchmark == "rgb":
-        from ragstone.metrics.rgb_judge import RgbErrorJudge, RgbRejectionJudge  # noqa: PLC0415
+async def plan_bench(
+    benchmark: str | Plugin,
+    options: Mapping[str, Any],
+    *,
+    models: Sequence[str | System],
+    judging: Judging = _NO_JUDGE,
+    metrics: Sequence[str | Metric] = (),
+    sampling: Mapping[str, Any] | None = None,
+    model_options: ModelOptions | None = None,
+) -> BenchPlan:
+    """Checks all that can be checked before anything is asked, and makes the benchmark. Raises UsageError."""
+    plugin = BENCHMARKS.get(benchmark)
+    chosen = options_from(_options_of(plugin), options, of=plugin.name)
+    if not models and plugin.without_model(chosen):
+        models = [_ALONE]
+    check_names(models, judging.model)
+    scored = (*(plugin.judged if judging.model is not None else ()), *metrics)
+    judging.check(scored)
+    calling = model_options or ModelOptions(cache=cache_folder())
+    made = await plugin.make(chosen, _context(models, calling, sampling))
+    place = benchmark if isinstance(benchmark, str) and is_place(benchmark) else ""
+    return BenchPlan(plugin, made, tuple(models), scored, judging, sampling or {}, calling, place)
 
-        return (RgbRejectionJudge, RgbErrorJudge)
-    if benchmark == "niah":
-        from ragstone.metrics.needle_judge import NeedleJudge  # noqa: PLC0415
 
-        return (NeedleJudge,)
-    return ()
-
-
-@contextlib.asynccontextmanager
-async def judges(
-    name: str | None, options: ModelOptions, asked: Sequence[str | Metric] = (), *, benchmark: str = "rgb"
-) -> AsyncIterator[tuple[tuple[Metric, ...], dict[str, Any]]]:
-    """The judged metrics of this benchmark by this judge and the metrics `asked` for, and what the run file should say
-    of them."""
-    if name is None:
-        yield make_metrics(asked, Tools()), {}
-        return
-    from ragstone.metrics.judge import open_judge  # noqa: PLC0415  (only with a judge)
-
-    async with open_model(name, options) as model:
-        matrix = open_judge(model)
-        tools = Tools(matrix, model, prompts=matrix.prompts)
-        by_judge = tuple(kind.make(tools) for kind in _judged_metrics(benchmark))
-        more = make_metrics(asked, tools)
-        told: dict[str, Any] = {
-            "judge": {"model": name, "prompts": {metric.name: metric.prompt_hash for metric in by_judge}}
-        }
-        if steps_of(more):
-            told["matrix"] = dict(matrix.spec)
-        yield (*by_judge, *more), told
+async def run_bench(
+    plan: BenchPlan, *, run: str | Path | None = None, concurrency: int | None = None, shell: Shell | None = None
+) -> BenchResult:
+    """Runs what is planned, into the file `run`, by default one whose name follows from the question."""
+    made, calling = plan.benchmark, plan.model_options
+    path = default_name(made.name, _short(made.question)) if run is None else Path(run)
+    at_once = concurrency or concurrency_of(plan.models, min(calling.in_flight, _MOST))
+    info = {"benchmark_at": plan.place} if plan.place else {}
+    job = Job(made, plan.models, path, at_once, plan.metrics, plan.judging, calling, plan.sampling, info=info)
+    done = await execute(job, shell or Shell())
+    return BenchResult(path, done.outcome, tuple(made.warnings), plan.plugin)
 
 
 async def bench_async(
-    benchmark: str = "rgb",
+    benchmark: str | Plugin,
     *,
-    model: str | System | Sequence[str | System],
-    judge: str | None = None,
-    metrics: Sequence[str | Metric] = (),
+    model: str | System | Sequence[str | System] = (),
+    judge: str | Model | None = None,
+    metrics: str | Sequence[str | Metric] = (),
+    embedder: str | Embedder | None = None,
+    verify: Literal["joint", "separate"] = "joint",
+    prompts: str | Path | None = None,
+    rubrics: str | Path | Sequence[str | Path] = (),
     judge_base_url: str | None = None,
+    embedder_base_url: str | None = None,
     run: str | Path | None = None,
     sampling: Mapping[str, Any] | None = None,
     model_options: ModelOptions | None = None,
     concurrency: int | None = None,
-    progress: Progress | None = None,
-    stop: asyncio.Event | None = None,
-    command: str = "",
-    prepared: Any = None,
     **options: Any,
 ) -> BenchResult:
     """Ask a benchmark of one or more systems and keep everything in one run file; what the file has is not asked again.
 
-    `model`: names as on the command line (`openai/gpt-4o-mini`, `local/extractive`…) or your own `System`s. `judge`:
-    a model for the judged metrics, at `judge_base_url` where that is not its provider's own. `metrics`: more of them,
-    by name or your own, kept with the others. `run`: the file; by default one whose name follows from the question.
-    `sampling`: `temperature`, `top_p`, `max_tokens`, `seed` instead of the template's. `options`: those of the
-    benchmark (`data`, `languages`, `abilities`, `noise_ratios`, `limit`, `selection`, `scoring`, `template`…);
-    `prepared` is a benchmark made already. Raises `RagstoneError`s, one line each.
+    `benchmark`: a name, as `ragstone bench --help` lists them, or a plugin of yours. `model`: names as on the command
+    line (`openai/gpt-4o-mini`, `local/extractive`…) or your own `System`s. `judge`: a model for the judged metrics, by
+    name or your own, at `judge_base_url` where that is not its provider's own. `metrics`: more of them, by name or your
+    own, kept with the others. `embedder`, `verify`, `prompts`, `rubrics`: see `Judging`. `run`: the file; by default
+    one whose name follows from the question. `sampling`: `temperature`, `top_p`, `max_tokens`, `seed` instead of the
+    template's. `options`: those of the benchmark, as `ragstone bench NAME --help` lists them. Raises `RagstoneError`s,
+    one line each.
     """
-    names = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
-    check_names(names, judge)
-    check_extra(metrics, judge)
-    made: Any = prepared
-    judging = calling = model_options or ModelOptions(cache=cache_folder())
-    if made is None:
-        if benchmark == "niah":  # whose lengths are in tokens of the model
-            about = {"models": [name for name in names if isinstance(name, str)], "model_options": calling}
-            options = about | _room_for_answers(sampling) | options
-        if benchmark == "mirage":  # whose retrievers may ask models
-            options = {"model_options": calling} | options
-        made = make_benchmark(benchmark, **options)
-        made = await made if inspect.isawaitable(made) else made
-    if hasattr(made, "window"):  # long prompts in an order that shares their beginnings
-        lanes = made.lanes if all(isinstance(name, str) and name.startswith("local/") for name in names) else 1
-        calling = replace(calling, context=max(calling.context, made.window), slots=lanes, prefix_cache=True)
-    chosen = sampling_of(made.template, sampling or {})
-    async with contextlib.AsyncExitStack() as stack:
-        more, judged = await stack.enter_async_context(
-            judges(judge, replace(judging, base_url=judge_base_url), metrics, benchmark=made.name)
-        )
-        systems = [
-            one
-            if not isinstance(one, str)
-            else await stack.enter_async_context(
-                open_system(one, template=made.template, sampling=chosen, options=calling)
-            )
-            for one in names
-        ]
-        if hasattr(made, "expand"):  # its cases are recipes, made into texts when they are asked
-            systems = [Expanding(system, made.expand) for system in systems]
-        preparing = made.prepare(Resources(cache=str(cache_folder().parent)))
-        data_hash = await _until_stopped(preparing, stop, kept=calling.cache is not None)
-        specs = {system.id: dict(system.spec) for system in systems}
-        path = Path(run) if run is not None else Path(f"{made.name}-{_short(made.question)}.run")
-        info = _info(path, made, judged, command) | {"data_hash": data_hash} | _prepared(path, made)
-        with RunFile.create_or_open(
-            path, question=made.question, info=info, systems=specs, growing=GROWING
-        ) as run_file:
-            outcome = await run_cases(
-                run_file,
-                made.cases,
-                systems=systems,
-                metrics=_once((*made.metrics, *more)),
-                concurrency=concurrency or _concurrency(names, calling),
-                axes=getattr(made, "axes", ()),
-                progress=progress,
-                stop=stop,
-            )
-    return BenchResult(path, outcome, tuple(getattr(made, "warnings", ())))
+    judging = Judging.of(
+        judge, embedder=embedder, verify=verify, prompts=prompts, rubrics=rubrics, base_url=judge_base_url,
+        embedder_base_url=embedder_base_url,
+    )  # fmt: skip
+    plan = await plan_bench(
+        benchmark,
+        options,
+        models=[model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model),
+        judging=judging,
+        metrics=[metrics] if isinstance(metrics, str) else metrics,
+        sampling=sampling,
+        model_options=model_options,
+    )
+    return await run_bench(plan, run=run, concurrency=concurrency)
 
 
-bench: Callable[..., BenchResult] = blocking(bench_async, name="bench")
-
-
-async def _until_stopped(preparing: Coroutine[Any, Any, str], stop: asyncio.Event | None, *, kept: bool) -> str:
-    """What the preparation gives. It may take an hour (a pool that is embedded), so a stop ends it where it is."""
-    if stop is None:
-        return await preparing
-    prepared, stopped = asyncio.ensure_future(preparing), asyncio.ensure_future(stop.wait())
-    try:
-        await asyncio.wait({prepared, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        if prepared.done():
-            return prepared.result()
-        what = "Vectors and replies are kept: the same command goes on" if kept else "Without a cache nothing is kept"
-        raise Unfinished(f"Stopped before anything was asked. {what}.")
-    finally:
-        for task in (prepared, stopped):
-            task.cancel()
-        await asyncio.gather(prepared, stopped, return_exceptions=True)
-
-
-def _room_for_answers(sampling: Mapping[str, Any] | None) -> dict[str, Any]:
-    longest = (sampling or {}).get("max_tokens")
-    return {} if longest is None else {"answer_tokens": longest}
+bench = blocking(bench_async, name="bench")
 
 
 def _id_of(model: str | System) -> str:
     return model if isinstance(model, str) else model.id
 
 
-def _short(question: Mapping[str, Any]) -> str:
+def _short(question: Mapping[str, Any]) -> list[object]:
+    """The question without the hashes of data, for the name of a file that may grow by other languages."""
     fixed = {key: value for key, value in question.items() if key != "data"}
-    names = sorted(question.get("data", {}).get("sha256", {}).items())
-    return hashlib.sha256(to_json([fixed, names]).encode()).hexdigest()[:8]
-
-
-def _concurrency(names: Sequence[str | System], calling: ModelOptions) -> int:
-    if all(isinstance(name, str) and name.startswith("local/") for name in names):
-        return LOCAL_CONCURRENCY
-    return min(calling.in_flight, 16)
-
-
-def _info(path: Path, made: Benchmark, judged: Mapping[str, Any], command: str) -> dict[str, Any]:
-    """What a reader of the file should know beside the question: the options of all commands on it together."""
-    old: Mapping[str, Any] = {}
-    if path.exists() and path.stat().st_size:
-        with open_run(path) as run:
-            old = dict(run.meta)
-    if (before := old.get("judge")) and judged and before != judged["judge"]:
-        raise DifferentQuestion(path, {"judge": (before, judged["judge"])})
-    commands = [line for line in str(old.get("command", "")).splitlines() if line]
-    return {
-        "options": _joined(old.get("options", {}), dict(getattr(made, "options", {})), getattr(made, "growing", ())),
-        "versions": {"ragstone": importlib.metadata.version("ragstone"), "python": platform.python_version()},
-        "license": made.license,
-        "citation": made.citation,
-        "metrics": {metric.name: metric.version for metric in made.metrics},
-        "command": "\n".join(commands if not command or command in commands else [*commands, command]),
-        "warnings": list(dict.fromkeys([*old.get("warnings", ()), *getattr(made, "warnings", ())])),
-        **({"judge": before} if before else {}),
-        **judged,
-    }
-
-
-def _prepared(path: Path, made: Benchmark) -> dict[str, Any]:
-    """What a benchmark tells of its preparation (retrievers, index sizes), with that of earlier commands."""
-    new: dict[str, Any] = dict(getattr(made, "preparation", {}))
-    if not new:
-        return {}
-    old: Mapping[str, Any] = {}
-    if path.exists() and path.stat().st_size:
-        with open_run(path) as run:
-            old = dict(run.meta).get("preparation", {})
-    return {"preparation": {name: _slowest(old.get(name, {}), told) for name, told in new.items()}}
-
-
-def _slowest(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """What two commands tell of the same things, by name: of each, the one that took more `seconds`. The later one
-    finds vectors and replies that the earlier one paid for."""
-
-    def seconds(told: Any) -> float:
-        return float(told.get("seconds", 0.0)) if isinstance(told, Mapping) else 0.0
-
-    return {**old, **{name: told for name, told in new.items() if seconds(told) >= seconds(old.get(name))}}
-
-
-def _joined(old: Mapping[str, Any], new: dict[str, Any], growing: Sequence[str]) -> dict[str, Any]:
-    """The options of two commands on one file: of those that are `growing` the wider grid or the larger limit, of the
-    rest the later choice. None (all of them) is the widest."""
-    joined = dict(new)
-    if not old:
-        return joined
-    for key in growing:
-        before, now = old.get(key), new.get(key)
-        if key not in new:
-            continue
-        if before is None or now is None:
-            joined[key] = None
-        else:
-            joined[key] = list(dict.fromkeys([*before, *now])) if isinstance(now, list) else max(before, now)
-    return joined
+    return [fixed, sorted(question.get("data", {}).get("sha256", {}).items())]

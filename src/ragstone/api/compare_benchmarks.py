@@ -24,12 +24,11 @@ def benchmark_tables(
     """Tables that the benchmark of two runs makes of them (effective lengths of a needle test); [] where it makes none.
     `where`: only cases of this condition. Raises as `compare` does."""
     with opened_sides(Path(a), None if b is None else Path(b), system_a, system_b) as (one, other):
-        compare = getattr(benchmark_of(one.run.meta, a), "compare", None)
-        if compare is None or benchmark_of(other.run.meta, b or a).name != benchmark_of(one.run.meta, a).name:
+        benchmark = benchmark_of(one.run.meta, a)
+        if benchmark_of(other.run.meta, b or a).name != benchmark.name:
             return []
         sides = [(_Chosen(side.run, where or {}), side.system, side.name) for side in (one, other)]
-        made: list[Table] = compare(*sides, language=language)
-        return made
+        return benchmark.compare(*sides, language=language)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,7 @@
 """`evaluate`: score answers that exist already, into one run file."""
 
-import asyncio
 import dataclasses
-import hashlib
-import importlib.metadata
-import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -13,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from ragstone.api.bench import LOCAL_CONCURRENCY, cache_folder
 from ragstone.api.blocking import blocking
+from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute
 from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of, open_tools
 from ragstone.api.reading import OpenRun, read_run
-from ragstone.benchmarks.own import OwnData, Recording
+from ragstone.benchmarks.own.benchmark import OwnData, Recording
 from ragstone.benchmarks.own.tables import price_of
 from ragstone.benchmarks.own.tally import columns_of, display_order, tally
 from ragstone.datasets.own import EvalData, read_eval_data
@@ -25,10 +21,10 @@ from ragstone.errors import UsageError
 from ragstone.metrics import steps_of
 from ragstone.metrics.judge import Prompts
 from ragstone.models import ModelOptions
-from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
+from ragstone.runs import Outcome, open_run
 from ragstone.systems.recorded import Recorded
 from ragstone.text import estimate_tokens
-from ragstone.types import NO_ANSWER, Completion, Embedder, Metric, Model, Request, Table, Usage, to_json
+from ragstone.types import NO_ANSWER, Completion, Embedder, Metric, Model, Request, Table, Usage
 
 if TYPE_CHECKING:
     import pandas
@@ -37,9 +33,7 @@ __all__ = [
     "EvalResult", "Plan", "default_run", "evaluate", "evaluate_async", "plan_evaluation", "predict", "read_data",
 ]  # fmt: skip
 
-# What a later command on the same file may add to: another metric's prompts, an embedder, a judge where there was none.
-GROWING = ("judge", "judge.prompts", "judge.rubrics")
-CONCURRENCY = 64
+_CONCURRENCY = 64
 _SHORT_REFERENCE = 8  # tokens
 
 
@@ -178,6 +172,26 @@ def plan_evaluation(
     return Plan(data, benchmark, system, asked, judging, tuple(warnings))
 
 
+async def run_evaluation(
+    plan: Plan,
+    *,
+    run: str | Path | None = None,
+    model_options: ModelOptions | None = None,
+    concurrency: int | None = None,
+    price: str = "",
+    shell: Shell | None = None,
+) -> EvalResult:
+    """Runs what is planned, into the file `run`, by default one whose name follows from the question."""
+    path = Path(run) if run is not None else default_run(plan)
+    job = Job(
+        plan.benchmark, [plan.system], path, concurrency or concurrency_of([plan.judging.model], _CONCURRENCY),
+        plan.metrics, plan.judging, model_options or ModelOptions(cache=cache_folder()),
+        info={"price": price} if price else {},
+    )  # fmt: skip
+    done = await execute(job, shell or Shell())
+    return EvalResult(path, done.outcome, plan.warnings, plan.system.id)
+
+
 async def evaluate_async(
     data: Any,
     metrics: str | Sequence[str | Metric] | None = None,
@@ -200,13 +214,13 @@ async def evaluate_async(
     embedder_base_url: str | None = None,
     model_options: ModelOptions | None = None,
     concurrency: int | None = None,
-    progress: Progress | None = None,
-    stop: asyncio.Event | None = None,
     price: str = "",
     system_model: str = "",
-    command: str = "",
-    prepared: Plan | None = None,
-    **reading: Any,
+    sep: str | None = None,
+    sheet: str | None = None,
+    split: str | None = None,
+    qrels: str | Path | None = None,
+    corpus: str | Path | None = None,
 ) -> EvalResult:
     """Score answers that exist already and keep everything in one run file; what the file has is not asked again.
 
@@ -217,41 +231,32 @@ async def evaluate_async(
     `rubrics`: see `Judging`. `run`: the file; by default one whose name follows from the question. `group_by`: columns.
     `sample`, `limit`: so many rows, chosen by a seed or the first. `repeat`: how often the judge is asked, for its own
     variance. `price`: "IN/OUT" of a million tokens, for the table of costs. `system_model`: which model answered, where
-    the data do not say: a judge of the same family is warned about. Raises `RagstoneError`s, one line each.
+    the data do not say: a judge of the same family is warned about. `sep`: what parts the contexts in one cell of text;
+    `sheet`: of a spreadsheet; `split`: of a data set with several; `qrels`, `corpus`: relevance labels and documents of
+    a run file of TREC's. Raises `RagstoneError`s, one line each.
     """
     if price and price_of(price) is None:
         raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
-    plan = prepared or plan_evaluation(
-        read_data(data, mapping=mapping, limit=limit, sample=sample, **reading),
-        [metrics] if isinstance(metrics, str) else metrics,
-        Judging(
-            model=judge, base_url=judge_base_url, embedder=embedder, embedder_base_url=embedder_base_url,
-            protocol=protocol, verify=verify, prompts=None if prompts is None else Path(prompts),
-            rubrics=tuple(map(Path, [rubrics] if isinstance(rubrics, str | Path) else rubrics)), language=language,
-        ),
-        name=name, language=language, group_by=[group_by] if isinstance(group_by, str) else group_by,
-        repeat=repeat, system_model=system_model,
+    reading = {"sep": sep, "sheet": sheet, "split": split, "qrels": qrels, "corpus": corpus}
+    given = {name: value for name, value in reading.items() if value is not None}
+    judging = Judging.of(
+        judge, embedder=embedder, protocol=protocol, verify=verify, prompts=prompts, rubrics=rubrics,
+        base_url=judge_base_url, embedder_base_url=embedder_base_url, language=language,
     )  # fmt: skip
-    calling = model_options or ModelOptions(cache=cache_folder())
-    async with open_tools(plan.judging, plan.metrics, calling) as opened:
-        question = {**plan.benchmark.question, "judge": dict(opened.spec)}
-        path = Path(run) if run is not None else default_run(plan)
-        info = _info(path, plan, opened.metrics, price, command)
-        specs = {plan.system.id: dict(plan.system.spec)}
-        with RunFile.create_or_open(path, question=question, info=info, systems=specs, growing=GROWING) as run_file:
-            outcome = await run_cases(
-                run_file,
-                plan.benchmark.cases,
-                systems=[plan.system],
-                metrics=opened.metrics,
-                concurrency=concurrency or _concurrency(plan.judging),
-                progress=progress,
-                stop=stop,
-            )
-    return EvalResult(path, outcome, plan.warnings, plan.system.id)
+    plan = plan_evaluation(
+        read_data(data, mapping=mapping, limit=limit, sample=sample, **given),
+        [metrics] if isinstance(metrics, str) else metrics,
+        judging,
+        name=name,
+        language=language,
+        group_by=[group_by] if isinstance(group_by, str) else group_by,
+        repeat=repeat,
+        system_model=system_model,
+    )
+    return await run_evaluation(plan, run=run, model_options=model_options, concurrency=concurrency, price=price)
 
 
-evaluate: Callable[..., EvalResult] = blocking(evaluate_async, name="evaluate")
+evaluate = blocking(evaluate_async, name="evaluate")
 
 
 async def predict(plan: Plan) -> Usage:
@@ -345,33 +350,4 @@ def default_run(plan: Plan) -> Path:
         prompts = {} if judging.prompts is None else dict(Prompts.load(judging.prompts).spec)
         how = [judging.protocol, judging.verify, judging.budget or 0, prompts]
     asked = [plan.benchmark.question, plan.system.id, judge or "", embedder or DEFAULT_EMBEDDER, *how]
-    return Path(f"eval-{hashlib.sha256(to_json(asked).encode()).hexdigest()[:8]}.run")
-
-
-def _concurrency(judging: Judging) -> int:
-    local = isinstance(judging.model, str) and judging.model.startswith("local/")
-    return LOCAL_CONCURRENCY if local else CONCURRENCY
-
-
-def _info(path: Path, plan: Plan, metrics: Sequence[Metric], price: str, command: str) -> dict[str, Any]:
-    """What a reader of the file should know beside the question; of all commands on it together."""
-    old: Mapping[str, Any] = {}
-    if path.exists() and path.stat().st_size:
-        with open_run(path) as run:
-            old = dict(run.meta)
-    options = dict(plan.benchmark.options)
-    options["repeat"] = max(options["repeat"], int(old.get("options", {}).get("repeat", 1)))
-    before = old.get("options", {}).get("group_by", ())
-    options["group_by"] = list(dict.fromkeys([*before, *options["group_by"]]))
-    commands = [line for line in str(old.get("command", "")).splitlines() if line]
-    return {
-        "options": options,
-        "versions": {"ragstone": importlib.metadata.version("ragstone"), "python": platform.python_version()},
-        "license": "",
-        "citation": "",
-        "metrics": {**old.get("metrics", {}), **{metric.name: metric.version for metric in metrics}},
-        "better": {**old.get("better", {}), **{metric.name: getattr(metric, "better", "higher") for metric in metrics}},
-        "command": "\n".join(commands if not command or command in commands else [*commands, command]),
-        "warnings": list(dict.fromkeys([*old.get("warnings", ()), *plan.warnings])),
-        **({"price": price or old.get("price")} if price or old.get("price") else {}),
-    }
+    return default_name(plan.benchmark.name, asked)

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from ragstone.errors import MissingExtra, UsageError
 from ragstone.metrics import GROUPS, METRICS, Tools, check_metrics, find_metric, make_metrics
@@ -49,6 +49,19 @@ class Judging:
     language: str = ""
     budget: int | None = None
 
+    @classmethod
+    def of(
+        cls,
+        model: str | Model | None,
+        *,
+        prompts: str | Path | None = None,
+        rubrics: str | Path | Sequence[str | Path] = (),
+        **how: Any,
+    ) -> Self:
+        """From what a user writes: one rubric or several, paths as texts."""
+        several = [rubrics] if isinstance(rubrics, str | Path) else rubrics
+        return cls(model, prompts=None if prompts is None else Path(prompts), rubrics=tuple(map(Path, several)), **how)
+
     def names(self, asked: Sequence[str | Metric]) -> list[str | Metric]:
         """The metrics that are asked for, by their names under this protocol: `faithfulness` is `ragas.faithfulness`
         with `ragas`. The rubrics that are given are metrics, too."""
@@ -64,8 +77,8 @@ class Judging:
 
     def check(self, asked: Sequence[str | Metric]) -> None:
         """Raises UsageError where these metrics need a judge that is not named. Opens nothing."""
-        if self.model == "local/extractive":
-            raise UsageError("local/extractive copies sentences and cannot judge. --judge takes a chat model.")
+        if self.model in ("local/extractive", "local/retrieval"):
+            raise UsageError(f"{self.model} is no chat model and cannot judge. --judge takes a chat model.")
         for tool, does in ((self.model, "generate"), (self.embedder, "embed")):
             if not (tool is None or isinstance(tool, str) or hasattr(tool, does)):
                 raise UsageError(f"{tool!r} can judge nothing: name PROVIDER/MODEL, or give an object with `{does}`.")
@@ -145,6 +158,8 @@ def _hashes(metrics: Sequence[Metric], judge: Any, known: Mapping[str, str]) -> 
     """The prompts that these metrics rest on, by name and language, each with its hash."""
     found = dict(judge.spec["prompts"]) if judge is not None else {}
     for metric in metrics:
+        if hasattr(metric, "prompt_hash"):
+            found[metric.name] = metric.prompt_hash
         for name in getattr(metric, "asks", ()):
             found |= {key: value for key, value in known.items() if key.split("/")[0] == name}
     if any(metric.name.startswith("ragas.") for metric in metrics):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ragstone.api.bench import cache_folder
+from ragstone.api.execute import cache_folder
 from ragstone.api.judging import Judging, open_tools
 from ragstone.datasets.own import Item, read_eval_data
 from ragstone.errors import UsageError

@@ -9,6 +9,7 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from ragstone.benchmarks import BENCHMARKS
+from ragstone.benchmarks.plugin import Plugin
 from ragstone.errors import UsageError
 from ragstone.report import export, render
 from ragstone.report.extras import load
@@ -29,14 +30,14 @@ def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
     name = question.get("benchmark") if isinstance(question, dict) else None
     if not isinstance(name, str):
         raise UsageError(f"{path} does not say which benchmark it is a run of.")
-    if name not in BENCHMARKS:
+    place = meta.get("benchmark_at")
+    if name not in BENCHMARKS and not isinstance(place, str):
         raise UsageError(
             f"{path} is a run of {name!r}, a benchmark that is not installed here. There are: "
             f"{', '.join(BENCHMARKS.names())}."
         )
-    kind: Any = BENCHMARKS.get(name)
-    benchmark: Benchmark = kind.from_meta(meta)
-    return benchmark
+    # By its name, else from the place that the run was made with.
+    return BENCHMARKS.get(name if name in BENCHMARKS else str(place)).from_meta(meta)
 
 
 def check_target(target: str | Path) -> None:
@@ -79,11 +80,12 @@ def _spare(path: Path) -> None:
 class OpenRun:
     """A run to look at: `tables`, `aggregates`, `write_report`, `export`. A context manager; the file is only read."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, benchmark: Plugin | None = None) -> None:
         self.path = Path(path)
         self.run: RunReader = open_run(self.path)
         try:
-            self.benchmark = benchmark_of(self.run.meta, self.path)
+            meta = self.run.meta
+            self.benchmark = benchmark_of(meta, self.path) if benchmark is None else benchmark.from_meta(meta)
         except BaseException:
             self.run.close()
             raise
@@ -105,7 +107,7 @@ class OpenRun:
     def leading_tables(self, *, language: str = "en") -> list[Table]:
         """What a person wants to see at once: the tables that lead, as far as something was measured. A note that
         several have is in the first alone, and what `unfinished` says in none."""
-        ids = getattr(self.benchmark, "leads", ())
+        ids = self.benchmark.leads
         shown, seen = [], {*self.unfinished(language=language)}
         for table in self.tables(language=language):
             if (ids and table.id not in ids) or all(row.published for row in table.rows):
@@ -127,7 +129,7 @@ class OpenRun:
 
     def aggregates(self, *more: Aggregate) -> dict[str, Score]:
         """The scores that span cases, by name: those of the benchmark, and of `more`, each in one pass over the
-        records. `Adaptability` (`ragstone.benchmarks.mirage.adaptability`) is one."""
+        records."""
         found: dict[str, Score] = {}
         for aggregate in (*self.benchmark.aggregates, *more):
             found |= aggregate.over(self.run.records())
@@ -155,6 +157,7 @@ class OpenRun:
         export(self.run, self.benchmark, kind, target, language=language)
 
 
-def read_run(path: str | Path) -> OpenRun:
-    """Open a run file to look at. UsageError where it is none."""
-    return OpenRun(path)
+def read_run(path: str | Path, benchmark: Plugin | None = None) -> OpenRun:
+    """Open a run file to look at. `benchmark`: its plugin, where that is registered nowhere. UsageError where it is no
+    run file."""
+    return OpenRun(path, benchmark)

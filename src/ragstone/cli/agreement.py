@@ -81,8 +81,8 @@ def protocols(**values: Any) -> int:
     the difference of each metric. --passages 5,10 adds how it holds up with many long passages. Exit 3 where a sample
     could not be judged."""
     from ragstone.api.agreement import agreement_of_protocols_async  # noqa: PLC0415
-    from ragstone.api.bench import cache_folder  # noqa: PLC0415
     from ragstone.api.evaluate import read_data  # noqa: PLC0415
+    from ragstone.api.execute import cache_folder  # noqa: PLC0415
     from ragstone.api.judging import Judging  # noqa: PLC0415
     from ragstone.errors import UsageError  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415

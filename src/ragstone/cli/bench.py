@@ -1,18 +1,38 @@
 """`ragstone bench …`."""
 
+import inspect
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from ragstone.cli.lazy import Lazy
+from ragstone.cli.benching import model_options, run_named, run_options
+from ragstone.cli.benchmarks import BenchmarkGroup, check_flags, option_flags, take_options
+
+if TYPE_CHECKING:
+    from ragstone.benchmarks.plugin import Plugin
 
 __all__ = ["command"]
 
-BENCHMARKS = {
-    "mirage": ("ragstone.cli.mirage:bench", "Retrievers, models, and what fits together (Park et al. 2025)."),
-    "niah": ("ragstone.cli.niah:bench", "Needle in a haystack: length by depth."),
-    "rgb": ("ragstone.cli.rgb:bench", "Noise, rejection, integration, counterfactual (Chen et al. 2024)."),
-}
+
+def _command(name: str, plugin: "Plugin") -> click.Command:
+    """`ragstone bench NAME`."""
+    options = plugin.Options
+    assert options is not None
+
+    @click.command(name=plugin.name, help=inspect.getdoc(plugin))
+    @model_options
+    @option_flags(options)
+    @run_options
+    def bench(**values: Any) -> int:
+        return run_named(name, take_options(options, values), values)
+
+    return check_flags(bench, plugin)
 
 
-@click.group(cls=Lazy, table=BENCHMARKS, kind="benchmark")
+@click.group(
+    cls=BenchmarkGroup,
+    command=_command,
+    summary=lambda plugin: None if plugin.Options is None else plugin.summary,
+)
 def command() -> None:
     """Run a benchmark. The run file keeps everything; the same command goes on where it stopped."""

@@ -4,33 +4,32 @@ import asyncio
 import math
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ragstone.cli.options import Number, both, json_option
+from ragstone.cli.options import Number, both, json_option, judge_options, judging_of
 from ragstone.cli.saying import say, say_json
 from ragstone.cli.show import say_run
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragstone.api.bench import BenchResult
+    from ragstone.api.bench import BenchPlan, BenchResult
+    from ragstone.api.judging import Judging
     from ragstone.models import ModelOptions
-    from ragstone.types import Case
 
-__all__ = ["Asked", "command_line", "model_options", "read_asked", "read_price", "run_benchmark", "run_options"]
+__all__ = ["Asked", "command_line", "model_options", "read_asked", "read_price", "run_named", "run_options"]
 
 _NO_REQUESTS = ("local/extractive", "local/retrieval")
 _ANSWER_TOKENS = 60  # of a typical answer, for --dry-run
 
 model_options = both(
     click.option("--model", "models", multiple=True, metavar="PROVIDER/MODEL", help="Whom to ask; may repeat."),
-    click.option("--judge", metavar="PROVIDER/MODEL", help="For the metrics that need one."),
     click.option("--base-url", metavar="URL", help="Another endpoint than the provider's own; compat/… needs it."),
-    click.option("--judge-base-url", metavar="URL", help="The same for the judge."),
+    judge_options,
     click.option("--temperature", type=Number(0), help="Instead of the template's."),
     click.option("--top-p", type=Number(0, 1)),
     click.option("--max-tokens", type=click.IntRange(1), help="Longest answer."),
@@ -69,8 +68,7 @@ class Asked(NamedTuple):
     """What `model_options` and `run_options` parsed, checked."""
 
     models: tuple[str, ...]
-    judge: str | None
-    judge_base_url: str | None
+    judging: "Judging"
     sampling: Mapping[str, Any]
     calling: "ModelOptions"
     concurrency: int | None
@@ -85,18 +83,13 @@ class Asked(NamedTuple):
     as_json: bool
 
 
-def read_asked(values: dict[str, Any], *, need_model: bool = True) -> Asked:
+def read_asked(values: dict[str, Any]) -> Asked:
     """Takes the shared options out of `values` and checks them before anything is spent. Raises UsageError."""
-    from ragstone.api.bench import cache_folder, check_extra, check_names  # noqa: PLC0415
+    from ragstone.api.execute import cache_folder  # noqa: PLC0415
     from ragstone.api.reading import check_target  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 
-    models, judge, metrics = values.pop("models"), values.pop("judge"), values.pop("metrics")
-    if not models and need_model:
-        raise UsageError("No model. Say whom to ask: --model local/extractive, --model openai/gpt-4o-mini…")
-    if models:
-        check_names(models, judge)
-    check_extra(metrics, judge)
+    models, metrics, judging = values.pop("models"), values.pop("metrics"), judging_of(values)
     price_text, dry_run, report_file = values.pop("price"), values.pop("dry_run"), values.pop("report_file")
     price = None if price_text is None else read_price(price_text)
     if price and not dry_run:
@@ -118,44 +111,42 @@ def read_asked(values: dict[str, Any], *, need_model: bool = True) -> Asked:
     if concurrency:
         calling = replace(calling, in_flight=max(concurrency, calling.in_flight))
     return Asked(
-        models, judge, values.pop("judge_base_url"), sampling, calling, concurrency, values.pop("run_file"), metrics,
+        models, judging, sampling, calling, concurrency, values.pop("run_file"), metrics,
         dry_run, price, price_text or "", report_file, values.pop("tables_language"), values.pop("quiet"),
         values.pop("as_json"),
     )  # fmt: skip
 
 
-def run_benchmark(made: Any, asked: Asked, *, judge_tokens: "Callable[[Case], int] | None" = None) -> int:
-    """Runs a benchmark that is made, or tells what it would take, and returns the exit code.
+def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int:
+    """Runs a benchmark with these options of its own and the shared ones, or tells what it would take; returns the exit
+    code."""
+    from ragstone.api.bench import plan_bench  # noqa: PLC0415
+    from ragstone.cli.progress import tell_retrieval  # noqa: PLC0415
 
-    `judge_tokens`: the tokens of what the judge is asked about a case, 0 where it is not; for `--dry-run`."""
+    asked = read_asked(values)
+    planning = plan_bench(
+        name, options, models=asked.models, judging=asked.judging, metrics=asked.metrics, sampling=asked.sampling,
+        model_options=asked.calling,
+    )  # fmt: skip
+    plan = asyncio.run(planning)
     if asked.dry_run:
-        return _dry_run(made, asked, judge_tokens)
-    if hasattr(made, "planned") and not asked.quiet and not asked.as_json:
-        _tell_before(_expected(made, asked, judge_tokens))
-    return asyncio.run(_bench(made, asked))
+        return _dry_run(plan, asked)
+    if plan.benchmark.prepares and not asked.quiet:
+        tell_retrieval()
+        if not asked.as_json:
+            _tell_before(_expected(plan, asked))
+    return asyncio.run(_bench(plan, asked))
 
 
-async def _bench(made: Any, asked: Asked) -> int:
-    from ragstone.api.bench import bench_async  # noqa: PLC0415
+async def _bench(plan: "BenchPlan", asked: Asked) -> int:
+    from ragstone.api.bench import run_bench  # noqa: PLC0415
+    from ragstone.api.execute import Shell  # noqa: PLC0415
     from ragstone.cli.progress import make_progress  # noqa: PLC0415
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
     async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
-        result = await bench_async(
-            made.name,
-            prepared=made,
-            model=list(asked.models),
-            judge=asked.judge,
-            metrics=asked.metrics,
-            judge_base_url=asked.judge_base_url,
-            run=asked.run_file,
-            sampling=asked.sampling,
-            model_options=asked.calling,
-            concurrency=asked.concurrency,
-            progress=make_progress(quiet=asked.quiet),
-            stop=stop,
-            command=command_line(sys.argv[1:]),
-        )
+        shell = Shell(command_line(sys.argv[1:]), make_progress(quiet=asked.quiet), stop)
+        result = await run_bench(plan, run=asked.run_file, concurrency=asked.concurrency, shell=shell)
     return _tell(result, asked)
 
 
@@ -202,9 +193,9 @@ def _tell(result: "BenchResult", asked: Asked) -> int:
     return 0
 
 
-def _dry_run(made: Any, asked: Asked, judge_tokens: "Callable[[Case], int] | None") -> int:
+def _dry_run(plan: "BenchPlan", asked: Asked) -> int:
     """Tells what the run would take."""
-    document = _expected(made, asked, judge_tokens)
+    document = _expected(plan, asked)
     if asked.as_json:
         say_json(document)
     else:
@@ -216,30 +207,25 @@ def _answer_tokens(asked: Asked) -> int:
     return min(_ANSWER_TOKENS, asked.sampling["max_tokens"] or _ANSWER_TOKENS)
 
 
-def _expected(made: Any, asked: Asked, judge_tokens: "Callable[[Case], int] | None") -> dict[str, Any]:
+def _expected(plan: "BenchPlan", asked: Asked) -> dict[str, Any]:
     """What a run takes, by counting every prompt. Answers are assumed to have 60 tokens, or --max-tokens."""
-    from ragstone.text import estimate_tokens  # noqa: PLC0415
-
-    answer = _answer_tokens(asked)
+    made, answer = plan.benchmark, _answer_tokens(asked)
     cases = prompt = judged = judge_prompt = 0
-    for case in made.planned() if hasattr(made, "planned") else made.cases():
+    for case in made.planned():
         cases += 1
-        if hasattr(made, "prompt_tokens"):  # where a prompt is made only when it is sent
-            prompt += made.prompt_tokens(case)
-        else:
-            prompt += sum(estimate_tokens(turn.content) for turn in made.template.messages(case.query))
-        if asked.judge and judge_tokens and (more := judge_tokens(case)):
+        prompt += made.prompt_tokens(case)
+        if asked.judging.model and (more := made.judge_tokens(case)):
             judged += 1
             judge_prompt += more
-    models, whom = len(asked.models), len([name for name in asked.models if name not in _NO_REQUESTS])
+    models, whom = len(plan.models), len([name for name in plan.models if name not in _NO_REQUESTS])
     document: dict[str, Any] = {
         "cases": cases * models, "requests": cases * whom + judged * models,
         "prompt_tokens": prompt * whom, "completion_tokens": answer * cases * whom,
         "judge_requests": judged * models, "judge_tokens": judge_prompt * models, "cost": None,
     }  # fmt: skip
-    if hasattr(made, "foreseen"):
+    if made.prepares:
         document["retrievers"] = [
-            {"model": one.model, "requests": one.requests, "tokens": one.tokens} for one in made.foreseen()
+            {"model": cost.model, "requests": cost.requests, "tokens": cost.tokens} for cost in made.retrieval_cost()
         ]
     if asked.price:
         cost = document["prompt_tokens"] * asked.price[0] + document["completion_tokens"] * asked.price[1]

@@ -1,18 +1,72 @@
 """`ragstone cases …`."""
 
+import asyncio
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from ragstone.cli.lazy import Lazy
+from ragstone.cli.benchmarks import BenchmarkGroup, option_flags, take_options
+from ragstone.cli.progress import tell_retrieval
+from ragstone.cli.saying import say, stream_json
+
+if TYPE_CHECKING:
+    from ragstone.benchmarks.plugin import Plugin
+    from ragstone.types import Benchmark, Case
 
 __all__ = ["command"]
 
-BENCHMARKS = {
-    "mirage": ("ragstone.cli.mirage:cases", "One line a case, once every retriever has searched."),
-    "niah": ("ragstone.cli.niah:cases", "One line a cell, with its whole prompt."),
-    "rgb": ("ragstone.cli.rgb:cases", "One line a case: case_id, sample_id, condition, messages, passages."),
-}
+
+def _command(name: str, plugin: "Plugin") -> click.Command:
+    """`ragstone cases NAME`."""
+    options = plugin.Options
+    assert options is not None
+
+    @click.command(name=plugin.name)
+    @option_flags(options)
+    def cases(**values: Any) -> None:
+        """One line a case: case_id, sample_id, condition, messages, passages, answers. Retrieval is done; no chat model
+        is asked, unless a retriever names one."""
+        asyncio.run(_print(name, take_options(options, values)))
+
+    return cases
 
 
-@click.group(cls=Lazy, table=BENCHMARKS, kind="benchmark")
+async def _print(name: str, given: dict[str, Any]) -> None:
+    from ragstone.api.bench import make_benchmark  # noqa: PLC0415
+    from ragstone.api.execute import cache_folder  # noqa: PLC0415
+    from ragstone.types import Resources  # noqa: PLC0415
+
+    made = await make_benchmark(name, given)
+    for warning in made.warnings:
+        say(f"note: {warning}", err=True)
+    if made.prepares:
+        tell_retrieval()
+    await made.prepare(Resources(cache=str(cache_folder().parent)))
+    for case in made.cases():
+        stream_json(await _line(made, case))
+
+
+async def _line(made: "Benchmark", case: "Case") -> dict[str, Any]:
+    """A case as it is asked. One that is a recipe has its text in the messages; one text is in memory at a time."""
+    query = case.query if made.expand is None else await made.expand(case.query)
+    return {
+        "case_id": case.id,
+        "sample_id": case.sample.id,
+        "condition": case.condition,
+        "messages": [{"role": turn.role, "content": turn.content} for turn in made.template.messages(query)],
+        "passages": [
+            {"id": passage.id, "text": passage.text, "relevant": passage.relevant}
+            | ({"kind": passage.meta["kind"]} if "kind" in passage.meta else {})
+            for passage in case.query.passages or ()
+        ],
+        "answers": case.sample.references,
+    }
+
+
+@click.group(
+    cls=BenchmarkGroup,
+    command=_command,
+    summary=lambda plugin: None if plugin.Options is None else plugin.summary,
+)
 def command() -> None:
     """Print the cases of a benchmark as JSON lines, without asking any model."""

@@ -30,7 +30,7 @@ def command() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """The data sets that can be pulled, and what of them is here."""
-    from ragstone.api.data import data_folder  # noqa: PLC0415
+    from ragstone.datasets.pull import data_folder  # noqa: PLC0415
     from ragstone.datasets.sources import list_data  # noqa: PLC0415
 
     if as_json:
@@ -51,7 +51,7 @@ def list_(as_json: bool) -> None:
 @click.option("--only", multiple=True, metavar="FILE", help="This file only; may repeat.")
 def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) -> None:
     """Fetch the official files of NAME (rgb, mirage) from where they are published, at a pinned revision."""
-    from ragstone.api.data import data_folder  # noqa: PLC0415
+    from ragstone.datasets.pull import data_folder  # noqa: PLC0415
     from ragstone.datasets.pull import pull as fetch  # noqa: PLC0415
     from ragstone.datasets.sources import SOURCES  # noqa: PLC0415
     from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415

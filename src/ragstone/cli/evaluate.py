@@ -10,10 +10,20 @@ import click
 
 from ragstone.cli.benching import command_line, read_price
 from ragstone.cli.gates import foresee_gates, gate_options, tell_gates
-from ragstone.cli.options import MOST_REPEATS, Names, Number, Pairs, both, json_option, once
+from ragstone.cli.options import (
+    MOST_REPEATS,
+    Names,
+    Number,
+    Pairs,
+    both,
+    json_option,
+    judge_options,
+    judging_of,
+    no_judge,
+    once,
+)  # fmt: skip
 from ragstone.cli.saying import say, say_json
 from ragstone.cli.show import say_run
-from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
     from ragstone.api.evaluate import EvalResult, Plan
@@ -40,18 +50,11 @@ data_options = both(
     click.option("--language", type=click.Choice(["en", "zh"]), help="Of all rows.  [default: each row's own]"),
 )  # fmt: skip
 
-judge_options = both(
+metric_options = both(
     click.option("--metrics", type=Names(), help="Names and groups, as `ragstone metrics` lists them."),
-    click.option("--judge", metavar="PROVIDER/MODEL", help="The chat model that judges."),
-    click.option("--judge-base-url", metavar="URL", help="Another endpoint than the provider's own."),
-    click.option("--embedder", metavar="PROVIDER/MODEL", help="For similarities.  [default: local/e5-small]"),
-    click.option("--embedder-base-url", metavar="URL", help="Another endpoint than the provider's own."),
+    judge_options,
     click.option("--protocol", type=click.Choice(["matrix", "ragas"]), default="matrix", show_default=True,
                  help="matrix: two requests a sample; ragas: metric by metric, for comparison."),
-    click.option("--verify", type=click.Choice(["joint", "separate"]), default="joint", show_default=True,
-                 help="separate: a request a passage."),
-    click.option("--prompts", type=click.Path(path_type=Path), help="Your prompts; `ragstone prompts copy` begins."),
-    click.option("--rubric", "rubrics", multiple=True, metavar="NAME|FILE|DIR", help="Your own criteria; may repeat."),
     click.option("--repeat", type=click.IntRange(1, MOST_REPEATS), default=1, show_default=True,
                  help="How often the judge is asked, for its own variance."),
     click.option("--system-model", default="", metavar="NAME", help="Which model answered, if the data do not say."),
@@ -70,7 +73,7 @@ calling_options = both(
 @click.command(name="eval")
 @click.argument("data", type=click.Path(path_type=Path))
 @data_options
-@judge_options
+@metric_options
 @click.option("--group-by", type=Names(), default=(), help="Columns to tabulate by.")
 @click.option("--name", default="", help="What the system is called.  [default: the file's name]")
 @click.option("--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: by the question]")
@@ -88,19 +91,15 @@ def command(**values: Any) -> int:
     The columns of ragas, deepeval, RAGChecker, BEIR, TREC and OpenInference are known; `ragstone data check` tells
     what is seen. Without --judge only what needs none is scored."""
     from ragstone.api.evaluate import default_run, plan_evaluation, read_data  # noqa: PLC0415
-    from ragstone.api.judging import Judging  # noqa: PLC0415
     from ragstone.api.reading import check_target  # noqa: PLC0415
 
     if values["price"]:
         read_price(values["price"])
-    _check_judge(values)
     if values["report_file"] and not values["dry_run"]:
         check_target(values["report_file"])  # before anything is spent
-    judging = Judging(
-        model=values["judge"], base_url=values["judge_base_url"], embedder=values["embedder"],
-        embedder_base_url=values["embedder_base_url"], protocol=values["protocol"], verify=values["verify"],
-        prompts=values["prompts"], rubrics=tuple(map(Path, values["rubrics"])), language=values["language"] or "",
-    )  # fmt: skip
+    judging = judging_of(values, protocol=values["protocol"], language=values["language"] or "")
+    if judging.model is None and values["repeat"] > 1:
+        raise no_judge(["--repeat"])
     judging.check(values["metrics"] or ())
     reading = {name: values[name] for name in ("sep", "sheet", "split", "qrels", "corpus") if values[name] is not None}
     data = read_data(
@@ -120,19 +119,6 @@ def command(**values: Any) -> int:
     return asyncio.run(_evaluate(plan, values))
 
 
-def _check_judge(values: dict[str, Any]) -> None:
-    """UsageError for options of a judge where none is named: it was forgotten, and nothing would be judged."""
-    if values["judge"] is not None:
-        return
-    asked = {
-        "--judge-base-url": values["judge_base_url"], "--prompts": values["prompts"],
-        "--protocol ragas": values["protocol"] != "matrix", "--verify separate": values["verify"] != "joint",
-        "--repeat": values["repeat"] > 1,
-    }  # fmt: skip
-    if given := [option for option, told in asked.items() if told]:
-        raise UsageError(f"{', '.join(given)} says how a judge is asked, and none is named: --judge PROVIDER/MODEL.")
-
-
 def _names(plan: "Plan") -> list[str] | None:
     """What the metrics will be called; None where rubrics are among them, whose files say it."""
     names = [str(name) for name in plan.judging.names(plan.metrics)]
@@ -140,7 +126,7 @@ def _names(plan: "Plan") -> list[str] | None:
 
 
 def _calling(values: dict[str, Any]) -> "ModelOptions":
-    from ragstone.api.bench import cache_folder  # noqa: PLC0415
+    from ragstone.api.execute import cache_folder  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 
     calling = ModelOptions(
@@ -153,15 +139,16 @@ def _calling(values: dict[str, Any]) -> "ModelOptions":
 
 
 async def _evaluate(plan: "Plan", values: dict[str, Any]) -> int:
-    from ragstone.api.evaluate import evaluate_async  # noqa: PLC0415
+    from ragstone.api.evaluate import run_evaluation  # noqa: PLC0415
+    from ragstone.api.execute import Shell  # noqa: PLC0415
     from ragstone.cli.progress import make_progress  # noqa: PLC0415
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
     async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
-        result = await evaluate_async(
-            plan.data, prepared=plan, run=values["run_file"], model_options=_calling(values),
-            concurrency=values["concurrency"], progress=make_progress(quiet=values["quiet"]), stop=stop,
-            price=values["price"], command=command_line(sys.argv[1:]),
+        shell = Shell(command_line(sys.argv[1:]), make_progress(quiet=values["quiet"]), stop)
+        result = await run_evaluation(
+            plan, run=values["run_file"], model_options=_calling(values), concurrency=values["concurrency"],
+            price=values["price"], shell=shell,
         )  # fmt: skip
     return _tell(result, values)
 
@@ -207,7 +194,7 @@ async def _dry_run(plan: "Plan", values: dict[str, Any]) -> int:
     usage: Usage = await predict(plan)
     price = read_price(values["price"]) if values["price"] else None
     document: dict[str, Any] = {
-        "samples": len(plan.benchmark.rows), "cases": len(plan.benchmark), "requests": usage.requests,
+        "samples": len(plan.benchmark.rows), "cases": plan.benchmark.size, "requests": usage.requests,
         "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens,
         "cost": None if price is None else round(
             (usage.prompt_tokens * price[0] + usage.completion_tokens * price[1]) / 1e6, 6

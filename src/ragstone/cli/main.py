@@ -25,7 +25,7 @@ SIGNALLED = 128
 
 # Name → (module, first line of its help). The modules are not imported to list them.
 COMMANDS = {
-    "bench": ("ragstone.cli.bench", "Run a benchmark: rgb, mirage, niah."),
+    "bench": ("ragstone.cli.bench", "Run a benchmark."),
     "cases": ("ragstone.cli.cases", "Print the cases of a benchmark, without asking any model."),
     "eval": ("ragstone.cli.evaluate", "Score answers that exist already."),
     "compare": ("ragstone.cli.compare", "Compare two runs, sample by sample."),

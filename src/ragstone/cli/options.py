@@ -2,23 +2,28 @@
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ragstone.errors import UsageError
 
+if TYPE_CHECKING:
+    from ragstone.api.judging import Judging
+
 __all__ = [
-    "MOST_PASSAGES",
     "MOST_QUESTIONS",
     "MOST_REPEATS",
     "Names",
     "Number",
     "Pairs",
-    "Ratios",
     "both",
     "json_option",
+    "judge_options",
+    "judging_of",
     "language_option",
+    "no_judge",
     "once",
 ]
 
@@ -26,7 +31,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 V = TypeVar("V")
 
 # Beyond these a typing error is likelier than a wish, and memory would be the first to tell.
-MOST_PASSAGES = 10_000
 MOST_QUESTIONS = 1_000_000
 MOST_REPEATS = 1_000
 
@@ -59,23 +63,6 @@ class Pairs(click.ParamType[tuple[str, str]]):
         return name.strip(), told.strip()
 
 
-class Ratios(click.ParamType[tuple[float, ...]]):
-    """Numbers from 0 to 1, separated by commas."""
-
-    name = "RATIO,…"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
-        if not isinstance(value, str):
-            return tuple(value)
-        try:
-            ratios = tuple(float(part) for part in value.split(","))
-        except ValueError:
-            self.fail(f"{value!r}: expected numbers from 0 to 1, such as 0,0.4.", param, ctx)
-        if not all(0 <= ratio <= 1 for ratio in ratios):
-            self.fail(f"{value!r}: a ratio is from 0 to 1.", param, ctx)
-        return ratios
-
-
 class Number(click.FloatRange):
     """A finite number in a range: `nan` and `inf`, which compare oddly and are no JSON, are refused."""
 
@@ -95,6 +82,42 @@ def both(*decorators: Callable[[F], F]) -> Callable[[F], F]:
         return function
 
     return decorate
+
+
+judge_options = both(
+    click.option("--judge", metavar="PROVIDER/MODEL", help="The chat model that judges."),
+    click.option("--judge-base-url", metavar="URL", help="Another endpoint than the provider's own."),
+    click.option("--embedder", metavar="PROVIDER/MODEL", help="For similarities.  [default: local/e5-small]"),
+    click.option("--embedder-base-url", metavar="URL", help="Another endpoint than the provider's own."),
+    click.option("--verify", type=click.Choice(["joint", "separate"]), default="joint", show_default=True,
+                 help="separate: the judge gets a request a passage."),
+    click.option("--prompts", type=click.Path(path_type=Path), help="Your prompts; `ragstone prompts copy` begins."),
+    click.option("--rubric", "rubrics", multiple=True, metavar="NAME|FILE|DIR", help="Your own criteria; may repeat."),
+)  # fmt: skip
+
+
+def judging_of(values: dict[str, Any], **more: Any) -> "Judging":
+    """Takes `judge_options` out of `values`. UsageError for options of a judge where none is named: it was forgotten,
+    and nothing would be judged. `more`: fields that a command has beside them."""
+    from ragstone.api.judging import Judging  # noqa: PLC0415
+
+    judging = Judging.of(
+        values.pop("judge"), base_url=values.pop("judge_base_url"), embedder=values.pop("embedder"),
+        embedder_base_url=values.pop("embedder_base_url"), verify=values.pop("verify"), prompts=values.pop("prompts"),
+        rubrics=values.pop("rubrics"), **more,
+    )  # fmt: skip
+    given = {
+        "--judge-base-url": judging.base_url, "--prompts": judging.prompts,
+        "--protocol ragas": judging.protocol != "matrix", "--verify separate": judging.verify != "joint",
+    }  # fmt: skip
+    if judging.model is None and (named := [option for option, value in given.items() if value]):
+        raise no_judge(named)
+    return judging
+
+
+def no_judge(options: Iterable[str]) -> UsageError:
+    """The error where options say how a judge is asked, and there is none."""
+    return UsageError(f"{', '.join(options)} says how a judge is asked, and none is named: --judge PROVIDER/MODEL.")
 
 
 def once(pairs: Iterable[tuple[str, V]], option: str) -> dict[str, V]:

@@ -1,12 +1,14 @@
 """How a run goes, on standard error: a bar on a terminal, a line now and then elsewhere, nothing when quiet."""
 
 import contextlib
+import logging
 import os
 import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ragstone.cli.saying import SayingHandler
 from ragstone.models.work import Pace, duration
 from ragstone.runs.outcome import Outcome, Progress, Silent
 from ragstone.types import Record
@@ -14,7 +16,7 @@ from ragstone.types import Record
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-__all__ = ["BarProgress", "LineProgress", "make_progress"]
+__all__ = ["BarProgress", "LineProgress", "make_progress", "tell_retrieval"]
 
 # A bar is drawn at most so often, in seconds, and a line written; a line also whenever another tenth is done.
 REDRAW_SECONDS = 0.2
@@ -28,6 +30,14 @@ def make_progress(*, quiet: bool = False, stream: TextIO | None = None) -> Progr
         return Silent()
     moves = stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
     return BarProgress(stream) if moves else LineProgress(stream)
+
+
+def tell_retrieval() -> None:
+    """Retrieval comes before the first case, and embedding a pool takes minutes: on standard error, how far it is."""
+    for name in ("ragstone.retrieval", "ragstone.benchmarks"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.INFO)
+        logger.handlers = [SayingHandler()]
 
 
 class _Counting:

@@ -1,18 +1,101 @@
 """`ragstone score …`."""
 
+import inspect
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from ragstone.cli.lazy import Lazy
+from ragstone.cli.benchmarks import BenchmarkGroup, option_flags, take_options, with_parameters
+from ragstone.cli.options import json_option
+from ragstone.cli.saying import say, say_json
+from ragstone.cli.show import say_run
+from ragstone.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragstone.benchmarks.plugin import Plugin
 
 __all__ = ["command"]
 
-BENCHMARKS = {
-    "mirage": ("ragstone.cli.mirage_score:score", "Predictions and retrieval results of the official programs."),
-    "niah": ("ragstone.cli.niah_score:score", "Results of other needle tests: a file a cell, or lists of cells."),
-    "rgb": ("ragstone.cli.rgb:score", "Predictions as the official program writes them, JSON lines."),
-}
+_RUN_OPTIONS = (
+    click.Option(["--run", "run_file"], type=click.Path(path_type=Path),
+                 help="Keep all as a run file, to report and compare; it may exist."),
+    click.Option(["--report", "report_file"], type=click.Path(path_type=Path),
+                 help="With --run: write the report here, too."),
+    click.Option(["--tables", "language"], type=click.Choice(["en", "zh"]), default="en", help="Words of the tables."),
+)  # fmt: skip
 
 
-@click.group(cls=Lazy, table=BENCHMARKS, kind="benchmark")
+def _command(name: str, plugin: "Plugin") -> click.Command:
+    """`ragstone score NAME`."""
+    rescoring = plugin.rescoring
+    assert rescoring is not None
+
+    @click.command(name=plugin.name, help=inspect.getdoc(rescoring))
+    @option_flags(rescoring.Options)
+    @with_parameters(_RUN_OPTIONS if plugin.import_results else ())
+    @json_option
+    def score(as_json: bool, **values: Any) -> None:
+        from ragstone.benchmarks.options import options_from  # noqa: PLC0415
+
+        given = take_options(rescoring.Options, values)
+        if values.get("run_file") is not None:
+            _side_by_side(name, plugin, given["paths"], **values, quiet=as_json)
+            if not as_json:
+                return
+        elif plugin.import_results is not None:
+            _check_paths(given["paths"], values["report_file"])
+        found = rescoring.score(options_from(rescoring.Options, given, of=plugin.name))
+        for note in found.notes:
+            say(f"note: {note}", err=True)
+        if as_json:
+            say_json(found.document)
+            return
+        for line in found.lines:
+            say(line)
+
+    return score
+
+
+def _check_paths(paths: tuple[Path, ...], report_file: Path | None) -> None:
+    """UsageError where something is asked for that only a run file has."""
+    from ragstone.runs import is_run_file  # noqa: PLC0415
+
+    if report_file is not None:
+        raise UsageError("--report is written from a run file: say --run FILE, too.")
+    if own := [path for path in paths if is_run_file(path)]:
+        raise UsageError(f"{own[0]} is a run file: say --run FILE to put it beside others, or see `ragstone report`.")
+
+
+def _side_by_side(
+    name: str,
+    plugin: "Plugin",
+    paths: tuple[Path, ...],
+    *,
+    run_file: Path,
+    report_file: Path | None,
+    language: str,
+    quiet: bool,
+) -> None:
+    """Writes the run file and the report, and prints the tables unless `quiet`."""
+    from ragstone.api.execute import Shell  # noqa: PLC0415
+    from ragstone.api.reading import check_target  # noqa: PLC0415
+    from ragstone.api.results import import_results  # noqa: PLC0415
+    from ragstone.cli.benching import command_line  # noqa: PLC0415
+
+    if report_file is not None:
+        check_target(report_file)
+    with import_results(name, paths, run_file, shell=Shell(command_line(sys.argv[1:]))) as run:
+        told = run.write_report(report_file, language=language) if report_file is not None else None
+        if not quiet:
+            say_run(run, language=language, report=told)
+
+
+@click.group(
+    cls=BenchmarkGroup,
+    command=_command,
+    summary=lambda plugin: None if plugin.rescoring is None else plugin.rescoring.summary,
+)
 def command() -> None:
     """Re-score saved predictions in the official formats, to the count."""

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
+import platformdirs
+
 from ragstone.datasets.mirage import read_oracle, read_pool, read_questions
 from ragstone.datasets.origins import Origin, open_origin
 from ragstone.datasets.rgb import read_rgb
@@ -26,7 +28,7 @@ from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.storage import write_file
 from ragstone.types import Frozen
 
-__all__ = ["MANIFEST", "NOTICE", "Progress", "Pulled", "known_hashes", "list_data", "pull", "pull_rgb"]
+__all__ = ["MANIFEST", "NOTICE", "Progress", "Pulled", "data_folder", "known_hashes", "list_data", "pull", "pull_rgb"]
 
 MANIFEST = "pulled.manifest"  # JSON; not named .json, which would make it look like data
 NOTICE = "LICENSE-NOTICE.txt"
@@ -58,6 +60,11 @@ class Pulled(Frozen, frozen=True):
     sha256: str
     fetched: bool
     verified: Literal["pinned", "noted", "first use"]
+
+
+def data_folder(name: str) -> Path:
+    """Where `ragstone data pull NAME` puts the files unless it is told otherwise."""
+    return Path(platformdirs.user_data_dir("ragstone", appauthor=False)) / name
 
 
 async def pull_rgb(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 from ragstone.errors import UnknownName, UsageError
-from ragstone.registry import Registry
+from ragstone.registry import Registry, is_place
 from ragstone.types import Embedder, Metric, Model
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def make_metrics(names: Sequence[str | Metric], tools: Tools) -> tuple[Metric, .
     for plugin in _checked(names, {tool for tool in _LACKING if getattr(tools, tool) is not None}):
         # A metric that is made has the `make` of its class too, and is not made again.
         ready = hasattr(plugin, "score") and not isinstance(plugin, type)
-        metric = plugin if ready else plugin.make(tools)
+        metric = plugin if ready else plugin.make(tools) if hasattr(plugin, "make") else plugin()
         made.setdefault(metric.name, metric)
     return tuple(made.values())
 
@@ -160,7 +160,7 @@ def find_metric(name: str) -> Any:
     """The plugin of a metric's name: the metric, or the class that makes it. Raises as `make_metrics`."""
     if name.startswith("rubric:"):
         return importlib.import_module("ragstone.metrics.rubric").find_rubric(name.removeprefix("rubric:"))
-    if name in METRICS:
+    if name in METRICS or is_place(name):
         plugin: Any = METRICS.get(name)
         if isinstance(plugin, Family):
             raise UsageError(f"{name!r} is a metric for every k. Write a number for k: {name[:-1]}10.")

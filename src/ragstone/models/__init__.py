@@ -8,11 +8,12 @@ A provider is one row of a table (`models/providers.py`) or an entry point of th
 
 import contextlib
 from collections.abc import AsyncIterator
+from typing import Any
 
 from ragstone.errors import UsageError
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider, Source
-from ragstone.registry import Registry
+from ragstone.registry import Registry, is_place, load_place
 from ragstone.types import Embedder, Model
 
 __all__ = ["PROVIDERS", "ModelOptions", "Provider", "Source", "open_embedder", "open_model"]
@@ -42,13 +43,27 @@ def _resolve(name: str, what: str, example: str) -> tuple[Provider | Source, str
     )
 
 
+def _own(given: Any, what: str, does: str) -> Any:
+    """The user's own: an object, or at its place an object or a function without arguments that returns it."""
+    found = load_place(what, given) if isinstance(given, str) else given
+    if isinstance(found, type) or not hasattr(found, does):
+        found = found() if callable(found) else found
+    if not hasattr(found, does):
+        raise UsageError(f"{given!r} is no {what}: it has no `{does}`.")
+    return found
+
+
 @contextlib.asynccontextmanager
-async def open_model(name: str, options: ModelOptions = _DEFAULT) -> AsyncIterator[Model]:
-    """The chat model of this name, ready to be asked, with cache, limits and retries; `model.id` is `name`.
+async def open_model(name: str | Model, options: ModelOptions = _DEFAULT) -> AsyncIterator[Model]:
+    """The chat model of this name, ready to be asked, with cache, limits and retries; `model.id` is `name`. A model
+    that is one already, or one at a place (`package.module:name`, `file.py:name`), is asked as it is.
 
     What it needs is checked before anything is sent: `UnknownName` for the provider, `MissingKey`, `MissingExtra`,
     `UsageError` for a name or base URL that cannot be. Afterwards calls raise `ModelError` only.
     """
+    if not isinstance(name, str) or is_place(name):
+        yield _own(name, "model", "generate")
+        return
     source, model = _resolve(name, "model", "local/smollm2")
     if isinstance(source, Provider):
         from ragstone.models.endpoint import open_chat  # noqa: PLC0415  (aiohttp only when something is called)
@@ -61,8 +76,11 @@ async def open_model(name: str, options: ModelOptions = _DEFAULT) -> AsyncIterat
 
 
 @contextlib.asynccontextmanager
-async def open_embedder(name: str, options: ModelOptions = _DEFAULT) -> AsyncIterator[Embedder]:
+async def open_embedder(name: str | Embedder, options: ModelOptions = _DEFAULT) -> AsyncIterator[Embedder]:
     """The embedder of this name: `local/e5-small`, `openai/text-embedding-3-small`… Raises as `open_model` does."""
+    if not isinstance(name, str) or is_place(name):
+        yield _own(name, "embedder", "embed")
+        return
     source, model = _resolve(name, "embedder", "local/e5-small")
     if isinstance(source, Provider):
         from ragstone.models.endpoint import open_vectors  # noqa: PLC0415

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from ragstone.models.rerank import is_reranker
 from ragstone.retrieval.names import Spec, parse
-from ragstone.types import Frozen
+from ragstone.types import Frozen, RetrievalCost
 
-__all__ = ["Foreseen", "Texts", "foreseen"]
+__all__ = ["Texts", "foreseen"]
 
 _EMBEDDED = ("dense", "multivector", "late", "lancedb", "elasticsearch")
 # Tokens of an instruction with its examples.
@@ -30,23 +30,13 @@ class Texts(Frozen, frozen=True):
         return self.tokens / self.number if self.number else 0.0
 
 
-class Foreseen(Frozen, frozen=True):
-    """What one model is asked: `tokens` to embed, or `requests` with `tokens` of prompts together. `key`: retrievers
-    with the same key over one pool share it, because vectors and replies are kept."""
-
-    model: str
-    tokens: int
-    requests: int = 0
-    key: str = ""
-
-
-def foreseen(name: str, passages: Texts, questions: Texts) -> list[Foreseen]:
+def foreseen(name: str, passages: Texts, questions: Texts) -> list[RetrievalCost]:
     """What the models within a retriever of this name are asked for so many questions; nothing where it has none.
     Raises UsageError for a name that cannot be, not for what only opening it would tell."""
     return list(_of(parse(name), passages, questions))
 
 
-def _of(spec: Spec, passages: Texts, questions: Texts) -> Iterator[Foreseen]:
+def _of(spec: Spec, passages: Texts, questions: Texts) -> Iterator[RetrievalCost]:
     if spec.function in _EMBEDDED:
         if spec.arguments:
             yield _embedded(spec, passages, questions)
@@ -62,15 +52,15 @@ def _of(spec: Spec, passages: Texts, questions: Texts) -> Iterator[Foreseen]:
         yield from _of(parse(inner), passages, searched)
         requests, shown = _reranked(spec, model, passages) if spec.function == "rerank" else (1, 0.0)
         each = questions.each * requests + shown + (0 if is_reranker(model) else _FORM * requests)
-        yield Foreseen(model, round(each * questions.number), requests * questions.number, spec.name)
+        yield RetrievalCost(model, round(each * questions.number), requests * questions.number, spec.name)
 
 
-def _embedded(spec: Spec, passages: Texts, questions: Texts) -> Foreseen:
+def _embedded(spec: Spec, passages: Texts, questions: Texts) -> RetrievalCost:
     """A table or an index of the user's has its vectors already."""
     theirs = "table" in spec.options or ("index" in spec.options and spec.function == "elasticsearch")
     tokens = questions.tokens + (0 if theirs else passages.tokens)
     parts = spec.function if spec.function in ("multivector", "late") else ""
-    return Foreseen(spec.arguments[0], tokens, key=f"{spec.arguments[0]} {parts} {theirs} {questions.number}")
+    return RetrievalCost(spec.arguments[0], tokens, key=f"{spec.arguments[0]} {parts} {theirs} {questions.number}")
 
 
 def _reranked(spec: Spec, model: str, passages: Texts) -> tuple[int, float]:

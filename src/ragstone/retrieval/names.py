@@ -3,7 +3,7 @@
 
     name     = leaf | function "(" part { "," part } ")"
     part     = name | option "=" text
-    leaf     = function | provider "/" model | "run:" file
+    leaf     = function | provider "/" model | "run:" file | module ":" name | file ".py:" name
 
 A comma or a parenthesis within a part is kept where its parentheses are balanced; a file's name may hold neither.
 """
@@ -14,6 +14,7 @@ import re
 import msgspec
 
 from ragstone.errors import UsageError
+from ragstone.registry import is_place
 from ragstone.text.redaction import redact
 from ragstone.types import Frozen
 
@@ -40,6 +41,8 @@ class Spec(Frozen, frozen=True):
         holds none, `parse(spec.name) == spec`."""
         if self.function == "run":
             return f"run:{self.arguments[0]}"
+        if self.function == "place" and len(self.arguments) == 1:
+            return self.arguments[0]
         if self.function == "dense" and len(self.arguments) == 1 and not self.options:
             return self.arguments[0]
         inside = ",".join([*self.arguments, *(f"{name}={value}" for name, value in self.options.items())])
@@ -82,6 +85,8 @@ def parse(name: str) -> Spec:
         if not text[4:].strip():
             raise UsageError("run: names no file. Write run:FILE, for example run:bm25.trec.")
         return Spec("run", (text[4:].strip(),))
+    if is_place(text):
+        return Spec("place", (text,))
     head, bracket, rest = text.partition("(")
     if bracket:
         if not rest.endswith(")"):

@@ -100,17 +100,20 @@ def check_retriever(name: str) -> None:
 
 @contextlib.asynccontextmanager
 async def open_retriever(
-    name: str,
+    name: str | Retriever,
     pool: Sequence[Passage],
     *,
     options: ModelOptions = _DEFAULT,
     queries: Mapping[str, Sequence[str]] | None = None,
 ) -> AsyncIterator[Retriever]:
-    """The retriever of this name, its index built. `options` are for the models that it asks; `queries`: question →
-    the ids it is known by, for `run:FILE`.
+    """The retriever of this name, its index built; or itself, where it is one. `options` are for the models that it
+    asks; `queries`: question → the ids it is known by, for `run:FILE`.
 
     Raises UsageError for a name that cannot be, a pool that is empty, and an id that two passages have; what a model
     raises, where one is asked while the index is built."""
+    if not isinstance(name, str):
+        yield name
+        return
     spec = parse(name)
     make = RETRIEVERS.get(spec.function)
     if not pool:

@@ -2,7 +2,7 @@
 
 from ragstone.runs.interrupts import finish_on_interrupt
 from ragstone.runs.outcome import Outcome, Progress, Silent
-from ragstone.runs.reader import Counts, Failure, RunReader, open_run
+from ragstone.runs.reader import Counts, Failure, RunReader, is_run_file, open_run
 from ragstone.runs.runner import run_cases
 from ragstone.runs.store import RunFile
 
@@ -15,6 +15,7 @@ __all__ = [
     "RunReader",
     "Silent",
     "finish_on_interrupt",
+    "is_run_file",
     "open_run",
     "run_cases",
 ]

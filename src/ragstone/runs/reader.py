@@ -12,7 +12,7 @@ from ragstone.runs.texts import fetch, references
 from ragstone.storage import connect, storage_errors
 from ragstone.types import Case, Plan, PlanCell, Record, Response, Score
 
-__all__ = ["Counts", "Failure", "RunReader", "open_run"]
+__all__ = ["Counts", "Failure", "RunReader", "is_run_file", "open_run"]
 
 Row: TypeAlias = tuple[str, str, str | None, str | None, str | None]  # system_id, case_id, case, response, error
 
@@ -41,6 +41,18 @@ class Failure:
     count: int
     case_id: str
     message: str
+
+
+_SQLITE = b"SQLite format 3\0"
+
+
+def is_run_file(path: Path) -> bool:
+    """Whether a path may be a run file, by its first bytes."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
 
 
 def open_run(path: str | Path) -> "RunReader":

@@ -1,23 +1,34 @@
 """What is under test, by name: a chat model as a reader, the extractive floor, or a system that somebody registered.
 
 A system is an object with `id`, `spec` and `answer` (`types.System`). Another package offers one by an entry point of
-the group `ragstone.systems`: a function without arguments that returns it.
+the group `ragstone.systems`, and anybody by its place (`package.module:name`, `file.py:name`): the system, or a
+function without arguments that returns it.
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from importlib.metadata import entry_points
+from typing import Any
 
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions, open_model
+from ragstone.registry import is_place, load_place
 from ragstone.types import Sampling, System, Template
 
-__all__ = ["open_system"]
+__all__ = ["is_registered", "open_system"]
 
 _DEFAULT = ModelOptions()
 
 
-def _registered(name: str) -> Callable[[], object] | None:
+def is_registered(name: str) -> bool:
+    """Whether a name is that of a system of another package, or the place of one."""
+    return is_place(name) or bool(entry_points(group="ragstone.systems", name=name))
+
+
+def _registered(name: str) -> Any:
+    """What somebody offers under this name, or None."""
+    if is_place(name):
+        return load_place("system", name)
     found = list(entry_points(group="ragstone.systems", name=name))
     if len(found) > 1:
         raise UsageError(f"Two systems are named {name!r}: {', '.join(entry.value for entry in found)}.")
@@ -26,14 +37,17 @@ def _registered(name: str) -> Callable[[], object] | None:
 
 @contextlib.asynccontextmanager
 async def open_system(
-    name: str, *, template: Template, sampling: Sampling | None = None, options: ModelOptions = _DEFAULT
+    name: str | System, *, template: Template, sampling: Sampling | None = None, options: ModelOptions = _DEFAULT
 ) -> AsyncIterator[System]:
-    """The system of this name, ready to be asked: `local/extractive`, `local/retrieval` (no reader), one that is
-    registered under the name, or the chat model of the name as a `Reader` with `template` and `sampling` (None:
-    the template's).
+    """The system of this name (or itself, where it is one), ready to be asked: `local/extractive`, `local/retrieval`
+    (no reader), one that is registered under the name or at its place, or the chat model of the name as a `Reader` with
+    `template` and `sampling` (None: the template's).
 
     Raises as `open_model` does where there is no such system.
     """
+    if not isinstance(name, str):
+        yield name
+        return
     if name == "local/extractive":
         from ragstone.systems.extractive import Extractive  # noqa: PLC0415  (brings the tools for Chinese)
 
@@ -44,8 +58,8 @@ async def open_system(
 
         yield RetrievalOnly()
         return
-    if (make := _registered(name)) is not None:
-        system = make()
+    if (offered := _registered(name)) is not None:
+        system = offered if isinstance(offered, System) and not isinstance(offered, type) else offered()
         if not isinstance(system, System):
             raise UsageError(f"The system {name!r} is not one: it needs id, spec and answer.")
         yield system

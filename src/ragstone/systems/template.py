@@ -17,7 +17,7 @@ from ragstone.errors import UnknownName
 from ragstone.text import detect
 from ragstone.types import Frozen, Query, Sampling, Turn
 
-__all__ = ["OFFICIAL", "PAPER", "TEMPLATES", "PromptTemplate", "joined", "rgb_template"]
+__all__ = ["OFFICIAL", "PAPER", "TEMPLATES", "PromptTemplate", "joined", "prompt_template"]
 
 
 class PromptTemplate(Frozen, frozen=True):
@@ -121,7 +121,7 @@ OFFICIAL = PromptTemplate(
 TEMPLATES: Mapping[str, PromptTemplate] = {"paper": PAPER, "official": OFFICIAL}
 
 
-def rgb_template(name: str) -> PromptTemplate:
+def prompt_template(name: str) -> PromptTemplate:
     """One of the two, by name; `UnknownName` for any other."""
     try:
         return TEMPLATES[name]

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 from tests.benchmarks.mirage.small import plugins, small_pool
 
-from ragstone.benchmarks.mirage import MIRAGE
+from ragstone.benchmarks.mirage.benchmark import MIRAGE
 from ragstone.benchmarks.mirage.searching import Cut, Search
 from ragstone.benchmarks.mirage.template import ALONE
 from ragstone.errors import UsageError
@@ -28,7 +28,7 @@ async def made(**options: Any) -> dict[str, Case]:
     benchmark = MIRAGE(small_pool(), **options)
     await benchmark.prepare(Resources())
     cases = list(benchmark.cases())
-    assert len(cases) == len(benchmark) == len(list(benchmark.planned()))
+    assert len(cases) == benchmark.size == len(list(benchmark.planned()))
     assert len({case.id for case in cases}) == len(cases)
     return {case.id: case for case in cases}
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.benchmarks.making import make
 
-from ragstone.api.make_niah import make_niah
 from ragstone.benchmarks.niah.benchmark import NIAH, expanded, rng_of
 from ragstone.benchmarks.niah.grid import grid_of
 from ragstone.benchmarks.niah.needles import KINDS, cities, make_needle, read_needles
@@ -31,7 +31,7 @@ def prompts(made: NIAH) -> list[tuple[Case, str]]:
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "file"])
 def test_every_prompt_holds_its_needles_once_and_the_control_none(language: str, kind: str) -> None:
-    made = make_niah(languages=[language], needles=[kind], templates=["simple", "anthropic-rev2"], **SMALL)
+    made = make("niah", languages=[language], needles=[kind], templates=["simple", "anthropic-rev2"], **SMALL)
     held = prompts(made)
     assert len(held) == 2 * (2 * 5 + 2)
     for case, text in held:
@@ -47,21 +47,21 @@ def test_every_prompt_holds_its_needles_once_and_the_control_none(language: str,
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_other_numbers() -> None:
-    first, again = (prompts(make_niah(**SMALL)) for _ in range(2))
-    other = prompts(make_niah(**SMALL, seed=1))
+    first, again = (prompts(make("niah", **SMALL)) for _ in range(2))
+    other = prompts(make("niah", **SMALL, seed=1))
     assert [text for _, text in first] == [text for _, text in again]
     assert [case.id for case, _ in first] == [case.id for case, _ in other]
     assert {text for _, text in first}.isdisjoint(text for case, text in other if case.condition["ability"] == "needle")
 
 
 def test_a_cell_does_not_depend_on_the_rest_of_the_grid() -> None:
-    few = {case.id: text for case, text in prompts(make_niah(lengths="1200", depths="0,50"))}
-    many = {case.id: text for case, text in prompts(make_niah(lengths="600,1200,2400", depths="0:100:5"))}
+    few = {case.id: text for case, text in prompts(make("niah", lengths="1200", depths="0,50"))}
+    many = {case.id: text for case, text in prompts(make("niah", lengths="600,1200,2400", depths="0:100:5"))}
     assert few.items() <= many.items()
 
 
 def test_every_cell_has_a_number_of_its_own_that_is_not_in_the_haystack() -> None:
-    made = make_niah(**SMALL, repeat=2)
+    made = make("niah", **SMALL, repeat=2)
     numbers = Counter(case.sample.references[0][0] for case in made.cases() if case.sample.references)
     assert max(numbers.values()) == 1
     assert all(len(number) == 7 for number in numbers)
@@ -70,13 +70,13 @@ def test_every_cell_has_a_number_of_its_own_that_is_not_in_the_haystack() -> Non
 
 
 def test_repeats_begin_their_haystack_elsewhere() -> None:
-    made = make_niah(lengths="1200", depths="100", repeat=2, control=False)
+    made = make("niah", lengths="1200", depths="100", repeat=2, control=False)
     first, second = (text for _, text in sorted(prompts(made), key=lambda one: one[0].id))
     assert first[300:600] != second[300:600]
 
 
 def test_each_prompt_shares_what_stands_before_its_needle_with_the_one_before() -> None:
-    made = make_niah(lengths="1000,2000,4000", depths="0:100:11", control=False, lanes=1)
+    made = make("niah", lengths="1000,2000,4000", depths="0:100:11", control=False, lanes=1)
     texts = [text for _, text in prompts(made)]
     whole = sum(map(len, texts))
     evaluated = len(texts[0])
@@ -87,8 +87,8 @@ def test_each_prompt_shares_what_stands_before_its_needle_with_the_one_before() 
 
 
 def test_lanes_are_runs_of_that_order() -> None:
-    one = [case.id for case in make_niah(**SMALL, lanes=1).cases()]
-    several = list(make_niah(**SMALL, lanes=4).cases())
+    one = [case.id for case in make("niah", **SMALL, lanes=1).cases()]
+    several = list(make("niah", **SMALL, lanes=4).cases())
     assert [case.id for case in several] == one
     lanes = [case.lane for case in several]
     assert len(set(lanes)) == 4
@@ -96,9 +96,9 @@ def test_lanes_are_runs_of_that_order() -> None:
 
 
 def test_a_large_grid_is_planned_without_its_texts() -> None:
-    made = make_niah(lengths="1k:200k:35", depths="0:100:35")
-    assert len(made) == 35 * 35 + 35
-    case = next(iter(made.cases()))
+    made = make("niah", lengths="1k:200k:35", depths="0:100:35")
+    assert made.size == 35 * 35 + 35
+    case: Case = next(iter(made.cases()))
     passages = case.query.passages or ()
     assert passages[0].text == ""
     assert made.prompt_tokens(case) > 190_000
@@ -131,13 +131,13 @@ def test_grids_are_ranges_or_lists(text: str, expected: tuple[float, ...]) -> No
         ({"templates": ["simpel"]}, "Did you mean 'simple'"),
         ({"languages": ["fr"]}, "No language named"),
         ({"haystack_source": "nowhere"}, "no such folder"),
-        ({"repeat": 0}, "at least once"),
+        ({"repeat": 0}, "repeat: 0 is not in the range"),
         ({"needles": ["multi"], "keys": 2, "queries": 3}, "no more queries than keys"),
     ],
 )
 def test_bad_options_are_one_clear_line(options: dict[str, Any], told: str) -> None:
     with pytest.raises((UsageError, UnknownName), match=told) as caught:
-        make_niah(**({"lengths": "1000", "depths": "50"} | options))
+        make("niah", **({"lengths": "1000", "depths": "50"} | options))
     assert "\n" not in str(caught.value)
 
 
@@ -153,27 +153,27 @@ def test_bad_options_are_one_clear_line(options: dict[str, Any], told: str) -> N
 def test_a_broken_needle_is_told_with_its_line(row: str, tmp_path: Path) -> None:
     (tmp_path / "needles.jsonl").write_text(f"\n{row}\n")
     with pytest.raises(DataError, match="line 2: expected needle, question and answer"):
-        make_niah(lengths="1000", depths="50", needles=["file"], needle_file=tmp_path / "needles.jsonl")
+        make("niah", lengths="1000", depths="50", needles=["file"], needle_file=tmp_path / "needles.jsonl")
 
 
 def test_a_needle_that_is_longer_than_its_context_is_told(tmp_path: Path) -> None:
     row = {"needle": "A very long needle, " * 400, "question": "What?", "answer": "long"}
     (tmp_path / "needles.jsonl").write_text(json.dumps(row))
     with pytest.raises(UsageError, match=r"1,000 tokens.*holds not even one sentence .* beside the needle"):
-        make_niah(lengths="1000", depths="50", needles=["file"], needle_file=tmp_path / "needles.jsonl")
+        make("niah", lengths="1000", depths="50", needles=["file"], needle_file=tmp_path / "needles.jsonl")
 
 
 @pytest.mark.parametrize("name", ["", " ", "a/b", r"a\nb"])
 def test_a_template_has_a_name_that_ids_can_hold(name: str, tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(f'name = "{name}"\nuser = "{{context}} {{question}}"\n')
     with pytest.raises(DataError, match="field 'name'"):
-        make_niah(lengths="1000", depths="50", templates=[str(tmp_path / "own.toml")])
+        make("niah", lengths="1000", depths="50", templates=[str(tmp_path / "own.toml")])
 
 
 def test_two_templates_of_one_name_are_not_taken_for_one(tmp_path: Path) -> None:
     (tmp_path / "simple.txt").write_text("{context} {question}")
     with pytest.raises(UsageError, match="another template is called 'simple'"):
-        make_niah(lengths="1000", depths="50", templates=["simple", str(tmp_path / "simple.txt")])
+        make("niah", lengths="1000", depths="50", templates=["simple", str(tmp_path / "simple.txt")])
 
 
 def test_needles_of_the_users_own_are_hidden(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_needles_of_the_users_own_are_hidden(tmp_path: Path) -> None:
     path.write_text(
         '{"needle": "The cat sleeps on the tuba.", "question": "Where does the cat sleep?", "answer": "tuba"}\n'
     )
-    made = make_niah(lengths="1000", depths="50", needles=["file"], needle_file=path, control=False)
+    made = make("niah", lengths="1000", depths="50", needles=["file"], needle_file=path, control=False)
     ((case, text),) = prompts(made)
     assert "The cat sleeps on the tuba." in text
     assert case.sample.references == (("tuba",),)

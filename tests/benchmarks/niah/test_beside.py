@@ -3,7 +3,7 @@
 import pytest
 from tests.benchmarks.niah.test_tables import SyntheticRun, grid, record
 
-from ragstone.benchmarks.niah import NIAH
+from ragstone.benchmarks.niah.benchmark import NIAH
 from ragstone.benchmarks.niah.beside import effective_of
 from ragstone.types import Run, Table
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.benchmarks.making import make, make_async
 
 from ragstone.api import bench, read_run
-from ragstone.api.make_niah import make_niah, make_niah_async
 from ragstone.benchmarks.niah.benchmark import NIAH
 from ragstone.benchmarks.niah.contexts import Context
 from ragstone.benchmarks.niah.needles import Asked
@@ -88,12 +88,12 @@ def test_the_whole_context_can_be_asked_beside_it(tmp_path: Path) -> None:
 
 
 def test_only_the_mode_with_whole_contexts_needs_a_window_for_them() -> None:
-    made = make_niah(retrievers=["bm25"], chunks=[100], ks=[3], lengths="20k", depths="50", window=2000)
+    made = make("niah", retrievers=["bm25"], chunks=[100], ks=[3], lengths="20k", depths="50", window=2000)
     assert made.window < 2000
     with pytest.raises(UsageError, match="beyond the window"):
-        make_niah(retrievers=["bm25"], whole=True, lengths="20k", depths="50", window=2000)
+        make("niah", retrievers=["bm25"], whole=True, lengths="20k", depths="50", window=2000)
     with pytest.raises(UsageError, match="--top-k"):
-        make_niah(retrievers=["bm25"], chunks=[500], ks=[9], lengths="20k", depths="50", window=2000)
+        make("niah", retrievers=["bm25"], chunks=[500], ks=[9], lengths="20k", depths="50", window=2000)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_only_the_mode_with_whole_contexts_needs_a_window_for_them() -> None:
 )
 def test_what_cannot_be_searched_is_told_before_anything_is_asked(options: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        make_niah(**GRID, **options)
+        make("niah", **GRID, **options)
 
 
 def test_a_retriever_that_cannot_be_opened_is_told_before_the_first_cell(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_retriever_that_cannot_be_opened_is_told_before_the_first_cell(tmp_pat
 
 
 def test_a_dry_run_opens_no_retriever() -> None:
-    made = make_niah(retrievers=["openai/text-embedding-3-small"], chunks=[100], ks=[2], **GRID)
+    made = make("niah", retrievers=["openai/text-embedding-3-small"], chunks=[100], ks=[2], **GRID)
     around = {cell.around for cell in made.cells}
     assert {made.prompt_tokens(case) - 200 for case in made.cases()} == around
     assert min(around) > 50  # of the template
@@ -134,7 +134,7 @@ async def test_the_window_bounds_every_prompt_whoever_counts(
     language: str, count: Callable[[str], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ragstone.models.tokenizers.estimate_tokens", count)  # chunks are cut by the estimate still
-    made = await make_niah_async(
+    made = await make_async("niah",
         retrievers=["bm25"], chunks=[40, 110], ks=[1, 7], languages=[language], needles=["number", "multi"],
         lengths="4k,12k", depths="0,100",
     )  # fmt: skip

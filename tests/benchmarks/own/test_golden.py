@@ -6,7 +6,7 @@ import pytest
 from tests.benchmarks.own.held import Held, record, scored, step
 from tests.golden import golden, structure
 
-from ragstone.benchmarks.own import OwnData
+from ragstone.benchmarks.own.benchmark import OwnData
 from ragstone.types import Record, Score
 
 NAMES = ("faithfulness", "context_recall", "context_precision", "answer_correctness", "answer_relevancy")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.benchmarks.own.held import Held, record
 
-from ragstone.benchmarks.own import OwnData
+from ragstone.benchmarks.own.benchmark import OwnData
 from ragstone.types import Chart, Finding, Score
 
 

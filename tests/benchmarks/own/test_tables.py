@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.benchmarks.own.held import Held, record, scored, step
 
-from ragstone.benchmarks.own import OwnData
+from ragstone.benchmarks.own.benchmark import OwnData
 from ragstone.benchmarks.own.tables import price_of
 from ragstone.benchmarks.own.words import words
 from ragstone.stats import bootstrap_mean, wilson

@@ -11,7 +11,7 @@ import pytest
 from tests.planless import Planless
 
 from ragstone.benchmarks import BENCHMARKS
-from ragstone.benchmarks.rgb import RGB
+from ragstone.benchmarks.rgb.benchmark import RGB
 from ragstone.benchmarks.rgb.selection import Choice, official
 from ragstone.datasets.rgb import RGBRow, RGBSet, read_rgb_dir, rgb_set
 from ragstone.errors import UnknownName, UsageError
@@ -103,7 +103,7 @@ def test_the_default_grid_is_the_papers() -> None:
 )
 def test_the_length_is_the_number_of_cases_and_ids_are_unique_and_bytes_the_same(options: dict[str, Any]) -> None:
     cases = list(RGB(everything(), **options).cases())
-    assert len(RGB(everything(), **options)) == len(cases) > 0
+    assert RGB(everything(), **options).size == len(cases) > 0
     assert len({case.id for case in cases}) == len(cases)
     assert [to_json(case) for case in cases] == [to_json(case) for case in RGB(everything(), **options).cases()]
     assert [from_json(to_json(case), Case) for case in cases] == cases
@@ -227,7 +227,7 @@ def test_cases_of_a_huge_set_are_made_as_they_are_asked_for() -> None:
     one = base("en", 1)
     many = RGBSet("en", "en", "base", Watched(one.rows * 10_000), one.sha256)
     benchmark = RGB({"en": many})
-    assert len(benchmark) == 60_000
+    assert benchmark.size == 60_000
     assert len(list(islice(benchmark.cases(), 3))) == 3
     assert Watched.looked_at <= 4
 
@@ -240,7 +240,7 @@ def test_a_run_can_be_read_without_its_data() -> None:
     read = RGB.from_meta(meta)
     assert read.options == made.options
     assert list(read.cases()) == []
-    assert len(read) == 0
+    assert read.size == 0
     assert read.warnings == []
     assert read.template == made.template
     assert RGB.from_meta({}).options == RGB({}).options
@@ -319,7 +319,7 @@ def test_the_questions_of_en_fact_that_have_too_few_documents_are_told() -> None
 
 def test_rgb_is_a_benchmark_and_is_found_by_its_name() -> None:
     benchmark: Benchmark = RGB(everything())
-    assert BENCHMARKS.get("rgb") is RGB
+    assert isinstance(BENCHMARKS.get("rgb").from_meta({}), RGB)
     assert (benchmark.name, benchmark.version) == ("rgb", 1)
     assert [metric.name for metric in benchmark.metrics] == [
         "answer_match",

@@ -1,7 +1,7 @@
 """MIRAGE (Park et al. 2025): how well a model adapts to the context that a retriever gives it."""
 
-from ragstone.benchmarks.mirage.benchmark import MIRAGE
+from ragstone.benchmarks.mirage.plugin import MiragePlugin
 
-__all__ = ["MIRAGE", "PLUGINS"]
+__all__ = ["PLUGINS"]
 
-PLUGINS = {"mirage": MIRAGE}
+PLUGINS = {"mirage": MiragePlugin()}

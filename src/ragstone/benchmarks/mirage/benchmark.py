@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self
 
 from msgspec.structs import replace
 
+from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.mirage.searching import NEGATIVES, Found, Search
 from ragstone.benchmarks.mirage.template import ALONE, MirageTemplate
 from ragstone.datasets.pools import Pool, PoolQuestion
@@ -27,7 +28,7 @@ from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, MirageF1
 from ragstone.metrics.refusal import Refusal
 from ragstone.retrieval.chunking import Chunking
-from ragstone.retrieval.foreseen import Foreseen, Texts, foreseen
+from ragstone.retrieval.foreseen import Texts, foreseen
 from ragstone.text import estimate_tokens
 from ragstone.types import (
     Aggregate,
@@ -39,6 +40,7 @@ from ragstone.types import (
     Query,
     Record,
     Resources,
+    RetrievalCost,
     Run,
     Sample,
     Scalar,
@@ -59,7 +61,7 @@ _OPTIONS = ("settings", "retrievers", "ks", "chunks", "limit", "repeat", "scorin
 
 
 @dataclass(frozen=True)
-class MIRAGE:
+class MIRAGE(BaseBenchmark):
     """The cases of a pool. Without a pool there are none, but runs can be read.
 
     - `settings`: which of base, oracle, mixed, retrieved; retrieved needs `retrievers`.
@@ -80,6 +82,7 @@ class MIRAGE:
     axes: ClassVar[tuple[str, ...]] = ("setting", "retriever", "k", "chunk", "probe")
     leads: ClassVar[tuple[str, ...]] = ("mirage-retrievers", "mirage-models", "mirage-adaptability")
     growing: ClassVar[tuple[str, ...]] = ("settings", "retrievers", "ks", "chunks", "limit", "repeat", "negatives")
+    prepares: ClassVar[bool] = True
 
     pool: Pool | None = None
     settings: tuple[str, ...] = SETTINGS
@@ -108,7 +111,7 @@ class MIRAGE:
             raise UsageError(f"--top-k takes numbers from 1 to {_MOST:,}.")
         if self.pool is not None:
             self.search.chunking.check(self.chunks)
-        if self.pool is not None and not len(self):
+        if self.pool is not None and not self.size:
             raise UsageError(f"Nothing to ask: {self._lacking()}")
 
     def _lacking(self) -> str:
@@ -174,7 +177,8 @@ class MIRAGE:
             await self.search.run(self.pool, self._questions(), self._searches(), depth=max(DEPTH, *self.ks))
         return hashlib.sha256(to_json(self.question["data"]).encode()).hexdigest()
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
         each = len(self._fixed()) + len(self._lists()) * (1 if self.alone else len(self.ks)) + len(self._hard())
         return (len(self._questions()) * each + len(self._probed())) * self.repeat
 
@@ -183,7 +187,7 @@ class MIRAGE:
         `--dry-run` counts."""
         return self._made(lambda name, size: self.search.planned(self._pool, size))
 
-    def foreseen(self) -> list[Foreseen]:
+    def retrieval_cost(self) -> list[RetrievalCost]:
         """What the retrievers' models are asked, by model: to embed (no requests are told), and in requests."""
         one = Texts(1, 1)
         searches = [(name, size) for name, size in self._searches() if foreseen(name, one, one)]
@@ -191,18 +195,18 @@ class MIRAGE:
         sizes = {size: self.search.cut(self._pool, size).passages for _, size in searches}
         pools = {size: Texts(len(held), sum(self._counted(p.id, p.text) for p in held)) for size, held in sizes.items()}
         told = {(size, part.key): part for name, size in searches for part in foreseen(name, pools[size], questions)}
-        totals: dict[tuple[str, bool], Foreseen] = {}
+        totals: dict[tuple[str, bool], RetrievalCost] = {}
         for part in told.values():
             key = (part.model, part.requests > 0)
-            before = totals.get(key, Foreseen(part.model, 0))
-            totals[key] = Foreseen(part.model, before.tokens + part.tokens, before.requests + part.requests)
+            before = totals.get(key, RetrievalCost(part.model, 0))
+            totals[key] = RetrievalCost(part.model, before.tokens + part.tokens, before.requests + part.requests)
         return list(totals.values())
 
     def cases(self) -> Iterator[Case]:
         """In a fixed order: by setting, then by retriever, chunk size and k, then by question."""
         return self._made(lambda name, size: self.search.found[name, size])
 
-    def prompt_tokens(self, case: Case) -> int:
+    def prompt_tokens(self, case: Case, /) -> int:
         """About how many tokens a case's prompt has. Each chunk is counted once."""
         given = sum(self._counted(one.id, one.text) for one in case.query.passages or ())
         return _FORM_TOKENS + self._counted(case.sample.id, case.query.question) + given

@@ -1,7 +1,7 @@
 """Needle in a haystack: does a model find a sentence in a long text, at which length and which depth?"""
 
-from ragstone.benchmarks.niah.benchmark import NIAH
+from ragstone.benchmarks.niah.plugin import NeedlePlugin
 
-__all__ = ["NIAH", "PLUGINS"]
+__all__ = ["PLUGINS"]
 
-PLUGINS = {"niah": NIAH}
+PLUGINS = {"niah": NeedlePlugin()}

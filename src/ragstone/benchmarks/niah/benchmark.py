@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 
 from msgspec.structs import replace
 
+from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.niah import beside, charts, explain, tables
 from ragstone.benchmarks.niah.contexts import Hay, Plan
 from ragstone.benchmarks.niah.needles import Asked
@@ -25,15 +26,16 @@ from ragstone.benchmarks.niah.templates import NeedleTemplate
 from ragstone.metrics.needle import NeedleFound, NeedleRefused
 from ragstone.metrics.needle_retrieved import NeedleRetrieved
 from ragstone.types import (
-    Aggregate,
     Case,
     Chart,
+    Expand,
     Finding,
     Frozen,
     Metric,
     Passage,
     Query,
     Record,
+    RequestPlan,
     Resources,
     Run,
     Sample,
@@ -109,8 +111,8 @@ class Templates:
 
 
 @dataclass(frozen=True)
-class NIAH:
-    """The cells of a needle test. Made by `api.make_niah`; without cells there are no cases, but runs can be read.
+class NIAH(BaseBenchmark):
+    """The cells of a needle test. Made by `make`; without cells there are no cases, but runs can be read.
 
     `hays`: (language, essay that it begins with) → the haystack. `tokenizer` names who counted. `lanes`: how many runs
     of cells are asked side by side."""
@@ -162,10 +164,6 @@ class NIAH:
         return (NeedleFound(), NeedleRefused(), *((NeedleRetrieved(),) if self.searcher else ()))
 
     @property
-    def aggregates(self) -> tuple[Aggregate, ...]:
-        return ()
-
-    @property
     def question(self) -> Mapping[str, Any]:
         """Haystacks, tokenizer and seed; the grid may grow."""
         return {
@@ -184,13 +182,24 @@ class NIAH:
             await self.searcher.check(list(rags), [next(iter(self.hays.values())).slice(0, 1)])
         return hashlib.sha256(to_json(self.question).encode()).hexdigest()
 
-    def __len__(self) -> int:
+    @property
+    def plan(self) -> RequestPlan:
+        return RequestPlan(self.window, self.lanes)
+
+    @property
+    def size(self) -> int:
         return len(self.cells)
 
-    def prompt_tokens(self, case: Case) -> int:
+    def prompt_tokens(self, case: Case, /) -> int:
         """Of a case's prompt, without making it; about, where what it has is still to be found."""
         cell = self._searched.get(case.id)
         return int(case.condition["length_reached"]) if cell is None else self._given(cell)
+
+    def judge_tokens(self, case: Case, /) -> int:
+        """The tokens of what the judge is asked about a case, and of its verdict; 0 where it is not asked."""
+        from ragstone.metrics.needle_judge import judged_tokens  # noqa: PLC0415
+
+        return judged_tokens(case, str(case.sample.meta.get("needle", "")))
 
     @cached_property
     def _searched(self) -> Mapping[str, CellPlan]:
@@ -261,7 +270,11 @@ class NIAH:
         query = Query(cell.asked.question, (passage,), language=cell.language, repeat=cell.repeat)
         return Case(cell.id, sample, condition, query, lane)
 
-    async def expand(self, query: Query, /) -> Query:
+    @property
+    def expand(self) -> Expand:
+        return self._expanded
+
+    async def _expanded(self, query: Query, /) -> Query:
         """The query with the text of its context, or with what a retriever finds in it."""
         assert self.hays is not None
         meta = query.passages[0].meta if query.passages else {}

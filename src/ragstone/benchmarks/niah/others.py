@@ -9,20 +9,21 @@ import hashlib
 import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from msgspec.structs import replace
 
 from ragstone.benchmarks.niah.needles import Asked, make_needle
-from ragstone.benchmarks.niah.rescore import TOP, CellResult, Results
+from ragstone.benchmarks.niah.rescore import TOP, CellResult, Results, read_results
 from ragstone.benchmarks.niah.tally import GIVEN, PUBLISHED
+from ragstone.benchmarks.plugin import ImportedResults
 from ragstone.errors import DataError, UsageError
 from ragstone.metrics.needle import NeedleFound, NeedleRefused
+from ragstone.runs import is_run_file, open_run
 from ragstone.types import (
     JSON,
     NO_ANSWER,
     Case,
-    Frozen,
     Passage,
     Query,
     Record,
@@ -34,19 +35,28 @@ from ragstone.types import (
     to_json,
 )
 
-__all__ = ["Taken", "name_of", "taken_from_results", "taken_from_run"]
+__all__ = ["name_of", "read_all", "taken_from_results", "taken_from_run"]
 
 _LOWEST = 1
 _MARK = 6  # digits of a hash that tell cases of one name apart
 
 
-class Taken(Frozen, frozen=True):
-    """A system whose records were read. `spec` says from what; `versions` are those of the metrics."""
+def read_all(paths: Sequence[Path]) -> list[ImportedResults]:
+    """What these files and folders hold: others' results, and the systems of our run files. Raises RagstoneErrors."""
+    runs, others = [path for path in paths if is_run_file(path)], [path for path in paths if not is_run_file(path)]
+    results = read_results(others) if others else []
+    systems = [name for path in runs for name in _systems(path)] + [name_of(one) for one in results]
+    twice = {name for name in systems if systems.count(name) > 1}
+    found = [*map(taken_from_results, results)]
+    for path in runs:
+        with open_run(path) as run:
+            found += taken_from_run(run, path.name, names=twice)
+    return found
 
-    system: str
-    spec: dict[str, JSON]
-    records: tuple[Record, ...]
-    versions: dict[str, int]
+
+def _systems(path: Path) -> list[str]:
+    with open_run(path) as run:
+        return list(run.systems)
 
 
 def name_of(results: Results) -> str:
@@ -55,7 +65,7 @@ def name_of(results: Results) -> str:
     return name if results.version is None else f"{name}, version {results.version}"
 
 
-def taken_from_results(results: Results) -> Taken:
+def taken_from_results(results: Results) -> ImportedResults:
     """The rows of one model and version as records, in the order of their cells; rows of one cell are its repeats.
 
     Raises DataError for a score that is not on the scale from 1 to 10, which could not be compared with others."""
@@ -70,24 +80,24 @@ def taken_from_results(results: Results) -> Taken:
     rows = [[row.context_length, row.depth_percent, row.score, row.answer, row.needle] for row in results.rows]
     spec: dict[str, JSON] = {"kind": PUBLISHED, "rows": len(rows), "sha256": _hash(sorted(map(to_json, rows)))}
     metrics = (NeedleFound(), NeedleRefused())
-    return Taken(system, spec, tuple(records), {GIVEN: 1} | {one.name: one.version for one in metrics})
+    return ImportedResults(system, spec, tuple(records), {GIVEN: 1} | {one.name: one.version for one in metrics})
 
 
-def taken_from_run(run: Run, name: str, *, names: Iterable[str] = ()) -> list[Taken]:
+def taken_from_run(run: Run, name: str, *, names: Iterable[str] = ()) -> list[ImportedResults]:
     """The systems of a run of ours with their records. `name`: what the run is called; it tells systems apart that have
     one of the `names` of others. Raises UsageError where it is a run of something else."""
     question = run.meta.get("question", {})
     if not isinstance(question, dict) or question.get("benchmark") != "niah":
         raise UsageError(f"{name} is a run of {dict(question).get('benchmark')!r}, not of niah.")
     versions = {str(metric): int(version) for metric, version in dict(run.meta.get("metrics", {})).items()}
-    others, found = set(names), list[Taken]()
+    others, found = set(names), list[ImportedResults]()
     for system, spec in run.systems.items():
         called = f"{system} ({name})" if system in others else system
         seen = set[str]()
         records = [_own(record, called, seen) for record in run.records(system=system)]
         if records:
             held: dict[str, JSON] = dict(spec) | {"taken": _hash([[one.case.id, one.scores] for one in records])}
-            found.append(Taken(called, held, tuple(records), versions))
+            found.append(ImportedResults(called, held, tuple(records), versions))
     return found
 
 

@@ -1,7 +1,7 @@
 """The user's own data as a benchmark: each row a case, whose answer was recorded before."""
 
-from ragstone.benchmarks.own.benchmark import OwnData, Recording
+from ragstone.benchmarks.own.plugin import OwnDataPlugin
 
-__all__ = ["PLUGINS", "OwnData", "Recording"]
+__all__ = ["PLUGINS"]
 
-PLUGINS = {"eval": OwnData}
+PLUGINS = {"eval": OwnDataPlugin()}

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 import msgspec
 from msgspec.structs import replace
 
+from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.own import charts, explain, tables
 from ragstone.errors import UsageError
 from ragstone.types import (
-    Aggregate,
     Case,
     Chart,
     Finding,
@@ -61,7 +61,7 @@ class _AsRecorded:
 
 
 @dataclass(frozen=True)
-class OwnData:
+class OwnData(BaseBenchmark):
     """The cases of these rows, each `repeat` times (the judge is asked anew; the answer is the same).
 
     `data_name` and `sha256` say which data they are; `language` is that of every row ("" detects); `mapping` is which
@@ -112,10 +112,6 @@ class OwnData:
         return ()
 
     @property
-    def aggregates(self) -> tuple[Aggregate, ...]:
-        return ()
-
-    @property
     def question(self) -> Mapping[str, Any]:
         return {"benchmark": self.name, "version": self.version, "data": self.sha256, "language": self.language}
 
@@ -128,7 +124,8 @@ class OwnData:
     async def prepare(self, resources: Resources, /) -> str:
         return self.sha256
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
         return len(self.rows) * self.repeat
 
     def cases(self) -> Iterator[Case]:

@@ -1,7 +1,7 @@
 """RGB: the four abilities that a model needs to answer from retrieved documents (Chen et al. 2024)."""
 
-from ragstone.benchmarks.rgb.benchmark import RGB
+from ragstone.benchmarks.rgb.plugin import RgbPlugin
 
-__all__ = ["PLUGINS", "RGB"]
+__all__ = ["PLUGINS"]
 
-PLUGINS = {"rgb": RGB}
+PLUGINS = {"rgb": RgbPlugin()}

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import msgspec
 
+from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.rgb.selection import SELECTIONS, Choice, Selection, available, passages_of, shortage
 from ragstone.datasets.rgb import Kind, RGBRow, RGBSet
 from ragstone.errors import UnknownName, UsageError
@@ -25,9 +26,8 @@ from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.error_detection import ErrorDetection
 from ragstone.metrics.refusal import Refusal
 from ragstone.metrics.rgb_official import RgbOfficial
-from ragstone.systems.template import TEMPLATES, PromptTemplate, rgb_template
+from ragstone.systems.template import TEMPLATES, PromptTemplate, prompt_template
 from ragstone.types import (
-    Aggregate,
     Case,
     Chart,
     Finding,
@@ -65,6 +65,8 @@ _OPTIONS = (
     "repeat", "closed_book", "seed", "dataset", "data_name",
 )  # fmt: skip
 _NAMED = 5  # ids that a warning names
+_VERDICT_TOKENS = 10  # {"verdict": "…"}
+_ANSWER_TOKENS = 60  # of the answer that the judge reads
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class _Block:
 
 
 @dataclass(frozen=True, init=False)
-class RGB:
+class RGB(BaseBenchmark):
     """The cases of RGB over these `sets` (by name, as `datasets.rgb.read_rgb_dir` or `rgb_set` give them).
 
     - `languages`, `abilities`: which testbeds. `noise_ratios`: of noise and integration, instead of the paper's.
@@ -152,7 +154,7 @@ class RGB:
             correct_rate=float(correct_rate),
             selection=_known("selection", [selection], SELECTIONS)[0],
             scoring=_known("scoring", [scoring], ("default", "official"))[0],
-            template=rgb_template(template) if isinstance(template, str) else template,
+            template=prompt_template(template) if isinstance(template, str) else template,
             limit=limit,
             repeat=repeat,
             closed_book=closed_book,
@@ -223,10 +225,6 @@ class RGB:
         return (AnswerMatch(), Refusal(), ErrorDetection(), RgbOfficial())
 
     @property
-    def aggregates(self) -> tuple[Aggregate, ...]:
-        return ()
-
-    @property
     def warnings(self) -> list[str]:
         """What a reader of the results should know about the data: testbeds without a set, questions that have too few
         documents. One line each."""
@@ -253,8 +251,8 @@ class RGB:
         hashes = json.dumps(self.question["data"]["sha256"], sort_keys=True)
         return hashlib.sha256(hashes.encode()).hexdigest()
 
-    def __len__(self) -> int:
-        """How many cases there are."""
+    @property
+    def size(self) -> int:
         return sum(len(self._rows(block)) for block in self._blocks()) * self.repeat
 
     def cases(self) -> Iterator[Case]:
@@ -263,6 +261,18 @@ class RGB:
             for index, row in enumerate(self._rows(block)):
                 for repeat in range(self.repeat):
                     yield self._case(block, index, row, repeat)
+
+    def judge_tokens(self, case: Case, /) -> int:
+        """The tokens of what the judge is asked about a case, and of its verdict; 0 where it is not asked."""
+        from ragstone.metrics.rgb_judge import RgbErrorJudge, RgbRejectionJudge, judge_turns  # noqa: PLC0415
+        from ragstone.text import estimate_tokens  # noqa: PLC0415
+
+        kinds = {"rejection": RgbRejectionJudge, "counterfactual": RgbErrorJudge}
+        kind = kinds.get(str(case.condition["ability"]))
+        if kind is None or case.condition["closed_book"]:
+            return 0
+        asked = sum(estimate_tokens(turn.content) for turn in judge_turns(kind, case.query.question, ""))
+        return asked + _ANSWER_TOKENS + _VERDICT_TOKENS
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         from ragstone.benchmarks.rgb.tables import tables  # noqa: PLC0415  (numpy: only where a run is read)

@@ -201,7 +201,7 @@ def _notices(view: View, w: Mapping[str, str]) -> Iterator[str]:
     yield from unfinished_lines(view.run, language=view.language)
     found = notices(view.run.meta.get("notices"), view.language)
     found += notices(view.run.meta.get("warnings"), view.language)
-    found += notices(getattr(view.benchmark, "warnings", None), view.language)
+    found += notices(list(view.benchmark.warnings), view.language)
     for spec in view.run.systems.values():
         found += notices(spec.get("notice"), view.language)
     yield from dict.fromkeys(found)

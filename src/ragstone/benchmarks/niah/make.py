@@ -1,123 +1,95 @@
 """The needle test from what a user says about it: haystacks are read and counted, and every cell is planned."""
 
-import asyncio
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ragstone.benchmarks.niah.benchmark import MARKS, NIAH
 from ragstone.benchmarks.niah.contexts import Hay
-from ragstone.benchmarks.niah.grid import Spacing, depths_of, lengths_of
+from ragstone.benchmarks.niah.grid import depths_of, lengths_of
 from ragstone.benchmarks.niah.needles import KINDS, read_needles
 from ragstone.benchmarks.niah.planning import Planner, counted_hays
 from ragstone.benchmarks.niah.rag import Rag, Searcher
 from ragstone.benchmarks.niah.templates import NeedleTemplate, find_template
+from ragstone.benchmarks.plugin import Context
 from ragstone.datasets.haystack import haystack
 from ragstone.errors import UnknownName, UsageError
-from ragstone.models import ModelOptions
 from ragstone.models.tokenizers import ESTIMATE, TOKENIZERS, open_counter
 from ragstone.retrieval import check_retriever, parse
-from ragstone.retrieval.chunking import PRESETS
 
-__all__ = ["ANSWER_TOKENS", "make_niah", "make_niah_async"]
+if TYPE_CHECKING:
+    from ragstone.benchmarks.niah.plugin import NeedleOptions
+
+__all__ = ["ANSWER_TOKENS", "make"]
 
 ANSWER_TOKENS = 128  # the longest answer of the templates
 _UNCOUNTED = ("local/extractive", "local/retrieval", "scripted/")  # which nobody counts for
 _MOST_CELLS = 1_000_000
 
 
-def make_niah(**options: Any) -> NIAH:
-    """`make_niah_async`, where no event loop runs."""
-    return asyncio.run(make_niah_async(**options))
-
-
-async def make_niah_async(
-    *,
-    models: Sequence[str] = (),
-    lengths: str | Sequence[float] = "1k:32k:15",
-    depths: str | Sequence[float] = "0:100:15",
-    depth_spacing: Spacing = "linear",
-    languages: Sequence[str] = ("en",),
-    needles: Sequence[str] = ("number",),
-    templates: Sequence[str] = ("simple",),
-    haystack_source: str | Path = "essays",
-    needle_file: Path | None = None,
-    control: bool = True,
-    repeat: int = 1,
-    seed: int = 0,
-    tokenizer: str | None = None,
-    window: int | None = None,
-    answer_tokens: int = ANSWER_TOKENS,
-    lanes: int | None = None,
-    keys: int = 4,
-    values: int = 1,
-    queries: int = 2,
-    distractors: int = 3,
-    retrievers: Sequence[str] = (),
-    chunks: Sequence[int] = (PRESETS["mirage"],),
-    ks: Sequence[int] = (5,),
-    whole: bool = False,
-    retriever_base_url: str | None = None,
-    model_options: ModelOptions | None = None,
-) -> NIAH:
-    """Plans every cell. `lengths`: tokens of prompt and answer together; `depths`: percent. `tokenizer`: who counts, by
-    default the first model's own where somebody tells it. `window`: lengths beyond it are refused, by default the
-    model's own where its server tells it. `retrievers`: contexts are cut into `chunks` of so many tokens, and the model
-    gets the `ks` best that each of these finds, instead of the whole context; with `whole` that, too. The models that
-    retrievers name are asked at `retriever_base_url`. Raises UsageError before anything is asked."""
-    spans, places = lengths_of(lengths), depths_of(depths, depth_spacing)
-    languages, needles = tuple(dict.fromkeys(languages)), tuple(dict.fromkeys(needles))
-    rags = _rags(retrievers, chunks, ks)
-    whole = whole or not rags
-    cells_each = len(spans) * len(places) * len(templates) * (len(rags) + whole)
-    _check(languages, needles, repeat, cells_each, max(spans) if whole else 0, window)
-    held = _templates(templates)
-    if needle_file is not None and "file" not in needles:
-        raise UsageError(f"--needle-file {needle_file}: none of its needles is asked for; say --needle file, too.")
-    own = read_needles(needle_file) if needle_file is not None else ()
+async def make(options: "NeedleOptions", context: Context) -> NIAH:
+    """Plans every cell. Raises UsageError before anything is asked."""
+    spans, places = lengths_of(options.lengths), depths_of(options.depths, options.depth_spacing)  # type: ignore[arg-type]
+    languages, needles, models, repeat = options.languages, options.needles, context.models, options.repeat
+    rags = _rags(options.retrievers, options.chunks, options.ks)
+    whole = options.whole or not rags
+    cells_each = len(spans) * len(places) * len(options.templates) * (len(rags) + whole)
+    window, longest = options.window, max(spans) if whole else 0
+    _check(languages, needles, repeat, cells_each, longest, window)
+    templates = _templates(options.templates)
+    if options.needle_file is not None and "file" not in needles:
+        raise UsageError(
+            f"--needle-file {options.needle_file}: none of its needles is asked for; say --needle file, too."
+        )
+    own = read_needles(options.needle_file) if options.needle_file is not None else ()
+    source = options.haystack_source
     settings = {
         "lengths": spans, "depths": places, "languages": list(languages),
-        "needles": list(needles), "templates": list(held), "repeat": repeat, "haystack": str(haystack_source),
-        "control": control, **{name: list(dict.fromkeys(getattr(rag, one) for rag in rags))
-                               for name, one in (("retrievers", "retriever"), ("chunks", "chunk"), ("ks", "k"))},
+        "needles": list(needles), "templates": list(templates), "repeat": repeat, "haystack": source,
+        "control": options.control, "retrievers": list(dict.fromkeys(rag.retriever for rag in rags)),
+        "chunks": list(dict.fromkeys(rag.chunk for rag in rags)), "ks": list(dict.fromkeys(rag.k for rag in rags)),
     }  # fmt: skip
-    made = {language: haystack(language, source=haystack_source) for language in languages}  # type: ignore[arg-type]
-    counting = tokenizer or next((name for name in models if not name.startswith(_UNCOUNTED)), "") or ESTIMATE
-    async with open_counter(counting, model_options or ModelOptions(), chosen=tokenizer is not None) as counter:
-        if whole and window is None and counter.window is not None and max(spans) > counter.window:
+    stacks = {language: haystack(language, source=source) for language in languages}  # type: ignore[arg-type]
+    chosen = options.tokenizer is not None
+    counting = options.tokenizer or next((name for name in models if not name.startswith(_UNCOUNTED)), "") or ESTIMATE
+    async with open_counter(counting, context.model_options, chosen=chosen) as counter:
+        if whole and window is None and counter.window is not None and longest > counter.window:
             raise UsageError(
-                f"A length of {max(spans):,} tokens is beyond the window of {counter.id}, {counter.window:,} tokens. "
+                f"A length of {longest:,} tokens is beyond the window of {counter.id}, {counter.window:,} tokens. "
                 "Ask for shorter --lengths, or say --window if you know better."
             )
-        hays = await counted_hays(counter, {language: one.texts for language, one in made.items()}, repeat)
-        about = {"keys": keys, "values": values, "queries": queries, "distractors": distractors, "own": own}
-        planner = Planner(counter, hays, held, answer_tokens, seed, about)
+        hays = await counted_hays(counter, {language: stack.texts for language, stack in stacks.items()}, repeat)
+        about = {
+            "keys": options.keys, "values": options.values, "queries": options.queries,
+            "distractors": options.distractors, "own": own,
+        }  # fmt: skip
+        answer_tokens = context.sampling.get("max_tokens") or ANSWER_TOKENS
+        planner = Planner(counter, hays, templates, answer_tokens, options.seed, about)
         cells = []
         for language in languages:
             for kind in needles:
                 for number in range(repeat):
                     asked = planner.needles(language, kind, number, spans, places)
-                    cells += await planner.cells(language, kind, number, asked, control=control)
+                    cells += await planner.cells(language, kind, number, asked, control=options.control)
         name, widest = counter.id, window or counter.window
     searcher = Searcher(
-        dataclasses.replace(model_options or ModelOptions(), base_url=retriever_base_url),
-        {parse(name).name: name for name in retrievers},
+        dataclasses.replace(context.model_options, base_url=options.retriever_base_url),
+        {parse(name).name: name for name in options.retrievers},
     )
     cells = [*(cells if whole else ()), *(replace(cell, rag=rag) for rag in rags for cell in cells)]
     local = bool(models) and all(model.startswith("local/") for model in models)
     niah = NIAH(
-        cells, hays, held, {language: one.sha256 for language, one in made.items()}, name, seed,
-        lanes or (1 if local else 16), settings,
+        cells, hays, templates, {language: stack.sha256 for language, stack in stacks.items()}, name, options.seed,
+        options.lanes or (1 if local else 16), settings,
         (*_warnings(name, models), *(_repeating(hays, max(spans)) if rags else ())), searcher if rags else None,
     )  # fmt: skip
     if widest is not None and niah.window - MARKS > widest:
         raise UsageError(
-            f"{max(chunks)} × {max(ks)} tokens of chunks and the prompt may be more than the window of {widest:,} "
-            "tokens: ask for fewer chunks (--top-k) or smaller ones (--chunk)."
+            f"{max(options.chunks)} × {max(options.ks)} tokens of chunks and the prompt may be more than the window of "
+            f"{widest:,} tokens: ask for fewer chunks (--top-k) or smaller ones (--chunk)."
         )
     return niah
 
@@ -130,8 +102,6 @@ def _check(
         for name in given:
             if name not in known:
                 raise UnknownName(what, name, known)
-    if repeat < 1:
-        raise UsageError(f"--repeat {repeat}: each cell is asked at least once.")
     if window is not None and longest > window:
         raise UsageError(f"A length of {longest:,} tokens is beyond the window of {window:,} (--window).")
     if (total := cells * len(languages) * len(needles) * repeat) > _MOST_CELLS:

@@ -1,26 +1,19 @@
-"""Where a benchmark's data come from: generated, pulled, or a folder of the user's."""
+"""The sets of RGB: generated, pulled, or a folder of the user's."""
 
 import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import platformdirs
-
 from ragstone.datasets.fictional import fictional_rgb
-from ragstone.datasets.pull import known_hashes
+from ragstone.datasets.pull import data_folder, known_hashes
 from ragstone.datasets.rgb import NAMES, RGBSet, read_rgb, rgb_files, rgb_set
 from ragstone.datasets.sources import SOURCES
 from ragstone.errors import DataError, UnknownName, UsageError
 
-__all__ = ["LANGUAGES", "data_folder", "load_rgb"]
+__all__ = ["LANGUAGES", "load_rgb"]
 
 LANGUAGES = ("en", "zh")
-
-
-def data_folder(name: str) -> Path:
-    """Where `ragstone data pull NAME` puts the files unless it is told otherwise."""
-    return Path(platformdirs.user_data_dir("ragstone", appauthor=False)) / name
 
 
 def load_rgb(

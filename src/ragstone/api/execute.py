@@ -1,0 +1,212 @@
+"""The one place that opens judge, systems and run file, merges what the file says of earlier commands, and runs the
+cases. `bench`, `evaluate` and the import of results call it."""
+
+import asyncio
+import contextlib
+import hashlib
+import importlib.metadata
+import platform
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from ragstone.api.judging import Judging, Opened, open_tools
+from ragstone.errors import Unfinished
+from ragstone.models import ModelOptions
+from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
+from ragstone.systems import open_system
+from ragstone.systems.expanding import Expanding
+from ragstone.types import Benchmark, Metric, Resources, Sampling, System, Template, to_json
+
+__all__ = ["Executed", "Job", "Shell", "all_local", "cache_folder", "concurrency_of", "default_name", "execute"]
+
+# Names in these mappings of the question may be added by a later command on the same file: another language's data,
+# another metric's prompts, an embedder, a judge where there was none.
+GROWING = ("data.sha256", "judge", "judge.prompts", "judge.rubrics")
+# `local/…` models share this machine's cores; more at once would only wait.
+LOCAL_CONCURRENCY = 4
+
+
+def cache_folder() -> Path:
+    """Where replies of models are kept, unless `--no-cache`."""
+    return Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "replies"
+
+
+@dataclass(frozen=True)
+class Shell:
+    """What a command line adds: the command, for the run file; who is told how far it is; what stops it."""
+
+    command: str = ""
+    progress: Progress | None = None
+    stop: asyncio.Event | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to run: a benchmark on these systems, scored by its own metrics and by those that `metrics` names.
+
+    `question` and `info` are kept in the run file beside what the benchmark says of itself."""
+
+    benchmark: Benchmark
+    systems: Sequence[str | System]
+    run: Path
+    concurrency: int
+    metrics: Sequence[str | Metric] = ()
+    judging: Judging = field(default_factory=Judging)
+    model_options: ModelOptions = field(default_factory=ModelOptions)
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    question: Mapping[str, Any] = field(default_factory=dict)
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Executed:
+    """How a job ended, and the metrics that scored it."""
+
+    outcome: Outcome
+    metrics: tuple[Metric, ...]
+
+
+async def execute(job: Job, shell: Shell) -> Executed:
+    """Opens all that a job needs, prepares its benchmark and runs its cases; what the file has is not asked again."""
+    benchmark = job.benchmark
+    async with contextlib.AsyncExitStack() as stack:
+        opened = await stack.enter_async_context(open_tools(job.judging, job.metrics, job.model_options))
+        systems = [await stack.enter_async_context(_system(system, job)) for system in job.systems]
+        if benchmark.expand is not None:  # its cases are recipes, made into texts when they are asked
+            systems = [Expanding(system, benchmark.expand) for system in systems]
+        resources = Resources(cache=str(cache_folder().parent))
+        kept = job.model_options.cache is not None
+        data_hash = await _until_stopped(benchmark.prepare(resources), shell.stop, kept=kept)
+        metrics = tuple({metric.name: metric for metric in (*benchmark.metrics, *opened.metrics)}.values())
+        info = _info(job, metrics, shell.command) | {"data_hash": data_hash}
+        specs = {system.id: dict(system.spec) for system in systems}
+        question = _question(job, opened)
+        with RunFile.create_or_open(job.run, question=question, info=info, systems=specs, growing=GROWING) as file:
+            outcome = await run_cases(
+                file,
+                benchmark.cases,
+                systems=systems,
+                metrics=metrics,
+                concurrency=job.concurrency,
+                axes=benchmark.axes,
+                progress=shell.progress,
+                stop=shell.stop,
+            )
+    return Executed(outcome, metrics)
+
+
+def default_name(name: str, question: object) -> Path:
+    """The run file of a question, where none is named."""
+    return Path(f"{name}-{hashlib.sha256(to_json(question).encode()).hexdigest()[:8]}.run")
+
+
+def all_local(asked: Sequence[object]) -> bool:
+    """Whether all that is asked runs on this machine."""
+    return all(isinstance(name, str) and name.startswith("local/") for name in asked)
+
+
+def concurrency_of(asked: Sequence[object], most: int) -> int:
+    """How many cases are under way at once."""
+    return LOCAL_CONCURRENCY if all_local(asked) else most
+
+
+@contextlib.asynccontextmanager
+async def _system(system: str | System, job: Job) -> Any:
+    """The system of this name, opened; or itself where it is one already."""
+    if not isinstance(system, str):
+        yield system
+        return
+    template, calling, plan = job.benchmark.template, job.model_options, job.benchmark.plan
+    if plan is not None:  # long prompts in an order that shares their beginnings
+        lanes = plan.lanes if all_local(job.systems) else 1
+        calling = replace(calling, context=max(calling.context, plan.window), slots=lanes, prefix_cache=True)
+    sampling = _sampling(template, job.sampling)
+    async with open_system(system, template=template, sampling=sampling, options=calling) as opened:
+        yield opened
+
+
+def _sampling(template: Template, changes: Mapping[str, Any]) -> Sampling:
+    """The template's sampling with what the user asked for instead."""
+    return Sampling(
+        **{
+            name: changes[name] if changes.get(name) is not None else getattr(template.sampling, name)
+            for name in Sampling.__struct_fields__
+        }
+    )
+
+
+async def _until_stopped(preparing: Coroutine[Any, Any, str], stop: asyncio.Event | None, *, kept: bool) -> str:
+    """What the preparation gives. It may take an hour (a pool that is embedded), so a stop ends it where it is."""
+    if stop is None:
+        return await preparing
+    prepared, stopped = asyncio.ensure_future(preparing), asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({prepared, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if prepared.done():
+            return prepared.result()
+        what = "Vectors and replies are kept: the same command goes on" if kept else "Without a cache nothing is kept"
+        raise Unfinished(f"Stopped before anything was asked. {what}.")
+    finally:
+        for task in (prepared, stopped):
+            task.cancel()
+        await asyncio.gather(prepared, stopped, return_exceptions=True)
+
+
+def _question(job: Job, opened: Opened) -> dict[str, Any]:
+    return {**job.benchmark.question, "judge": dict(opened.spec), **job.question}
+
+
+def _info(job: Job, metrics: Sequence[Metric], command: str) -> dict[str, Any]:
+    """What a reader of the file should know beside the question; of all commands on it together."""
+    old: Mapping[str, Any] = {}
+    if job.run.exists() and job.run.stat().st_size:
+        with open_run(job.run) as run:
+            old = dict(run.meta)
+    made = job.benchmark
+    commands = [line for line in str(old.get("command", "")).splitlines() if line]
+    preparation = {
+        name: _slowest(old.get("preparation", {}).get(name, {}), new) for name, new in made.preparation.items()
+    }
+    return {
+        "options": _joined(old.get("options", {}), dict(made.options), made.growing),
+        "versions": {"ragstone": importlib.metadata.version("ragstone"), "python": platform.python_version()},
+        "license": made.license,
+        "citation": made.citation,
+        "metrics": {**old.get("metrics", {}), **{metric.name: metric.version for metric in metrics}},
+        "better": {**old.get("better", {}), **{metric.name: getattr(metric, "better", "higher") for metric in metrics}},
+        "command": "\n".join(commands if not command or command in commands else [*commands, command]),
+        "warnings": list(dict.fromkeys([*old.get("warnings", ()), *made.warnings])),
+        **({"preparation": preparation} if preparation else {}),
+        **job.info,
+    }
+
+
+def _slowest(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """What two commands tell of the same things, by name: of each, the one that took more `seconds`. The later one
+    finds vectors and replies that the earlier one paid for."""
+
+    def seconds(told: Any) -> float:
+        return float(told.get("seconds", 0.0)) if isinstance(told, Mapping) else 0.0
+
+    return {**old, **{name: told for name, told in new.items() if seconds(told) >= seconds(old.get(name))}}
+
+
+def _joined(old: Mapping[str, Any], new: dict[str, Any], growing: Sequence[str]) -> dict[str, Any]:
+    """The options of two commands on one file: of those that are `growing` the wider grid or the larger limit, of the
+    rest the later choice. None (all of them) is the widest."""
+    joined = dict(new)
+    if not old:
+        return joined
+    for key in growing:
+        before, now = old.get(key), new.get(key)
+        if key not in new:
+            continue
+        if before is None or now is None:
+            joined[key] = None
+        else:
+            joined[key] = list(dict.fromkeys([*before, *now])) if isinstance(now, list) else max(before, now)
+    return joined

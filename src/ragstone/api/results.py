@@ -1,0 +1,128 @@
+"""Results that exist already, of others and of runs, side by side in one run file."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ragstone.api.blocking import blocking
+from ragstone.api.execute import Job, Shell, execute
+from ragstone.api.reading import OpenRun, read_run
+from ragstone.benchmarks import BENCHMARKS
+from ragstone.benchmarks.base import BaseBenchmark
+from ragstone.benchmarks.plugin import ImportedResults, Plugin
+from ragstone.errors import ModelError, UsageError
+from ragstone.metrics import better
+from ragstone.types import Benchmark, Case, Metric, Need, Query, Record, Response, Score, Template, to_json
+
+__all__ = ["import_results", "import_results_async"]
+
+_AT_ONCE = 64
+
+
+async def import_results_async(
+    benchmark: str | Plugin, paths: Sequence[str | Path], run: str | Path, *, shell: Shell | None = None
+) -> OpenRun:
+    """Reads others' results, and runs of this benchmark, and keeps them in one run file, each model a system of it, to
+    be tabulated, drawn and compared like any run; a file that is there already is extended. Asks nothing of anybody.
+
+    Raises DataError naming file and field, DifferentQuestion where the file has other results of that name."""
+    target, plugin = Path(run), BENCHMARKS.get(benchmark)
+    read = plugin.import_results
+    if read is None:
+        raise UsageError(f"{plugin.name} reads no results of others.")
+    taken = read([Path(path) for path in paths])
+    names = [results.system for results in taken]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"{twice[0]} is there twice; name each set of results once.")
+    if target.resolve() in [Path(path).resolve() for path in paths]:  # noqa: ASYNC240  (a look at a name)
+        raise UsageError(f"{target} is read and cannot be written at once: name another file with --run.")
+    question = {"benchmark": plugin.name, "results": "read from files"}
+    reader = plugin.from_meta({"question": question})
+    for results in taken:
+        await execute(_job(reader, results, target), shell or Shell())
+    return read_run(target)
+
+
+import_results = blocking(import_results_async, name="import_results")
+
+
+def _job(reader: Benchmark, results: ImportedResults, target: Path) -> Job:
+    metrics: list[Metric] = [
+        _Given(
+            name, version, better(name),
+            {record.case.id: record.scores[name] for record in results.records if name in record.scores},
+        )
+        for name, version in sorted(results.versions.items())
+    ]  # fmt: skip
+    cases = _Imported(
+        reader.name, reader.version, reader.license, reader.citation, reader.template, results.records
+    )  # fmt: skip
+    return Job(cases, [_Answers.of(results)], target, _AT_ONCE, metrics)
+
+
+@dataclass(frozen=True)
+class _Imported(BaseBenchmark):
+    """The cases of one system's results, as a benchmark that asks nothing anew."""
+
+    name: str
+    version: int
+    license: str
+    citation: str
+    template: Template
+    records: tuple[Record, ...] = field(repr=False)
+    metrics: tuple[Metric, ...] = ()
+
+    @property
+    def question(self) -> Mapping[str, Any]:
+        return {"benchmark": self.name, "version": self.version, "results": "read from files"}
+
+    @property
+    def size(self) -> int:
+        return len(self.records)
+
+    def cases(self) -> Iterator[Case]:
+        yield from (record.case for record in self.records)
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """A system that answers what was read: each query is that of one record."""
+
+    id: str
+    spec: Mapping[str, Any]
+    by_query: Mapping[str, Record] = field(repr=False)
+
+    @classmethod
+    def of(cls, results: ImportedResults) -> "_Answers":
+        by_query = {to_json(record.case.query): record for record in results.records}
+        return cls(results.system, results.spec, by_query)
+
+    async def answer(self, query: Query, /) -> Response:
+        record = self.by_query[to_json(query)]
+        if record.response is None:
+            raise _Failed(record.error or "")
+        return record.response
+
+
+class _Failed(ModelError):
+    """The failure that a record tells of, told again."""
+
+    def __init__(self, told: str) -> None:
+        kind, colon, message = told.partition(": ")
+        self.kind = kind if colon else "failed"
+        super().__init__(message if colon else told)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A metric whose scores were read with the records."""
+
+    name: str
+    version: int
+    better: str
+    scores: Mapping[str, Score] = field(repr=False)
+    needs: frozenset[Need] = frozenset()
+
+    def score(self, case: Case, response: Response, /) -> Score:
+        return self.scores.get(case.id) or Score.not_applicable("it was not scored")

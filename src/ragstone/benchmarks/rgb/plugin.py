@@ -1,0 +1,156 @@
+"""What RGB offers: its options, how it is made of them, how its runs are read, and its official re-scoring."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from ragstone.benchmarks.plugin import Context, Option, Plugin, Rescored, Rescoring
+from ragstone.errors import UnknownName, UsageError
+from ragstone.types import Template
+
+if TYPE_CHECKING:
+    from ragstone.benchmarks.rgb.benchmark import RGB
+
+__all__ = ["RgbOptions", "RgbPlugin"]
+
+_MOST_PASSAGES = 10_000
+_MOST_QUESTIONS = 1_000_000
+_PROTOCOLS = ("default", "official")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RgbOptions:
+    """What RGB is made of."""
+
+    data: Annotated[str, Option(
+        "Generated data, what `ragstone data pull rgb` fetched, or files in the official format.",
+        metavar="fictional|official|DIR|FILE",
+    )] = "fictional"  # fmt: skip
+    dataset: Annotated[str | None, Option(
+        "This set alone (zh_refine…), one case a question, no closed book.", metavar="NAME"
+    )] = None  # fmt: skip
+    languages: Annotated[tuple[str, ...], Option("en, zh or both.", flag="--language")] = ("en", "zh")
+    abilities: Annotated[tuple[str, ...], Option("Which testbeds.", flag="--ability")] = (
+        "noise", "rejection", "integration", "counterfactual",
+    )  # fmt: skip
+    noise_ratios: Annotated[tuple[float, ...] | None, Option(
+        "Noise ratios, instead of the paper's.", flag="--noise", metavar="RATIO,…", low=0, high=1
+    )] = None  # fmt: skip
+    passages: Annotated[int, Option("Passages a question.", low=0, high=_MOST_PASSAGES)] = 5
+    correct_rate: Annotated[float, Option(
+        "Counterfactual sets: share of passages that state the true answer.", low=0, high=1
+    )] = 0.0  # fmt: skip
+    selection: Annotated[str | None, Option(
+        "How passages are chosen.", metavar="balanced|official", default="balanced"
+    )] = None  # fmt: skip
+    scoring: Annotated[str | None, Option(
+        "Which scoring leads the tables; both are computed.", metavar="default|official"
+    )] = None  # fmt: skip
+    protocol: Annotated[str | None, Option(
+        "official: --selection official --scoring official.", metavar="official"
+    )] = None  # fmt: skip
+    template: Annotated[str | Template | None, Option(
+        "The published prompt.", metavar="paper|official", default="paper"
+    )] = None  # fmt: skip
+    merge_system: Annotated[bool, Option(
+        "System and user text in one message, as the official program does for models without a system role."
+    )] = False  # fmt: skip
+    limit: Annotated[int | None, Option("The first so many questions of each set.", low=1)] = None
+    repeat: Annotated[int, Option("Answers to each case.", low=1)] = 1
+    closed_book: Annotated[bool, Option("Do not ask counterfactual questions without passages.")] = True
+    seed: Annotated[int, Option("Seed of the choice.", flag="--selection-seed")] = 2333
+    fictional_seed: Annotated[int, Option("Seed of the fictional data.")] = 0
+    fictional_size: Annotated[int | None, Option(
+        "Questions in each fictional set.", low=1, high=_MOST_QUESTIONS
+    )] = None  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class RescoreOptions:
+    """Which predictions are scored, and with what."""
+
+    files: Annotated[tuple[Path, ...], Option("Predictions, JSON lines.", positional=True)]
+    dataset: Annotated[str, Option("en, zh, en_refine, zh_refine, en_int, …, zh_fact.", metavar="NAME")]
+    judge_replies: Annotated[Path | None, Option("JSON lines with id and evaluation.")] = None
+    data: Annotated[str | None, Option("The data, for files whose rows have no `ans`.", metavar="DIR")] = None
+
+
+class RgbRescoring(Rescoring):
+    """FILES: predictions as the official program writes them, JSON lines."""
+
+    summary: ClassVar[str] = "Predictions as the official program writes them, JSON lines."
+    Options: ClassVar[type[Any]] = RescoreOptions
+
+    def score(self, options: RescoreOptions, /) -> Rescored:
+        from ragstone.benchmarks.rgb.data import load_rgb  # noqa: PLC0415
+        from ragstone.benchmarks.rgb.rescore import rescore  # noqa: PLC0415
+
+        dataset, data = options.dataset, options.data
+        known = None if data is None else load_rgb(data, dataset=dataset)[1][dataset]
+        results = rescore(options.files, dataset=dataset, judge_replies=options.judge_replies, data=known)
+        lines, notes = [], []
+        for result in results:
+            lines.append(f"{result['file']} ({result['dataset']})")
+            for key, value in result.items():
+                if key not in ("file", "dataset", "warnings"):
+                    shown = value if not isinstance(value, dict) else json.dumps(value, ensure_ascii=True)
+                    lines.append(f"  {key}: {shown}")
+            notes += result.get("warnings", ())
+        return Rescored(results, lines, notes)
+
+
+class RgbPlugin(Plugin):
+    """RGB: noise robustness, negative rejection, information integration, counterfactual robustness.
+
+    Chen et al. 2024, in English and Chinese, on data that no model has seen unless --data says otherwise."""
+
+    name: ClassVar[str] = "rgb"
+    summary: ClassVar[str] = "Noise, rejection, integration, counterfactual (Chen et al. 2024)."
+    Options: ClassVar[type[Any] | None] = RgbOptions
+    judged: ClassVar[tuple[str, ...]] = ("rgb.judge.rejection", "rgb.judge.error_detection")
+    rescoring: ClassVar[Rescoring | None] = RgbRescoring()
+
+    async def make(self, options: RgbOptions, context: Context, /) -> "RGB":
+        from ragstone.benchmarks.rgb.benchmark import RGB  # noqa: PLC0415
+        from ragstone.benchmarks.rgb.data import load_rgb  # noqa: PLC0415
+
+        selection, scoring, template = _protocol(options)
+        data_name, sets = load_rgb(
+            options.data, languages=options.languages or ("en", "zh"), dataset=options.dataset,
+            seed=options.fictional_seed, size=options.fictional_size,
+        )  # fmt: skip
+        return RGB(
+            sets, data_name=data_name, languages=options.languages, abilities=options.abilities,
+            noise_ratios=options.noise_ratios, passages=options.passages, correct_rate=options.correct_rate,
+            selection=selection, scoring=scoring, template=template, limit=options.limit, repeat=options.repeat,
+            closed_book=options.closed_book, seed=options.seed, dataset=options.dataset,
+        )  # fmt: skip
+
+    def from_meta(self, meta: Mapping[str, Any], /) -> "RGB":
+        from ragstone.benchmarks.rgb.benchmark import RGB  # noqa: PLC0415
+
+        return RGB.from_meta(meta)
+
+
+def _protocol(options: RgbOptions) -> tuple[str, str, Template]:
+    """Selection, scoring and template, as they are named or as the protocol sets them."""
+    from ragstone.systems.template import PromptTemplate, joined, prompt_template  # noqa: PLC0415
+
+    protocol = options.protocol
+    if protocol not in (None, *_PROTOCOLS):
+        raise UnknownName("protocol", protocol, _PROTOCOLS)
+    official = protocol == "official"
+    for name, value in (("selection", options.selection), ("scoring", options.scoring)):
+        if official and value not in (None, "official"):
+            raise UsageError(f"--protocol official sets --{name} official; it was given as {value!r} too.")
+    template = options.template or ("official" if official else "paper")
+    if isinstance(template, str):
+        template = prompt_template(template)
+    if options.merge_system:
+        if not isinstance(template, PromptTemplate):
+            raise UsageError("merge_system is for the published templates; this one is of another kind.")
+        template = joined(template)
+    selection = options.selection or ("official" if official else "balanced")
+    return selection, options.scoring or ("official" if official else "default"), template
