@@ -67,7 +67,7 @@ def test_it_runs_grows_and_is_read_like_any_other(site: Path, work: Path) -> Non
     assert [row["record"]["case"]["id"] for row in rows] == ["capitals/France", "capitals/Japan", "capitals/Peru"]
     ragstone(site, work, "bench", "capitals", "--model", "local/retrieval", "--run", "b.run", "--quiet")
     compared = ragstone(site, work, "compare", "a.run", "b.run", "--json").document
-    assert compared["rows"][0]["n"] == 3
+    assert compared["pairs"] == 3
 
 
 def test_its_cases_are_printed_as_those_of_any_other(site: Path, work: Path) -> None:
