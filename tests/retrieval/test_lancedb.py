@@ -1,6 +1,7 @@
 """LanceDB for real: a table of the pool, one that stays, and one of the user's."""
 
 import contextlib
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ragstone.errors import DataError, UsageError
+from ragstone.errors import DataError, MissingExtra, UsageError
 from ragstone.retrieval import facts_of, open_retriever
 from ragstone.types import Passage
 
@@ -108,3 +109,46 @@ async def test_what_cannot_be_is_said_in_one_line(letters: Letters, tmp_path: Pa
             pass
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([{"id": "a", "vector": np.zeros(8, dtype=np.float32)}], "dim"),
+        ([{"id": "a", "vector": "no vector"}], "vector"),
+        ([{"id": "a", "vector": 7}], "vector"),
+    ],
+)
+async def test_a_table_that_the_embedder_cannot_search_is_said_in_one_line(
+    letters: Letters, tmp_path: Path, rows: list[dict[str, Any]], says: str
+) -> None:
+    db = await lancedb.connect_async(str(tmp_path / "db"))
+    await db.create_table("docs", data=rows)
+    with pytest.raises(UsageError, match=f"docs.*{says}") as caught:
+        async with open_retriever(f"lancedb(test/letters,uri={tmp_path / 'db'},table=docs)", POOL) as retriever:
+            await retriever.retrieve(["two"], k=1)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("damage", ["data", "versions"])
+async def test_a_damaged_database_is_said_in_one_line(letters: Letters, tmp_path: Path, damage: str) -> None:
+    name = f"lancedb(test/letters,uri={tmp_path / 'db'})"
+    async with open_retriever(name, POOL):
+        pass
+    files = [path for path in (tmp_path / "db").rglob("*") if path.is_file() and damage in str(path)]
+    assert files
+    for path in files:
+        path.write_bytes(b"\x00" * 40)
+    with pytest.raises(UsageError) as caught:
+        async with open_retriever(name, POOL) as retriever:
+            await retriever.retrieve(["two"], k=1)
+    assert "\n" not in str(caught.value)
+    assert "lancedb" in str(caught.value)
+
+
+async def test_without_the_package_the_extra_is_named(letters: Letters, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lancedb", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[lancedb\]'"):
+        async with open_retriever("lancedb(test/letters)", POOL):
+            pass

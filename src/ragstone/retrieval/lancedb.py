@@ -34,6 +34,7 @@ __all__ = ["PLUGINS", "Lance", "open_lancedb"]
 METRICS = ("cosine", "dot", "l2")
 _IN_FLIGHT = 8  # searches under way in the database
 _ROWS = 4096  # written at once
+_ERRORS = (OSError, ValueError, RuntimeError)  # what the library raises
 
 
 class Lance:
@@ -67,7 +68,13 @@ class Lance:
     async def _search(self, vector: Any, k: int) -> list[Passage]:
         columns = self._columns
         asked = self._table.query().nearest_to(vector).column(columns.vector).distance_type(columns.metric)
-        rows = await asked.limit(k).select([columns.id, "_distance"]).to_list()
+        try:
+            rows = await asked.limit(k).select([columns.id, "_distance"]).to_list()
+        except _ERRORS as error:
+            raise UsageError(
+                f"The table {columns.table} cannot be searched ({_line(error)}). Its column {columns.vector} should "
+                f"hold vectors of {self._embedder.id}."
+            ) from None
         best = []
         for row in rows:
             key = str(row[columns.id])
@@ -87,6 +94,10 @@ class Columns(msgspec.Struct, frozen=True):
     id: str = "id"
     vector: str = "vector"
     metric: str = "cosine"
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
 
 
 def _is_folder(uri: str) -> bool:
