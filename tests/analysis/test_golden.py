@@ -12,7 +12,9 @@ from ragstone.analysis.agreement import agreement, gap
 from ragstone.analysis.compare import Side, compare_runs
 from ragstone.analysis.gates import Gate, GateResult, check_gates, gates_of
 from ragstone.api.compare import comparison_tables
+from ragstone.api.compare_verdict import comparison_verdict, verdict_of
 from ragstone.errors import UsageError
+from ragstone.types import Score
 
 A, B = (
     Side(Held(records("s", shift, number_of=count), **META), "s", name)
@@ -20,10 +22,17 @@ A, B = (
 )
 
 
+# What is held of each; another field may be added.
+HELD = (
+    "metric", "group", "kind", "system", "verdict", "n", "samples", "mean", "low", "high", "difference", "test", "p",
+    "p_holm", "better", "failed_a", "failed_b", "lacking", "only_a", "only_b", "gained", "lost", "gained_total",
+    "lost_total", "improved", "worsened", "sample", "before", "after", "flipped", "scored", "total", "coverage",
+    "worst", "alone", "agree", "kappa", "first", "second",
+)  # fmt: skip
+
+
 def fields(value: Any) -> str:
-    held = {
-        one.name: getattr(value, one.name) for one in dataclasses.fields(value) if one.name not in ("a", "b", "gate")
-    }
+    held = {name: getattr(value, name) for name in HELD if hasattr(value, name)}
     return ", ".join(f"{name}={told(one)}" for name, one in held.items() if one not in (None, "", (), {}))
 
 
@@ -49,6 +58,7 @@ def test_a_comparison(way: str) -> None:
     lines += [f"{row.label}: {[row.regressed(by, level) for by in (None, 0.0, 0.08) for level in (0.05, 1e-4)]}"
               for row in found.rows]  # fmt: skip
     lines.append(f"{found.pairs} pairs, left out {found.left_out}, changed {found.changed}, {found.unpaired}")
+    lines += [verdict_of(found), *(figures(comparison_verdict(found, language=language)) for language in ("en", "zh"))]
     for language in ("en", "zh"):
         for moves in (None, 2):
             lines += map(structure, comparison_tables(found, language=language, moves=moves))
@@ -143,3 +153,15 @@ def test_agreement_and_gaps() -> None:
     assert found.difference == pytest.approx(0.4 / 3)
     assert gap("m", [None], [0.2]) is None
     golden("analysis/agreement", "\n".join([*lines, fields(found)]))
+
+
+def test_a_pair_with_one_score_lacks_the_other_only_where_that_failed() -> None:
+    """Nothing to score is no lack; who alone has a score is counted by side."""
+    failed, nothing = Score.failed("late"), Score.not_applicable("no references")
+    a: list[Score | float] = [1.0, 1.0, 1.0, failed, nothing, nothing, failed, failed, 0.5]
+    b: list[Score | float] = [1.0, failed, nothing, 1.0, 1.0, nothing, failed, nothing, 0.25]
+    sides = (
+        Side(Held([record(f"q{at}", {"m": one}) for at, one in enumerate(each)], **META), "s", "r") for each in (a, b)
+    )
+    (row,) = compare_runs(*sides).rows
+    assert (row.n, row.lacking, row.only_a, row.only_b, row.failed_a, row.failed_b) == (2, 4, 1, 1, 3, 2)

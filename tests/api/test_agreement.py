@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.api.judging import Embedder, scripted_judge, verdict
 from tests.api.test_evaluate import PLAIN, rows
+from tests.golden import figures, golden
 
 from ragstone.api.agreement import Ways, agreement_of_protocols_async
 from ragstone.api.evaluate import read_data
@@ -62,6 +63,17 @@ async def test_the_protocol_ragas_is_compared_by_what_both_judge() -> None:
         "faithfulness", "answer_relevancy", "context_precision", "context_recall", "answer_correctness",
     }  # fmt: skip
     assert all(one.low <= one.difference <= one.high for way in ways for one in way.gaps)
+
+
+async def test_what_is_compared_figure_by_figure() -> None:
+    def changeable(request: Request) -> str:
+        reply = json.loads(verdict(request))
+        for one in reply.get("passages", ())[::2]:
+            one["useful"] = None if one.get("useful") is None else not one["useful"]
+        return json.dumps(reply)
+
+    ways = await compared(Scripted(changeable, id="scripted/judge"), passages=[3], tokens=40)
+    golden("analysis/ways", "\n".join(figures(repr(way)) for way in ways))
 
 
 async def test_samples_that_one_way_could_not_judge_are_counted_with_the_reason() -> None:

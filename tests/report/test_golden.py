@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.golden import figures, golden, markup
-from tests.report.synthetic import SmallBenchmark, small_run
+from tests.report.synthetic import META, SmallBenchmark, small_run
 from tests.report.synthetic_judged import JudgedBenchmark, judged_run
 
 import ragstone
@@ -25,6 +25,15 @@ def page(document: str) -> str:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_of_a_run(language: str) -> None:
     golden(f"report/page.{language}", page(render(RUN, SmallBenchmark(), language=language, cases_shown=6)))
+
+
+@pytest.mark.parametrize("files", [{"en": "9f2c" * 16}, "41ab" * 16], ids=["one named", "one"])
+def test_the_only_hash_of_the_data_stands_without_a_name(files: object) -> None:
+    question = {**META["question"], "data": {"name": "mine", "sha256": files}}
+    document = render(small_run(2, meta={**META, "question": question}), SmallBenchmark())
+    (shown,) = {files if isinstance(files, str) else "9f2c" * 16}
+    assert f"  {shown}" not in document.partition("Reproduc")[0]
+    assert f">{shown}<" in document
 
 
 def test_the_page_of_judged_answers() -> None:
