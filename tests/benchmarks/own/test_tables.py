@@ -169,6 +169,23 @@ def test_a_sample_that_was_judged_several_times_is_named_once_with_its_mean() ->
     assert texts(tables(held)["eval-advice"])[0][3] == "q (0.25)"
 
 
+@pytest.mark.parametrize(("language", "certain", "open_"), [("en", "low", "suspicious"), ("zh", "偏低", "可疑")])
+def test_advice_tells_what_is_certainly_low_from_what_only_looks_so(language: str, certain: str, open_: str) -> None:
+    def advice(values: list[float]) -> tuple[str, float | None]:
+        records = [record(f"q{at}", {"faithfulness": value}) for at, value in enumerate(values)]
+        (row,) = tables(records, language=language)["eval-advice"].rows
+        return row.cells[1].note, row.cells[1].high
+
+    note, high = advice([0.7, 0.72, 0.74, 0.7, 0.71] * 4)
+    assert note == certain
+    assert high is not None
+    assert high < 0.8
+    note, high = advice([0.2, 1.0, 1.0, 0.9])
+    assert note == open_
+    assert high is not None
+    assert high >= 0.8
+
+
 def test_samples_that_are_not_low_are_not_behind_an_advice() -> None:
     held = [record("bad", {"context_recall": 0.0}), *(record(f"q{at}", {"context_recall": 0.9}) for at in range(2))]
     assert texts(tables(held)["eval-advice"])[0][3] == "bad (0.00)"

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from statistics import variance
 from typing import Any
 
+import msgspec
+
 from ragstone.benchmarks.own.advice import BAR, advise
 from ragstone.benchmarks.own.tally import display_order, lower_is_better, tally
 from ragstone.benchmarks.own.words import words
@@ -106,7 +108,8 @@ class _Writer:
                     worst += ", " + ", ".join(case for case, _ in each.worst[_WORST_SHOWN:][:rest])
                 rows.append(
                     Row((
-                        *self._keys(system, self.words[f"low_{each.rule}"]), each.mean.cell(),
+                        *self._keys(system, self.words[f"low_{each.rule}"]),
+                        msgspec.structs.replace(each.mean.cell(), note=self.words["low" if each.low else "suspicious"]),
                         Cell(self.words[f"try_{each.rule}"]), Cell(worst),
                     ))
                 )  # fmt: skip
