@@ -251,7 +251,7 @@ def test_a_frame_has_a_row_a_sample(tmp_path: Path) -> None:
 async def test_the_prediction_is_near_what_is_asked(tmp_path: Path) -> None:
     data = [row | {"question": f"{row['question']} ({number})"} for number in range(5) for row in rows()]
     plan = plan_evaluation(read_data(data), FIVE, Judging(model="openai/gpt-4o-mini"))
-    usage = await predict(plan)
+    usage = (await predict(plan)).usage
     judge = scripted_judge()
     result = await evaluate_async(data, FIVE, judge, embedder=Embedder(), run=tmp_path / "p.run", model_options=PLAIN)
     assert result.outcome.complete

@@ -79,11 +79,42 @@ def test_dry_run_counts_and_asks_nobody(ragstone: Ragstone, tmp_path: Path) -> N
     assert document["cases"] == document["requests"] > 0
     assert document["prompt_tokens"] > 100 * document["cases"]
     expected = (document["prompt_tokens"] + 2 * document["completion_tokens"]) / 1e6
-    assert document["cost"] == pytest.approx(expected, abs=1e-4)
+    assert document["cost"] == pytest.approx(expected, abs=1e-6)
     told = ragstone(*arguments, "--judge", "openai/gpt-4o-mini")
     assert "the judge: 4 of the requests" in told.out
     assert "cost: unknown" in told.out
     assert not list(tmp_path.glob("*.run"))
+
+
+def test_dry_run_has_the_judge_in_the_cost_at_its_own_price(ragstone: Ragstone) -> None:
+    arguments = ("bench", "rgb", "--model", "openai/a", *SMALL, "--dry-run", "--price", "1/2")
+    alone = ragstone(*arguments, "--json").document
+    judged = ragstone(*arguments, "--judge", "openai/j", "--json").document
+    dearer = ragstone(*arguments, "--judge", "openai/j", "--judge-price", "10/20", "--json").document
+    written = 40 * judged["judge_requests"]
+    assert judged["judge_cost"] == round((judged["judge_tokens"] - written + 2 * written) / 1e6, 6) > 0
+    assert judged["cost"] == pytest.approx(alone["cost"] + judged["judge_cost"], abs=2e-6)
+    assert dearer["judge_cost"] == pytest.approx(10 * judged["judge_cost"], abs=1e-5)
+    lines = ragstone(*arguments, "--judge", "openai/j", "--judge-price", "10/20").out.splitlines()
+    assert f"of the requests, about {judged['judge_tokens']:,} tokens, 0.0" in lines[-2]
+    assert lines[-1].endswith("at 1/2 a million tokens; the judge at 10/20")
+    assert ragstone(*arguments, "--judge-price", "10/20").code == 2
+
+
+def test_dry_run_on_a_run_file_counts_what_is_missing(ragstone: Ragstone, run_file: Path, script: Path) -> None:
+    wider = (*SMALL[:-1], "0,0.4,0.8")
+    model = ("bench", "rgb", "--model", f"scripted/{script}", "--dry-run", "--run", run_file)
+    done = ragstone(*model, *SMALL, "--json").document
+    assert (done["cases"], done["requests"], done["prompt_tokens"]) == (done["done"], 0, 0)
+    assert done["cases"] > 0
+    more = ragstone(*model, *wider, "--json").document
+    assert 0 < more["requests"] == more["cases"] - more["done"] < more["cases"]
+    assert more["completion_tokens"] == 60 * more["requests"]
+    another = ragstone(*model, "--model", "openai/new", *SMALL, "--json").document
+    assert another["requests"] == done["cases"] == another["done"]
+    judged = ragstone(*model, *SMALL, "--judge", "openai/j", "--json").document
+    assert judged["requests"] == judged["judge_requests"] > 0
+    assert f"({done['done']} answered already), 0 requests" in ragstone(*model, *SMALL).out
 
 
 def test_dry_run_counts_the_cases_that_the_run_has(ragstone: Ragstone, run_file: Path, script: Path) -> None:

@@ -260,12 +260,32 @@ def test_a_dry_run_asks_nobody_and_needs_no_key(ragstone: Callable[..., Told], d
     assert told.code == 0, told.err
     assert told.document["samples"] == len(rows())
     assert 0 < told.document["requests"] <= 2 * len(rows())
-    assert told.document["cost"] > 0
+    exact = (0.15 * told.document["prompt_tokens"] + 0.6 * told.document["completion_tokens"]) / 1e6
+    assert told.document["cost"] == told.document["judge_cost"] == round(exact, 6) > 0
+    assert (told.document["embedder"], told.document["embedder_tokens"] > 0) == ("local/e5-small", True)
     ragas = ragstone("eval", data, "--judge", "openai/gpt-4o-mini", "--dry-run", "--protocol", "ragas", "--json")
     assert ragas.document["requests"] > 2 * told.document["requests"]
     assert ragas.document["prompt_tokens"] > told.document["prompt_tokens"]
     cents = ragstone("eval", data, "--judge", "openai/gpt-4o-mini", "--dry-run", "--price", "0.15/0.6").out
     assert f"about {told.document['cost']:.2g} at" in cents  # not "about 0.00"
+
+
+def test_a_dry_run_on_a_run_file_counts_what_is_missing(ragstone: Callable[..., Told]) -> None:
+    judge = ("--judge", f"scripted/{EXAMPLE.parent / 'judge.jsonl'}", "--run", "a.run")
+    price = ("--dry-run", "--judge-price", "2/8")
+
+    def dry(*more: str) -> Any:
+        return ragstone("eval", EXAMPLE, *judge, *price, *more, "--json").document
+
+    all_of_it = dry("--metrics", "faithfulness")
+    assert (all_of_it["done"], all_of_it["embedder_tokens"]) == (0, 0)
+    assert ragstone("eval", EXAMPLE, *judge, "--metrics", "faithfulness", "--limit", "2", "--quiet").code == 0
+    rest, half = dry("--metrics", "faithfulness"), dry("--metrics", "faithfulness", "--limit", "2")
+    assert (rest["done"], half["done"], half["requests"], half["cost"]) == (2, 2, 0, 0.0)
+    assert 0 < rest["requests"] == all_of_it["requests"] - 4
+    assert rest["cost"] == round((2 * rest["prompt_tokens"] + 8 * rest["completion_tokens"]) / 1e6, 6)
+    other = ragstone("eval", EXAMPLE, "--judge", "openai/x", "--run", "a.run", "--metrics", "faithfulness", "--dry-run")
+    assert other.code == 2, "another judge's run is refused before anything is spent"
 
 
 def test_a_dry_run_of_the_example_is_within_a_fifth_of_what_the_table_of_costs_says_then(

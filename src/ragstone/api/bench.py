@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ragstone.api.blocking import blocking
-from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute
+from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_of, default_name, execute
 from ragstone.api.judging import Judging
 from ragstone.api.reading import OpenRun, read_run
 from ragstone.benchmarks import BENCHMARKS
@@ -15,7 +15,7 @@ from ragstone.benchmarks.plugin import Context, Plugin
 from ragstone.errors import UnknownName, UsageError
 from ragstone.models import PROVIDERS, ModelOptions
 from ragstone.registry import is_place
-from ragstone.runs import Outcome
+from ragstone.runs import Outcome, Stored
 from ragstone.systems import is_registered
 from ragstone.types import Benchmark, Embedder, Metric, Model, System, Table
 
@@ -25,9 +25,11 @@ __all__ = [
     "bench",
     "bench_async",
     "check_names",
+    "default_run",
     "make_benchmark",
     "plan_bench",
     "run_bench",
+    "stored_of",
 ]
 
 _LOCAL = ("extractive", "retrieval", "smollm2")
@@ -140,12 +142,23 @@ async def plan_bench(
     return BenchPlan(plugin, made, tuple(models), scored, judging, sampling or {}, calling, place)
 
 
+def default_run(plan: BenchPlan) -> Path:
+    """The run file where none is named: by the question."""
+    return default_name(plan.benchmark.name, _short(plan.benchmark.question))
+
+
+def stored_of(plan: BenchPlan, run: Path | None) -> Stored:
+    """What the run file has of this plan already. Raises `DifferentQuestion` where it answers another question."""
+    judge = {"model": plan.judging.model} if isinstance(plan.judging.model, str) else {}
+    return Stored(run or default_run(plan), {**plan.benchmark.question, "judge": judge}, GROWING)
+
+
 async def run_bench(
     plan: BenchPlan, *, run: str | Path | None = None, concurrency: int | None = None, shell: Shell | None = None
 ) -> BenchResult:
     """Runs what is planned, into the file `run`, by default one whose name follows from the question."""
     made, calling = plan.benchmark, plan.model_options
-    path = default_name(made.name, _short(made.question)) if run is None else Path(run)
+    path = default_run(plan) if run is None else Path(run)
     at_once = concurrency or concurrency_of(plan.models, min(calling.in_flight, _MOST))
     info = {"benchmark_at": plan.place} if plan.place else {}
     job = Job(made, plan.models, path, at_once, plan.metrics, plan.judging, calling, plan.sampling, info=info)

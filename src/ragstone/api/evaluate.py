@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from ragstone.api.blocking import blocking
-from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute
+from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_of, default_name, execute
 from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of, open_tools
 from ragstone.api.reading import OpenRun, read_run
 from ragstone.benchmarks.own.benchmark import OwnData, Recording
@@ -21,20 +21,33 @@ from ragstone.errors import UsageError
 from ragstone.metrics import steps_of
 from ragstone.metrics.judge import Prompts
 from ragstone.models import ModelOptions
-from ragstone.runs import Outcome, open_run
+from ragstone.runs import Outcome, Stored, open_run
 from ragstone.systems.recorded import Recorded
 from ragstone.text import estimate_tokens
-from ragstone.types import NO_ANSWER, Completion, Embedder, Metric, Model, Request, Table, Usage
+from ragstone.types import (
+    NO_ANSWER,
+    Case,
+    Completion,
+    Embedder,
+    Metric,
+    Model,
+    Request,
+    Response,
+    Table,
+    Usage,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     import pandas
 
 __all__ = [
-    "EvalResult", "Plan", "default_run", "evaluate", "evaluate_async", "plan_evaluation", "predict", "read_data",
+    "EvalResult", "Plan", "Prediction", "default_run", "evaluate", "evaluate_async", "plan_evaluation", "predict",
+    "read_data",
 ]  # fmt: skip
 
 _CONCURRENCY = 64
 _SHORT_REFERENCE = 8  # tokens
+_GUESSED_QUESTIONS = 3  # that the judge writes for an answer
 
 
 @dataclass(frozen=True)
@@ -259,19 +272,46 @@ async def evaluate_async(
 evaluate = blocking(evaluate_async, name="evaluate")
 
 
-async def predict(plan: Plan) -> Usage:
-    """The requests and tokens that an evaluation is likely to take, without the cache. Asks nobody; needs no key."""
+@dataclass(frozen=True)
+class Prediction:
+    """What an evaluation is likely to take: `usage` of the judge, and the tokens that `embedder` gets. `done`: cases
+    that the run file has with all their scores."""
+
+    usage: Usage
+    embedder: str
+    embedded: int
+    done: int
+
+
+async def predict(plan: Plan, run: Path | None = None) -> Prediction:
+    """The requests and tokens of what the run file lacks, without the cache. Asks nobody; needs no key. Raises
+    `DifferentQuestion` where the file holds another's run."""
     nobody = _by_nobody(plan.judging)
+    judge = {"model": plan.judging.model} if isinstance(plan.judging.model, str) else {}
+    stored = Stored(run or default_run(plan), {**plan.benchmark.question, "judge": judge}, GROWING)
+    usage, embedded, done = Usage(), 0, 0
     async with open_tools(nobody, plan.metrics, ModelOptions()) as opened:
-        steps, total = steps_of(opened.metrics), Usage()
         for case in plan.benchmark.cases():
+            missing = [one for one in opened.metrics if not stored.has(plan.system.id, case.id, frozenset({one.name}))]
+            done += not missing
             response = plan.system.answers[case.query.repeat]
-            if opened.tools.judge is not None and steps:
-                total += opened.tools.judge.estimate(case, response, steps=steps)
-            for metric in opened.metrics:
+            if opened.tools.judge is not None and (steps := steps_of(missing)):
+                usage += opened.tools.judge.estimate(case, response, steps=steps)
+            for metric in missing:
                 if hasattr(metric, "estimate"):
-                    total += metric.estimate(case, response)
-    return total
+                    usage += metric.estimate(case, response)
+            if any("embedder" in getattr(metric, "uses", ()) for metric in missing):
+                embedded += _embedded(case, response)
+    chosen = plan.judging.embedder or DEFAULT_EMBEDDER
+    name = chosen if isinstance(chosen, str) else chosen.id
+    return Prediction(usage, name if embedded else "", embedded, done)
+
+
+def _embedded(case: Case, response: Response) -> int:
+    """About the tokens of the texts that are compared by vectors: question, questions like it, answer, references."""
+    references = [alias for slot in case.sample.references for alias in slot]
+    texts = [*[case.sample.question] * (1 + _GUESSED_QUESTIONS), response.answer, *references]
+    return sum(estimate_tokens(text) for text in texts)
 
 
 def _by_nobody(judging: Judging) -> Judging:

@@ -21,10 +21,14 @@ if TYPE_CHECKING:
     from ragstone.api.judging import Judging
     from ragstone.models import ModelOptions
 
-__all__ = ["Asked", "command_line", "model_options", "read_asked", "read_price", "run_named", "run_options"]
+__all__ = [
+    "Asked", "command_line", "cost_of", "model_options", "money", "read_asked", "read_price", "run_named",
+    "run_options",
+]  # fmt: skip
 
 _NO_REQUESTS = ("local/extractive", "local/retrieval")
 _ANSWER_TOKENS = 60  # of a typical answer, for --dry-run
+_VERDICT_TOKENS = 40  # of a judge's reply
 
 model_options = both(
     click.option("--model", "models", multiple=True, metavar="PROVIDER/MODEL", help="Whom to ask; may repeat."),
@@ -55,6 +59,7 @@ run_options = both(
     ),
     click.option("--dry-run", is_flag=True, help="Print cases, requests, tokens and cost; ask nothing."),
     click.option("--price", metavar="IN/OUT", help="Price of a million tokens of prompts and answers, for --dry-run."),
+    click.option("--judge-price", metavar="IN/OUT", help="The same for the judge.  [default: --price]"),
     click.option("--report", "report_file", type=click.Path(path_type=Path), help="Write the report here, too."),
     click.option(
         "--tables", "tables_language", type=click.Choice(["en", "zh"]), default="en", help="Words of the tables."
@@ -77,6 +82,8 @@ class Asked(NamedTuple):
     dry_run: bool
     price: tuple[float, float] | None
     price_text: str
+    judge_price: tuple[float, float] | None
+    judge_price_text: str
     report_file: Path | None
     tables_language: str
     quiet: bool
@@ -92,6 +99,10 @@ def read_asked(values: dict[str, Any]) -> Asked:
     models, metrics, judging = values.pop("models"), values.pop("metrics"), judging_of(values)
     price_text, dry_run, report_file = values.pop("price"), values.pop("dry_run"), values.pop("report_file")
     price = None if price_text is None else read_price(price_text)
+    judge_text = values.pop("judge_price")
+    if judge_text and (judging.model is None or not price):
+        raise UsageError("--judge-price belongs to --price and --judge: name both, or leave it out.")
+    judge_price = None if judge_text is None else read_price(judge_text, "--judge-price")
     if price and not dry_run:
         raise UsageError("--price belongs to --dry-run: it computes what a run would cost, and limits nothing.")
     if report_file and not dry_run:
@@ -112,8 +123,8 @@ def read_asked(values: dict[str, Any]) -> Asked:
         calling = replace(calling, in_flight=max(concurrency, calling.in_flight))
     return Asked(
         models, judging, sampling, calling, concurrency, values.pop("run_file"), metrics,
-        dry_run, price, price_text or "", report_file, values.pop("tables_language"), values.pop("quiet"),
-        values.pop("as_json"),
+        dry_run, price, price_text or "", judge_price, judge_text or "", report_file, values.pop("tables_language"),
+        values.pop("quiet"), values.pop("as_json"),
     )  # fmt: skip
 
 
@@ -209,27 +220,36 @@ def _answer_tokens(asked: Asked) -> int:
 
 def _expected(plan: "BenchPlan", asked: Asked) -> dict[str, Any]:
     """What a run takes, by counting every prompt. Answers are assumed to have 60 tokens, or --max-tokens."""
-    made, answer = plan.benchmark, _answer_tokens(asked)
-    cases = prompt = judged = judge_prompt = 0
+    from ragstone.api.bench import stored_of  # noqa: PLC0415
+
+    made, answer, judged_by = plan.benchmark, _answer_tokens(asked), frozenset(plan.plugin.judged)
+    stored, models = stored_of(plan, asked.run_file), [str(getattr(model, "id", model)) for model in plan.models]
+    done = requests = prompt = judged = judge_prompt = cases = 0
     for case in made.planned():
-        cases += 1
-        prompt += made.prompt_tokens(case)
-        if asked.judging.model and (more := made.judge_tokens(case)):
-            judged += 1
-            judge_prompt += more
-    models, whom = len(plan.models), len([name for name in plan.models if name not in _NO_REQUESTS])
+        cases += len(models)
+        missing = [model for model in models if not stored.has(model, case.id)]
+        done += len(models) - len(missing)
+        if sent := len([model for model in missing if model not in _NO_REQUESTS]):
+            requests += sent
+            prompt += made.prompt_tokens(case) * sent
+        unjudged = [model for model in models if asked.judging.model and not stored.has(model, case.id, judged_by)]
+        if unjudged and (more := made.judge_tokens(case)):
+            judged += len(unjudged)
+            judge_prompt += more * len(unjudged)
     document: dict[str, Any] = {
-        "cases": cases * models, "requests": cases * whom + judged * models,
-        "prompt_tokens": prompt * whom, "completion_tokens": answer * cases * whom,
-        "judge_requests": judged * models, "judge_tokens": judge_prompt * models, "cost": None,
+        "cases": cases, "done": done, "requests": requests + judged,
+        "prompt_tokens": prompt, "completion_tokens": answer * requests,
+        "judge_requests": judged, "judge_tokens": judge_prompt, "cost": None, "judge_cost": None,
     }  # fmt: skip
     if made.prepares:
         document["retrievers"] = [
             {"model": cost.model, "requests": cost.requests, "tokens": cost.tokens} for cost in made.retrieval_cost()
         ]
     if asked.price:
-        cost = document["prompt_tokens"] * asked.price[0] + document["completion_tokens"] * asked.price[1]
-        document["cost"] = round(cost / 1e6, 4)
+        written = _VERDICT_TOKENS * judged
+        judge_cost = cost_of(max(0, judge_prompt - written), written, asked.judge_price or asked.price)
+        document["judge_cost"] = round(judge_cost, 6)
+        document["cost"] = round(cost_of(prompt, answer * requests, asked.price) + judge_cost, 6)
     return document
 
 
@@ -256,7 +276,10 @@ def _retrieving(expected: Mapping[str, Any]) -> list[str]:
 
 
 def _tell_dry_run(document: Mapping[str, Any], answer: int, asked: Asked) -> None:
-    say(f"{document['cases']:,} cases, {document['requests']:,} requests at most (fewer where replies are cached)")
+    done = f" ({document['done']:,} answered already)" if document["done"] else ""
+    say(
+        f"{document['cases']:,} cases{done}, {document['requests']:,} requests at most (fewer where replies are cached)"
+    )
     say(
         f"about {document['prompt_tokens']:,} tokens of prompts and {document['completion_tokens']:,} of answers "
         f"({answer} an answer assumed)"
@@ -265,21 +288,32 @@ def _tell_dry_run(document: Mapping[str, Any], answer: int, asked: Asked) -> Non
         say(f"{line}; not in the cost")
     if document["judge_requests"]:
         say(
-            f"the judge: {document['judge_requests']:,} of the requests, about {document['judge_tokens']:,} tokens; "
-            "they are not in the cost, which is at the model's price"
+            f"the judge: {document['judge_requests']:,} of the requests, about {document['judge_tokens']:,} tokens"
+            + ("" if document["cost"] is None else f", {money(document['judge_cost'])} of the cost")
         )
     if document["cost"] is None:
         say("cost: unknown; --price IN/OUT (per million tokens) computes it; local models cost nothing")
     else:
-        say(f"cost: about {document['cost']:.2f} at {asked.price_text} a million tokens")
+        judge = f"; the judge at {asked.judge_price_text}" if asked.judge_price_text else ""
+        say(f"cost: about {money(document['cost'])} at {asked.price_text} a million tokens{judge}")
 
 
-def read_price(text: str) -> tuple[float, float]:
+def cost_of(asked: float, written: float, price: tuple[float, float]) -> float:
+    """What so many tokens of prompts and of answers cost."""
+    return (asked * price[0] + written * price[1]) / 1e6
+
+
+def money(cost: float) -> str:
+    """ "12.34", "0.0042": two digits that matter."""
+    return f"{cost:.2f}" if cost >= 1 or not cost else f"{cost:.2g}"
+
+
+def read_price(text: str, option: str = "--price") -> tuple[float, float]:
     """The price of a million tokens of prompts and of answers, from "0.15/0.60". Raises UsageError."""
     try:
         price_in, price_out = map(float, text.split("/"))
         if not (0 <= price_in < math.inf and 0 <= price_out < math.inf):
             raise ValueError
     except ValueError:
-        raise UsageError(f"--price {text}: expected two numbers, such as 0.15/0.60.") from None
+        raise UsageError(f"{option} {text}: expected two numbers, such as 0.15/0.60.") from None
     return price_in, price_out

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.benching import command_line, read_price
+from ragstone.cli.benching import command_line, cost_of, money, read_price
 from ragstone.cli.gates import foresee_gates, gate_options, tell_gates
 from ragstone.cli.options import (
     MOST_REPEATS,
@@ -28,7 +28,6 @@ from ragstone.cli.show import say_run
 if TYPE_CHECKING:
     from ragstone.api.evaluate import EvalResult, Plan
     from ragstone.models import ModelOptions
-    from ragstone.types import Usage
 
 __all__ = ["command"]
 
@@ -79,7 +78,14 @@ calling_options = both(
 @click.option("--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: by the question]")
 @click.option("--report", "report_file", type=click.Path(path_type=Path), help="Write the report here, too.")
 @click.option("--dry-run", is_flag=True, help="Print samples, requests, tokens and cost; ask nothing.")
-@click.option("--price", metavar="IN/OUT", default="", help="Price of a million tokens of prompts and answers.")
+@click.option(
+    "--price",
+    "--judge-price",
+    "price",
+    metavar="IN/OUT",
+    default="",
+    help="The judge's price of a million tokens of prompts and answers.",
+)
 @click.option("--tables", "words", type=click.Choice(["en", "zh"]), default="en", help="Words of the tables.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @calling_options
@@ -191,14 +197,14 @@ async def _dry_run(plan: "Plan", values: dict[str, Any]) -> int:
     """What the evaluation would take: every first request is counted as it would be sent."""
     from ragstone.api.evaluate import predict  # noqa: PLC0415
 
-    usage: Usage = await predict(plan)
+    expected = await predict(plan, values["run_file"])
+    usage = expected.usage
     price = read_price(values["price"]) if values["price"] else None
+    cost = None if price is None else round(cost_of(usage.prompt_tokens, usage.completion_tokens, price), 6)
     document: dict[str, Any] = {
-        "samples": len(plan.benchmark.rows), "cases": plan.benchmark.size, "requests": usage.requests,
-        "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens,
-        "cost": None if price is None else round(
-            (usage.prompt_tokens * price[0] + usage.completion_tokens * price[1]) / 1e6, 6
-        ),
+        "samples": len(plan.benchmark.rows), "cases": plan.benchmark.size, "done": expected.done,
+        "requests": usage.requests, "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens,
+        "embedder": expected.embedder or None, "embedder_tokens": expected.embedded, "cost": cost, "judge_cost": cost,
         "warnings": list(plan.warnings),
     }  # fmt: skip
     if values["as_json"]:
@@ -206,11 +212,13 @@ async def _dry_run(plan: "Plan", values: dict[str, Any]) -> int:
         return 0
     for warning in plan.warnings:
         say(f"note: {warning}", err=True)
-    say(f"{document['samples']:,} samples, about {usage.requests:,} requests (fewer where replies are cached)")
+    done = f" ({expected.done:,} of {document['cases']:,} cases scored already)" if expected.done else ""
+    say(f"{document['samples']:,} samples{done}, about {usage.requests:,} requests (fewer where replies are cached)")
     say(f"about {usage.prompt_tokens:,} tokens of prompts and {usage.completion_tokens:,} of replies")
-    if price is None:
+    if expected.embedded:
+        say(f"about {expected.embedded:,} tokens for {expected.embedder} to embed; not in the cost")
+    if cost is None:
         say("cost: unknown; --price IN/OUT (per million tokens) computes it; local models cost nothing")
     else:
-        cost = f"{document['cost']:.2f}" if document["cost"] >= 1 else f"{document['cost']:.2g}"
-        say(f"cost: about {cost} at {values['price']} a million tokens")
+        say(f"cost: about {money(cost)} at {values['price']} a million tokens")
     return 0

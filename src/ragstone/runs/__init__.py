@@ -5,6 +5,7 @@ from ragstone.runs.outcome import Outcome, Progress, Silent
 from ragstone.runs.reader import Counts, Failure, RunReader, is_run_file, open_run
 from ragstone.runs.runner import run_cases
 from ragstone.runs.store import RunFile
+from ragstone.runs.stored import Stored
 
 __all__ = [
     "Counts",
@@ -14,6 +15,7 @@ __all__ = [
     "RunFile",
     "RunReader",
     "Silent",
+    "Stored",
     "finish_on_interrupt",
     "is_run_file",
     "open_run",

@@ -174,6 +174,17 @@ class RunReader:
             found.setdefault((system, case), {})[text_of(metric)] = restored
         return found
 
+    def scored(self, system: str) -> dict[str, frozenset[str]]:
+        """Case id → names of the metrics with a score that did not fail, for each case that this system answered."""
+        query = (
+            "SELECT r.case_id, s.metric FROM records r LEFT JOIN scores s ON s.system_id = r.system_id"
+            " AND s.case_id = r.case_id AND s.status <> 'failed' WHERE r.system_id = ? AND r.error IS NULL"
+        )
+        found: dict[str, set[str]] = {}
+        for case, metric in self._all(query, (key_of(system),)):
+            found.setdefault(text_of(case), set()).update([] if metric is None else [text_of(metric)])
+        return {case: frozenset(names) for case, names in found.items()}
+
     def counts(self) -> dict[str, Counts]:
         """How many records there are of each system."""
         answered = dict(self._all("SELECT system_id, count(*) FROM records WHERE error IS NULL GROUP BY system_id"))
