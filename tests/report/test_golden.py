@@ -9,10 +9,10 @@ from tests.report.synthetic import META, SmallBenchmark, small_run
 from tests.report.synthetic_judged import JudgedBenchmark, judged_run
 
 import ragstone
+from ragstone.messages import messages
 from ragstone.report import export, render
 from ragstone.report.charts import chart_svg
 from ragstone.report.text import table_text
-from ragstone.report.words import SHARED
 from ragstone.types import Cell, Chart, Point, Row, Series, Table
 
 RUN = small_run(104)
@@ -98,7 +98,7 @@ def test_a_table_in_a_terminal(width: int) -> None:
     for table in tables:
         for language in ("en", "zh"):
             text = table_text(table, width=width, language=language)
-            for key, words in SHARED[language].items():
+            for key, words in messages("ragstone.report.text", language).items():
                 text = text.replace(words, f"<{key}>")
             told.append(text)
     golden(f"report/text-{width}", "\n".join([*told, repr(table_text(COUNTED, width=width, color=True))]))

@@ -24,6 +24,7 @@ from tests.report.synthetic_judged import (
     step,
 )
 
+from ragstone.messages import messages
 from ragstone.metrics.judge import open_judge
 from ragstone.metrics.judge.envelope import opened as unwrapped
 from ragstone.metrics.judge.prompts import Prompts
@@ -34,7 +35,7 @@ from ragstone.report import render
 from ragstone.report.judged import goodness, judged_digest
 from ragstone.report.quotes import quote_spans
 from ragstone.report.safe import readable
-from ragstone.report.sections.judged import CASE_BYTES, CASES, WORDS
+from ragstone.report.sections.judged import CASE_BYTES, CASES
 from ragstone.types import Case, Passage, Query, Record, Request, Response, Sample, Score
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "rubrics"
@@ -275,18 +276,10 @@ def test_chinese_is_chinese() -> None:
     for told in ("得分与覆盖率", "各段资料一并评审", "答案的论断", "参考答案的论断", "与之矛盾 [2]",
                  "资料中没有这样的原话", "评审意见：", "尚未测量", "顺序：2 对中有 0 对正确"):  # fmt: skip
         assert told in text, told
-    words = {*WORDS["en"].values()} - {WORDS["en"]["times"]}
+    said = messages("ragstone.report.sections.judged", "en")
+    words = {*said.values()} - {said["times"]}
     for english in (word for word in words if "{" not in word and len(word) > 12):
         assert english not in text, english
-
-
-def test_the_words_are_there_in_both_languages_with_the_same_places() -> None:
-    assert set(WORDS["en"]) == set(WORDS["zh"])
-    for key, english in WORDS["en"].items():
-        assert set(re.findall(r"{\w+}", english)) == set(re.findall(r"{\w+}", WORDS["zh"][key])), key
-
-
-# --- size -----------------------------------------------------------------------------------------------------------
 
 
 def test_it_says_how_many_samples_of_how_many_are_shown() -> None:

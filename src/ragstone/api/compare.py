@@ -7,6 +7,7 @@ from typing import Literal
 
 from ragstone.analysis.compare import FLIPPED, Comparison, Difference, Flip, Reason, Side, compare_runs
 from ragstone.errors import UnknownName, UsageError
+from ragstone.messages import messages
 from ragstone.runs import RunReader, open_run
 from ragstone.types import Cell, Row, Table
 
@@ -79,61 +80,9 @@ def _system(run: RunReader, path: Path, asked: str | None, option: str) -> str:
     return names[0]
 
 
-_WORDS = {
-    "en": {
-        "title": "{b} against {a}", "metric": "Metric", "group": "Cases", "difference": "Difference", "n": "Pairs",
-        "samples": "Questions",
-        "p": "p (Holm)", "test": "Test", "flips": "Better / worse", "mcnemar": "McNemar, exact",
-        "permutation": "permutation", "lower": "lower is better", "neither": "neither is better",
-        "note": "Differences are the second minus the first, with 95% intervals: Tango's where the test is McNemar's, "
-        "else by bootstrap over samples; p-values are corrected by Holm over this table. Better / worse: samples that "
-        "flipped, from wrong to right or back; of scores that are not 0 or 1, those that moved by {least:g} or more.",
-        "left_out": "Left out: {a} cases that only the first has, {b} that only the second has.",
-        "changed": "Left out: {n} cases with another question, reference or given passages.",
-        "differing": "The runs differ in: {names}.",
-        "failed": "{metric}: {a} scores failed in the first, {b} in the second; those pairs are missing.",
-        "applies": "{metric}: {a} cases have a score in the first only, {b} in the second only (not applicable in the "
-        "other); they are not compared.",
-        "refused": "{metric} is not compared: {why}. --judges different compares it all the same.",
-        "unpaired": "{metric} is not compared: no case has a score on both sides ({a} failed in the first, {b} in the "
-        "second).",
-        "first": "Only the first was asked for: {names}.", "second": "Only the second was asked for: {names}.",
-        "judges": "The endpoint called the judge {a} in the first and {b} in the second.",
-        "flip_title": "Samples that flipped, and the largest other moves", "sample": "Sample", "before": "Before",
-        "after": "After", "condition": "Condition", "more": "{n} more flipped.", "and": " and ",
-        "why.version": "its version is {a} in the first and {b} in the second",
-        "why.judge": "the judge's {what} differs ({a}, {b})", "why.prompts": "the judge's prompts differ ({what})",
-        "why.rubrics": "the rubric differs", "why.embedder": "the embedder differs ({a}, {b})",
-    },
-    "zh": {
-        "title": "{b} 相对于 {a}", "metric": "指标", "group": "样例", "difference": "差值", "n": "配对数",
-        "samples": "题数",
-        "p": "p（Holm）", "test": "检验", "flips": "变好 / 变差", "mcnemar": "McNemar 精确检验",
-        "permutation": "置换检验", "lower": "越低越好", "neither": "无好坏之分",
-        "note": "差值为后者减前者；95% 区间在使用 McNemar 检验时为 Tango 得分区间，其余由对样本的自助法得到；p 值"
-        "在本表内按 Holm 校正。变好 / 变差：由错变对、由对变错的样本；"
-        "得分不是 0 或 1 的，指变动达到 {least:g} 的样本。",
-        "left_out": "未计入：仅前者有的 {a} 例，仅后者有的 {b} 例。",
-        "changed": "未计入：问题、参考答案或给定段落不同的 {n} 例。",
-        "differing": "两次运行的不同之处：{names}。",
-        "failed": "{metric}：前者有 {a} 个得分失败，后者有 {b} 个，这些配对缺失。",
-        "applies": "{metric}：有 {a} 例仅前者有得分，{b} 例仅后者有得分（在另一方不适用），未作比较。",
-        "refused": "{metric} 未作比较：{why}。--judges different 可强制比较。",
-        "unpaired": "{metric} 未作比较：没有任何一例两边都有得分（前者失败 {a} 个，后者失败 {b} 个）。",
-        "first": "仅前者评了：{names}。", "second": "仅后者评了：{names}。",
-        "judges": "接口返回的评委模型名，前者为 {a}，后者为 {b}。",
-        "flip_title": "得分翻转的样本，以及其他变动最大的样本", "sample": "样本", "before": "之前", "after": "之后",
-        "condition": "条件", "more": "另有 {n} 个翻转的样本。", "and": "、",
-        "why.version": "指标版本不同（前者 {a}，后者 {b}）", "why.judge": "评委的 {what} 不同（{a}，{b}）",
-        "why.prompts": "评委的提示词不同（{what}）", "why.rubrics": "评分标准不同",
-        "why.embedder": "嵌入模型不同（{a}，{b}）",
-    },
-}  # fmt: skip
-
-
 def comparison_tables(found: Comparison, *, language: str = "en", moves: int | None = None) -> list[Table]:
     """The differences, and the samples that moved, `lost` first; of a metric at most `moves` in either direction."""
-    told = _WORDS[language]
+    told = messages(__name__, language)
     grouped = any(row.group for row in found.rows)
     several = any(row.samples != row.n for row in found.rows)  # pairs of a sample
     rows = [

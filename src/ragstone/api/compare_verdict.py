@@ -7,6 +7,7 @@ from typing import Literal
 from ragstone.analysis.compare import Comparison, Difference
 from ragstone.api.compare import comparison_tables
 from ragstone.api.reading import check_target
+from ragstone.messages import messages
 from ragstone.report.extras import load
 from ragstone.storage import write_file
 from ragstone.types import Table
@@ -14,32 +15,6 @@ from ragstone.types import Table
 __all__ = ["comparison_notices", "comparison_verdict", "verdict_of", "write_comparison"]
 
 _NAMED = 4  # metrics in one line
-_WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "moved": "{label} {way} by {size:.2f} [{low}, {high}]: {worse:,} worse, {better:,} better of {samples:,} "
-        "{questions}: {kind}",
-        "unjudged": "{label} {way} by {size:.2f} [{low}, {high}]: {lower:,} lower, {higher:,} higher of {samples:,} "
-        "{questions}: {kind}",
-        "one": "question", "several": "questions",
-        "rose": "rose", "fell": "fell", "regression": "a regression", "improvement": "an improvement",
-        "change": "a change, for better or worse", "none": "No difference was found in {labels} ({n})",
-        "none_of": "no difference was found in {labels} ({n})", "more": "{n} more", "join": ", ", "apart": "; ",
-        "nothing": "No metric could be compared", "end": ".",
-        "unfinished": "{name}: {asked:,} of {total:,}, unfinished: only what was asked is compared.",
-    },
-    "zh": {
-        "moved": "{label} {way} {size:.2f} [{low}, {high}]：{samples:,} 题中 {worse:,} 题变差、"
-        "{better:,} 题变好：{kind}",
-        "unjudged": "{label} {way} {size:.2f} [{low}, {high}]：{samples:,} 题中 {lower:,} 题变低、"
-        "{higher:,} 题变高：{kind}",
-        "one": "题", "several": "题",
-        "rose": "上升", "fell": "下降", "regression": "变差", "improvement": "变好", "change": "有变化，无好坏之分",
-        "none": "{labels} 未发现差异（{n}）", "none_of": "{labels} 未发现差异（{n}）", "more": "另外 {n} 项",
-        "join": "、",
-        "apart": "；", "nothing": "没有可以比较的指标", "end": "。",
-        "unfinished": "{name}：{total:,} 例中已提问 {asked:,} 例，未完成：仅比较已提问的部分。",
-    },
-}  # fmt: skip
 
 Kind = Literal["regression", "improvement", "mixed", "change", "no_difference", "nothing"]
 
@@ -60,7 +35,7 @@ def _kind(row: Difference) -> Literal["regression", "improvement", "change"]:
 
 def comparison_verdict(found: Comparison, *, language: str = "en") -> str:
     """One line: what fell and rose, the worst first, and where no difference was found."""
-    words = _WORDS[language]
+    words = messages(__name__, language)
     order = ("regression", "change", "improvement")
     moved = sorted((row for row in found.rows if row.significant()), key=lambda row: order.index(_kind(row)))
     parts = [_moved(row, words) for row in moved[:_NAMED]]
@@ -94,7 +69,7 @@ def _signed(amount: float) -> str:
 
 def comparison_notices(found: Comparison, *, language: str = "en") -> list[str]:
     """A line for each side of which cases remain that nobody has asked."""
-    form = _WORDS[language]["unfinished"]
+    form = messages(__name__, language)["unfinished"]
     return [form.format(name=name, asked=asked, total=total) for name, asked, total in found.unfinished]
 
 

@@ -18,6 +18,7 @@ from ragstone.benchmarks.own.tables import price_of
 from ragstone.benchmarks.own.tally import columns_of, display_order, tally
 from ragstone.datasets.own import EvalData, read_eval_data
 from ragstone.errors import UsageError
+from ragstone.messages import checked_language
 from ragstone.metrics import steps_of
 from ragstone.metrics.judge import Prompts
 from ragstone.models import ModelOptions
@@ -154,8 +155,8 @@ def plan_evaluation(
     system_model: str = "",
 ) -> Plan:
     """Checks all that can be checked before anything is opened. Raises UsageError."""
-    if language not in ("", "en", "zh"):
-        raise UsageError(f"The language is en or zh, not {language!r}.")
+    if language:
+        checked_language(language)
     rows, warnings = [], list(data.warnings)
     known = {column for item in data.items for column in item.extra}
     for column in group_by:

@@ -9,6 +9,7 @@ import click
 
 from ragstone.cli.options import both, json_option
 from ragstone.cli.saying import say_json, say_tables
+from ragstone.messages import messages
 
 if TYPE_CHECKING:
     from ragstone.api.agreement import Ways
@@ -17,36 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _MOST = 1_000  # passages a sample; beyond it a typing error is likelier than a wish
-
-_WORDS = {
-    "en": {
-        "kinds": {
-            "answer_support": "claims of the answer × passages",
-            "reference_support": "claims of the reference × passages",
-            "in_reference": "claims of the answer in the reference",
-            "in_answer": "claims of the reference in the answer",
-            "useful": "useful passages", "relevant": "relevant passages",
-        },
-        "title": "{first} and {second}{passages}: agreement of verdicts",
-        "gap": "{first} and {second}{passages}: metrics",
-        "passages": " with {n} passages", "verdict": "Verdict", "kappa": "Cohen's κ", "agree": "Agree", "n": "Verdicts",
-        "metric": "Metric", "difference": "Difference", "samples": "Samples",
-        "note": "95% intervals by bootstrap over samples. κ is empty where both sides gave one label to everything.",
-        "failed": "{n} of {total} samples could not be judged in both ways and are left out{why}.", "why": "; of one: ",
-    },
-    "zh": {
-        "kinds": {
-            "answer_support": "答案观点 × 段落", "reference_support": "参考答案观点 × 段落",
-            "in_reference": "答案观点是否在参考答案中", "in_answer": "参考答案观点是否在答案中",
-            "useful": "有用的段落", "relevant": "相关的段落",
-        },
-        "title": "{first} 与 {second}{passages}：判断的一致性", "gap": "{first} 与 {second}{passages}：指标",
-        "passages": "（{n} 个段落）", "verdict": "判断", "kappa": "Cohen's κ", "agree": "一致", "n": "判断数",
-        "metric": "指标", "difference": "差值", "samples": "样本数",
-        "note": "95% 区间由对样本的自助法得到。两边对所有项都给出同一标签时，κ 为空。",
-        "failed": "{total} 个样本中有 {n} 个未能以两种方式评判，未计入{why}。", "why": "；其中一个：",
-    },
-}  # fmt: skip
 
 judge_options = both(
     click.option("--judge", required=True, metavar="PROVIDER/MODEL", help="The chat model that judges."),
@@ -118,7 +89,7 @@ def protocols(**values: Any) -> int:
 def _tables(one: "Ways", language: str) -> "list[Table]":
     from ragstone.types import Cell, Row, Table  # noqa: PLC0415
 
-    told: Any = _WORDS[language]
+    told = messages(__name__, language)
     named = {
         "first": one.first, "second": one.second,
         "passages": "" if one.passages is None else told["passages"].format(n=one.passages),
@@ -128,7 +99,7 @@ def _tables(one: "Ways", language: str) -> "list[Table]":
     notes = (told["note"], *((missing,) if one.failed else ()))
     verdicts = [
         Row((
-            Cell(told["kinds"][each.kind]), Cell(value=each.kappa, low=each.low, high=each.high),
+            Cell(told[f"kinds.{each.kind}"]), Cell(value=each.kappa, low=each.low, high=each.high),
             Cell(value=each.agree, unit="%"), Cell(f"{each.n}"),
         ))
         for each in one.agreements

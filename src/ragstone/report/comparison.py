@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ragstone.messages import checked_language, messages
 from ragstone.report.html import table_html
 from ragstone.report.page import document
-from ragstone.report.section import Canvas, chosen
-from ragstone.report.words import checked
+from ragstone.report.section import Canvas
 from ragstone.types import Table
 
 if TYPE_CHECKING:
@@ -14,12 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["render"]
 
-WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "heading": "Comparison", "verdict": "Verdict", "made": "How it was made", "a": "First (A)", "b": "Second (B)",
-    },
-    "zh": {"heading": "比较", "verdict": "结论", "made": "如何得出", "a": "前者（A）", "b": "后者（B）"},
-}  # fmt: skip
 
 _VERDICT = """
 {% for line in notices %}
@@ -45,7 +39,7 @@ def render(
 ) -> str:  # fmt: skip
     """The page. `a` and `b` are what the sides are called, `lines` the verdict, `notices` stand before it; `facts` says
     of "a" and "b" what they are."""
-    canvas, words = Canvas(checked(language)), chosen(WORDS, language)
+    canvas, words = Canvas(checked_language(language)), messages(__name__, language)
     named = [(words[side], text) for side in ("a", "b") for text in facts[side]]
     sections: list[tuple[str, str, Markup | str]] = [
         ("verdict", words["verdict"], canvas.html(_VERDICT, lines=lines, notices=notices)),

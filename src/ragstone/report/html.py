@@ -9,10 +9,11 @@ from ragstone.report.extras import load
 from ragstone.report.figures import counts, interval, number, value
 from ragstone.report.safe import pieces, readable
 from ragstone.report.section import Canvas, View
-from ragstone.report.words import HTML_LANG
 from ragstone.types import Chart, Point, Span, Table
 
-__all__ = ["figure_html", "lang_attribute", "marked", "table_html"]
+__all__ = ["HTML_LANG", "figure_html", "lang_attribute", "marked", "table_html"]
+
+HTML_LANG = {"en": "en", "zh": "zh-CN"}
 
 _TABLE = """
 <div class="scroll" role="region" aria-label="{{ words.table_scrolls.format(title=table.title) }}" tabindex="0">

@@ -3,22 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ragstone.messages import messages
 from ragstone.report.facts import first
 
-__all__ = ["JUDGE_WORDS", "judge_label", "judge_name"]
-
-JUDGE_WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "local_judge": "The judge is {name}, a tiny model. Against people it judges no better than chance: take the "
-        "judged figures as a test of the pipeline.",
-        "unmeasured_judge": "How well the judge, {name}, agrees with people on these data has not been measured.",
-    },
-    "zh": {
-        "local_judge": "评审模型是 {name}，一个极小的模型，与人工判断相比只有随机水平："
-        "由它评出的数字只能用来检验流程。",
-        "unmeasured_judge": "评审模型 {name} 在这份数据上与人工判断的一致程度尚未测量。",
-    },
-}
+__all__ = ["judge_label", "judge_name"]
 
 
 def judge_name(meta: Mapping[str, Any]) -> str:
@@ -32,4 +20,4 @@ def judge_label(meta: Mapping[str, Any], language: str) -> str:
     if not name:
         return ""
     tiny = name.startswith("local/smollm2")
-    return JUDGE_WORDS[language]["local_judge" if tiny else "unmeasured_judge"].format(name=name)
+    return messages(__name__, language)["local_judge" if tiny else "unmeasured_judge"].format(name=name)

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable
 from typing import IO
 
+from ragstone.messages import messages
 from ragstone.report.figures import counts, interval, value
 from ragstone.report.safe import one_line
 from ragstone.report.unfinished import tables_of
-from ragstone.report.words import SHARED, checked
 from ragstone.types import Benchmark, Cell, Run, Table
 
 __all__ = ["latex_escaped", "markdown_escaped", "write_latex", "write_markdown"]
@@ -41,7 +41,7 @@ def latex_escaped(text: str) -> str:
 
 def write_markdown(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
     """Write every table of the benchmark, its title as a heading and its notes below."""
-    words = SHARED[checked(language)]
+    words = messages(__name__, language)
     for number, table in enumerate(tables_of(run, benchmark, language=language)):
         stream.write(("\n" if number else "") + f"### {markdown_escaped(table.title)}\n\n")
         stream.write(_bar(map(markdown_escaped, table.columns)))
@@ -77,7 +77,7 @@ def write_latex(run: Run, benchmark: Benchmark, stream: IO[str], language: str) 
 
 
 def _latex_table(table: Table, language: str) -> str:
-    words = SHARED[checked(language)]
+    words = messages(__name__, language)
     aligned = "".join("l" if index < table.keys else "r" for index in range(len(table.columns)))
     lines = [
         "",
@@ -113,4 +113,4 @@ def _footnotes(table: Table, language: str) -> list[str]:
     cells = [cell for row in table.rows for cell in row.cells if cell.value is not None]
     if not any(cell.unit == "%" for cell in cells):
         return []
-    return [SHARED[language]["in_percent"]]
+    return [messages(__name__, language)["in_percent"]]

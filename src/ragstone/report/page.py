@@ -12,9 +12,10 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
+from ragstone.messages import checked_language
 from ragstone.report.digest import digest
-from ragstone.report.section import SECTIONS, Canvas, View, chosen
-from ragstone.report.words import HTML_LANG, checked
+from ragstone.report.html import HTML_LANG
+from ragstone.report.section import SECTIONS, Canvas, View
 from ragstone.types import Benchmark, Run
 
 __all__ = ["CASE_BYTES", "document", "render"]
@@ -66,16 +67,14 @@ img-src data:; base-uri 'none'; form-action 'none'">
 def render(run: Run, benchmark: Benchmark, *, language: str = "en", cases_shown: int = 200) -> str:
     """The report as HTML; see `ragstone.report.render`."""
     view = View(
-        checked(language), run, benchmark, digest(run, benchmark, language=language, cases_shown=cases_shown),
+        checked_language(language), run, benchmark, digest(run, benchmark, language=language, cases_shown=cases_shown),
         cases_shown=cases_shown, case_bytes=CASE_BYTES,
     )  # fmt: skip
     sections = []
     for number, (_, section) in enumerate(sorted(SECTIONS, key=lambda item: (item[1].order, item[0])), 1):
         if (body := section.body(view)) is not None:
             # Built-ins have ids that can be linked to; a plug-in's name is not trusted with one.
-            sections.append(
-                (f"s{number}", chosen({k: {"t": v} for k, v in section.title.items()}, language)["t"], body)
-            )
+            sections.append((f"s{number}", section.title.get(language) or section.title["en"], body))
     heading = benchmark.name.upper() if benchmark.name.isascii() and len(benchmark.name) <= 5 else benchmark.name
     return document(view, sections, heading=heading, systems=list(view.digest.systems))
 

@@ -12,22 +12,16 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from ragstone.messages import messages
 from ragstone.registry import Registry
 from ragstone.report.digest import Digest
 from ragstone.report.safe import readable
 from ragstone.report.unfinished import tables_of
-from ragstone.report.words import SHARED
 from ragstone.types import Benchmark, Chart, Run, Table
 
-__all__ = ["SECTIONS", "Canvas", "Section", "View", "Words", "chosen"]
+__all__ = ["SECTIONS", "Canvas", "Section", "View"]
 
-Words = Mapping[str, Mapping[str, str]]
 _LONGEST = 4_000  # characters of any one text that a template prints; longer ones go through `html.marked`
-
-
-def chosen(words: Words, language: str) -> Mapping[str, str]:
-    """The words of a language, or the English ones where a plug-in has none in it."""
-    return words.get(language) or words["en"]
 
 
 def _shown(value: object) -> object:
@@ -61,7 +55,7 @@ class Canvas:
     @property
     def words(self) -> Mapping[str, str]:
         """The words that all pages share."""
-        return SHARED[self.language]
+        return messages(__name__, self.language)
 
     def html(self, template: str, /, **values: Any) -> Markup:
         """Fill in a Jinja2 template. Values are escaped unless they are Markup; an unknown name is an error."""

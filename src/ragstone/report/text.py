@@ -9,9 +9,9 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table as Grid
 from rich.text import Text
 
+from ragstone.messages import messages
 from ragstone.report.figures import counts, interval, value
 from ragstone.report.safe import one_line
-from ragstone.report.words import SHARED, checked
 from ragstone.types import Cell, Row, Table
 
 __all__ = ["table_text"]
@@ -41,7 +41,7 @@ def table_text(table: Table, *, width: int = 100, color: bool = False, language:
         if number:
             console.print()
         console.print(_grid(columns, rows, block, table, width))
-    for note in (*_footnotes(table, SHARED[checked(language)]), *table.notes):
+    for note in (*_footnotes(table, messages(__name__, language)), *table.notes):
         console.print(Text(one_line(note), style="dim"))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 

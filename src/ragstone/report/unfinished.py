@@ -1,25 +1,11 @@
 """What is said of a run of which cases remain that nobody has asked; nothing of a finished one."""
 
-from collections.abc import Mapping
-
 from msgspec.structs import replace
 
-from ragstone.report.words import checked
+from ragstone.messages import messages
 from ragstone.types import Benchmark, Plan, Run, Table
 
 __all__ = ["tables_of", "unfinished_lines", "unfinished_systems"]
-
-_WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "line": "{system}{asked:,} of {total:,}, unfinished{failed}: the figures are of these; the same command goes "
-        "on with the rest.",
-        "system": "{name}: ", "failed": " ({failed:,} of them failed)",
-    },
-    "zh": {
-        "line": "{system}{total:,} 例中已提问 {asked:,} 例，未完成{failed}：数字仅就这些而言；再次运行同一命令可继续。",
-        "system": "{name}：", "failed": "（其中 {failed:,} 例失败）",
-    },
-}  # fmt: skip
 
 
 def unfinished_systems(run: Run) -> dict[str, Plan]:
@@ -29,7 +15,7 @@ def unfinished_systems(run: Run) -> dict[str, Plan]:
 
 def unfinished_lines(run: Run, *, language: str = "en") -> list[str]:
     """A line for each system of which cases remain; its name where the run has several."""
-    words = _WORDS[checked(language)]
+    words = messages(__name__, language)
     several = len(run.systems) > 1
     return [
         words["line"].format(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ragstone.benchmarks.mirage.indexes import index_table
-from ragstone.benchmarks.mirage.words import words
+from ragstone.messages import messages
 
 HELD: dict[str, Any] = {
     "retrievers": {
@@ -27,7 +27,10 @@ HELD: dict[str, Any] = {
 
 
 def texts(preparation: Any, language: str = "en") -> list[list[str]]:
-    return [[cell.text for cell in row.cells] for row in index_table(preparation, words(language)).rows]
+    return [
+        [cell.text for cell in row.cells]
+        for row in index_table(preparation, messages("ragstone.benchmarks.mirage.tables", language)).rows
+    ]
 
 
 def test_each_retriever_has_a_line_with_what_it_told() -> None:
@@ -42,17 +45,25 @@ def test_a_composed_retriever_takes_what_its_parts_take() -> None:
 
 
 def test_notes_say_what_stands_in_brackets_where_something_does() -> None:
-    assert len(index_table(HELD, words("zh")).notes) == 2
-    assert len(index_table({"retrievers": {"bm25": HELD["retrievers"]["bm25"]}}, words("en")).notes) == 1
+    assert len(index_table(HELD, messages("ragstone.benchmarks.mirage.tables", "zh")).notes) == 2
+    assert (
+        len(
+            index_table(
+                {"retrievers": {"bm25": HELD["retrievers"]["bm25"]}},
+                messages("ragstone.benchmarks.mirage.tables", "en"),
+            ).notes
+        )
+        == 1
+    )
 
 
 def test_what_a_retriever_did_without_is_told() -> None:
     facts = {"model": "a/m", "without": 2, "answered": 1000, "without_because": "It is empty.", "first": {"bm25": {}}}
     held = {"retrievers": {"rerank(bm25,a/m)": facts, "run:x": {"lacking": 3}, "run:y": {"lacking": 0}}}
-    _, model, lists = index_table(held, words("en")).notes
+    _, model, lists = index_table(held, messages("ragstone.benchmarks.mirage.tables", "en")).notes
     assert model == "rerank(bm25,a/m): 2 of 1,002 times the search did without a/m. The first time: It is empty."
     assert lists == "run:x: no list for 3 questions, for which nothing was found."
-    assert len(index_table(held, words("zh")).notes) == 3
+    assert len(index_table(held, messages("ragstone.benchmarks.mirage.tables", "zh")).notes) == 3
 
 
 def test_without_anything_told_there_is_no_line() -> None:

@@ -1,6 +1,5 @@
 """The tables of scored answers, by hand: means, groups, what the judge took, its variance, and the advice."""
 
-import string
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ from tests.benchmarks.own.held import Held, record, scored, step
 
 from ragstone.benchmarks.own.benchmark import OwnData
 from ragstone.benchmarks.own.tables import price_of
-from ragstone.benchmarks.own.words import words
+from ragstone.messages import messages
 from ragstone.stats import bootstrap_mean, wilson
 from ragstone.types import Record, Score, Table
 
@@ -146,7 +145,7 @@ ADVICE = [
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize(("means", "rules"), ADVICE)
 def test_advice_follows_the_low_metric(means: dict[str, float], rules: list[str], language: str) -> None:
-    told = words(language)
+    told = messages("ragstone.benchmarks.own.tables", language)
     found = tables([record(f"q{at}", means) for at in range(3)], language=language)
     rows = texts(found["eval-advice"]) if "eval-advice" in found else []
     assert [row[0] for row in rows] == [told[f"low_{rule}"] for rule in rules]
@@ -222,12 +221,3 @@ def test_several_systems_are_told_apart() -> None:
 )  # fmt: skip
 def test_a_price_is_two_numbers_or_nothing(text: Any, price: tuple[float, float] | None) -> None:
     assert price_of(text) == price
-
-
-def test_both_languages_say_the_same_things_about_the_same_values() -> None:
-    def places(text: str) -> set[str]:
-        return {name for _, name, _, _ in string.Formatter().parse(text) if name}
-
-    english, chinese = words("en"), words("zh")
-    assert english.keys() == chinese.keys()
-    assert {key: places(text) for key, text in english.items()} == {key: places(text) for key, text in chinese.items()}

@@ -11,7 +11,7 @@ from ragstone.benchmarks.mirage.names import Names
 from ragstone.benchmarks.mirage.retrieved import mean_of, retrieved, shown_ks
 from ragstone.benchmarks.mirage.tables import headline_of
 from ragstone.benchmarks.mirage.tally import BASE, OFFICIAL, Spot, Tally, count
-from ragstone.benchmarks.mirage.words import words
+from ragstone.messages import messages
 from ragstone.stats import Estimate
 from ragstone.types import Chart, Point, Run, Series
 
@@ -27,7 +27,7 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
     meta = run.meta
     options = meta.get("options")
     ks = options.get("ks", ()) if isinstance(options, Mapping) else ()
-    drawer = _Drawer(count(run.records()), headline_of(meta), words(language), ks)
+    drawer = _Drawer(count(run.records()), headline_of(meta), messages(__name__, language), ks)
     made = [*drawer.shares(), *drawer.by_k(), *drawer.recall(), *drawer.prices()]
     return [chart for chart in made if chart.series]
 

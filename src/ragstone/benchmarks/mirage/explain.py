@@ -8,7 +8,7 @@ from typing import Any
 from ragstone.benchmarks._misled import Source, misleading
 from ragstone.benchmarks._spans import found_slots, refusal_spans, separate, stated, word_spans
 from ragstone.benchmarks.mirage.tally import DEFAULT, OFFICIAL
-from ragstone.benchmarks.mirage.words import words
+from ragstone.messages import messages
 from ragstone.types import NO_ANSWER, Finding, Passage, Record, Span
 
 __all__ = ["CAUSES", "explain"]
@@ -34,7 +34,7 @@ _LONGEST = 80  # characters of an alias that a reason quotes
 
 def explain(record: Record, *, language: str = "en", scoring: str = "default") -> Finding:
     """The finding of a record, told in `language`, right or wrong by `scoring` ("default" or "official")."""
-    return _Reader(record, words(language), OFFICIAL if scoring == "official" else DEFAULT).finding()
+    return _Reader(record, messages(__name__, language), OFFICIAL if scoring == "official" else DEFAULT).finding()
 
 
 class _Reader:

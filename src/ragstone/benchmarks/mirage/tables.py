@@ -14,7 +14,7 @@ from ragstone.benchmarks.mirage.names import Names, percent, printed
 from ragstone.benchmarks.mirage.published import Adapted, Asked, apart, asked_of, paper
 from ragstone.benchmarks.mirage.retrieved import MANY, SCORES, mean_of, retrieved, shown_ks
 from ragstone.benchmarks.mirage.tally import BASE, DEFAULT, MIXED, OFFICIAL, ORACLE, Answers, Spot, Tally, count
-from ragstone.benchmarks.mirage.words import words
+from ragstone.messages import messages
 from ragstone.stats import Estimate
 from ragstone.types import Cell, Row, Run, Table
 
@@ -47,7 +47,7 @@ class _Writer:
     """Writes the tables of one run in one language."""
 
     def __init__(self, tally: Tally, meta: Mapping[str, Any], language: str) -> None:
-        self.tally, self.language, self.words = tally, language, words(language)
+        self.tally, self.language, self.words = tally, language, messages(__name__, language)
         self.names = Names(tally, self.words)
         headline = headline_of(meta)
         self.rules = (headline, DEFAULT if headline == OFFICIAL else OFFICIAL)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ragstone.benchmarks.niah.tables import name_of_length
 from ragstone.benchmarks.niah.tally import NOLIMA_SHARE, RULER_BAR, Group, Key, count
-from ragstone.benchmarks.niah.words import words
+from ragstone.messages import messages
 from ragstone.stats import bootstrap_mean, paired_difference
 from ragstone.types import Cell, Row, Run, Table
 
@@ -70,7 +70,7 @@ def effective_of(cells: Lengths, bar: float | None) -> Effective:
 def compare_tables(a: tuple[Run, str, str], b: tuple[Run, str, str], *, language: str = "en") -> list[Table]:
     """Of two systems, each (its run, its id, what to call it): by length, and the effective lengths. [] where they
     share no cell."""
-    told = words(language)
+    told = messages(__name__, language)
     first, second = ({_alike(key): group for key, group in count(run).items() if key.system == system}
                      for run, system, _ in (a, b))  # fmt: skip
     shared = {

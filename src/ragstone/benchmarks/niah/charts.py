@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ragstone.benchmarks.niah.tables import name_of_length
 from ragstone.benchmarks.niah.tally import Cells, Group, Key, count
-from ragstone.benchmarks.niah.words import words
+from ragstone.messages import messages
 from ragstone.stats import Estimate
 from ragstone.types import Chart, Point, Run, Series
 
@@ -16,7 +16,7 @@ _NUMBERED = 12  # columns up to which the cells say their values
 
 def charts(run: Run, *, language: str = "en") -> list[Chart]:
     """A map a system, needle and template (three where a retriever stood before the model), and one chart of curves."""
-    told = words(language)
+    told = messages(__name__, language)
     made: list[Chart] = []
     series = []
     for key, group in count(run).items():

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from ragstone.benchmarks.niah.tally import GIVEN
-from ragstone.benchmarks.niah.words import words
+from ragstone.messages import messages
 from ragstone.types import Finding, Record, Span
 
 __all__ = ["explain"]
@@ -12,7 +12,7 @@ __all__ = ["explain"]
 
 def explain(record: Record, *, language: str = "en") -> Finding:
     """A control is right where it is refused; any other case where every needle is stated."""
-    told = words(language)
+    told = messages(__name__, language)
     condition = record.case.condition
     group = told.get(str(condition.get("needle", "")), str(condition.get("needle", "")))
     found, refused = record.scores.get("needle.found"), record.scores.get("needle.refused")

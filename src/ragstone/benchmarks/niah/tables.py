@@ -15,7 +15,7 @@ from ragstone.benchmarks.niah.tally import (
     effective_length,
     nolima_bar,
 )
-from ragstone.benchmarks.niah.words import words
+from ragstone.messages import messages
 from ragstone.stats import Estimate, mcnemar_exact
 from ragstone.types import Cell, Row, Run, Table
 
@@ -45,7 +45,7 @@ def name_of_length(tokens: int) -> str:
 
 class _Writer:
     def __init__(self, groups: Mapping[Key, Group], language: str) -> None:
-        self.groups, self.words = groups, words(language)
+        self.groups, self.words = groups, messages(__name__, language)
         held: dict[str, set[Any]] = {
             "language": {key.language for key in groups}, "needle": {key.needle for key in groups},
             "template": {key.template for key in groups}, "mode": {(key.mode, key.retriever) for key in groups},

@@ -1,7 +1,7 @@
 """The means of all metrics at a glance. How each is distributed stands with what the judge found."""
 
 from ragstone.benchmarks.own.tally import display_order, tally
-from ragstone.benchmarks.own.words import words
+from ragstone.messages import messages
 from ragstone.types import Chart, Run, Series
 
 __all__ = ["charts"]
@@ -12,7 +12,7 @@ _MOST = 24  # metrics
 def charts(run: Run, *, language: str = "en") -> list[Chart]:
     """One chart of bars: a category a metric, a series a system. Metrics whose values leave [0, 1] are in the table
     alone."""
-    told = words(language)
+    told = messages(__name__, language)
     tallies = tally(run)
     names = sorted(
         {

@@ -1,7 +1,7 @@
 """Why a scored answer is among the worst: which of its scores are low, and what that points to."""
 
 from ragstone.benchmarks.own.tally import display_order, lower_is_better
-from ragstone.benchmarks.own.words import words
+from ragstone.messages import messages
 from ragstone.types import Finding, Record, Score
 
 __all__ = ["explain"]
@@ -19,7 +19,7 @@ _CAUSES = {
 def explain(record: Record, *, language: str = "en") -> Finding:
     """A record is wrong where a score of it is below one half; the lower its scores, the worse. Values are turned so
     that 1 is good; those outside [0, 1] do not count."""
-    told = words(language)
+    told = messages(__name__, language)
     good = {}
     for name, score in record.scores.items():
         if score.value is not None and 0 <= score.value <= 1:

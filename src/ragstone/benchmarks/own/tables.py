@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.benchmarks.own.advice import BAR, advise
 from ragstone.benchmarks.own.tally import display_order, lower_is_better, tally
-from ragstone.benchmarks.own.words import words
+from ragstone.messages import messages
 from ragstone.types import Cell, Row, Run, Table
 
 __all__ = ["price_of", "tables"]
@@ -29,7 +29,7 @@ def tables(run: Run, *, language: str = "en") -> list[Table]:
 
 class _Writer:
     def __init__(self, run: Run, language: str) -> None:
-        self.words = words(language)
+        self.words = messages(__name__, language)
         self.meta = run.meta
         self.tallies = tally(run)
         self.several = len(self.tallies) > 1

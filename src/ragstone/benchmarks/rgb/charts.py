@@ -8,7 +8,7 @@ from ragstone.benchmarks.rgb.counts import ABILITIES, Counts, Key, count
 from ragstone.benchmarks.rgb.names import language_name, ratio_text, share_text
 from ragstone.benchmarks.rgb.published import Setting, apart, paper
 from ragstone.benchmarks.rgb.tables import Asked, setting
-from ragstone.benchmarks.rgb.words import words
+from ragstone.messages import messages
 from ragstone.types import Chart, Point, Run, Series
 
 __all__ = ["charts"]
@@ -19,7 +19,7 @@ _TABLE = {"noise": 1, "integration": 5}
 def charts(run: Run, benchmark: Asked, language: str = "en") -> list[Chart]:
     """The charts of a run, in the language of the report; only those that have something to show."""
     counts = count(run, scoring=str(benchmark.options.get("scoring", "default")), kinds=False)
-    drawer = _Drawer(counts, setting(benchmark.options), words(language))
+    drawer = _Drawer(counts, setting(benchmark.options), messages(__name__, language))
     languages = list(dict.fromkeys(of for _, of in details.systems(counts)))
     made = [drawer.glance()]
     made += [drawer.curve(ability, of) for ability in _TABLE for of in languages]

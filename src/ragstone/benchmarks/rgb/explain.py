@@ -12,7 +12,7 @@ from ragstone.benchmarks._misled import Source, misleading
 from ragstone.benchmarks._spans import found_slots, refusal_spans, separate, stated, word_spans
 from ragstone.benchmarks.rgb.counts import Marks, marks
 from ragstone.benchmarks.rgb.names import language_name
-from ragstone.benchmarks.rgb.words import words
+from ragstone.messages import messages
 from ragstone.text import find_answer
 from ragstone.types import Finding, Passage, Record, Span
 
@@ -51,7 +51,7 @@ _BOTH = ("both", "each", "same", "都", "均", "同样", "两者", "一样")
 
 def explain(record: Record, language: str = "en", scoring: str = "default") -> Finding:
     """The finding of a record, told in `language`, right or wrong by `scoring` ("default" or "official")."""
-    return _Reader(record, words(language), scoring).finding()
+    return _Reader(record, messages(__name__, language), scoring).finding()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ragstone.benchmarks.rgb.counts import ABILITIES, Counts, Key, Tally, count
 from ragstone.benchmarks.rgb.details import difference, proportion
 from ragstone.benchmarks.rgb.names import by_language, data_name, language_name, ratio_text
 from ragstone.benchmarks.rgb.published import Figure, Setting, apart, paper
-from ragstone.benchmarks.rgb.words import words
+from ragstone.messages import messages
 from ragstone.types import Cell, Row, Run, Table
 
 __all__ = ["Asked", "setting", "tables"]
@@ -34,8 +34,13 @@ class Asked(Protocol):
 def tables(run: Run, benchmark: Asked, language: str = "en") -> list[Table]:
     """All tables of a run, in the language of the report ("en" or "zh"); only those that have something to say."""
     counts = count(run, scoring=str(benchmark.options.get("scoring", "default")))
-    writer = _Writer(counts, setting(benchmark.options), language, words(language))
-    made = [writer.summary(), *writer.paper_tables(), *details.tables(counts, words(language)), *writer.published()]
+    writer = _Writer(counts, setting(benchmark.options), language, messages(__name__, language))
+    made = [
+        writer.summary(),
+        *writer.paper_tables(),
+        *details.tables(counts, messages(__name__, language)),
+        *writer.published(),
+    ]
     return [table for table in made if table.rows]
 
 

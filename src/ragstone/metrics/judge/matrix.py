@@ -27,6 +27,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Literal
 
 from ragstone.errors import ModelError, UsageError
+from ragstone.messages import checked_language
 from ragstone.metrics.judge.asking import Check, ask
 from ragstone.metrics.judge.checking import (
     problem_of_claims,
@@ -199,8 +200,8 @@ def open_judge(
         raise UsageError(f"No way to verify is named {verify!r}: it is joint or separate.")
     if budget < 100:
         raise UsageError(f"A budget of {budget} tokens holds no passage: it is at least 100.")
-    if language not in ("", "en", "zh"):
-        raise UsageError(f"The language of the prompts is en or zh, not {language!r}.")
+    if language:
+        checked_language(language)
     return MatrixJudge(model, embedder, prompts or Prompts.load(), verify=verify, budget=budget, language=language)
 
 

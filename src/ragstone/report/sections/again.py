@@ -1,37 +1,14 @@
 """How to reproduce: the command, the versions, and everything that determined the question, with its hashes."""
 
 import shlex
-from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from ragstone.messages import messages
 from ragstone.report.facts import flattened
-from ragstone.report.section import Section, View, chosen
+from ragstone.report.section import Section, View
 
 __all__ = ["PLUGINS"]
-
-WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "command": "The command",
-        "same": "On the same run file it asks only for what is missing; on another it asks everything again.",
-        "question": "The question",
-        "question_told": "All of this must be equal for two runs to be comparable.",
-        "systems": "The systems",
-        "versions": "Versions and options",
-        "name": "Name",
-        "value": "Value",
-    },
-    "zh": {
-        "command": "命令",
-        "same": "对同一个运行文件，它只补问缺少的部分；换一个文件则全部重新提问。",
-        "question": "问题的定义",
-        "question_told": "以下各项全部相同，两次运行才可比较。",
-        "systems": "被测系统",
-        "versions": "版本与选项",
-        "name": "名称",
-        "value": "值",
-    },
-}
 
 _TEMPLATE = """
 {% if command %}<h3>{{ w.command }}</h3><pre><bdi>{{ command }}</bdi></pre><p>{{ w.same }}</p>{% endif %}
@@ -52,7 +29,7 @@ _TOLD_ELSEWHERE = ("command", "question", "notices", "warnings", "citation", "li
 
 
 def _body(view: View) -> Markup:
-    w = chosen(WORDS, view.language)
+    w = messages(__name__, view.language)
     meta = view.run.meta
     command = meta.get("command") or ""
     rest = {key: value for key, value in meta.items() if key not in _TOLD_ELSEWHERE}

@@ -5,90 +5,14 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragstone.messages import messages
 from ragstone.report.facts import first, flattened, notices
 from ragstone.report.figures import share
 from ragstone.report.judge import judge_label, judge_name
-from ragstone.report.section import Section, View, chosen
+from ragstone.report.section import Section, View
 from ragstone.report.unfinished import unfinished_lines
 
 __all__ = ["PLUGINS"]
-
-WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "systems": "systems",
-        "system": "system",
-        "cases": "answers asked for",
-        "of": "{asked:,} of {total:,}",
-        "right": "right",
-        "wrong": "wrong",
-        "unscored": "could not be scored",
-        "failed": "requests failed",
-        "over_all": "Over all conditions together, hard and easy: compare systems by the tables, not by this.",
-        "benchmark": "Benchmark",
-        "version": "{name}, version {version}",
-        "data": "Data",
-        "hash": "SHA-256",
-        "selection": "Documents chosen",
-        "scoring": "Scoring",
-        "template": "Prompt template",
-        "sampling": "Sampling",
-        "judge": "Judge",
-        "endpoint": "left to the endpoint",
-        "instead": "{ran} (the template's: {published})",
-        "license": "Licence of the benchmark",
-        "citation": "To cite",
-        "whom": "Of whom",
-        "name": "System",
-        "answered_as": "Model, as its provider names it",
-        "cut": "cut off",
-        "tokens": "Tokens per answer",
-        "in_out": "{sent} in, {got} out",
-        "unnamed": "not told",
-        "smollm2": "{name} is a language model of 135 million parameters. It shows that the pipeline runs from end to "
-        "end; its figures say nothing about retrieval-augmented generation with a model that people use.",
-        "extractive": "{name} is no language model: it answers with the passage sentence that matches the question "
-        "best. It is the floor that a model must beat.",
-        "some_failed": "{failed} of {total} requests did not end in an answer. They count neither as right nor as "
-        "wrong; the same command asks them again.",
-        "some_cut": "{cut} answers hit the token limit and were cut off. They are scored as they are.",
-    },
-    "zh": {
-        "systems": "个系统",
-        "system": "个系统",
-        "cases": "次提问",
-        "of": "{asked:,}，共 {total:,}",
-        "right": "正确",
-        "wrong": "错误",
-        "unscored": "无法评分",
-        "failed": "请求失败",
-        "over_all": "以上合计了所有条件，难易混杂：比较系统请看各表，不要看这里。",
-        "benchmark": "基准",
-        "version": "{name}，第 {version} 版",
-        "data": "数据",
-        "hash": "SHA-256",
-        "selection": "文档选取方式",
-        "scoring": "评分方式",
-        "template": "提示词模板",
-        "sampling": "采样参数",
-        "judge": "评审模型",
-        "endpoint": "由接口决定",
-        "instead": "{ran}（模板规定：{published}）",
-        "license": "基准的许可",
-        "citation": "引用",
-        "whom": "被测系统",
-        "name": "系统",
-        "answered_as": "模型（服务商返回的名称）",
-        "cut": "被截断",
-        "tokens": "每次词元数",
-        "in_out": "输入 {sent}，输出 {got}",
-        "unnamed": "未告知",
-        "smollm2": "{name} 是只有 1.35 亿参数的语言模型。它只说明整个流程可以跑通；"
-        "其数字不代表常用模型做检索增强生成的水平。",
-        "extractive": "{name} 不是语言模型：它直接摘出与问题最匹配的一句文档内容作答。任何模型都应当超过这条底线。",
-        "some_failed": "{total} 次请求中有 {failed} 次没有得到回答。它们不算作错误答案；再次运行同一命令即可补问。",
-        "some_cut": "有 {cut} 个回答达到词元上限而被截断，按现有内容评分。",
-    },
-}
 
 _TEMPLATE = """
 {% for notice in notices %}
@@ -128,7 +52,7 @@ _TEMPLATE = """
 
 
 def _body(view: View) -> Markup:
-    w = chosen(WORDS, view.language)
+    w = messages(__name__, view.language)
     tallies = [system.tally for system in view.digest.systems.values()]
     sums = [(sum(getattr(tally, name) for tally in tallies), name) for name in ("right", "wrong", "unscored", "failed")]
     tiles = [

@@ -1,25 +1,12 @@
 """Curves: the benchmark's line charts, with how to read them."""
 
-from collections.abc import Mapping
-
 from markupsafe import Markup
 
+from ragstone.messages import messages
 from ragstone.report.html import figure_html
-from ragstone.report.section import Section, View, chosen
+from ragstone.report.section import Section, View
 
 __all__ = ["PLUGINS"]
-
-WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "read": "Bands and whiskers are 95% intervals.",
-        "published": "Thin grey dashes are figures that a paper published; they stand here because data, choice of "
-        "documents, scoring and template are the same.",
-    },
-    "zh": {
-        "read": "色带与须线为 95% 置信区间。",
-        "published": "灰色细虚线是论文公布的结果；数据、文档选取、评分与模板均相同，因此可以放在一起。",
-    },
-}
 
 _TEMPLATE = """
 <p>{{ w.read }}{% if published %} {{ w.published }}{% endif %}</p>
@@ -32,7 +19,8 @@ def _body(view: View) -> Markup | None:
     if not lines:
         return None
     return view.html(
-        _TEMPLATE, w=chosen(WORDS, view.language), figures=[figure_html(view, chart, index) for index, chart in lines],
+        _TEMPLATE, w=messages(__name__, view.language),
+        figures=[figure_html(view, chart, index) for index, chart in lines],
         published=any(series.published for _, chart in lines for series in chart.series),
     )  # fmt: skip
 

@@ -6,41 +6,12 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragstone.messages import messages
 from ragstone.report.digest import OTHER, SystemDigest, Tally
 from ragstone.report.figures import share
-from ragstone.report.section import Section, View, chosen
+from ragstone.report.section import Section, View
 
 __all__ = ["PLUGINS"]
-
-WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "intro": "Every wrong answer has one cause. Beside each count is its share of the answers of that system and "
-        "group that could be scored.",
-        "cause": "Cause",
-        "all": "all wrong",
-        "of": "of {scored} scored",
-        "none": "No answer was wrong.",
-        "errors": "Requests without an answer",
-        "kind": "Error",
-        "count": "Times",
-        "examples": "For example",
-        "other": "other causes",
-        "unnamed": "no cause named",
-    },
-    "zh": {
-        "intro": "每个错误答案归入一种原因。数字旁为占该系统该组可评分回答的比例。",
-        "cause": "原因",
-        "all": "全部错误",
-        "of": "共 {scored} 个可评分",
-        "none": "没有错误答案。",
-        "errors": "没有得到回答的请求",
-        "kind": "错误",
-        "count": "次数",
-        "examples": "例如",
-        "other": "其他原因",
-        "unnamed": "未注明原因",
-    },
-}
 
 _TEMPLATE = """
 {% if groups %}
@@ -85,7 +56,7 @@ _MESSAGE = 400  # characters shown of an error
 
 
 def _body(view: View) -> Markup:
-    w = chosen(WORDS, view.language)
+    w = messages(__name__, view.language)
     systems = view.digest.systems
     groups = [_group(group, systems, view.digest.labels, w) for group in view.digest.groups]
     errors = [(name, _errors(system)) for name, system in systems.items() if system.errors]

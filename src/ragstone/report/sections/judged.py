@@ -6,17 +6,17 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragstone.messages import messages
 from ragstone.report.facts import first, flattened
 from ragstone.report.figures import number
 from ragstone.report.histogram import histogram_html
 from ragstone.report.judge import judge_label, judge_name
 from ragstone.report.judged import JudgedDigest, MetricDigest, judged_digest
 from ragstone.report.safe import one_line
-from ragstone.report.section import Section, View, chosen
+from ragstone.report.section import Section, View
 from ragstone.report.sections._judged_case import case_html
-from ragstone.report.sections._judged_words import WORDS
 
-__all__ = ["PLUGINS", "WORDS"]
+__all__ = ["PLUGINS"]
 
 CASES, CASE_BYTES = 30, 420_000  # of the worst samples at most
 _NAMES, _REASONS, _ROWS = 12, 4, 240
@@ -54,7 +54,7 @@ def _body(view: View) -> Markup | None:
     found = judged_digest(view.run, shown=shown)
     if not found.metrics:
         return None
-    w = chosen(WORDS, view.language)
+    w = messages(__name__, view.language)
     rows = [_row(view, w, *entry) for entry in list(_entries(found))[:_ROWS]]
     cases = _cases(view, w, found)
     counts = {"shown": f"{len(cases):,}", "below": f"{found.below:,}"}

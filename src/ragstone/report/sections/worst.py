@@ -5,72 +5,15 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragstone.messages import messages
 from ragstone.report.digest import Pair
 from ragstone.report.figures import number
 from ragstone.report.html import lang_attribute, marked
 from ragstone.report.safe import one_line
-from ragstone.report.section import Section, View, chosen
+from ragstone.report.section import Section, View
 from ragstone.types import Finding, Passage, Record, Scalar, Score, Span
 
 __all__ = ["PLUGINS"]
-
-WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "none": "No answer was wrong.",
-        "shown_all": "All {wrong} wrong answers, the worst first.",
-        "shown_some": "{shown} of {wrong} wrong answers are shown: the worst of every system and group in turn, "
-        "equally bad ones drawn evenly, different questions before the same question again. "
-        "“ragstone export” writes all of them.",
-        "one_each": "Open an entry to see what was given and why it was scored so.",
-        "marks": "Highlighted:",
-        "expected": "Expected",
-        "false": "False answer planted in the passages",
-        "answer": "Answer",
-        "no_answer": "(an empty answer)",
-        "why": "Why",
-        "scores": "Scores",
-        "not_applicable": "not applicable",
-        "failed": "not scored",
-        "passages": "Passages given",
-        "closed": "Closed book: no passage was given.",
-        "retrieved": "Passages that the system retrieved",
-        "more": "… and {n} more passages",
-        "relevant": "holds the answer",
-        "irrelevant": "does not hold the answer",
-        "reasoning": "Reasoning (never scored)",
-        "cut": "The answer hit the token limit and was cut off.",
-        "and": " and ",
-        "or": " or ",
-        "condition": "Condition",
-    },
-    "zh": {
-        "none": "没有错误答案。",
-        "shown_all": "全部 {wrong} 个错误答案，最严重的在前。",
-        "shown_some": "{wrong} 个错误答案中展示 {shown} 个：在每个系统与每个分组中轮流取最严重的，"
-        "同等严重的均匀抽取，先取不同的问题。“ragstone export”可导出全部。",
-        "one_each": "展开条目可查看给出的文档以及如此评分的原因。",
-        "marks": "高亮：",
-        "expected": "参考答案",
-        "false": "文档中植入的错误答案",
-        "answer": "回答",
-        "no_answer": "（空回答）",
-        "why": "原因",
-        "scores": "得分",
-        "not_applicable": "不适用",
-        "failed": "未能评分",
-        "passages": "给出的文档",
-        "closed": "闭卷：没有给出文档。",
-        "retrieved": "系统检索到的文档",
-        "more": "……另有 {n} 篇文档",
-        "relevant": "含答案",
-        "irrelevant": "不含答案",
-        "reasoning": "推理过程（不参与评分）",
-        "cut": "回答达到词元上限而被截断。",
-        "and": " 且 ",
-        "or": " 或 ",
-        "condition": "条件",
-    },
-}
 
 _SECTION = """
 {% if not groups %}<p>{{ w.none }}</p>{% else %}
@@ -113,7 +56,7 @@ _PASSAGES, _ALIASES, _SCORES, _CONDITIONS = 20, 12, 24, 24  # shown of each case
 
 
 def _body(view: View) -> Markup:
-    w = chosen(WORDS, view.language)
+    w = messages(__name__, view.language)
     rendered = _rendered(view, w)
     groups: dict[str, list[tuple[Any, Markup]]] = {}
     used = shown = 0

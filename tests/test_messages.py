@@ -1,0 +1,82 @@
+"""The phrase book: both languages say everything, with the same places, and no other language is taken for either."""
+
+import tomllib
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import pytest
+
+import ragstone
+from ragstone.errors import UnknownName, UsageError
+from ragstone.messages import LANGUAGES, checked_language, messages, preferred_language
+
+SOURCE = Path(ragstone.__file__).parent
+FOLDERS = sorted({path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("messages_*.toml")})
+
+
+def flat(texts: dict[str, Any], table: str = "") -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, text in texts.items():
+        found |= {f"{table}{key}": text} if isinstance(text, str) else flat(text, f"{table}{key}.")
+    return found
+
+
+def read(folder: str, language: str) -> dict[str, str]:
+    return flat(tomllib.loads((SOURCE / folder / f"messages_{language}.toml").read_text(encoding="utf-8")))
+
+
+def places(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+def test_there_are_texts_of_tables_pages_and_commands() -> None:
+    assert {"api", "benchmarks", "cli", "report", "report/sections"} <= set(FOLDERS)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_each_language_says_everything_with_the_same_places(folder: str) -> None:
+    english, chinese = (read(folder, language) for language in LANGUAGES)
+    assert list(english) == list(chinese)
+    assert [key for key in english if places(english[key]) != places(chinese[key])] == []
+    assert [key for key in english if not (english[key] and chinese[key])] == []
+
+
+def test_a_module_has_its_own_texts_those_of_its_folder_and_those_of_the_folders_above() -> None:
+    zh = messages("ragstone.benchmarks.rgb.tables", "zh")
+    assert zh["system"] == read("benchmarks", "zh")["system"]
+    assert zh["title_summary"] == read("benchmarks/rgb", "zh")["title_summary"]
+    sections = read("report/sections", "en")
+    assert messages("ragstone.report.sections.failures", "en")["cause"] == sections["failures.cause"]
+    assert "intro" not in messages("ragstone.report.sections.again", "en")
+    assert messages("ragstone.report.sections.again", "en")["contents"] == read("report", "en")["contents"]
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["ragstone.benchmarks.own.tables", "ragstone.benchmarks.niah.tables", "ragstone.report.text", "ragstone.x"],
+)
+def test_another_language_is_refused_wherever_it_is_asked_for(module: str) -> None:
+    with pytest.raises(UnknownName, match=r"No language named 'zhh'. Did you mean 'zh'\?"):
+        messages(module, "zhh")
+    with pytest.raises(UsageError, match="There are: en, zh"):
+        checked_language("fr")
+
+
+@pytest.mark.parametrize(
+    ("environ", "language"),
+    [
+        ({}, "en"), ({"LANG": "zh_CN.UTF-8"}, "zh"), ({"LANG": "de_DE"}, "en"),
+        ({"LC_ALL": "C", "LANG": "zh_CN"}, "en"),
+        ({"LANGUAGE": "zh:en", "LANG": "en_GB"}, "zh"), ({"LC_MESSAGES": "zh_TW"}, "zh"),
+        ({"RAGSTONE_LANGUAGE": "zh", "LANG": "en_GB"}, "zh"), ({"RAGSTONE_LANGUAGE": "zh-CN"}, "zh"),
+        ({"RAGSTONE_LANGUAGE": "EN", "LC_ALL": "zh_CN"}, "en"),
+    ],
+)  # fmt: skip
+def test_the_environment_chooses_the_language(environ: dict[str, str], language: str) -> None:
+    assert preferred_language(environ) == language
+
+
+def test_a_language_of_ragstone_that_there_is_not_is_no_english() -> None:
+    with pytest.raises(UnknownName, match="No language named 'fr'"):
+        preferred_language({"RAGSTONE_LANGUAGE": "fr"})
