@@ -17,7 +17,7 @@ from tests.api.test_evaluate import rows
 from tests.cli.tools import Told, command, environment
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
-from ragstone.api.bench import bench_async
+from ragstone.api.bench import plan_bench, run_bench
 from ragstone.api.evaluate import plan_evaluation, read_data, run_evaluation
 from ragstone.api.execute import Shell
 from ragstone.api.judging import Judging
@@ -60,7 +60,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
 
 async def stopped(name: str, system: Stopping, path: str = "a.run", **more: Any) -> None:
     options = {**OPTIONS[name], **more}
-    await bench_async(name, model=system, run=path, stop=system.stop, concurrency=1, **options)
+    plan = await plan_bench(name, options, models=[system])
+    await run_bench(plan, run=path, concurrency=1, shell=Shell(stop=system.stop))
 
 
 def read(name: str) -> str:
