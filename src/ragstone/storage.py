@@ -158,6 +158,7 @@ def connect(
             factory=factory,
         )
         try:
+            connection.execute("PRAGMA trusted_schema=OFF")
             connection.execute("BEGIN")  # one state of the file, though another process may be making it
             known = _is_of(connection, path, layout)
             connection.execute("COMMIT")
@@ -209,7 +210,24 @@ def _is_of(connection: sqlite3.Connection, path: Path, layout: Layout) -> bool:
         raise UsageError(
             f"{path} is a {layout.what} of {age} ragstone (format {version}; this one uses {layout.version}). {advice}"
         )
+    _check_schema(connection, path, layout)
     return True
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
+    """`UsageError` for a file whose tables are none: a view or a computed column in a table's place can run for ever,
+    and a trigger can do anything."""
+    odd = connection.execute(
+        "SELECT type, name FROM sqlite_schema"
+        " WHERE type NOT IN ('table', 'index') OR sql LIKE 'create virtual%' LIMIT 1"
+    ).fetchone() or connection.execute(
+        "SELECT 'computed column', c.name FROM sqlite_schema t, pragma_table_xinfo(t.name) c"
+        " WHERE t.type = 'table' AND c.hidden <> 0 LIMIT 1"
+    ).fetchone()  # fmt: skip
+    if odd is not None:
+        raise UsageError(
+            f"{path} holds a {odd[0]} ({odd[1]!r}), which no {layout.what} of ragstone does. Do not trust it."
+        )
 
 
 def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:

@@ -1,5 +1,6 @@
 """Embedders: at an endpoint, and the one on this machine."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,39 @@ async def test_the_local_embedder_takes_any_text(text: str) -> None:
         rows = await embedder.embed([text, "plain"], kind="passage")
     assert rows.shape == (2, 384)
     assert np.isfinite(rows).all()
+
+
+@pytest.mark.parametrize(
+    ("vectors", "words"),
+    [
+        ([[1.0, 0.0], ["NaN", 0.0]], "promised form"),
+        ([[1.0, 0.0], [1e999, 0.0]], "promised form"),
+        ([[1.0, 0.0], [-1e999, 1e999]], "promised form"),
+        ([[1.0, 0.0], [1e300, 1e300]], "no number"),
+        ([[1.0, 0.0], [0.0, 0.0]], "length zero"),
+        ([[1.0, 0.0], [1.0, 0.0, 0.0]], "one vector for each"),
+        ([[1.0, 0.0], []], "one vector for each"),
+        ([[1.0, 0.0]], "one vector for each"),
+        ([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]], "numbers its vectors wrongly"),
+        ([[1.0, 0.0], [[1.0], [0.0]]], "promised form"),
+        ([[1.0, 0.0], None], "promised form"),
+    ],
+)
+async def test_vectors_of_no_number_or_of_another_shape_are_no_reply(vectors: list[Any], words: str) -> None:
+    rows = [{"index": place, "embedding": vector} for place, vector in enumerate(vectors)]
+    raw = json.dumps({"data": rows}).replace("Infinity", "1e999").encode()
+    async with FakeEndpoint(lambda *_: Act("raw", status=200, raw=raw)) as endpoint:
+        options = ModelOptions(base_url=endpoint.base_url, attempts=1)
+        async with open_embedder("compat/e", options) as embedder:
+            with pytest.raises(BadReply, match=words):
+                await embedder.embed(["a", "b"], kind="passage")
+
+
+@pytest.mark.parametrize("literal", ["NaN", "Infinity", "-Infinity"])
+async def test_numbers_that_json_does_not_have_are_no_vector(literal: str) -> None:
+    raw = f'{{"data": [{{"index": 0, "embedding": [1.0, {literal}]}}]}}'.encode()
+    async with FakeEndpoint(lambda *_: Act("raw", status=200, raw=raw)) as endpoint:
+        options = ModelOptions(base_url=endpoint.base_url, attempts=1)
+        async with open_embedder("compat/e", options) as embedder:
+            with pytest.raises(BadReply, match="no number"):
+                await embedder.embed(["a"], kind="passage")

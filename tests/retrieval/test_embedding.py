@@ -6,7 +6,9 @@ import logging
 import signal
 import sqlite3
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,7 +75,9 @@ async def test_a_cancelled_embedding_keeps_the_batches_that_had_come(tmp_path: P
 
 KILLED = """
 import asyncio, os, signal, sqlite3, sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from tests.retrieval.test_embedding import TEXTS
 from tests.retrieval.words import WordEmbedder
 from ragstone.models.embedder_cached import CachedEmbedder
@@ -167,3 +171,25 @@ async def test_what_runs_here_is_asked_little_at_a_time_so_that_little_is_lost_a
     embedder = Local()
     await embed_all(embedder, TEXTS[:40], kind="passage")
     assert ([len(texts) for _, texts in embedder.asked], embedder.most) == ([16, 16, 8], 1)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        np.full((2, 3), np.nan),
+        np.full((2, 3), np.inf),
+        np.ones((1, 3)),
+        np.ones((3, 3)),
+        np.ones(2),
+        np.ones((2, 1, 3)),
+    ],
+)
+async def test_vectors_of_no_number_or_of_another_shape_end_a_search(matrix: Any) -> None:
+    class Odd:
+        id = "own/odd"
+
+        async def embed(self, texts: Sequence[str], /, *, kind: str) -> Any:
+            return matrix
+
+    with pytest.raises(BadReply, match="own/odd: it should give 2 vectors of finite numbers"):
+        await embed_all(Odd(), ["a", "b"], kind="query")

@@ -24,6 +24,7 @@ _THOUGHT = re.compile(r"\A\s*<(think|thinking|thought)>(?P<inside>.*?)(?:</\1>|\
 _THOUGHT_END = re.compile(r"\A(?P<inside>(?:(?!<think>).)*?)</think>", re.DOTALL)
 _FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(?P<inside>.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 
+_MOST_TOKENS = 2**53  # more is no count
 # How some endpoints spell the reasons that OpenAI calls "stop" and "length". A tool that had to be called was called.
 _FINISHES = {
     "tool_calls": "stop",
@@ -145,7 +146,7 @@ def _text(content: str | list[Any] | None) -> str:
 
 def _count(value: Any) -> int:
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return max(0, int(value)) if number else 0
+    return int(value) if number and 0 <= value <= _MOST_TOKENS else 0
 
 
 def read_usage(usage: Any) -> Usage:

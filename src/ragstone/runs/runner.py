@@ -14,7 +14,7 @@ from ragstone.runs.entries import Entry, ScoreRow
 from ragstone.runs.feed import Item, Ledger, batches
 from ragstone.runs.halt import Halt
 from ragstone.runs.outcome import Outcome, Progress, Silent
-from ragstone.runs.schema import key_of
+from ragstone.runs.schema import check_numbers, key_of
 from ragstone.runs.scoring import describe, row_of, score, waits
 from ragstone.runs.store import RunFile
 from ragstone.types import Case, Metric, Record, Response, Score, System, Usage, to_json
@@ -366,6 +366,7 @@ class _Engine:
         if response.usage is not None:
             self.usage += response.usage
         try:
+            check_numbers(response)
             payload = to_json(response)
         except (ValueError, TypeError, RecursionError) as error:
             await self._fail(job, work, f"unstorable: the response cannot be written as JSON ({describe(error)})")

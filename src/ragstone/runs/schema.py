@@ -9,11 +9,11 @@ import msgspec
 
 from ragstone.errors import StorageError
 from ragstone.metrics.judge.record import parted
-from ragstone.runs.texts import loads
+from ragstone.runs.texts import loads, plain_json
 from ragstone.storage import Layout
-from ragstone.types import Score, to_json
+from ragstone.types import Response, Score, to_json
 
-__all__ = ["LAYOUT", "decode", "encode_score", "key_of", "text_of"]
+__all__ = ["LAYOUT", "check_numbers", "decode", "encode_score", "key_of", "text_of"]
 
 T = TypeVar("T")
 
@@ -64,6 +64,9 @@ LAYOUT = Layout(
     tables=tuple(_TABLES.split(";")),
 )
 
+LARGEST_SCORE = 1e100  # the squares of many are summed
+LARGEST_COUNT = 2**53
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -88,12 +91,25 @@ def decode(text: str, kind: type[T], path: object, what: str, texts: Mapping[str
     """Reads a payload; `StorageError` names what is damaged where it is not a `kind`. `texts` (digest → text) are
     those that a payload of a case or of a response rests on."""
     try:
-        return msgspec.convert(json.loads(text) if texts is None else loads(text, texts), kind)
+        value = msgspec.convert(plain_json(text) if texts is None else loads(text, texts), kind)
+        check_numbers(value)
+        return value
     except (ValueError, RecursionError, TypeError) as error:
         raise StorageError(f"{path}: the file is damaged: {what} cannot be read ({error}).") from error
 
 
+def check_numbers(value: object) -> None:
+    """Raises ValueError for numbers that nothing can be computed from: they come from a hostile file or endpoint."""
+    if isinstance(value, Score) and value.value is not None and not abs(value.value) <= LARGEST_SCORE:
+        raise ValueError(f"a score of {value.value:g} is beyond {LARGEST_SCORE:g}")
+    if isinstance(value, Response) and value.usage is not None:
+        counts = value.usage.prompt_tokens, value.usage.completion_tokens, value.usage.cached_tokens
+        if not all(abs(count) <= LARGEST_COUNT for count in counts):
+            raise ValueError(f"a count of tokens is beyond {LARGEST_COUNT:,}")
+
+
 def encode_score(score: Score) -> tuple[str, list[str]]:
     """The payload of a score, and its raw verdicts, which have a table of their own. A NaN is a ValueError."""
+    check_numbers(score)
     rest, verdicts = parted(score)
     return to_json(rest), [to_json(verdict) for verdict in verdicts]

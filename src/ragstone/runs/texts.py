@@ -9,13 +9,14 @@ SQLite gives a row of two or three kilobytes a page of four, so texts lie severa
 
 import contextlib
 import json
+import math
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
-__all__ = ["SHORTEST", "fetch", "loads", "references", "take_out", "write_texts"]
+__all__ = ["SHORTEST", "fetch", "loads", "plain_json", "references", "take_out", "write_texts"]
 
 # Characters of a text as it is written in JSON (six for a Chinese character): a shorter one is hardly longer than its
 # reference and its row.
@@ -23,6 +24,7 @@ SHORTEST = 200
 # About so many characters lie in a pack: all of it is read for one of its texts.
 PACK = 16_000
 _MARK = "texts:"
+_LONGEST_INTEGER = 300  # digits: a float holds no more
 # `to_json` writes no blanks, and no quote inside a string is without its backslash, so what begins here is the value
 # of a key that is "text" and no more, and a string.
 _BEGIN = re.compile(r'"text":(?<=[{,]"text":)"')
@@ -116,4 +118,21 @@ def loads(payload: str, texts: Mapping[str, str]) -> Any:
             found["text"] = texts[digest]
         return found
 
-    return json.loads(payload, object_hook=with_text if f'"text":"{_MARK}' in payload else None)
+    return plain_json(payload, with_text if f'"text":"{_MARK}' in payload else None)
+
+
+def plain_json(payload: str, hook: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+    """JSON with finite numbers only. Raises ValueError for NaN, 1e999 and integers that no float can hold."""
+    return json.loads(payload, object_hook=hook, parse_constant=_finite, parse_float=_finite, parse_int=_whole)
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text[:40]} is no finite number")
+    return number
+
+
+def _whole(text: str) -> int:
+    if len(text) > _LONGEST_INTEGER:
+        raise ValueError(f"an integer of {len(text):,} digits")
+    return int(text)

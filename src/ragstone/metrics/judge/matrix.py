@@ -178,6 +178,8 @@ class MatrixJudge:
             vectors = await self.embedder.embed([texts.question or " ", *questions, *both], kind="query")
         except ModelError as error:
             raise JudgeFailed(f"The embedder: {error.kind}: {error}", judged.steps) from None
+        if len(vectors) != 1 + len(questions) + len(both):
+            raise JudgeFailed("The embedder gave no vector for each text.", judged.steps)
         cosines = [float(vectors[0] @ vectors[1 + number]) for number in range(len(questions))]
         answer = float(vectors[-2] @ vectors[-1]) if both else None
         if not all(math.isfinite(cosine) for cosine in (*cosines, answer or 0.0)):
