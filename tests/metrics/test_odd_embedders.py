@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -28,7 +28,9 @@ class Odd:
 
 @pytest.mark.parametrize("embedder", [Odd(np.nan), Odd(np.inf), Odd(1.0, lacking=1)], ids=["nan", "inf", "lacking"])
 @pytest.mark.parametrize("protocol", ["matrix", "ragas"])
-def test_vectors_of_no_number_are_failed_scores(tmp_path: Path, embedder: Odd, protocol: str) -> None:
+def test_vectors_of_no_number_are_failed_scores(
+    tmp_path: Path, embedder: Odd, protocol: Literal["matrix", "ragas"]
+) -> None:
     data = [row for row in rows() if row["reference"] and row["contexts"]][:2]
     metrics = METRICS if protocol == "matrix" else METRICS[1:]
     result = evaluate(
