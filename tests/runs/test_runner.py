@@ -264,7 +264,9 @@ async def test_a_slow_disk_slows_the_asking_and_loses_nothing(tmp_path: Path, mo
         running = asyncio.ensure_future(
             run_cases(file, cases(1200), systems=[echo], metrics=[Length()], concurrency=concurrency)
         )
-        await stopped.wait()
+        stopping = asyncio.ensure_future(stopped.wait())
+        await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        assert stopping.done(), running.result()  # a run that failed says so, instead of being waited for
         for _ in range(2000):  # turns of the loop, of which none brings a commit
             await asyncio.sleep(0)
         ahead = len(echo.asked)
