@@ -156,6 +156,7 @@ def test_every_file_that_a_command_of_a_readme_reads_is_in_the_clone_or_was_writ
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_the_commands_of_the_readme_run_in_a_fresh_clone_one_after_the_other(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     environment = {**os.environ, "COLUMNS": "100", "XDG_CACHE_HOME": str(tmp_path / "cache")}
