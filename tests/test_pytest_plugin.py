@@ -84,7 +84,10 @@ def test_importing_the_plugin_loads_nothing_but_pytest_and_the_standard_library(
     assert done.stdout.strip() == "['ragstone', 'ragstone.pytest_plugin']", done.stderr
 
 
-def test_it_is_installed_and_loads_nothing_in_a_session_that_does_not_use_it(pytester: pytest.Pytester) -> None:
+def test_it_is_installed_and_loads_nothing_in_a_session_that_does_not_use_it(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others may load what they like
     pytester.makepyfile("""
         import sys
 
@@ -92,9 +95,10 @@ def test_it_is_installed_and_loads_nothing_in_a_session_that_does_not_use_it(pyt
             assert "ragstone.pytest_plugin" in sys.modules
             assert not [name for name in sys.modules if name.startswith(("ragstone.api", "numpy", "aiohttp"))]
     """)
-    result = pytester.runpytest_subprocess("-W", "error", "-p", "no:asyncio")
+    result = pytester.runpytest_subprocess("-W", "error", "-p", "ragstone")  # by the name of its entry point
     result.assert_outcomes(passed=1)
     assert "ragstone scores" not in result.stdout.str()
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     result = pytester.runpytest_subprocess("--help")
     result.stdout.fnmatch_lines(["scores of RAG answers:", "*--ragstone-judge=PROVIDER/MODEL*"])
 
