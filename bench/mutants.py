@@ -184,16 +184,16 @@ class Record:
                 if code not in (0, 5):
                     print(f"{name}: some tests fail without any mutant (exit {code}); left out", file=sys.stderr)
             tests |= json.loads(kept.read_text("utf-8")) if kept.exists() else {}
-        record = cls({name: found for name, found in tests.items() if found["passed"]})
-        whole = cache / f"{hashlib.sha256(json.dumps(record.tests).encode()).hexdigest()}.passed"
-        if not whole.exists():
-            code = copy.pytest(copy.listed(record.tests), seconds=600 + record.seconds(record.tests))
-            if code != 0:
-                raise SystemExit(
-                    f"{copy.area.name}: the tests fail together without any mutant (exit {code}); mend them"
-                )
-            whole.touch()
-        return record
+        alone = cls({name: found for name, found in tests.items() if found["passed"]})
+        kept = cache / f"{hashlib.sha256(json.dumps(alone.tests).encode()).hexdigest()}.together.json"
+        if not kept.exists():
+            options = ("-p", "bench.mutants_record", copy.listed(alone.tests), "--maxfail=100000")
+            copy.pytest(*options, seconds=600 + alone.seconds(alone.tests), MUTANTS_RECORD=str(kept))
+        together = json.loads(kept.read_text("utf-8"))
+        for name in sorted(name for name in alone.tests if not together.get(name, {}).get("passed")):
+            print(f"{name}: fails beside the other tests, without any mutant; left out", file=sys.stderr)
+            del alone.tests[name]
+        return alone
 
     def calling(self, path: str, function: str) -> list[str]:
         """Node ids, the quickest first. What a module or class does when it is made concerns all who call into it."""
