@@ -6,10 +6,12 @@ of a command.
 """
 
 import contextlib
+import errno
 import json
 import logging
 import os
 import shutil
+import stat
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -93,6 +95,8 @@ def to_stdout() -> "Iterator[None]":
     except BrokenPipeError:
         raise
     except OSError as error:
+        if error.errno == errno.EIO and stat.S_ISCHR(os.fstat(sys.stdout.fileno()).st_mode):  # a closed terminal
+            raise BrokenPipeError from error
         raise UsageError(
             f"Standard output cannot be written ({error.strerror or error}). Free some space, send it elsewhere, or "
             "use -o FILE where there is one."
