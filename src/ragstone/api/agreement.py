@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace as changed
 
 from ragstone.analysis.agreement import Agreement, MetricGap, Verdicts, agreement, gap, verdicts_of
-from ragstone.api.blocking import blocking
+from ragstone.api.blocking import blocking, public
 from ragstone.api.evaluate import Plan, plan_evaluation
 from ragstone.api.execute import cache_folder, concurrency_of
 from ragstone.api.judging import Judging, open_tools
@@ -51,6 +51,7 @@ class _Judged:
     why: list[str]
 
 
+@public
 async def agreement_of_protocols_async(
     data: EvalData,
     judging: Judging,

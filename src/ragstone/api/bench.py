@@ -1,5 +1,6 @@
 """`bench`: run a benchmark on one or more systems, into one run file."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,16 +9,16 @@ from typing import Any, Literal
 from ragstone.api.blocking import blocking
 from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_of, default_name, execute
 from ragstone.api.judging import Judging
-from ragstone.api.reading import OpenRun, read_run
+from ragstone.api.run_result import RunResult
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.options import options_from
 from ragstone.benchmarks.plugin import Context, Plugin
 from ragstone.errors import UnknownName, UsageError
 from ragstone.models import PROVIDERS, ModelOptions
 from ragstone.registry import is_place
-from ragstone.runs import Outcome, Stored
+from ragstone.runs import Stored
 from ragstone.systems import is_registered
-from ragstone.types import Benchmark, Embedder, Metric, Model, System, Table
+from ragstone.types import Benchmark, Embedder, Metric, Model, System
 
 __all__ = [
     "BenchPlan",
@@ -38,28 +39,8 @@ _NO_JUDGE = Judging()
 _MOST = 16  # cases at once, unless more requests may be in flight
 
 
-@dataclass(frozen=True)
-class BenchResult:
-    """How a benchmark ended and where it is kept. `warnings`: what to know about the data, a line each."""
-
-    run: Path
-    outcome: Outcome
-    warnings: tuple[str, ...] = ()
-    benchmark: Plugin | None = None
-
-    def open(self) -> OpenRun:
-        """The run, to look at."""
-        return read_run(self.run, self.benchmark)
-
-    def tables(self, *, language: str = "en") -> list[Table]:
-        """The benchmark's tables."""
-        with self.open() as run:
-            return run.tables(language=language)
-
-    def write_report(self, target: str | Path, *, language: str = "en") -> Path:
-        """Write the report, one self-contained HTML file."""
-        with self.open() as run:
-            return run.write_report(target, language=language)
+class BenchResult(RunResult):
+    """How a benchmark ended and where it is kept."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +111,7 @@ async def plan_bench(
 ) -> BenchPlan:
     """Checks all that can be checked before anything is asked, and makes the benchmark. Raises UsageError."""
     plugin = BENCHMARKS.get(benchmark)
-    chosen = options_from(_options_of(plugin), options, of=plugin.name)
+    chosen = options_from(_options_of(plugin), options, of=plugin.name, also=_SHARED)
     if not models and plugin.without_model(chosen):
         models = [_ALONE]
     check_names(models, judging.model)
@@ -211,6 +192,8 @@ async def bench_async(
 
 
 bench = blocking(bench_async, name="bench")
+# Keywords that every benchmark has: somebody may have meant one of them.
+_SHARED = [name for name in inspect.signature(bench_async).parameters if name not in ("benchmark", "options")]
 
 
 def _id_of(model: str | System) -> str:

@@ -1,17 +1,19 @@
-"""The blocking form of an async function, made from it, so that logic is written once."""
+"""What public functions share: the blocking form of an async one, made from it so that logic is written once; and what
+is said of an option that there is not."""
 
 import asyncio
 import contextvars
 import functools
+import inspect
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
-from ragstone.errors import UsageError
+from ragstone.errors import UnknownName, UsageError
 
-__all__ = ["blocking"]
+__all__ = ["blocking", "public"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,6 +41,33 @@ def blocking(function: Callable[P, Coroutine[Any, Any, R]], /, *, name: str) -> 
         )
 
     wrapper.__name__ = wrapper.__qualname__ = name
+    return wrapper
+
+
+def public(function: Callable[P, R], /) -> Callable[P, R]:
+    """`function`, which says which of its options comes nearest where one is given that it does not have."""
+    known = [name for name in inspect.signature(function).parameters if not name.startswith("_")]
+    name = function.__name__.removesuffix("_async")
+
+    def check(given: Iterable[str]) -> None:
+        for option in given:
+            if option not in known:
+                raise UnknownName(f"option of {name}", option, known)
+
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def waiting(*args: P.args, **kwargs: P.kwargs) -> Any:
+            check(kwargs)
+            return await function(*args, **kwargs)
+
+        return cast("Callable[P, R]", waiting)
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        check(kwargs)
+        return function(*args, **kwargs)
+
     return wrapper
 
 

@@ -2,18 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ragstone.api.checking_pools import CheckedPool, check_pool, is_pool
-from ragstone.datasets.jsonlines import json_lines
+from ragstone.benchmarks import BENCHMARKS
+from ragstone.benchmarks.plugin import CheckedData, DataReport
 from ragstone.datasets.own import BadData, EvalData, Item, read_eval_data
-from ragstone.datasets.own.words import is_question
-from ragstone.datasets.rgb import NAMES, name_of
-from ragstone.datasets.rgb_check import Problem, check_rgb
+from ragstone.datasets.rgb_check import Problem
 from ragstone.errors import DataError, RagstoneError
 from ragstone.metrics import METRICS
 from ragstone.metrics.catalogue import catalogue
@@ -23,9 +20,6 @@ __all__ = ["Checked", "Has", "Readiness", "check_data", "check_eval_data"]
 
 _NAMED = 5  # rows that a line names
 _NEEDS = {"answer": "answer", "references": "reference", "passages": "contexts", "labels": "labels"}
-_BENCHMARKS = ("rgb.", "niah.", "mirage.", "needle", "error_detection")  # they score the cases of a benchmark
-_RGB_FIELDS = frozenset({"positive", "negative", "positive_wrong", "fakeanswer"})
-_MARKS = ("queries.jsonl", "dataset_info.json", "dataset_dict.json")
 
 
 class Has(Frozen, frozen=True):
@@ -61,18 +55,16 @@ class Checked(Frozen, frozen=True):
     metrics: tuple[Readiness, ...]
 
 
-def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checked | CheckedPool], list[Problem]]:
-    """What these files and folders hold, as far as they are answers to be scored or pools in MIRAGE's form, and all
-    problems. `reading` is as `read_eval_data` takes it. Files of RGB's format are checked as such."""
-    checked: list[Checked | CheckedPool] = []
+def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checked | CheckedData], list[Problem]]:
+    """What these files and folders hold, as far as they are answers to be scored or data of a benchmark, and all
+    problems. `reading` is as `read_eval_data` takes it."""
+    checked: list[Checked | CheckedData] = []
     problems: list[Problem] = []
     for path in map(Path, paths):
         try:
-            if not is_pool(path) and _is_rgb(path):
-                problems.extend(check_rgb([path]))
-                continue
-            if is_pool(path):
-                checked.append(check_pool(path))
+            if (report := _of_benchmark(path)) is not None:
+                checked.extend(report.checked)
+                problems.extend(report.problems)
                 continue
             checked.append(check_eval_data(read_eval_data(path, **reading), str(path)))
         except BadData as error:
@@ -87,6 +79,12 @@ def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checke
         except OSError as error:  # a name that is too long, a folder that may not be looked into
             problems.append(Problem(str(path), 0, "", f"cannot be read ({error.strerror or error})."))
     return checked, problems
+
+
+def _of_benchmark(path: Path) -> DataReport | None:
+    """What the benchmark says whose form these data have."""
+    found = (plugin.check_data(path) for _, plugin in BENCHMARKS)
+    return next((report for report in found if report is not None), None)
 
 
 def check_eval_data(data: EvalData, path: str = "") -> Checked:
@@ -124,9 +122,10 @@ def _has(item: Item) -> frozenset[str]:
 def _readiness(items: Sequence[Item], has: Sequence[frozenset[str]]) -> Iterator[Readiness]:
     """The metrics by what they need, those with the least needs first."""
     by_needs: dict[tuple[str, ...], list[str]] = {}
+    of_benchmarks = {name for _, plugin in BENCHMARKS for name in plugin.own_metrics}
     for entry in catalogue():
         family, _, k = entry.name.partition("@")
-        if entry.name.startswith(_BENCHMARKS) or not entry.needs or (k and family in METRICS):
+        if entry.name in of_benchmarks or not entry.needs or (k and family in METRICS):
             continue
         by_needs.setdefault(tuple(_NEEDS[need] for need in entry.needs), []).append(entry.name)
     for needs, metrics in sorted(by_needs.items(), key=lambda one: (len(one[0]), one[0])):
@@ -138,34 +137,6 @@ def _count(items: Sequence[Item], has: Sequence[frozenset[str]], wanted: frozens
     """How many rows have all of this, and the first that have not."""
     lacking = [item.where for item, one in zip(items, has, strict=True) if not wanted <= one]
     return len(items) - len(lacking), tuple(lacking[:_NAMED])
-
-
-def _is_rgb(path: Path) -> bool:
-    """Whether this is to be checked as RGB's questions: a folder that is no data set of another kind, a file with
-    RGB's fields, or one of RGB's names whose rows are nothing else."""
-    if path.is_dir():
-        return not any(path.glob("*.parquet")) and not any(
-            (folder / mark).is_file() for folder in (path, *_folders(path)) for mark in _MARKS
-        ) and not any(path.glob("*/*.parquet"))  # fmt: skip
-    if path.suffix not in (".json", ".jsonl") or not path.is_file():
-        return False
-    try:
-        rows = [line.row for line in islice(json_lines(path), 20) if line.row is not None]
-    except DataError:
-        return name_of(path) in NAMES
-    if any(not _RGB_FIELDS.isdisjoint(row) for row in rows):
-        return True
-    other = any(
-        (is_question(key) and key != "query") or key in ("response", "retrieved_context") for row in rows for key in row
-    )
-    return name_of(path) in NAMES and not other
-
-
-def _folders(path: Path) -> list[Path]:
-    try:
-        return [inner for inner in path.iterdir() if inner.is_dir()]
-    except OSError:
-        return []
 
 
 def _problem(path: str, where: str, field: str, problem: str) -> Problem:

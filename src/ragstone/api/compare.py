@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from ragstone.analysis.compare import FLIPPED, Comparison, Difference, Flip, Reason, Side, compare_runs
+from ragstone.api.blocking import public
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
 from ragstone.runs import RunReader, open_run
@@ -14,6 +15,7 @@ from ragstone.types import Cell, Row, Table
 __all__ = ["Comparison", "Difference", "Flip", "Reason", "compare", "comparison_tables", "opened_sides"]
 
 
+@public
 def compare(
     a: str | Path,
     b: str | Path | None = None,

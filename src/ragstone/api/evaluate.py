@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from ragstone.api.blocking import blocking
+from ragstone.api.blocking import blocking, public
 from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_of, default_name, execute
 from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of, open_tools
-from ragstone.api.reading import OpenRun, read_run
+from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.own.benchmark import OwnData, Recording
 from ragstone.benchmarks.own.tables import price_of
 from ragstone.benchmarks.own.tally import columns_of, display_order, tally
@@ -22,7 +22,7 @@ from ragstone.messages import checked_language
 from ragstone.metrics import steps_of
 from ragstone.metrics.judge import Prompts
 from ragstone.models import ModelOptions
-from ragstone.runs import Outcome, Stored, open_run
+from ragstone.runs import Stored, open_run
 from ragstone.systems.recorded import Recorded
 from ragstone.text import estimate_tokens
 from ragstone.types import (
@@ -34,7 +34,6 @@ from ragstone.types import (
     Model,
     Request,
     Response,
-    Table,
     Usage,
 )  # fmt: skip
 
@@ -51,19 +50,12 @@ _SHORT_REFERENCE = 8  # tokens
 _GUESSED_QUESTIONS = 3  # that the judge writes for an answer
 
 
-@dataclass(frozen=True)
-class EvalResult:
-    """How an evaluation ended and where it is kept. `warnings`: what to know about data and judge, a line each.
-    `system`: what these answers are called in the run, which may hold others of the same data."""
+@dataclass(frozen=True, repr=False)
+class EvalResult(RunResult):
+    """How an evaluation ended and where it is kept. `system`: what these answers are called in the run, which may hold
+    others of the same data."""
 
-    run: Path
-    outcome: Outcome
-    warnings: tuple[str, ...] = ()
     system: str = ""
-
-    def open(self) -> OpenRun:
-        """The run, to look at."""
-        return read_run(self.run)
 
     @property
     def summary(self) -> dict[str, dict[str, Any]]:
@@ -108,16 +100,6 @@ class EvalResult:
         except ImportError:
             raise UsageError("to_pandas needs pandas, which is not installed: pip install pandas.") from None
         return pd.DataFrame(self.scores)
-
-    def tables(self, *, language: str = "en") -> list[Table]:
-        """The tables: scores, groups, costs, advice."""
-        with self.open() as run:
-            return run.tables(language=language)
-
-    def write_report(self, target: str | Path, *, language: str = "en") -> Path:
-        """Write the report, one self-contained HTML file."""
-        with self.open() as run:
-            return run.write_report(target, language=language)
 
 
 @dataclass(frozen=True)
@@ -203,9 +185,10 @@ async def run_evaluation(
         info={"price": price} if price else {},
     )  # fmt: skip
     done = await execute(job, shell or Shell())
-    return EvalResult(path, done.outcome, plan.warnings, plan.system.id)
+    return EvalResult(path, done.outcome, plan.warnings, system=plan.system.id)
 
 
+@public
 async def evaluate_async(
     data: Any,
     metrics: str | Sequence[str | Metric] | None = None,

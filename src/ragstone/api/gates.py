@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from ragstone.analysis import gates as analysis
 from ragstone.analysis.gates import Gate, GateResult, check_thresholds, gates_of
+from ragstone.api.blocking import public
 from ragstone.errors import DataError, UsageError
 from ragstone.metrics import better
 from ragstone.runs import open_run
@@ -15,6 +16,7 @@ from ragstone.types import Run
 __all__ = ["Gate", "GateResult", "check_gates", "gates_of", "project_gates"]
 
 
+@public
 def check_gates(
     run: str | Path | Run,
     gates: Mapping[str, float] | Sequence[Gate],

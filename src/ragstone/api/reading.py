@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
+from ragstone.api.blocking import public
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.plugin import Plugin
 from ragstone.errors import UsageError
@@ -157,6 +158,7 @@ class OpenRun:
         export(self.run, self.benchmark, kind, target, language=language)
 
 
+@public
 def read_run(path: str | Path, benchmark: Plugin | None = None) -> OpenRun:
     """Open a run file to look at. `benchmark`: its plugin, where that is registered nowhere. UsageError where it is no
     run file."""

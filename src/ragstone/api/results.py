@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragstone.api.blocking import blocking
+from ragstone.api.blocking import blocking, public
 from ragstone.api.execute import Job, Shell, execute
 from ragstone.api.reading import OpenRun, read_run
 from ragstone.benchmarks import BENCHMARKS
@@ -20,6 +20,7 @@ __all__ = ["import_results", "import_results_async"]
 _AT_ONCE = 64
 
 
+@public
 async def import_results_async(
     benchmark: str | Plugin, paths: Sequence[str | Path], run: str | Path, *, shell: Shell | None = None
 ) -> OpenRun:

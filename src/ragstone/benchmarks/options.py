@@ -11,7 +11,7 @@ to `parse` it. None as a default leaves the choice to the benchmark.
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
@@ -84,7 +84,8 @@ class Field:
             value = [value]
         values = tuple(self._one(part) for part in value if part != "")
         if not values and value:
-            raise ValueError("expected one or more, separated by commas.")
+            what = "name" if self.kind is str else "number"
+            raise ValueError(f"expected one {what} or more, separated by commas.{self._range}")
         return values if self.option.positional else tuple(dict.fromkeys(values))
 
     def _one(self, value: Any) -> Any:
@@ -102,6 +103,12 @@ class Field:
             raise ValueError(f"{value!r} is not one of {', '.join(map(repr, self.option.choices))}.{hint}")
         return value
 
+    @property
+    def _range(self) -> str:
+        """Of several numbers: which there may be."""
+        low, high = self.option.low, self.option.high
+        return "" if not self.many or low is None or high is None else f" Write numbers from {low:g} to {high:g}."
+
     def _number(self, value: Any) -> Any:
         try:
             number = self.kind(value.strip() if isinstance(value, str) else value)
@@ -109,15 +116,19 @@ class Field:
                 raise ValueError
         except (ValueError, TypeError, OverflowError):
             what = "integer" if self.kind is int else "number"
-            such = f" Write such as {self.default_text}." if self.many and self.default else ""
-            raise ValueError(f"{value!r} is not a valid {what}.{such}") from None
+            raise ValueError(f"{value!r} is not a valid {what}.{self._range}") from None
         if self.kind is float and not math.isfinite(number):
-            raise ValueError(f"{value} is no finite number.")
+            raise ValueError(f"{value} is no finite number.{self._range}")
         low, high = self.option.low, self.option.high
         if (low is not None and number < low) or (high is not None and number > high):
-            span = f"{'' if low is None else f'{low:g}<='}x{'' if high is None else f'<={high:g}'}"
-            raise ValueError(f"{value} is not in the range {f'x>={low:g}' if high is None else span}.")
+            raise ValueError(f"{value} is not in the range {_span(low, high)}.{self._range}")
         return number
+
+
+def _span(low: float | None, high: float | None) -> str:
+    if high is None:
+        return f"x>={low:g}"
+    return f"x<={high:g}" if low is None else f"{low:g}<=x<={high:g}"
 
 
 def fields_of(options: type[Any]) -> dict[str, Field]:
@@ -147,13 +158,13 @@ def _parts(hint: Any) -> Iterator[Any]:
         yield hint
 
 
-def options_from(options: type[Any], keywords: Mapping[str, Any], *, of: str) -> Any:
-    """The options struct from keywords. UsageError for one that there is not (with the nearest), and naming the keyword
-    where a value is wrong. `of`: whose options they are."""
+def options_from(options: type[Any], keywords: Mapping[str, Any], *, of: str, also: Sequence[str] = ()) -> Any:
+    """The options struct from keywords. UsageError for one that there is not (with the nearest, of `also` too), and
+    naming the keyword where a value is wrong. `of`: whose options they are."""
     known = fields_of(options)
     for name in keywords:
         if name not in known:
-            raise UnknownName(f"option of {of}", name, known)
+            raise UnknownName(f"option of {of}", name, [*known, *also])
     values = {}
     for name, value in keywords.items():
         try:

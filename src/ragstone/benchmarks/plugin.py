@@ -15,9 +15,10 @@ from ragstone.errors import UsageError
 from ragstone.types import JSON, Benchmark, Frozen, Record
 
 if TYPE_CHECKING:
+    from ragstone.datasets.rgb_check import Problem
     from ragstone.models import ModelOptions
 
-__all__ = ["Context", "ImportedResults", "Option", "Plugin", "Rescored", "Rescoring"]
+__all__ = ["CheckedData", "Context", "DataReport", "ImportedResults", "Option", "Plugin", "Rescored", "Rescoring"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,21 @@ class Rescored:
     notes: Sequence[str] = ()
 
 
+class CheckedData(Protocol):
+    """What data in a benchmark's own form hold. It is written as JSON, too."""
+
+    @property
+    def lines(self) -> Sequence[str]: ...
+
+
+@dataclass(frozen=True)
+class DataReport:
+    """What `ragstone data check` says of data in a benchmark's own form."""
+
+    checked: Sequence[CheckedData] = ()
+    problems: "Sequence[Problem]" = ()
+
+
 class Rescoring(Protocol):
     """`ragstone score NAME`: saved predictions in the official formats, scored by the official rules. The docstring is
     its help, `summary` one line of it."""
@@ -67,12 +83,13 @@ class Plugin(Protocol):
 
     `summary`: one line, for lists. `Options`: a struct of typed fields (see `options`); None for a benchmark that is
     not run by `bench`, and whose runs can be read all the same. `judged`: names of metrics that a judge adds.
-    `rescoring`: how saved predictions are scored."""
+    `own_metrics`: names of metrics that score nothing but its cases. `rescoring`: how saved predictions are scored."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
     Options: ClassVar[type[Any] | None] = None
     judged: ClassVar[tuple[str, ...]] = ()
+    own_metrics: ClassVar[tuple[str, ...]] = ()
     rescoring: ClassVar[Rescoring | None] = None
 
     async def make(self, options: Any, context: Context, /) -> Benchmark:
@@ -90,6 +107,11 @@ class Plugin(Protocol):
     @property
     def import_results(self) -> Callable[[Sequence[Path]], Sequence[ImportedResults]] | None:
         """Reads results of others, and runs of its own, where it can: each model a system."""
+        return None
+
+    def check_data(self, path: Path, /) -> DataReport | None:
+        """What data in the benchmark's own form hold, and what is wrong with them; None where a path has another form.
+        May raise DataError."""
         return None
 
     def options_of(self, meta: Mapping[str, Any], /) -> dict[str, Any]:

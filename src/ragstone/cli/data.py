@@ -69,7 +69,7 @@ def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) 
         say(f"{file.path}  {file.size:,} bytes, {how}{'' if file.fetched else ', was here'}")
     where = "official" if to is None else str(to)
     lacking = [file.name for file in source.files if not (folder / file.name).is_file()]
-    if lacking and name == "mirage":  # rgb's files are sets, each of use by itself
+    if lacking and source.whole:
         say(f"Still lacking: {', '.join(lacking)}. Without them there is no benchmark: pull them too.")
         return
     say(f"Use it: ragstone bench {name} --data {where} --model …")
@@ -85,8 +85,7 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
     Of answers to be scored (`ragstone eval` reads them) it tells the layout, which column is which, and for which
     metrics rows lack data. Files of RGB's format are checked as such, and pools in MIRAGE's: there the labels
     are compared with what the chunks hold."""
-    from ragstone.api.checking import check_data  # noqa: PLC0415
-    from ragstone.api.checking_pools import CheckedPool  # noqa: PLC0415
+    from ragstone.api.checking import Checked, check_data  # noqa: PLC0415
 
     checked, problems = check_data(paths, **{**values, "mapping": once(values["mapping"], "--map")})
     errors = sum(problem.severity == "error" for problem in problems)
@@ -95,11 +94,11 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
         say_json(msgspec.to_builtins(found))
     else:
         for one in checked:
-            for line in one.lines if isinstance(one, CheckedPool) else _told(one):
+            for line in _told(one) if isinstance(one, Checked) else one.lines:
                 say(line)
         for problem in problems:
             say(str(problem))
-    warnings = len(problems) - errors + sum(len(getattr(one, "warnings", ())) for one in checked)
+    warnings = len(problems) - errors + sum(len(one.warnings) for one in checked if isinstance(one, Checked))
     say(f"{errors} errors, {warnings} warnings.", err=True)
     return 2 if errors else 0
 

@@ -35,6 +35,8 @@ class Source(Frozen, frozen=True):
     license_url: str
     citation: str
     files: tuple[PinnedFile, ...]
+    whole: bool = False
+    """Whether only all of the files together are of use."""
 
     @property
     def terms(self) -> str:
@@ -120,6 +122,7 @@ MIRAGE = Source(
         PinnedFile("mirage/doc_pool.json", rows=37800),
         PinnedFile("mirage/oracle.json", rows=7560),
     ),
+    whole=True,
 )
 
 SOURCES: Mapping[str, Source] = {"mirage": MIRAGE, "rgb": RGB}

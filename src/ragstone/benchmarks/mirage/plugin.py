@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from ragstone.benchmarks.plugin import Context, Option, Plugin, Rescored, Rescoring
+from ragstone.benchmarks.plugin import Context, DataReport, Option, Plugin, Rescored, Rescoring
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
@@ -154,6 +154,7 @@ class MiragePlugin(Plugin):
     name: ClassVar[str] = "mirage"
     summary: ClassVar[str] = "Retrievers, models, and what fits together (Park et al. 2025)."
     Options: ClassVar[type[Any] | None] = MirageOptions
+    own_metrics: ClassVar[tuple[str, ...]] = ("mirage.em_loose", "mirage.em_strict", "mirage.f1")
     rescoring: ClassVar[Rescoring | None] = MirageRescoring()
 
     def without_model(self, options: MirageOptions, /) -> bool:
@@ -185,6 +186,11 @@ class MiragePlugin(Plugin):
         from ragstone.benchmarks.mirage.benchmark import MIRAGE  # noqa: PLC0415
 
         return MIRAGE.from_meta(meta)
+
+    def check_data(self, path: Path, /) -> DataReport | None:
+        from ragstone.benchmarks.mirage.data_check import check_pool, is_pool  # noqa: PLC0415
+
+        return DataReport([check_pool(path)]) if is_pool(path) else None
 
 
 def _benchmark(

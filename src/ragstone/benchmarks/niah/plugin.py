@@ -134,6 +134,7 @@ class NeedlePlugin(Plugin):
     summary: ClassVar[str] = "Needle in a haystack: length by depth."
     Options: ClassVar[type[Any] | None] = NeedleOptions
     judged: ClassVar[tuple[str, ...]] = ("needle.judge",)
+    own_metrics: ClassVar[tuple[str, ...]] = ("needle.found", "needle.refused", "needle.retrieved", *judged)
     rescoring: ClassVar[Rescoring | None] = NeedleRescoring()
 
     def without_model(self, options: NeedleOptions, /) -> bool:

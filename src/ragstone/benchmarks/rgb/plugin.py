@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from ragstone.benchmarks.plugin import Context, Option, Plugin, Rescored, Rescoring
+from ragstone.benchmarks.plugin import Context, DataReport, Option, Plugin, Rescored, Rescoring
 from ragstone.errors import UnknownName, UsageError
 from ragstone.types import Template
 
@@ -110,6 +110,7 @@ class RgbPlugin(Plugin):
     summary: ClassVar[str] = "Noise, rejection, integration, counterfactual (Chen et al. 2024)."
     Options: ClassVar[type[Any] | None] = RgbOptions
     judged: ClassVar[tuple[str, ...]] = ("rgb.judge.rejection", "rgb.judge.error_detection")
+    own_metrics: ClassVar[tuple[str, ...]] = ("error_detection", "rgb.official", *judged)
     rescoring: ClassVar[Rescoring | None] = RgbRescoring()
 
     async def make(self, options: RgbOptions, context: Context, /) -> "RGB":
@@ -132,6 +133,12 @@ class RgbPlugin(Plugin):
         from ragstone.benchmarks.rgb.benchmark import RGB  # noqa: PLC0415
 
         return RGB.from_meta(meta)
+
+    def check_data(self, path: Path, /) -> DataReport | None:
+        from ragstone.benchmarks.rgb.data_check import is_rgb  # noqa: PLC0415
+        from ragstone.datasets.rgb_check import check_rgb  # noqa: PLC0415
+
+        return DataReport(problems=list(check_rgb([path]))) if is_rgb(path) else None
 
 
 def _protocol(options: RgbOptions) -> tuple[str, str, Template]:

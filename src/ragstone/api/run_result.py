@@ -1,0 +1,56 @@
+"""What `bench` and `evaluate` return: how the run ended, where it is kept, and, printed, what it found."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragstone.api.reading import OpenRun, read_run
+from ragstone.benchmarks.plugin import Plugin
+from ragstone.runs import Outcome
+from ragstone.types import Table
+
+__all__ = ["RunResult"]
+
+
+@dataclass(frozen=True, repr=False)
+class RunResult:
+    """How a run ended and where it is kept. `warnings`: what to know about data and judge, a line each. `benchmark`:
+    the plugin that reads it, where the run file alone does not say."""
+
+    run: Path
+    outcome: Outcome
+    warnings: tuple[str, ...] = ()
+    benchmark: Plugin | None = None
+
+    def open(self) -> OpenRun:
+        """The run, to look at."""
+        return read_run(self.run, self.benchmark)
+
+    def tables(self, *, language: str = "en") -> list[Table]:
+        """Its tables."""
+        with self.open() as run:
+            return run.tables(language=language)
+
+    def write_report(self, target: str | Path, *, language: str = "en") -> Path:
+        """Write the report, one self-contained HTML file."""
+        with self.open() as run:
+            return run.write_report(target, language=language)
+
+    def __repr__(self) -> str:
+        """The leading table, what is unfinished, and where the rest is."""
+        from ragstone.report.text import table_text  # noqa: PLC0415  (only where somebody prints it)
+
+        tables, lines = self._leading()
+        return "\n".join([*(table_text(table).rstrip("\n") for table in tables), *lines])
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        from html import escape  # noqa: PLC0415
+
+        from ragstone.report.notebook import table_snippet  # noqa: PLC0415
+
+        tables, lines = self._leading()
+        return "".join([*map(table_snippet, tables), *(f"<p>{escape(line)}</p>" for line in lines)])
+
+    def _leading(self) -> tuple[list[Table], list[str]]:
+        with self.open() as run:
+            return run.leading_tables()[:1], [*run.unfinished(), f"Run file: {self.run}"]

@@ -1,0 +1,29 @@
+"""A table as a few lines of HTML for a notebook's cell: no style sheet, and nothing in it acts."""
+
+from html import escape
+
+from ragstone.report.figures import counts, interval, value
+from ragstone.report.safe import one_line
+from ragstone.types import Cell, Table
+
+__all__ = ["table_snippet"]
+
+
+def table_snippet(table: Table) -> str:
+    """The table with its title and notes; each value with its interval and counts."""
+    head = "".join(f"<th>{_text(column)}</th>" for column in table.columns)
+    rows = "".join(f"<tr>{''.join(map(_cell, row.cells))}</tr>" for row in table.rows)
+    notes = "".join(f"<li>{_text(note)}</li>" for note in table.notes)
+    return (
+        f"<table><caption>{_text(table.title)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        + (f"<ul>{notes}</ul>" if notes else "")
+    )
+
+
+def _cell(cell: Cell) -> str:
+    parts = [_text(part) for part in (cell.text, value(cell), interval(cell), counts(cell)) if part]
+    return f"<td>{'<br>'.join(parts)}</td>"
+
+
+def _text(text: str) -> str:
+    return escape(one_line(text))

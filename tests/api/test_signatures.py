@@ -1,0 +1,94 @@
+"""What type checkers and callers see of the public functions, and what a result looks like."""
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mypy import api as mypy
+
+import ragstone
+from ragstone import bench, compare, evaluate
+from ragstone.api import check_gates, read_run
+from ragstone.api.results import import_results
+from ragstone.errors import UnknownName
+from ragstone.report.notebook import table_snippet
+from ragstone.types import Cell, Row, Table
+
+ROWS = [{"question": "Who won?", "answer": "Norway <b>won</b>", "reference": "Norway"}]
+OF_THE_COMMAND_LINE = {"command", "prepared", "progress", "stop", "shell"}
+
+
+@pytest.mark.slow
+def test_type_checkers_see_what_the_blocking_functions_take(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import ragstone\n"
+        "reveal_type(ragstone.evaluate)\n"
+        "reveal_type(ragstone.bench)\n"
+        "reveal_type(ragstone.compare)\n"
+        "ragstone.evaluate([], repeat='twice')\n"
+        "ragstone.evaluate([], judges='x')\n"
+    )
+    told, _, code = mypy.run(["--strict", "--follow-imports=silent", str(program)])
+    lines = [line.partition("program.py:")[2] for line in told.splitlines() if "program.py:" in line]
+    assert code == 1
+    assert "*Any" not in told
+    assert "metrics: str | typing.Sequence[str |" in lines[0].replace("Union[", "").replace("builtins.", "")
+    assert "EvalResult" in lines[0]
+    assert "BenchResult" in lines[1]
+    assert "Comparison" in lines[2]
+    assert any('"repeat" to "evaluate' in line or "Argument" in line for line in lines[3:4])
+    assert any("Unexpected keyword argument" in line for line in lines[4:])
+
+
+@pytest.mark.parametrize("function", [bench, evaluate, ragstone.bench_async, ragstone.evaluate_async, compare])
+def test_what_only_the_command_line_uses_is_no_parameter(function: Any) -> None:
+    assert set(inspect.signature(function).parameters) & OF_THE_COMMAND_LINE == set()
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "wrong", "nearest"),
+    [
+        (evaluate, (ROWS,), "metric", "metrics"),
+        (evaluate, (ROWS,), "qrel", "qrels"),
+        (bench, ("rgb",), "abilitys", "abilities"),
+        (compare, ("a.run",), "wher", "where"),
+        (check_gates, ("a.run",), "gate", "gates"),
+        (read_run, ("a.run",), "bench", "benchmark"),
+        (import_results, ("niah", [], "a.run"), "shel", "shell"),
+    ],
+)
+def test_an_option_that_there_is_not_is_refused_with_the_nearest(
+    function: Any, given: tuple[Any, ...], wrong: str, nearest: str
+) -> None:
+    with pytest.raises(UnknownName) as caught:
+        function(*given, **{wrong: 1})
+    assert caught.value.suggestion == nearest
+    assert "\n" not in str(caught.value)
+
+
+async def test_the_async_form_refuses_it_too() -> None:
+    wrong: dict[str, Any] = {"metric": "x"}
+    with pytest.raises(UnknownName, match="option of evaluate"):
+        await ragstone.evaluate_async(ROWS, **wrong)
+
+
+def test_a_result_shows_its_scores_as_a_table(tmp_path: Path) -> None:
+    result = evaluate(ROWS, ["token_f1", "exact_match"], run=tmp_path / "a.run")
+    lines = repr(result).splitlines()
+    assert any("token_f1" in line for line in lines)
+    assert lines[-1] == f"Run file: {tmp_path / 'a.run'}"
+    html = result._repr_html_()
+    assert html.startswith("<table><caption>")
+    assert "token_f1" in html
+    hostile = table_snippet(Table("t", "<i>title</i>", ("a & b",), (Row((Cell("<b>x</b>", 0.5, 0.4, 0.6, 1, 2),)),)))
+    assert "&lt;i&gt;title" in hostile
+    assert "a &amp; b" in hostile
+    assert "<td>&lt;b&gt;x&lt;/b&gt;<br>0.500<br>0.400–0.600<br>1/2</td>" in hostile
+
+
+def test_so_does_the_result_of_a_benchmark(tmp_path: Path) -> None:
+    result = bench("rgb", model="local/extractive", languages="en", limit=1, fictional_size=2, run=tmp_path / "a.run")
+    assert "local/extractive" in repr(result)
+    assert "local/extractive" in result._repr_html_()
