@@ -122,7 +122,7 @@ async def test_a_metric_that_needs_labels_does_not_apply_without(name: str) -> N
 
 NAMES_OF_OURS = [name for name in NAMES if type(metric(name)).__module__.startswith("ragstone.")]
 # What is left out measures refusals, the form of an answer and nothing beside it, or meaning as our embedder of fixed
-# vectors sees it; or it asks a model itself, which here gives one reply to all (`test_ragas` and `test_rubric` have theirs).
+# vectors sees it; or it asks a model itself, which here gives one reply (`test_ragas`, `test_rubric` have theirs).
 ANSWERING = [
     name
     for name in NAMES
