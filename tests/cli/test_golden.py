@@ -2,13 +2,16 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from tests.cli.tools import ROOT, Told
 from tests.golden import figures, golden
+
+from ragstone.cli.main import app
 
 Ragstone = Callable[..., Told]
 EXAMPLE = ROOT / "examples" / "answers.jsonl"
@@ -125,3 +128,29 @@ def test_data_are_checked(session: Callable[..., str]) -> None:
     golden(
         "cli/data", "\n\n".join((session("data", "check", "a.jsonl"), session("data", "check", "b.jsonl", "--json")))
     )
+
+
+def declared(command: click.Command, name: str) -> Iterator[str]:
+    """A line for each argument and option: its names, its type with its limits, its default, and how it is given."""
+    context = click.Context(command)
+    if isinstance(command, click.Group):
+        for part in command.list_commands(context):
+            found = command.get_command(context, part)
+            assert found is not None
+            yield from declared(found, f"{name} {part}")
+        return
+    yield f"## {name}"
+    for one in sorted(command.params, key=lambda param: (param.param_type_name, param.opts)):
+        held = one.to_info_dict()
+        told = [f"{key}={held['type'][key]}" for key in LIMITS if held["type"].get(key) not in (None, False)]
+        told += [word for word in ("required", "multiple", "is_flag", "hidden") if held.get(word)]
+        default = [] if held.get("default") in (None, False, ()) else [f"default={held['default']!r}"]
+        yield " ".join([*one.opts, *one.secondary_opts, *told, *default])
+
+
+LIMITS = ("choices", "min", "max", "min_open", "max_open")
+
+
+def test_the_options_of_every_command() -> None:
+    """The command line is stable: its names, limits and defaults change on purpose alone."""
+    golden("cli/options", "\n".join(declared(app, "ragstone")))
