@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ragstone.messages import messages
 from ragstone.types import (
     Aggregate,
     Case,
@@ -25,11 +26,6 @@ from ragstone.types import (
 )  # fmt: skip
 
 __all__ = ["BaseBenchmark"]
-
-_WORDS = {
-    "en": {"title": "Scores", "system": "System", "cases": "cases"},
-    "zh": {"title": "得分", "system": "系统", "cases": "题"},
-}
 
 
 class BaseBenchmark:
@@ -136,7 +132,7 @@ class BaseBenchmark:
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         """The mean of each metric, a row for each system."""
-        words = _WORDS[language]
+        words = messages(__name__, language)
         scores = {system: _scores(run, system) for system in run.systems}
         metrics = sorted({name for by_name in scores.values() for name in by_name})
         plans = run.plans()

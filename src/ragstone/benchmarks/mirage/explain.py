@@ -1,15 +1,14 @@
 """Why an answer of MIRAGE is wrong: the chunk was not found, it was there and not used, noise was followed; or why it
 counts as right although it should not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
-from ragstone.benchmarks._misled import Source, misleading
-from ragstone.benchmarks._spans import found_slots, refusal_spans, separate, stated, word_spans
+from ragstone.benchmarks._record_reader import RecordReader
+from ragstone.benchmarks._spans import separate
 from ragstone.benchmarks.mirage.tally import DEFAULT, OFFICIAL
 from ragstone.messages import messages
-from ragstone.types import NO_ANSWER, Finding, Passage, Record, Span
+from ragstone.types import NO_ANSWER, Finding, Record
 
 __all__ = ["CAUSES", "explain"]
 
@@ -37,27 +36,16 @@ def explain(record: Record, *, language: str = "en", scoring: str = "default") -
     return _Reader(record, messages(__name__, language), OFFICIAL if scoring == "official" else DEFAULT).finding()
 
 
-class _Reader:
-    """Reads one record. What costs time (looking into chunks) is done for wrong answers only."""
+class _Reader(RecordReader):
+    causes = CAUSES
 
-    def __init__(self, record: Record, told: Mapping[str, str], rule: str) -> None:
-        self.record, self.words, self.rule = record, told, rule
-        self.condition = record.case.condition
-        self.question = record.case.query.question
-        self.answer = "" if record.response is None else record.response.answer
-        self.language = record.case.sample.language or str(self.condition.get("language", ""))
-        self.aliases = [alias for slot in record.case.sample.references for alias in slot if alias.strip()]
+    def __init__(self, record: Record, words: Mapping[str, str], rule: str) -> None:
+        super().__init__(record, words)
+        self.rule = rule
 
     @property
     def setting(self) -> str:
         return str(self.condition.get("setting", ""))
-
-    @cached_property
-    def passages(self) -> Sequence[Passage]:
-        given = self.record.case.query.passages
-        if given is None:
-            return () if self.record.response is None else self.record.response.passages
-        return given
 
     @cached_property
     def supporting(self) -> list[int]:
@@ -95,41 +83,41 @@ class _Reader:
             reason = score.reason if score is not None and score.reason else self.words["reason_unscored"]
             return Finding(None, self.group, "unscored", self.words["cause_unscored"], reason)
         if right:
-            spans = separate([*self._own_spans(), *self._gold_spans()])
+            spans = separate([*self.own_spans(), *self.answers_in(self.holders)])
             return Finding(True, self.group, reason=self._why_right(), spans=spans)
         return self._by_form() or self._by_rules() or self._by_context()
 
     def _found(self) -> str:
         if not self.supporting:
-            return self._say("found_none", n=len(self.passages))
-        return self._say("found", rank=self.supporting[0], n=len(self.passages))
+            return self.say("found_none", n=len(self.passages))
+        return self.say("found", rank=self.supporting[0], n=len(self.passages))
 
     def _why_right(self) -> str:
         if alias := self._said(self.question):
-            return self._say("right_echo", alias=_quoted(alias))
+            return self.say("right_echo", alias=_quoted(alias))
         if self.passages and not self.supporting and self.condition.get("gold") is False:
-            return self._say("right_without", n=len(self.passages))
+            return self.say("right_without", n=len(self.passages))
         return ""
 
     def _by_form(self) -> Finding | None:
         """An answer that did not come to an end, or has nothing in it."""
         response = self.record.response
         if response is not None and response.finish_reason == "length" and not self._is_right(OFFICIAL):
-            return self._cause("cut_off", self.words["reason_cut_off"])
+            return self.wrong("cut_off", self.words["reason_cut_off"])
         if not self.answer.strip():
-            return self._cause("empty", self.words["reason_empty"])
+            return self.wrong("empty", self.words["reason_empty"])
         return None
 
     def _by_rules(self) -> Finding | None:
         """Where the two rules disagree, the difference between them is the cause."""
         if self.rule == DEFAULT and self._is_right(OFFICIAL):
             if alias := self._said(self.question):
-                return self._cause("echo", self._say("echo", alias=_quoted(alias)))
+                return self.wrong("echo", self.say("echo", alias=_quoted(alias)))
             if not self._declines():
-                return self._cause("other_form", self._say("other_form", alias=_quoted(self._said(self.answer))))
+                return self.wrong("other_form", self.say("other_form", alias=_quoted(self._said(self.answer))))
         if self.rule == OFFICIAL and self._is_right(DEFAULT):
             alias = self.aliases[0] if self.aliases else ""
-            return self._cause("other_wording", self._say("other_wording", alias=_quoted(alias)))
+            return self.wrong("other_wording", self.say("other_wording", alias=_quoted(alias)))
         return None
 
     def _declines(self) -> bool:
@@ -140,55 +128,23 @@ class _Reader:
         n = len(self.passages)
         if not n:
             cause = "declined" if self._declines() else "not_known"
-            return self._cause(cause, self.words[f"reason_{cause}"])
+            return self.wrong(cause, self.words[f"reason_{cause}"])
         if not self.supporting:
             cause = "refused_missing" if self._declines() else "not_retrieved"
-            return self._cause(cause, self._say(cause, n=n), self._taken(self._source))
+            return self.wrong(cause, self.say(cause, n=n), self.taken(self.source))
         rank = self.supporting[0]
         needed = int(self.record.case.sample.meta.get("hops", 1))
         if len(self.supporting) < needed:
-            reason = self._say("partly_retrieved", given=len(self.supporting), labels=needed)
-            return self._cause("partly_retrieved", reason, self._gold_spans())
+            reason = self.say("partly_retrieved", given=len(self.supporting), labels=needed)
+            return self.wrong("partly_retrieved", reason, self.answers_in(self.holders))
         if self._declines():
-            return self._cause("refused", self._say("refused", rank=rank, n=n), self._gold_spans())
-        source = self._source
+            return self.wrong("refused", self.say("refused", rank=rank, n=n), self.answers_in(self.holders))
+        source = self.source
         if source is not None and not source.passage.relevant:
             place = 1 + next(at for at, passage in enumerate(self.passages) if passage is source.passage)
-            reason = self._say("distracted", place=place, rank=rank)
-            return self._cause("distracted", reason, [*self._taken(source), *self._gold_spans()])
-        return self._cause("ignored", self._say("ignored", rank=rank, n=n), self._gold_spans())
-
-    # -- parts of a finding
-
-    @cached_property
-    def _source(self) -> Source | None:
-        """The chunk that a wrong answer came from."""
-        return misleading(self.question, self.answer, self.passages, self.language)
-
-    def _taken(self, source: Source | None) -> list[Span]:
-        if source is None:
-            return []
-        passage = source.passage
-        return [
-            *word_spans(source.shared, "answer", self.answer, self.language),
-            *word_spans(source.shared, passage.id, passage.text, self.language),
-        ]
-
-    def _own_spans(self) -> list[Span]:
-        """What the metrics themselves found in the answer."""
-        return [*(span for slot in found_slots(self.record) for span in slot), *refusal_spans(self.record)]
-
-    def _gold_spans(self) -> list[Span]:
-        """Where the supporting chunks state an answer."""
-        held = [self.passages[place - 1] for place in self.supporting]
-        return [span for one in held for span in stated(self.aliases, one.id, one.text, self.language)]
-
-    def _cause(self, cause: str, reason: str, spans: Sequence[Span] = ()) -> Finding:
-        shown = separate([*self._own_spans(), *spans])
-        return Finding(False, self.group, cause, self.words[f"cause_{cause}"], reason, CAUSES[cause], shown)
-
-    def _say(self, reason: str, **values: Any) -> str:
-        return self.words[f"reason_{reason}"].format(**values)
+            reason = self.say("distracted", place=place, rank=rank)
+            return self.wrong("distracted", reason, [*self.taken(source), *self.answers_in(self.holders)])
+        return self.wrong("ignored", self.say("ignored", rank=rank, n=n), self.answers_in(self.holders))
 
 
 def _quoted(alias: str) -> str:

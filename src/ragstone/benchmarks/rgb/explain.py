@@ -5,11 +5,11 @@ evidence uncertainty and concept confusion for noise; merging and ignoring for i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
-from ragstone.benchmarks._misled import Source, misleading
-from ragstone.benchmarks._spans import found_slots, refusal_spans, separate, stated, word_spans
+from ragstone.benchmarks._misled import Source
+from ragstone.benchmarks._record_reader import RecordReader
+from ragstone.benchmarks._spans import found_slots, separate, stated, word_spans
 from ragstone.benchmarks.rgb.counts import Marks, marks
 from ragstone.benchmarks.rgb.names import language_name
 from ragstone.messages import messages
@@ -54,13 +54,12 @@ def explain(record: Record, language: str = "en", scoring: str = "default") -> F
     return _Reader(record, messages(__name__, language), scoring).finding()
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Reads one record. What costs time (looking into passages) is done for wrong answers only."""
+class _Reader(RecordReader):
+    causes = CAUSES
 
-    record: Record
-    words: Mapping[str, str]
-    scoring: str
+    def __init__(self, record: Record, words: Mapping[str, str], scoring: str) -> None:
+        super().__init__(record, words)
+        self.scoring = scoring
 
     # -- what the record says
 
@@ -68,29 +67,13 @@ class _Reader:
     def marks(self) -> Marks:
         return marks(self.record)
 
-    @cached_property
-    def answer(self) -> str:
-        return "" if self.record.response is None else self.record.response.answer
-
-    @cached_property
-    def language(self) -> str:
-        return str(self.record.case.condition.get("language", "")) or self.record.case.sample.language
-
     @property
     def ability(self) -> str:
-        return str(self.record.case.condition.get("ability", ""))
+        return str(self.condition.get("ability", ""))
 
     @property
     def closed_book(self) -> bool:
-        return bool(self.record.case.condition.get("closed_book", False))
-
-    @property
-    def passages(self) -> Sequence[Passage]:
-        return self.record.case.query.passages or ()
-
-    @property
-    def slots(self) -> Sequence[Sequence[str]]:
-        return self.record.case.sample.references
+        return bool(self.condition.get("closed_book", False))
 
     @cached_property
     def fakes(self) -> list[str]:
@@ -130,13 +113,13 @@ class _Reader:
         right = self.right
         if right is None:
             score = self.record.scores.get(self.metric)
-            told = self._say("never_scored")
+            told = self.say("never_scored")
             if score is not None:
-                told = self._say("unscored", metric=self.metric, message=score.reason)
+                told = self.say("unscored", metric=self.metric, message=score.reason)
             return Finding(None, self.group, "unscored", self.words["cause_unscored"], told)
         if right:
-            return Finding(True, self.group, reason=self._why_right(), spans=separate(self._own_spans()))
-        return self._wrong()
+            return Finding(True, self.group, reason=self._why_right(), spans=separate(self.own_spans()))
+        return self._explained()
 
     def _not_answered(self) -> Finding:
         kind, _, message = (self.record.error or "").partition(":")
@@ -145,27 +128,23 @@ class _Reader:
         blocked = kind == "content_blocked"
         label = self.words["cause_blocked"] if blocked else self.words["cause_error"].format(kind=_short(kind))
         cause = "blocked" if blocked else kind
-        return Finding(None, self.group, cause, label, self._say("error", message=_short(message)))
+        return Finding(None, self.group, cause, label, self.say("error", message=_short(message)))
 
     def _why_right(self) -> str:
         if self.ability == "rejection" and self.declines:
-            return self._say("right_refusal")
+            return self.say("right_refusal")
         if self.scoring == "official" and not self.marks.right:
-            return self._say("right_label")
-        return self._say("right", aliases=self._aliases())
+            return self.say("right_label")
+        return self.say("right", aliases=self._aliases())
 
-    def _own_spans(self) -> list[Span]:
-        """What the metrics themselves found in the answer."""
-        return [*(span for slot in found_slots(self.record) for span in slot), *refusal_spans(self.record)]
-
-    def _wrong(self) -> Finding:
+    def _explained(self) -> Finding:
         response = self.record.response
         if response is not None and response.finish_reason == "content_filter":
-            return self._cause("blocked", self._say("blocked"))
+            return self.wrong("blocked", self.say("blocked"))
         if response is not None and response.finish_reason == "length":
-            return self._cause("cut_off", self._say("cut_off"))
+            return self.wrong("cut_off", self.say("cut_off"))
         if not self.answer.strip():
-            return self._cause("empty", self._say("empty"))
+            return self.wrong("empty", self.say("empty"))
         if self.ability == "rejection":
             return self._answered_anyway()
         return self._by_scoring() or self._declined() or self._of_testbed() or self._from_passages()
@@ -173,21 +152,21 @@ class _Reader:
     def _answered_anyway(self) -> Finding:
         """Wrong where no document holds the answer: it was answered all the same."""
         if self.declines:
-            return self._cause("other_wording_refusal", self._say("other_wording_refusal"))
+            return self.wrong("other_wording_refusal", self.say("other_wording_refusal"))
         if self.marks.right:
-            return self._cause("guessed", self._say("guessed", aliases=self._aliases()))
-        source = self._source
+            return self.wrong("guessed", self.say("guessed", aliases=self._aliases()))
+        source = self.source
         if source is None:
-            return self._cause("unsupported", self._say("unsupported"))
-        return self._from("misled", source, self._say("misled", passage=source.passage.id, what=self._what(source)))
+            return self.wrong("unsupported", self.say("unsupported"))
+        return self._from("misled", source, self.say("misled", passage=source.passage.id, what=self._what(source)))
 
     def _by_scoring(self) -> Finding | None:
         """Where the two scorings disagree, the difference between them is the cause."""
         found = self.marks
         if self.scoring == "official" and found.right:
-            return self._cause("other_form", self._say("other_form", aliases=self._aliases()))
+            return self.wrong("other_form", self.say("other_form", aliases=self._aliases()))
         if self.scoring == "default" and found.all_slots and not self.declines and self._is_mere_mention():
-            return self._cause("not_stated", self._say("not_stated", aliases=self._aliases()))
+            return self.wrong("not_stated", self.say("not_stated", aliases=self._aliases()))
         return None
 
     def _is_mere_mention(self) -> bool:
@@ -198,17 +177,17 @@ class _Reader:
         if not self.declines:
             return None
         if self.closed_book:
-            return self._cause("declined", self._say("declined"))
+            return self.wrong("declined", self.say("declined"))
         if self.ability == "counterfactual":
-            return self._cause("refused_false", self._say("refused_false", aliases=self._aliases()))
-        holders = self._holders()
+            return self.wrong("refused_false", self.say("refused_false", aliases=self._aliases()))
+        holders = self.holders
         shown = self.words["separator"].join(passage.id for passage in holders[:3])
-        return self._cause("refused", self._say("refused", passages=shown), self._answers_in(holders))
+        return self.wrong("refused", self.say("refused", passages=shown), self.answers_in(holders))
 
     def _of_testbed(self) -> Finding | None:
         """The causes that only one testbed knows."""
         if self.closed_book:
-            return self._cause("not_known", self._say("not_known", aliases=self._aliases()))
+            return self.wrong("not_known", self.say("not_known", aliases=self._aliases()))
         if self.ability == "counterfactual":
             return self._counterfactual()
         if self.ability == "integration":
@@ -221,15 +200,15 @@ class _Reader:
         if any(span.field == "answer" for span in spans):
             cause = "detected_but_followed" if detected else "followed_false"
             fake = _quoted(self.fakes[0])
-            return self._cause(cause, self._say(cause, fake=fake, aliases=self._aliases()), spans)
+            return self.wrong(cause, self.say(cause, fake=fake, aliases=self._aliases()), spans)
         if detected:
             cause = "detected_not_corrected"
-            return self._cause(cause, self._say(cause, aliases=self._aliases()), spans)
-        source = self._source
+            return self.wrong(cause, self.say(cause, aliases=self._aliases()), spans)
+        source = self.source
         if source is not None and source.passage.id.startswith("wrong:"):
             spans += word_spans(source.shared, "answer", self.answer, self.language)
-            reason = self._say("altered_detail", passage=source.passage.id, aliases=self._aliases())
-            return self._cause("altered_detail", reason, spans)
+            reason = self.say("altered_detail", passage=source.passage.id, aliases=self._aliases())
+            return self.wrong("altered_detail", reason, spans)
         return None
 
     def _integration(self) -> Finding | None:
@@ -242,50 +221,44 @@ class _Reader:
         found = [slot for slot, hit in zip(self.slots, there, strict=True) if hit]
         missing = [slot for slot, hit in zip(self.slots, there, strict=True) if not hit]
         told = {"found": _quoted_slots(found), "missing": _quoted_slots(missing)}
-        spans = [span for slot in missing for span in self._answers_in(self.passages, slot)]
+        spans = [span for slot in missing for span in self.answers_in(self.passages, slot)]
         folded = f" {self.answer.lower()} "
         twice = any(len(stated(slot[:1], "answer", self.answer, self.language)) > 1 for slot in found)
         if twice or any(f" {cue} " in folded if cue.isascii() else cue in folded for cue in _BOTH):
-            return self._cause("merged", self._say("merged", **told), spans)
-        source = self._source
+            return self.wrong("merged", self.say("merged", **told), spans)
+        source = self.source
         if source is not None and not source.passage.relevant and self._says_more(found):
             return self._wrong_passage(source)
-        return self._cause("ignored", self._say("ignored", **told), spans)
+        return self.wrong("ignored", self.say("ignored", **told), spans)
 
     def _says_more(self, found: Sequence[Sequence[str]]) -> bool:
         """Whether what the answer took from a passage is more than the parts it has right."""
         own = {alias for slot in found for alias in slot}
-        source = self._source
+        source = self.source
         return source is not None and not all(any(word in alias.lower() for alias in own) for word in source.shared)
 
     def _from_passages(self) -> Finding:
-        source = self._source
+        source = self.source
         if source is not None and not source.passage.relevant:
             return self._wrong_passage(source)
-        holders = self._holders()
+        holders = self.holders
         far = [passage for passage in holders if passage.meta.get("kind") == "far"]
         if holders and len(far) == len(holders):
             shown = self.words["separator"].join(passage.id for passage in far[:3])
-            reason = self._say("far_missed", aliases=self._aliases(), passages=shown)
-            return self._cause("far_missed", reason, self._answers_in(far))
+            reason = self.say("far_missed", aliases=self._aliases(), passages=shown)
+            return self.wrong("far_missed", reason, self.answers_in(far))
         if source is not None:
             there = [slot for slot in self.slots if stated(slot, "", source.passage.text, self.language)]
-            reason = self._say("wrong_detail", passage=source.passage.id, aliases=_quoted_slots(there or self.slots))
-            taken = word_spans(source.shared, "answer", self.answer, self.language)
-            taken += word_spans(source.shared, source.passage.id, source.passage.text, self.language)
-            return self._cause("wrong_detail", reason, [*self._answers_in(holders), *taken])
-        return self._cause("no_match", self._say("no_match", aliases=self._aliases()), self._answers_in(holders))
+            reason = self.say("wrong_detail", passage=source.passage.id, aliases=_quoted_slots(there or self.slots))
+            return self.wrong("wrong_detail", reason, [*self.answers_in(holders), *self.taken(source)])
+        return self.wrong("no_match", self.say("no_match", aliases=self._aliases()), self.answers_in(holders))
 
     def _wrong_passage(self, source: Source) -> Finding:
         what = self._what(source)
-        reason = self._say("wrong_passage", passage=source.passage.id, what=what, aliases=self._aliases())
+        reason = self.say("wrong_passage", passage=source.passage.id, what=what, aliases=self._aliases())
         return self._from("wrong_passage", source, reason)
 
     # -- parts of a finding
-
-    @cached_property
-    def _source(self) -> Source | None:
-        return misleading(self.record.case.query.question, self.answer, self.passages, self.language)
 
     def _what(self, source: Source) -> str:
         kind = _kind(source)
@@ -293,38 +266,16 @@ class _Reader:
 
     def _from(self, cause: str, source: Source, reason: str) -> Finding:
         """A cause that lies in a passage: its kind is part of the cause's name."""
-        kind = _kind(source)
-        spans = [
-            *word_spans(source.shared, "answer", self.answer, self.language),
-            *word_spans(source.shared, source.passage.id, source.passage.text, self.language),
-            *self._answers_in(self._holders()),
-        ]
-        name = f"{cause}_{kind}" if kind else cause
+        spans = [*self.taken(source), *self.answers_in(self.holders)]
         label = self.words[f"cause_{cause}"].format(what=self._what(source))
-        return self._made(name, label, reason, CAUSES[cause], spans)
+        return self.wrong(cause, reason, spans, kind=_kind(source), label=label)
 
-    def _cause(self, cause: str, reason: str, spans: Sequence[Span] = ()) -> Finding:
-        return self._made(cause, self.words[f"cause_{cause}"], reason, CAUSES[cause], spans)
-
-    def _made(self, cause: str, label: str, reason: str, weight: float, spans: Sequence[Span]) -> Finding:
+    def weight(self, cause: str) -> float:
         # Among equals, to fail with less noise is worse.
-        weight += 0.04 * (1 - float(self.record.case.condition.get("noise_ratio", 0.0)))
-        shown = separate([*self._own_spans(), *spans])
-        return Finding(False, self.group, cause, label, reason, round(weight, 4), shown)
-
-    def _holders(self) -> list[Passage]:
-        return [passage for passage in self.passages if passage.relevant]
-
-    def _answers_in(self, passages: Sequence[Passage], slot: Sequence[str] | None = None) -> list[Span]:
-        """Where passages state the answer: all slots of it, or one."""
-        aliases = [alias for one in self.slots for alias in one] if slot is None else list(slot)
-        return [span for p in passages for span in stated(aliases, p.id, p.text, self.language)]
+        return round(CAUSES[cause] + 0.04 * (1 - float(self.condition.get("noise_ratio", 0.0))), 4)
 
     def _aliases(self) -> str:
         return _quoted_slots(self.slots)
-
-    def _say(self, reason: str, **values: str) -> str:
-        return self.words[f"reason_{reason}"].format(**values)
 
 
 def _kind(source: Source) -> str:
