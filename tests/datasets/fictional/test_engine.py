@@ -127,7 +127,7 @@ def test_a_far_passage_gives_its_answer_late(name: str) -> None:
 
 @pytest.mark.parametrize("name", INVENTED)
 def test_the_domains_are_many_and_all_occur(name: str) -> None:
-    domains = language(name[:2]).DOMAINS
+    domains = language(name[:2]).names
     assert len(domains) >= 8
     assert {row["domain"] for row in rows(name, 200, 3)} == set(domains)
 

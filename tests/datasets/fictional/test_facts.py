@@ -18,12 +18,12 @@ def holds(text: str, alias: str, code: str) -> bool:
 
 
 def all_facts() -> list[tuple[str, Fact]]:
-    return [(code, fact) for code in LANGUAGES for fact in language(code).FACTS]
+    return [(code, fact) for code in LANGUAGES for fact in language(code).facts]
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_there_are_a_hundred_facts_of_several_domains(code: str) -> None:
-    found = language(code).FACTS
+    found = language(code).facts
     assert len({fact.query for fact in found}) == len(found) >= 100
     assert len({fact.domain for fact in found}) >= 5
 
@@ -65,7 +65,7 @@ def test_the_false_twin_states_the_false_answer_only() -> None:
 
 
 def test_the_false_twin_has_the_right_article() -> None:
-    for fact in language("en").FACTS:
+    for fact in language("en").facts:
         for text in map(swap, fact.positive, [fact] * len(fact.positive)):
             for article in re.findall(rf"\b([Aa]n?) {re.escape(fact.fake)}", text):
                 assert (article.lower() == "an") == bool(VOWEL.match(fact.fake)), text
@@ -79,7 +79,7 @@ def test_passages_have_the_length_of_a_snippet_or_more() -> None:
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_rows_pair_each_positive_with_its_false_twin(code: str) -> None:
-    by_query = {fact.query: fact for fact in language(code).FACTS}
+    by_query = {fact.query: fact for fact in language(code).facts}
     for row in fictional_rgb(f"{code}_fact", seed=4):
         fact = by_query[row["query"]]
         assert row["fakeanswer"] == fact.fake

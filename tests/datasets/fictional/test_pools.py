@@ -236,20 +236,20 @@ def test_a_language_that_is_not_there_is_refused_by_name() -> None:
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_every_domain_is_of_one_source(code: str) -> None:
     spoken = language(code)
-    listed = [name for names in spoken.SOURCES.values() for name in names]
-    assert sorted(listed) == sorted(spoken.DOMAINS)
+    listed = [name for names in spoken.sources.values() for name in names]
+    assert sorted(listed) == sorted(spoken.names)
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_questions_of_two_chunks_are_asked_in_every_domain(code: str) -> None:
     spoken = language(code)
     asked: Counter[str] = Counter()
-    for source, domains in spoken.SOURCES.items():
+    for source, domains in spoken.sources.items():
         for number in range(12 * len(domains)):
             with contextlib.suppress(Unmet):
                 item = spoken.collect(seeded("two", source, number), source, 5, 1, two=True)
                 asked[item.domain] += not pool_flaw(item, code)
-    assert asked.keys() == set(spoken.DOMAINS)
+    assert asked.keys() == set(spoken.names)
     assert min(asked.values()) > 3
 
 

@@ -3,15 +3,16 @@
 import importlib
 import random
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
-from ragstone.datasets.fictional.parts import Collected, Document, Fact, Item, Unmet, seeded, shuffled
+from ragstone.datasets.fictional.language import Language
+from ragstone.datasets.fictional.parts import Document, Fact, Item, Unmet, seeded, shuffled
 from ragstone.errors import UnknownName, UsageError
 from ragstone.text import find_answer, fold
 
-__all__ = ["DEFAULT_SIZES", "Language", "fictional_rgb", "flaw", "language", "swap"]
+__all__ = ["DEFAULT_SIZES", "fictional_rgb", "flaw", "language", "swap"]
 
 # As many as the official files have. `_fact` ends where the facts end: real ones cannot be invented.
 DEFAULT_SIZES = {"": 300, "refine": 300, "int": 100, "fact": 100}
@@ -19,32 +20,10 @@ LANGUAGES = ("en", "zh")
 ATTEMPTS = 60
 
 
-class Language(Protocol):
-    """What the package of a language offers."""
-
-    FACTS: Sequence[Fact]
-    DOMAINS: tuple[str, ...]
-    SOURCES: Mapping[str, tuple[str, ...]]
-
-    def base(self, rng: random.Random, /) -> Item: ...
-    def integration(self, rng: random.Random, /) -> Item: ...
-    def collect(
-        self,
-        rng: random.Random,
-        source: str,
-        chunks: int,
-        supporting: int,
-        /,
-        *,
-        two: bool = False,
-        told: Container[str] = (),
-    ) -> Collected: ...
-
-
 @cache
 def language(code: str) -> Language:
-    """The package of "en" or "zh", imported when it is first asked for."""
-    return cast("Language", importlib.import_module(f"ragstone.datasets.fictional.{code}"))
+    """What the package of "en" or "zh" brings, imported when it is first asked for."""
+    return cast("Language", importlib.import_module(f"ragstone.datasets.fictional.{code}").LANGUAGE)
 
 
 def fictional_rgb(name: str, *, seed: int = 0, size: int | None = None) -> Iterator[dict[str, Any]]:
@@ -195,7 +174,7 @@ def _row(index: int, item: Item) -> dict[str, Any]:
 
 
 def _facts(source: Language, name: str, seed: int, count: int) -> Iterator[dict[str, Any]]:
-    order = shuffled(seeded("ragstone", seed, name), source.FACTS)
+    order = shuffled(seeded("ragstone", seed, name), source.facts)
     for index, fact in enumerate(order[:count]):
         rng = seeded("ragstone", seed, name, index)
         positive, negative = shuffled(rng, fact.positive), shuffled(rng, fact.negative)

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from ragstone.types import Frozen
 
 __all__ = [
-    "Chunk", "Collected", "Deck", "Document", "Fact", "Item", "Told", "Unmet", "add_days", "between",
+    "Chunk", "Collected", "Deck", "Document", "Fact", "Item", "Stuck", "Told", "Unmet", "add_days", "between",
     "chance", "join_to_length", "pick", "sample", "seeded", "shuffled", "weighted",
 ]  # fmt: skip
 
@@ -22,6 +22,10 @@ T = TypeVar("T")
 
 class Unmet(Exception):
     """Nothing that may be said here is left to say: the row is made anew from another seed."""
+
+
+class Stuck(Exception):
+    """A passage could not be written without breaking a rule: the question is drawn anew."""
 
 
 class Told(Exception):

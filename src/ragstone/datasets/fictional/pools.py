@@ -20,8 +20,9 @@ from fractions import Fraction
 
 import msgspec
 
-from ragstone.datasets.fictional.engine import ATTEMPTS, LANGUAGES, Language, flaw
+from ragstone.datasets.fictional.engine import ATTEMPTS, LANGUAGES, flaw
 from ragstone.datasets.fictional.engine import language as spoken
+from ragstone.datasets.fictional.language import Language
 from ragstone.datasets.fictional.parts import Collected, Item, Told, Unmet, seeded, weighted
 from ragstone.datasets.mirage import MirageChunk, MirageQuestion
 from ragstone.datasets.pools import Pool, mirage_pool

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ragstone.datasets.fictional import fictional_rgb
-from ragstone.datasets.fictional.en import DOMAINS
+from ragstone.datasets.fictional.en import LANGUAGE
 from ragstone.datasets.fictional.en.business import DEAL, LAUNCH, RESULTS
 from ragstone.datasets.fictional.en.culture import AUCTION, AWARD, FILM
 from ragstone.datasets.fictional.en.domain import Domain, aliases
@@ -155,7 +155,7 @@ def test_texts_have_no_slips_of_grammar(name: str) -> None:
 
 
 def test_the_domains_are_those_of_the_files() -> None:
-    assert tuple(domain.name for domain in ALL) == DOMAINS
+    assert tuple(domain.name for domain in ALL) == LANGUAGE.names
 
 
 def test_aliases_are_the_usual_spellings() -> None:

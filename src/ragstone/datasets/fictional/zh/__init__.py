@@ -1,13 +1,25 @@
 """The Chinese half of the fictional data, written for Chinese."""
 
-from collections.abc import Sequence
-
-from ragstone.datasets.fictional.parts import Fact
-from ragstone.datasets.fictional.zh.collect import SOURCES, collect
-from ragstone.datasets.fictional.zh.domains import NAMES as DOMAINS
+from ragstone.datasets.fictional.language import Language
+from ragstone.datasets.fictional.zh.collect import collect_one, collect_two
+from ragstone.datasets.fictional.zh.domains import domains
 from ragstone.datasets.fictional.zh.facts import facts
-from ragstone.datasets.fictional.zh.items import base, integration
+from ragstone.datasets.fictional.zh.items import one_answer, two_answers
 
-__all__ = ["DOMAINS", "FACTS", "SOURCES", "base", "collect", "integration"]
+__all__ = ["LANGUAGE"]
 
-FACTS: Sequence[Fact] = facts()
+LANGUAGE = Language(
+    domains(),
+    {
+        "public": ("选举", "灾害", "交通"),
+        "business": ("产品", "财报", "展会"),
+        "culture": ("奖项", "电影"),
+        "science": ("航天", "考古"),
+        "sport": ("体育",),
+    },
+    facts(),
+    one_answer,
+    two_answers,
+    collect_one,
+    collect_two,
+)

@@ -8,7 +8,7 @@ from ragstone.datasets.fictional.zh.reading import patterns
 from ragstone.datasets.fictional.zh.worlds import business, culture, public
 from ragstone.datasets.fictional.zh.writer import COMMON, EMPTY, Ask, Domain, Pool, World
 
-__all__ = ["NAMES", "domains"]
+__all__ = ["domains"]
 
 POOLS = ("title", "lead", "detail", "quote", "color", "close", "pre", "wait", "aside")
 ASK_POOLS = ("query", "head", "state", "say", "far", "qa", "rumour")
@@ -35,8 +35,6 @@ KINDS: tuple[
     ("航天", "space", public.space_series, public.space),
     ("选举", "election", public.election_series, public.election),
 )
-
-NAMES = tuple(name for name, *_ in KINDS)
 
 
 @functools.cache

@@ -1,41 +1,16 @@
 """Questions with their passages: which event, which answer, which kinds of documents."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from ragstone.datasets.fictional.parts import Document, Item, between, chance, pick, shuffled
-from ragstone.datasets.fictional.zh.domains import domains
+from ragstone.datasets.fictional.parts import Document, Item, Stuck, between, chance, pick, shuffled
 from ragstone.datasets.fictional.zh.writer import Ask, Domain, World, Writer
 
-__all__ = ["Aliases", "Stuck", "base", "event", "integration", "question", "subject", "write"]
+__all__ = ["Aliases", "event", "one_answer", "question", "subject", "two_answers", "write"]
 
 Aliases = tuple[str, ...]
 TRIES = 12  # rewrites of one passage before the whole question is drawn anew
 MIN_CHARACTERS, MAX_CHARACTERS = 60, 450
-
-
-class Stuck(Exception):
-    """A passage could not be written without breaking a rule; the question is drawn anew."""
-
-
-def base(rng: random.Random) -> Item:
-    """A question with one answer: five to eight positives in one group, nine to thirteen negatives."""
-    return again(rng, one_answer)
-
-
-def integration(rng: random.Random) -> Item:
-    """A question that needs two facts: of one event, or the same of two events. Three or more documents a slot."""
-    return again(rng, two_answers)
-
-
-def again(rng: random.Random, make: Callable[[random.Random, Domain], Item]) -> Item:
-    """Draw until a question comes out right (nearly always the first)."""
-    domain = pick(rng, domains())
-    while True:
-        try:
-            return make(rng, domain)
-        except Stuck:
-            continue
 
 
 def hidden(aliases: Sequence[str], world: World, but: frozenset[str]) -> bool:
@@ -125,6 +100,7 @@ def years_apart(rng: random.Random) -> tuple[int, int]:
 
 
 def one_answer(rng: random.Random, domain: Domain) -> Item:
+    """A question with one answer: five to eight positives in one group, nine to thirteen negatives."""
     series = domain.series(rng)
     ask = pick(rng, domain.asks)
     world = subject(rng, domain, series, (ask,))
@@ -143,6 +119,7 @@ def one_answer(rng: random.Random, domain: Domain) -> Item:
 
 
 def two_answers(rng: random.Random, domain: Domain) -> Item:
+    """A question that needs two facts: of one event, or the same of two events. Three or more documents a slot."""
     series = domain.series(rng)
     if chance(rng, 0.6):
         asks, worlds, query = two_facts_of_one_event(rng, domain, series)

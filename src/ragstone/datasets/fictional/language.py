@@ -1,0 +1,71 @@
+"""What a language brings to the engine, and how the engine draws questions from it: the same for every language."""
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Protocol
+
+from ragstone.datasets.fictional.parts import Collected, Fact, Item, Stuck, Unmet, pick
+
+__all__ = ["Language", "Named"]
+
+_ATTEMPTS = 8  # to collect chunks of one domain
+
+
+class Named(Protocol):
+    """A domain of invented news, whatever else a language knows of it."""
+
+    @property
+    def name(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Language:
+    """Domains of events, real facts with false twins, and four writers: of a question with one answer and with two,
+    and of the chunks for one that needs one of them (`supporting` many state it) or two. `sources`: the sections of
+    MIRAGE's paper that the domains belong to. A writer may raise Stuck: the engine has it draw anew."""
+
+    domains: tuple[Named, ...]
+    sources: Mapping[str, tuple[str, ...]]
+    facts: Sequence[Fact]
+    one_answer: Callable[[Random, Any], Item]
+    two_answers: Callable[[Random, Any], Item]
+    collect_one: Callable[[Random, Any, int, int, Container[str]], Collected]
+    collect_two: Callable[[Random, Any, int, Container[str]], Collected]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the domains."""
+        return tuple(domain.name for domain in self.domains)
+
+    def base(self, rng: Random) -> Item:
+        """A question about an invented event, with one answer."""
+        return self._drawn(rng, self.one_answer)
+
+    def integration(self, rng: Random) -> Item:
+        """A question with two answers, from different passages."""
+        return self._drawn(rng, self.two_answers)
+
+    def _drawn(self, rng: Random, make: Callable[[Random, Any], Item]) -> Item:
+        domain = pick(rng, self.domains)
+        while True:  # nearly always the first comes out right
+            try:
+                return make(rng, domain)
+            except Stuck:
+                continue
+
+    def collect(
+        self, rng: Random, source: str, chunks: int, supporting: int, *, two: bool = False, told: Container[str] = ()
+    ) -> Collected:
+        """A question of one of `sources` with so many chunks, so many of which support its answer; `two`: one that
+        needs two chunks. Raises Unmet where there is not enough to say, Told for an event of a name among `told`."""
+        name = pick(rng, self.sources[source])
+        domain = next(domain for domain in self.domains if domain.name == name)
+        for _ in range(_ATTEMPTS):
+            try:
+                if two:
+                    return self.collect_two(rng, domain, chunks, told)
+                return self.collect_one(rng, domain, chunks, supporting, told)
+            except Stuck:
+                continue
+        raise Unmet(f"{name}, {chunks} chunks")
