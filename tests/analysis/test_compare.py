@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from scipy import stats as scipy_stats
+import scipy  # its parts are loaded by the tests that use them
 from tests.benchmarks.own.held import Held, record
 
 from ragstone.analysis.compare import Comparison, Side, compare_runs
@@ -36,7 +36,7 @@ def test_right_and_wrong_are_tested_by_mcnemar_and_the_flips_named() -> None:
     found = compared(values("exact_match", *before), values("exact_match", *after))
     (row,) = found.rows
     assert (row.n, row.a, row.b, row.test) == (20, 0.6, 0.2, "mcnemar")
-    assert row.p == pytest.approx(scipy_stats.binomtest(1, 10, 0.5).pvalue)
+    assert row.p == pytest.approx(scipy.stats.binomtest(1, 10, 0.5).pvalue)
     assert (row.lost_total, row.gained_total) == (9, 1)
     assert [flip.sample for flip in row.lost] == [f"q{at:03d}" for at in range(9)]
     assert row.low <= row.difference <= row.high
@@ -49,7 +49,7 @@ def test_other_scores_are_tested_by_permutation() -> None:
     a = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     b = [0.3, 0.35, 0.5, 0.55, 0.8, 0.7, 0.9, 0.85]
     (row,) = compared(values("token_f1", *a), values("token_f1", *b)).rows
-    expected = scipy_stats.permutation_test(
+    expected = scipy.stats.permutation_test(
         (a, b), lambda x, y: (x - y).mean(), permutation_type="samples", n_resamples=9_999
     )
     assert row.test == "permutation"

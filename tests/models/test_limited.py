@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.models.clock import Clock
 
 from ragstone.errors import ServerFault
@@ -23,7 +24,7 @@ def most_in_a_minute(times: list[tuple[float, float]]) -> float:
     return max(sum(a for t, a in times if start <= t < start + MINUTE) for start, _ in times)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     limit=st.integers(1, 20),
     gaps=st.lists(st.floats(0, 40), min_size=1, max_size=60),

@@ -16,6 +16,12 @@ ARGUMENTS = [
 ]  # fmt: skip
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+
+
 @dataclass
 class Opened:
     """A page in Chromium, with all that it did besides being shown."""

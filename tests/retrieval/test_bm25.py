@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from ragstone.errors import UsageError
 from ragstone.retrieval import facts_of, open_retriever
@@ -102,7 +103,7 @@ WORD = st.sampled_from(["alpha", "beta", "gamma", "delta"])
 TEXT = st.lists(WORD, min_size=1, max_size=8).map(" ".join)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(texts=st.lists(TEXT, min_size=1, max_size=8), query=TEXT, k=st.integers(1, 9))
 def test_scores_and_order_are_those_of_the_formula(texts: list[str], query: str, k: int) -> None:
     pool = [Passage(str(number), text) for number, text in enumerate(texts)]

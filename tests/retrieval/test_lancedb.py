@@ -3,6 +3,7 @@
 import contextlib
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from ragstone.errors import DataError, MissingExtra, UsageError
 from ragstone.retrieval import facts_of, open_retriever
 from ragstone.types import Passage
 
-lancedb = pytest.importorskip("lancedb", reason="the extra lancedb is not installed")
+# Who only collects the tests does not wait for it.
+pytestmark = pytest.mark.skipif(find_spec("lancedb") is None, reason="the extra lancedb is not installed")
 
 POOL = [Passage("a", "one", relevant=True), Passage("b", "two"), Passage("c", "三"), Passage("blank", " ")]
 
@@ -75,6 +77,8 @@ async def test_a_database_that_stays_is_not_embedded_again(letters: Letters, tmp
 
 
 async def test_a_table_of_the_user_s_is_searched_as_it_is(letters: Letters, tmp_path: Path) -> None:
+    import lancedb
+
     db = await lancedb.connect_async(str(tmp_path / "db"))
     vectors = await letters.embed(["one", "two"], kind="passage")
     rows = [{"key": "a", "embedding": vectors[0]}, {"key": "b", "embedding": vectors[1]}]
@@ -102,6 +106,8 @@ async def test_a_table_of_the_user_s_is_searched_as_it_is(letters: Letters, tmp_
     ],
 )
 async def test_what_cannot_be_is_said_in_one_line(letters: Letters, tmp_path: Path, name: str, says: str) -> None:
+    import lancedb
+
     db = await lancedb.connect_async(str(tmp_path / "db"))
     await db.create_table("other", data=[{"vector": np.zeros(4, dtype=np.float32)}])
     with pytest.raises(UsageError, match=says) as caught:
@@ -122,6 +128,8 @@ async def test_what_cannot_be_is_said_in_one_line(letters: Letters, tmp_path: Pa
 async def test_a_table_that_the_embedder_cannot_search_is_said_in_one_line(
     letters: Letters, tmp_path: Path, rows: list[dict[str, Any]], says: str
 ) -> None:
+    import lancedb
+
     db = await lancedb.connect_async(str(tmp_path / "db"))
     await db.create_table("docs", data=rows)
     with pytest.raises(UsageError, match=f"docs.*{says}") as caught:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from ragstone.errors import MissingExtra
 from ragstone.retrieval.nearest import Exact, Faiss, Nearest
@@ -28,7 +29,7 @@ def brute(matrix: Array, queries: Array, k: int) -> tuple[Array, Array]:
     return order, np.take_along_axis(scores, order, axis=1)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(
     st.integers(0, 99), st.integers(1, 130), st.integers(1, 40), st.integers(1, 12), st.integers(1, 4),
     st.integers(1, 50), st.integers(1, 5), st.integers(1, 200),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.examples import examples
 from tests.runs.doubles import QUESTION, Echo, Length, case, new_file, records
 
 from ragstone.errors import UsageError
@@ -131,7 +132,7 @@ def test_odd_names_of_systems_touch_no_other_file(tmp_path: Path) -> None:
 
 
 @given(st.text(st.characters(), max_size=30), st.text(st.characters(), max_size=30))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_keys_are_texts_to_sqlite_and_tell_ids_apart(one: str, other: str) -> None:
     assert text_of(key_of(one)) == one
     assert (key_of(one) == key_of(other)) == (one == other)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.datasets.own.samples import answer, texts
+from tests.examples import examples
 
 from ragstone.datasets.own import EvalData, read_eval_data
 from ragstone.errors import DataError, RagstoneError, UsageError
@@ -24,7 +25,9 @@ JSON = st.recursive(
 FLAT = pd.DataFrame([{"question": f"Question {n}?", "answer": f"Answer {n}."} for n in range(20)])
 NAMES = st.sampled_from(["question", "answer", "contexts", "reference", "id", "context_ids", "language", "x",
                          "reference_contexts", "reference_context_ids"])  # fmt: skip
-SETTINGS = settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+SETTINGS = settings(
+    max_examples=examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 
 
 def attempt(source: Any) -> EvalData | None:

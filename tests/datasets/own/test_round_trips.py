@@ -11,11 +11,14 @@ import pyarrow.parquet as pq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.datasets.own.samples import answer, texts
+from tests.examples import examples
 
 from ragstone.datasets.own import EvalData, read_eval_data
 from ragstone.types import from_json, to_json
 
-SETTINGS = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+SETTINGS = settings(
+    max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 ANY = st.text(st.characters(), max_size=40)  # lone surrogates and NUL among them
 WRITABLE = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.metrics.judge.judges import CASE, GIVEN, careful, changed, claim, judge_by, spoiling
 
 from ragstone.errors import ContentBlocked
@@ -108,7 +109,7 @@ async def test_a_provider_that_refuses_the_text_fails_the_sample_at_once() -> No
 
 @pytest.mark.parametrize("verify", ["joint", "separate"])
 @given(replies=st.lists(st.text(max_size=40) | st.just("{}"), min_size=1, max_size=3))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_any_replies_fail_or_give_a_verdict_on_every_claim(verify: Any, replies: list[str]) -> None:
     """What is not understood never makes the denominator smaller."""
 
@@ -135,7 +136,7 @@ VALUES: st.SearchStrategy[Any] = st.sampled_from([None, True, 0, 1, 2, 5, -1, 1.
 
 
 @given(st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_change_anywhere_in_the_verdicts_is_found_or_gives_a_verdict_on_every_claim(data: st.DataObject) -> None:
     at = data.draw(st.sampled_from(["answer_claims", "reference_claims", "passages"]))
     value = data.draw(VALUES)

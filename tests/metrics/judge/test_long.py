@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.metrics.judge.judges import careful, case, judge_by, reply_to, response, shown_in
 
 from ragstone.metrics.judge import Judged, JudgeFailed
@@ -229,7 +230,7 @@ ANSWERS = st.lists(st.sampled_from([*FACTS[:6], "Sorry, no"]), max_size=5).map(t
 
 
 @given(answer=ANSWERS, reference=st.none() | TEXT, passages=st.lists(TEXT, max_size=5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_separate_and_joint_verdicts_of_a_consistent_judge_are_the_same(
     answer: str, reference: str | None, passages: list[str]
 ) -> None:
