@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.api.test_doors import Unit
 
 from ragstone import bench
+from ragstone.cli import run as cli
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions
 from ragstone.runs import open_run
@@ -61,3 +63,23 @@ def test_without_a_judge_they_are_refused_before_anything_is_asked(tmp_path: Pat
     with pytest.raises(UsageError, match="faithfulness needs a judge: --judge PROVIDER/MODEL"):
         bench("rgb", model="local/extractive", metrics=["faithfulness"], run=tmp_path / "a.run", **SMALL)
     assert not (tmp_path / "a.run").exists()
+
+
+def test_a_metric_that_needs_an_embedder_gets_one(tmp_path: Path, judge: str) -> None:
+    result = bench(
+        "rgb", model="local/extractive", judge=judge, embedder=Unit(), metrics=["answer_relevancy"],
+        run=tmp_path / "a.run", model_options=ModelOptions(cache=None), **SMALL,
+    )  # fmt: skip
+    with open_run(result.run) as run:
+        (record,) = run.records()
+        assert run.meta["question"]["judge"]["embedder"] == "ours/unit"
+    assert record.scores["answer_relevancy"].status in ("scored", "not_applicable")
+
+
+def test_the_command_line_takes_what_such_metrics_need(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["bench", "rgb", "--model", "local/extractive", "--fictional-size", "2", "--limit", "1", "--dry-run"]
+    rubric = ["--rubric", "toxicity", "--verify", "separate", "--embedder", "local/e5-small"]
+    assert cli([*asked, "--judge", "openai/gpt-4o-mini", "--metric", "answer_relevancy", *rubric]) == 0
+    assert "cases" in capsys.readouterr().out
+    assert cli([*asked, "--verify", "separate"]) == 2
+    assert "--verify separate says how a judge is asked, and none is named" in capsys.readouterr().err
