@@ -32,7 +32,7 @@ from ragstone.api.bench import BenchPlan, plan_bench, run_bench
 from ragstone.benchmarks.niah.benchmark import NIAH
 from ragstone.models import ModelOptions, client, local, open_model
 from ragstone.models.wire import read_chat
-from ragstone.systems.expanding import Expanding
+from ragstone.systems.expand import Expanding
 from ragstone.systems.reader import Reader
 from ragstone.types import Case
 

@@ -1,6 +1,6 @@
 """Errors name the item, the cause and the next step, in one line."""
 
-from ragstone.errors import DataError, DifferentQuestion, MissingKey, ModelError, RagstoneError, UnknownName
+from ragstone.errors import DataError, MissingKey, ModelError, RagstoneError, RunMismatch, UnknownName
 
 
 def test_a_data_error_names_file_line_and_field() -> None:
@@ -21,7 +21,7 @@ def test_a_missing_key_names_the_variable() -> None:
 
 
 def test_another_question_is_told_by_its_differences() -> None:
-    error = DifferentQuestion("a.run", {"question.seed": (1, 2)})
+    error = RunMismatch("a.run", {"question.seed": (1, 2)})
     assert str(error).startswith("a.run holds a run of another question (question.seed: 1 in the file, 2 now)")
 
 

@@ -48,8 +48,8 @@ def test_a_module_has_its_own_texts_those_of_its_folder_and_those_of_the_folders
     assert zh["title_summary"] == read("benchmarks/rgb", "zh")["title_summary"]
     sections = read("report/sections", "en")
     assert messages("ragstone.report.sections.failures", "en")["cause"] == sections["failures.cause"]
-    assert "intro" not in messages("ragstone.report.sections.again", "en")
-    assert messages("ragstone.report.sections.again", "en")["contents"] == read("report", "en")["contents"]
+    assert "intro" not in messages("ragstone.report.sections.reproduce", "en")
+    assert messages("ragstone.report.sections.reproduce", "en")["contents"] == read("report", "en")["contents"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ RagstoneError
 │   ├── DataError              a file: path, line, field, what was expected
 │   ├── MissingKey             the environment variable that should hold a key is empty
 │   ├── MissingExtra           an optional part of ragstone is not installed
-│   └── DifferentQuestion      the run file answers another question
+│   └── RunMismatch      the run file answers another question
 ├── StorageError               the disk is full, the file is damaged or locked (exit 3)
 │   └── FileLost               the file was deleted or replaced while it was in use
 ├── EndpointRefused            an endpoint refuses whatever it is asked (exit 2; 3 where it had answered before)
@@ -30,7 +30,6 @@ __all__ = [
     "BadReply",
     "ContentBlocked",
     "DataError",
-    "DifferentQuestion",
     "EndpointRefused",
     "FileLost",
     "MissingExtra",
@@ -40,6 +39,7 @@ __all__ = [
     "RateLimited",
     "Rejected",
     "ReplyTooLarge",
+    "RunMismatch",
     "ServerFault",
     "StorageError",
     "Terminated",
@@ -117,7 +117,7 @@ class MissingExtra(UsageError):
     """An optional part of ragstone is needed and not installed; the message gives the command that installs it."""
 
 
-class DifferentQuestion(UsageError):
+class RunMismatch(UsageError):
     """The run file was made for another question; `differences` maps each key to (in the file, asked now)."""
 
     def __init__(self, path: object, differences: dict[str, tuple[object, object]]) -> None:

@@ -116,7 +116,7 @@ def _told(work: Callable[[], Any]) -> Any:
 
 def _fail(lines: Sequence[str]) -> NoReturn:
     """Fails the test with these lines; what data hold does not act on the terminal."""
-    from ragstone.report.safe import readable  # noqa: PLC0415
+    from ragstone.report.sanitize import readable  # noqa: PLC0415
 
     __tracebackhide__ = True
     pytest.fail(readable("\n".join(lines)), pytrace=False)
@@ -272,7 +272,7 @@ class _Session:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if not self._rows:
             return
-        from ragstone.report.safe import one_line  # noqa: PLC0415
+        from ragstone.report.sanitize import one_line  # noqa: PLC0415
 
         rows = sorted(self._rows.values(), key=lambda row: str(row["test"]))
         metrics = list(dict.fromkeys(name for row in rows for name in row["values"]))

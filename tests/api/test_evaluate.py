@@ -14,7 +14,7 @@ from ragstone import evaluate, evaluate_async
 from ragstone.api.evaluate import plan_evaluation, predict, read_data
 from ragstone.api.judging import Judging, family_of
 from ragstone.api.prompts import copy_prompts
-from ragstone.errors import DifferentQuestion, MissingExtra, RateLimited, UsageError
+from ragstone.errors import MissingExtra, RateLimited, RunMismatch, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted
 from ragstone.types import Completion, Request
@@ -95,15 +95,15 @@ def test_a_metric_asks_the_same_whoever_asks_beside_it(tmp_path: Path) -> None:
 
 def test_another_judge_on_the_same_file_is_refused_with_the_difference(tmp_path: Path) -> None:
     run(tmp_path, metrics=["faithfulness"])
-    with pytest.raises(DifferentQuestion, match=r"judge\.model.*scripted/judge.*scripted/other"):
+    with pytest.raises(RunMismatch, match=r"judge\.model.*scripted/judge.*scripted/other"):
         run(tmp_path, metrics=["faithfulness"], judge=scripted_judge("scripted/other"))
-    with pytest.raises(DifferentQuestion, match=r"judge\.verify"):
+    with pytest.raises(RunMismatch, match=r"judge\.verify"):
         run(tmp_path, metrics=["faithfulness"], verify="separate")
 
 
 def test_the_protocol_is_part_of_who_judges(tmp_path: Path) -> None:
     run(tmp_path, metrics=["faithfulness"])
-    with pytest.raises(DifferentQuestion, match=r"judge\.protocol: 'matrix' in the file, 'ragas' now"):
+    with pytest.raises(RunMismatch, match=r"judge\.protocol: 'matrix' in the file, 'ragas' now"):
         run(tmp_path, metrics=["faithfulness"], protocol="ragas")
     result = run(tmp_path, metrics=["faithfulness", "ragas.faithfulness"])  # both by name, in one run
     assert result.summary.keys() == {"faithfulness", "ragas.faithfulness"}
@@ -114,12 +114,12 @@ def test_another_embedder_or_prompt_on_the_same_file_is_refused(tmp_path: Path) 
         id = "test/other"
 
     run(tmp_path, metrics=["answer_relevancy"])
-    with pytest.raises(DifferentQuestion, match=r"judge\.embedder"):
+    with pytest.raises(RunMismatch, match=r"judge\.embedder"):
         run(tmp_path, metrics=["answer_relevancy"], embedder=Other())
     copy_prompts(tmp_path / "mine", names=["decompose"], languages=["en"])
     edited = tmp_path / "mine" / "en" / "decompose.toml"
     edited.write_text(edited.read_text(encoding="utf-8").replace(". ", ".  "), encoding="utf-8")
-    with pytest.raises(DifferentQuestion, match=r"judge\.prompts\.decompose/en"):
+    with pytest.raises(RunMismatch, match=r"judge\.prompts\.decompose/en"):
         run(tmp_path, metrics=["answer_relevancy"], prompts=tmp_path / "mine")
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.benchmarks.making import make
 
 from ragstone import bench, bench_async
-from ragstone.errors import DifferentQuestion, UsageError
+from ragstone.errors import RunMismatch, UsageError
 from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted
 from ragstone.runs import Outcome
@@ -104,7 +104,7 @@ def test_a_judge_that_comes_later_scores_the_answers_that_are_there(growing: Gro
         assert run.run.meta["question"]["judge"]["model"] == f"scripted/{judge}"
     other = tmp_path / "other.jsonl"
     other.write_text('{"default": "Yes"}\n')
-    with pytest.raises(DifferentQuestion, match="judge"):
+    with pytest.raises(RunMismatch, match="judge"):
         growing.run(limit=1, judge=f"scripted/{other}")
 
 
@@ -121,7 +121,7 @@ def test_a_grown_file_is_read_as_the_whole_of_what_it_holds(growing: Growing, tm
 
 def test_other_data_in_a_language_that_is_there_are_another_question(growing: Growing) -> None:
     growing.run(limit=1, languages=("en",))
-    with pytest.raises(DifferentQuestion, match=r"data\.sha256\.en_int"):
+    with pytest.raises(RunMismatch, match=r"data\.sha256\.en_int"):
         growing.run(limit=1, fictional_seed=9)
     assert growing.asked[0] == cases(limit=1, languages=("en",))
 

@@ -9,7 +9,7 @@ import pytest
 from ragstone.api import bench, compare
 from ragstone.api.results import import_results
 from ragstone.benchmarks.niah import needles
-from ragstone.errors import DataError, DifferentQuestion, UsageError
+from ragstone.errors import DataError, RunMismatch, UsageError
 from ragstone.runs import is_run_file, open_run
 from ragstone.types import Record
 
@@ -133,7 +133,7 @@ def test_the_same_again_changes_nothing_and_other_results_of_the_name_are_refuse
     with import_results("niah", [published], target) as run:
         assert len(list(run.run.records())) == 9
     (published / "new.json").write_text(json.dumps(cell(4000, 0.0, 5)))
-    with pytest.raises(DifferentQuestion):
+    with pytest.raises(RunMismatch):
         import_results("niah", [published], target)
 
 

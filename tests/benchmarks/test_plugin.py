@@ -24,7 +24,7 @@ FORMATS = {
     "cli/build.py": "formats of the files that are written",
     "cli/doctor.py": "a command to begin with",
     "retrieval/chunking.py": "sizes of chunks in the papers",
-    "retrieval/runs_reading.py": "formats of the files that are read",
+    "retrieval/trec_reader.py": "formats of the files that are read",
 }
 ENGINE = ("api", "cli", "report", "analysis", "runs")
 MEMBERS = {name for name in vars(Benchmark) if not name.startswith("_")}

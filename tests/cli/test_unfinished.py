@@ -22,7 +22,7 @@ from ragstone.api.evaluate import plan_evaluation, read_data, run_evaluation
 from ragstone.api.execute import Shell
 from ragstone.api.judging import Judging
 from ragstone.api.reading import read_run
-from ragstone.runs import Silent, open_run
+from ragstone.runs import NullProgress, open_run
 from ragstone.types import Query, Record, Response
 
 GRID = ("--lengths", "600,1200,2400", "--depths", "0:100:4", "--no-control")  # 12 cases
@@ -170,7 +170,7 @@ async def test_tables_and_exports_of_every_benchmark_count_against_what_was_plan
     assert any("5 of 12, unfinished" in str(cell.value) for row in book.worksheets[0].iter_rows() for cell in row)
 
 
-class Ending(Silent):
+class Ending(NullProgress):
     """Stops a run after its first answer."""
 
     def __init__(self) -> None:

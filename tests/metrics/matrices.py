@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ragstone.metrics import Tools, make_metrics
+from ragstone.metrics.judge.claims import JudgeFailed, Similarities
 from ragstone.metrics.judge.prompts import Prompts
 from ragstone.metrics.judge.record import AnswerClaim, Judged, JudgeStep, PassageVerdict, ReferenceClaim, evidence
-from ragstone.metrics.judge.words import JudgeFailed, Similarities
 from ragstone.types import Case, Completion, Metric, Passage, Query, Request, Response, Sample, Score, Usage
 
 STEPS = (JudgeStep("decompose", reply="{}"), JudgeStep("verify", reply="{}"))

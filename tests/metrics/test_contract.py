@@ -15,8 +15,8 @@ from tests.metrics.matrices import JUDGED, STEPS, StubEmbedder, StubJudge, made,
 
 from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics import GROUPS, METRICS, Tools, better, check_metrics, make_metrics, steps_of
+from ragstone.metrics.judge.claims import Similarities
 from ragstone.metrics.judge.record import Judged
-from ragstone.metrics.judge.words import Similarities
 from ragstone.types import Case, Metric, Need, Passage, Query, Response, Sample, to_json
 
 NAMES = METRICS.names()

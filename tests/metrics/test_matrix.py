@@ -14,8 +14,8 @@ from tests.metrics.matrices import (
 )
 
 from ragstone.metrics import GROUPS, METRICS
+from ragstone.metrics.judge.claims import Similarities
 from ragstone.metrics.judge.record import AnswerClaim, Judged, PassageVerdict, ReferenceClaim
-from ragstone.metrics.judge.words import Similarities
 from ragstone.types import Response
 
 # The matrix of matrices.py: claims of the answer 1 and 3 are correct; 1, 2 and 5 are supported; all but 3 are relevant.

@@ -27,8 +27,8 @@ from tests.metrics.matrices import (
 
 from ragstone.errors import TimedOut
 from ragstone.metrics import GROUPS, METRICS, Tools
+from ragstone.metrics.judge.claims import Similarities
 from ragstone.metrics.judge.record import AnswerClaim, Judged, PassageVerdict, ReferenceClaim
-from ragstone.metrics.judge.words import Similarities
 from ragstone.types import Case, Need, Query, Sample
 
 NAMES = tuple(name for name, plugin in METRICS if "judge" in getattr(plugin, "uses", ()))

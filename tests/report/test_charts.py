@@ -11,7 +11,7 @@ import pytest
 from tests.report.hostile import PAYLOADS
 
 from ragstone.errors import MissingExtra
-from ragstone.report import extras
+from ragstone.report import optional as extras
 from ragstone.report.charts import chart_svg, style_of
 from ragstone.types import Chart, Point, Series
 

@@ -18,8 +18,8 @@ from tests.report.synthetic import SmallBenchmark, small_run
 
 from ragstone.errors import MissingExtra, UnknownName, UsageError
 from ragstone.report import FORMATS, export
-from ragstone.report.flat import columns_of, guarded
-from ragstone.report.flat import rows_of as flat_rows
+from ragstone.report.records_table import columns_of, guarded
+from ragstone.report.records_table import rows_of as flat_rows
 from ragstone.types import Cell, Record, Row, Run, Table, from_json
 
 RUN = small_run(120)

@@ -8,7 +8,7 @@ from tests.report.hostile import BATTERY, PAYLOADS, hostile_run
 from tests.report.synthetic import META, MemoryRun, SmallBenchmark
 
 from ragstone.report import render
-from ragstone.report.safe import readable
+from ragstone.report.sanitize import readable
 from ragstone.types import Case, Passage, Query, Record, Response, Sample, Score
 
 

@@ -34,7 +34,7 @@ from ragstone.models.scripted import Scripted
 from ragstone.report import render
 from ragstone.report.judged import goodness, judged_digest
 from ragstone.report.quotes import quote_spans
-from ragstone.report.safe import readable
+from ragstone.report.sanitize import readable
 from ragstone.report.sections.judged import CASE_BYTES, CASES
 from ragstone.types import Case, Passage, Query, Record, Request, Response, Sample, Score
 

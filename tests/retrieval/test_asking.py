@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ragstone.retrieval._asking import LANGUAGES, NAMES, all_of, prompt_for, read_prompt
+from ragstone.retrieval.llm_ranking import LANGUAGES, NAMES, all_of, prompt_for, read_prompt
 
 KEYS = {"rerank_list": "ranking", "rerank_point": "grade", "rewrite": "query", "multiquery": "queries"}
 

@@ -11,7 +11,7 @@ from ragstone.errors import UnknownName, UsageError
 from ragstone.models import ModelOptions
 from ragstone.retrieval.dense import open_dense
 from ragstone.retrieval.names import parse
-from ragstone.retrieval.opening import Building, facts_of
+from ragstone.retrieval.open import Building, facts_of
 from ragstone.types import Passage, Retriever
 
 POOL = [

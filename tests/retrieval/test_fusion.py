@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ragstone.errors import Unreachable, UsageError
 from ragstone.retrieval.fusion import Hybrid, fuse
 from ragstone.retrieval.names import Spec
-from ragstone.retrieval.opening import RETRIEVERS, Building, facts_of, open_retriever
+from ragstone.retrieval.open import RETRIEVERS, Building, facts_of, open_retriever
 from ragstone.types import Passage, Retriever
 
 POOL = [Passage(name, f"text {name}", relevant=name == "b") for name in "abcdef"]

@@ -14,7 +14,7 @@ from ragstone.errors import ServerFault, UsageError
 from ragstone.models import ModelOptions
 from ragstone.retrieval import multivector, open_retriever
 from ragstone.retrieval.multivector import parts_of, windows_of
-from ragstone.retrieval.opening import facts_of
+from ragstone.retrieval.open import facts_of
 from ragstone.text import words
 from ragstone.types import Embedder, Passage
 

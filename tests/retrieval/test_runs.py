@@ -12,7 +12,7 @@ import pytest
 
 from ragstone.errors import DataError, UsageError
 from ragstone.retrieval.names import parse
-from ragstone.retrieval.opening import Building, facts_of
+from ragstone.retrieval.open import Building, facts_of
 from ragstone.retrieval.runs import Listed, open_run
 from ragstone.types import Passage
 

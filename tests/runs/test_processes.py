@@ -161,7 +161,7 @@ def test_two_processes_with_two_questions_get_one_file_between_them(tmp_path: Pa
         for _, process in pairs:
             process.join()
         assert said[1] == "opened"
-        assert said[0].startswith("DifferentQuestion")
+        assert said[0].startswith("RunMismatch")
         assert "passages: " in said[0]
 
 

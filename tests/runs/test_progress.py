@@ -9,7 +9,7 @@ from tests.models.clock import Clock
 from tests.runs.doubles import case
 
 from ragstone.cli.progress import BarProgress, LineProgress, make_progress
-from ragstone.runs import Outcome, Silent
+from ragstone.runs import NullProgress, Outcome
 from ragstone.types import Record, Response, Usage
 
 
@@ -27,7 +27,7 @@ def record(number: int, *, failed: bool = False) -> Record:
 def test_the_stream_decides() -> None:
     assert isinstance(make_progress(stream=Terminal()), BarProgress)
     assert isinstance(make_progress(stream=io.StringIO()), LineProgress)
-    assert isinstance(make_progress(quiet=True, stream=Terminal()), Silent)
+    assert isinstance(make_progress(quiet=True, stream=Terminal()), NullProgress)
 
 
 @pytest.mark.parametrize("name", ["dumb", "unknown"])

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from tests.runs.doubles import QUESTION, Echo, Judge, Length, case, cases, new_file, records, shown
 from tests.waiting import turns
 
-from ragstone.errors import DifferentQuestion, StorageError, TimedOut, Unauthorized, UsageError
-from ragstone.runs import Outcome, RunFile, Silent, run_cases, runner
+from ragstone.errors import RunMismatch, StorageError, TimedOut, Unauthorized, UsageError
+from ragstone.runs import NullProgress, Outcome, RunFile, run_cases, runner
 from ragstone.types import Case, Need, Passage, Query, Record, Response, Sample, Score
 
 
-class Watch(Silent):
+class Watch(NullProgress):
     def __init__(self) -> None:
         self.seen: list[str] = []
         self.skipped = 0
@@ -196,7 +196,7 @@ async def test_two_cases_with_one_id_are_an_error(tmp_path: Path, distance: int)
 
 async def test_another_case_under_an_id_of_the_file_is_refused(tmp_path: Path) -> None:
     await run(tmp_path / "a.run", Echo(), count=3)
-    with pytest.raises(DifferentQuestion, match=r"cases\.noise/en/00000\.query\.passages\.0\.text"):
+    with pytest.raises(RunMismatch, match=r"cases\.noise/en/00000\.query\.passages\.0\.text"):
         await run(tmp_path / "a.run", Echo(), cases=lambda: iter([case(0, text="Another passage.")]))
 
 
@@ -210,7 +210,7 @@ async def test_passages_that_were_scored_anew_to_other_bits_are_the_same_questio
     for score in (0.8, 0.80004):
         await run(tmp_path / "a.run", echo, cases=scored(score))
     assert len(echo.asked) == 1
-    with pytest.raises(DifferentQuestion, match=r"query\.passages\.0\.score"):
+    with pytest.raises(RunMismatch, match=r"query\.passages\.0\.score"):
         await run(tmp_path / "a.run", echo, cases=scored(0.9))
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.runs.doubles import QUESTION, Echo, Judge, Length, case, cases, new_file, records, shown
 
-from ragstone.errors import DifferentQuestion, StorageError, UsageError
+from ragstone.errors import RunMismatch, StorageError, UsageError
 from ragstone.runs import RunFile, open_run, run_cases
-from ragstone.runs.question import differences
+from ragstone.runs.config import differences
 from ragstone.runs.schema import key_of, text_of
 from ragstone.types import Case, Need, Response, Score
 
@@ -37,7 +37,7 @@ def test_another_question_is_refused_with_the_difference_named(
     path = tmp_path / "a.run"
     new_file(path).close()
     before = path.read_bytes()
-    with pytest.raises(DifferentQuestion, match="holds a run of another question") as caught:
+    with pytest.raises(RunMismatch, match="holds a run of another question") as caught:
         new_file(path, question=question)
     assert set(caught.value.differences) == set(named)
     for key, value in named.items():
@@ -53,7 +53,7 @@ def test_a_changed_system_is_refused_and_a_new_one_extends_the_file(tmp_path: Pa
     with RunFile.create_or_open(path, question=QUESTION, info={}, systems={"other": {"kind": "echo"}}):
         pass
     spec = {"kind": "echo", "template": {"name": "official"}}
-    with pytest.raises(DifferentQuestion) as caught:
+    with pytest.raises(RunMismatch) as caught:
         RunFile.create_or_open(path, question=QUESTION, info={}, systems={"scripted/echo": spec})
     assert caught.value.differences == {"systems.scripted/echo.template.name": ("paper", "official")}
     with open_run(path) as run:

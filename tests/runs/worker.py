@@ -15,7 +15,7 @@ from typing import Any
 from tests.runs.doubles import QUESTION, Echo, Judge, Length, cases
 
 from ragstone.errors import RagstoneError, Terminated
-from ragstone.runs import RunFile, Silent, finish_on_interrupt, run_cases
+from ragstone.runs import NullProgress, RunFile, finish_on_interrupt, run_cases
 from ragstone.types import Case, Query, Record, Response, Score
 
 
@@ -55,7 +55,7 @@ def note(log: str, line: str) -> None:
     os.close(descriptor)
 
 
-class Telling(Silent):
+class Telling(NullProgress):
     """Tells each record when it is acknowledged."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:

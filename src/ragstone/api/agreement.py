@@ -12,7 +12,7 @@ from ragstone.api.blocking import blocking, public
 from ragstone.api.evaluate import Plan, plan_evaluation
 from ragstone.api.execute import cache_folder, concurrency_of
 from ragstone.api.judging import Judging, open_tools
-from ragstone.datasets.own import EvalData
+from ragstone.datasets.tabular import EvalData
 from ragstone.errors import UsageError
 from ragstone.metrics import GROUPS
 from ragstone.metrics.judge import JudgeFailed

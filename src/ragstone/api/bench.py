@@ -129,7 +129,7 @@ def default_run(plan: BenchPlan) -> Path:
 
 
 def stored_of(plan: BenchPlan, run: Path | None) -> Stored:
-    """What the run file has of this plan already. Raises `DifferentQuestion` where it answers another question."""
+    """What the run file has of this plan already. Raises `RunMismatch` where it answers another question."""
     judge = {"model": plan.judging.model} if isinstance(plan.judging.model, str) else {}
     return Stored(run or default_run(plan), {**plan.benchmark.question, "judge": judge}, GROWING)
 

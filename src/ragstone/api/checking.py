@@ -9,8 +9,8 @@ import msgspec
 
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.plugin import CheckedData, DataReport
-from ragstone.datasets.own import BadData, EvalData, Item, read_eval_data
 from ragstone.datasets.rgb_check import Problem
+from ragstone.datasets.tabular import BadData, EvalData, Item, read_eval_data
 from ragstone.errors import DataError, RagstoneError
 from ragstone.metrics import METRICS
 from ragstone.metrics.catalogue import catalogue

@@ -8,7 +8,7 @@ from ragstone.analysis.compare import Comparison, Difference
 from ragstone.api.compare import comparison_tables
 from ragstone.api.reading import check_target
 from ragstone.messages import messages
-from ragstone.report.extras import load
+from ragstone.report.optional import load
 from ragstone.storage import write_file
 from ragstone.types import Table
 

@@ -16,7 +16,7 @@ from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.own.benchmark import OwnData, Recording
 from ragstone.benchmarks.own.tables import price_of
 from ragstone.benchmarks.own.tally import columns_of, display_order, tally
-from ragstone.datasets.own import EvalData, read_eval_data
+from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.errors import UsageError
 from ragstone.messages import checked_language
 from ragstone.metrics import steps_of
@@ -269,7 +269,7 @@ class Prediction:
 
 async def predict(plan: Plan, run: Path | None = None) -> Prediction:
     """The requests and tokens of what the run file lacks, without the cache. Asks nobody; needs no key. Raises
-    `DifferentQuestion` where the file holds another's run."""
+    `RunMismatch` where the file holds another's run."""
     nobody = _by_nobody(plan.judging)
     judge = {"model": plan.judging.model} if isinstance(plan.judging.model, str) else {}
     stored = Stored(run or default_run(plan), {**plan.benchmark.question, "judge": judge}, GROWING)

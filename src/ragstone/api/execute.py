@@ -18,7 +18,7 @@ from ragstone.errors import Unfinished
 from ragstone.models import ModelOptions
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.systems import open_system
-from ragstone.systems.expanding import Expanding
+from ragstone.systems.expand import Expanding
 from ragstone.types import Benchmark, Metric, Resources, Sampling, System, Template, to_json
 
 __all__ = ["Executed", "Job", "Shell", "all_local", "cache_folder", "concurrency_of", "default_name", "execute"]

@@ -7,7 +7,7 @@ from typing import Any
 from ragstone.api.pytest_support import Scored
 from ragstone.metrics import better
 from ragstone.metrics.judge.record import AnswerClaim, PassageVerdict, ReferenceClaim, merged, requests_of, steps_of
-from ragstone.report.safe import one_line
+from ragstone.report.sanitize import one_line
 from ragstone.types import Passage, Record, Score
 
 __all__ = ["PassRate", "at_length", "misses", "pass_rate", "title"]

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from ragstone.api.execute import cache_folder
 from ragstone.api.judging import Judging, open_tools
-from ragstone.datasets.own import Item, read_eval_data
+from ragstone.datasets.tabular import Item, read_eval_data
 from ragstone.errors import UsageError
 from ragstone.metrics import better, make_metrics
 from ragstone.models import ModelOptions

@@ -13,7 +13,7 @@ from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.plugin import Plugin
 from ragstone.errors import UsageError
 from ragstone.report import export, render
-from ragstone.report.extras import load
+from ragstone.report.optional import load
 from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
 from ragstone.storage import write_file

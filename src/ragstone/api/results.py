@@ -27,7 +27,7 @@ async def import_results_async(
     """Reads others' results, and runs of this benchmark, and keeps them in one run file, each model a system of it, to
     be tabulated, drawn and compared like any run; a file that is there already is extended. Asks nothing of anybody.
 
-    Raises DataError naming file and field, DifferentQuestion where the file has other results of that name."""
+    Raises DataError naming file and field, RunMismatch where the file has other results of that name."""
     target, plugin = Path(run), BENCHMARKS.get(benchmark)
     read = plugin.import_results
     if read is None:

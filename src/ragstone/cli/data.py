@@ -105,7 +105,7 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
 
 def _told(checked: "Checked") -> Iterator[str]:
     """What was seen in a file, line by line."""
-    from ragstone.datasets.own.problems import places  # noqa: PLC0415
+    from ragstone.datasets.tabular.problems import places  # noqa: PLC0415
 
     languages = ", ".join(f"{count} {language}" for language, count in checked.languages.items())
     yield f"{checked.path}: {checked.schema}, {checked.rows} rows ({languages})"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ragstone.cli.saying import SayingHandler
 from ragstone.models.work import Pace, duration
-from ragstone.runs.outcome import Outcome, Progress, Silent
+from ragstone.runs.outcome import NullProgress, Outcome, Progress
 from ragstone.types import Record
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def make_progress(*, quiet: bool = False, stream: TextIO | None = None) -> Progr
     """What suits the stream (standard error). A terminal that cannot move its cursor (`TERM=dumb`) gets lines."""
     stream = sys.stderr if stream is None else stream
     if quiet:
-        return Silent()
+        return NullProgress()
     moves = stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
     return BarProgress(stream) if moves else LineProgress(stream)
 

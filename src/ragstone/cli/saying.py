@@ -65,7 +65,7 @@ class SayingHandler(logging.Handler):
 
 
 def _readable(text: str) -> str:
-    from ragstone.report.safe import readable  # noqa: PLC0415  (a help text does not need it)
+    from ragstone.report.sanitize import readable  # noqa: PLC0415  (a help text does not need it)
 
     return readable(text)
 

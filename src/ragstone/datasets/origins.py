@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from ragstone.datasets.sources import PinnedFile, Source
 from ragstone.errors import UsageError
-from ragstone.models.faults import reason_of
+from ragstone.models.http_errors import reason_of
 from ragstone.models.network import endpoint_url
 from ragstone.text.redaction import shown_url
 

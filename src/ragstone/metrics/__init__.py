@@ -22,8 +22,8 @@ from ragstone.registry import Registry, is_place
 from ragstone.types import Embedder, Metric, Model
 
 if TYPE_CHECKING:
+    from ragstone.metrics.judge.claims import Judge
     from ragstone.metrics.judge.prompts import Prompts
-    from ragstone.metrics.judge.words import Judge
 
 __all__ = [
     "GROUPS", "METRICS", "Family", "Maker", "MetricPlugin", "Tools", "better", "check_metrics",

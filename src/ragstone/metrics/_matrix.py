@@ -20,8 +20,8 @@ from ragstone.errors import ModelError
 from ragstone.metrics import Tools
 from ragstone.metrics._passages import NO_PASSAGES, retrieved
 from ragstone.metrics._references import NO_REFERENCE, filled
+from ragstone.metrics.judge.claims import Judge, JudgeFailed
 from ragstone.metrics.judge.record import AnswerClaim, Judged, JudgeStep, ReferenceClaim, evidence
-from ragstone.metrics.judge.words import Judge, JudgeFailed
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.types import Case, Need, Response, Score
 

@@ -31,12 +31,12 @@ from ragstone.errors import ModelError
 from ragstone.metrics import Tools
 from ragstone.metrics._passages import NO_PASSAGES
 from ragstone.metrics._references import NO_REFERENCE
-from ragstone.metrics.judge.asking import Check, ask, turns_of
+from ragstone.metrics.judge.claims import JudgeFailed
+from ragstone.metrics.judge.inputs import Texts
 from ragstone.metrics.judge.prompts import Prompts
 from ragstone.metrics.judge.record import JudgeStep, evidence
 from ragstone.metrics.judge.reply import ids_problem
-from ragstone.metrics.judge.texts import Texts
-from ragstone.metrics.judge.words import JudgeFailed
+from ragstone.metrics.judge.request import Check, ask, turns_of
 from ragstone.text import estimate_tokens, sentences
 from ragstone.types import Case, Embedder, Model, Need, Response, Score, Usage
 

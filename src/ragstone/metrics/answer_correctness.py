@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, covered, declines, stated
+from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.record import Judged
-from ragstone.metrics.judge.words import JudgeFailed
 from ragstone.types import Case, Need, Response, Score
 
 __all__ = ["PLUGINS", "AnswerCorrectness"]

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._matrix import FromMatrix
+from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.record import Judged
-from ragstone.metrics.judge.words import JudgeFailed
 from ragstone.types import Case, Need, Response, Score
 
 __all__ = ["PLUGINS", "ContextPrecision"]

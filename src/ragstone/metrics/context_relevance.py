@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from ragstone.metrics._matrix import FromMatrix, share
 from ragstone.metrics._passages import NO_PASSAGES
+from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.record import Judged
-from ragstone.metrics.judge.words import JudgeFailed
 from ragstone.types import Case, Need, Response, Score
 
 __all__ = ["PLUGINS", "ContextRelevance"]

@@ -6,8 +6,8 @@ from typing import ClassVar
 from ragstone.metrics._matrix import FromMatrix
 from ragstone.metrics._passages import retrieved
 from ragstone.metrics.context_precision import helpful
+from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.record import Judged
-from ragstone.metrics.judge.words import JudgeFailed
 from ragstone.text import estimate_tokens
 from ragstone.types import Case, Need, Response, Score
 

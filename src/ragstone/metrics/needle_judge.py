@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from ragstone.metrics import Tools
 from ragstone.metrics._references import NO_REFERENCE, filled
-from ragstone.metrics.judge.asking import ask, turns_of
+from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.prompts import Prompts
 from ragstone.metrics.judge.record import JudgeStep, evidence
-from ragstone.metrics.judge.words import JudgeFailed
+from ragstone.metrics.judge.request import ask, turns_of
 from ragstone.text import detect, estimate_tokens
 from ragstone.types import Case, Model, Need, Response, Score
 

@@ -22,8 +22,8 @@ from ragstone.metrics._matrix import (
     supporting,
 )  # fmt: skip
 from ragstone.metrics._passages import NO_PASSAGES, retrieved
+from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.record import Judged
-from ragstone.metrics.judge.words import JudgeFailed
 from ragstone.types import Case, Need, Response, Score
 
 __all__ = ["PLUGINS", "RagChecker"]

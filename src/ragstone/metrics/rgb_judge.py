@@ -17,11 +17,11 @@ from typing import Any, ClassVar, Self
 from msgspec.structs import replace
 
 from ragstone.metrics import Tools
-from ragstone.metrics.judge.asking import ask, turns_of
+from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.prompts import Example, Prompt
 from ragstone.metrics.judge.record import JudgeStep, evidence
 from ragstone.metrics.judge.reply import CUT_OFF, read_reply
-from ragstone.metrics.judge.words import JudgeFailed
+from ragstone.metrics.judge.request import ask, turns_of
 from ragstone.types import Case, Completion, Frozen, Model, Need, Response, Score, Turn, to_json
 
 __all__ = ["PLUGINS", "RgbErrorJudge", "RgbRejectionJudge", "error_verdict", "judge_turns", "rejection_verdict"]

@@ -36,12 +36,12 @@ from ragstone.metrics._passages import NO_PASSAGES
 from ragstone.metrics._references import NO_REFERENCE
 from ragstone.metrics._rubric_evidence import documented, judged_element, ordered_pairs, step_of, summary
 from ragstone.metrics._rubric_file import Anchor, Element, Rubric, Scale, Text, mistakes_in, parse_rubric, read_rubric
-from ragstone.metrics.judge.asking import ask, turns_of
+from ragstone.metrics.judge.claims import JudgeFailed
+from ragstone.metrics.judge.inputs import Texts
 from ragstone.metrics.judge.prompts import Prompt, Prompts
 from ragstone.metrics.judge.record import ElementVerdict, JudgeStep, evidence
 from ragstone.metrics.judge.reply import ids_problem
-from ragstone.metrics.judge.texts import Texts
-from ragstone.metrics.judge.words import JudgeFailed
+from ragstone.metrics.judge.request import ask, turns_of
 from ragstone.text import estimate_tokens
 from ragstone.types import Case, Model, Need, Response, Score, Usage
 

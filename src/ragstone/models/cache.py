@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from ragstone.models.keyed import KeyedFile
+from ragstone.models.kv_cache import KeyedFile
 from ragstone.models.wire import encode
 from ragstone.models.work import Replies, note, replies
 from ragstone.storage import Layout

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ragstone.errors import BadReply, MissingKey, ModelError, UsageError
-from ragstone.models.faults import Refusable, RefusedParameter, status_error, transport_error
+from ragstone.models.http_errors import Refusable, RefusedParameter, status_error, transport_error
 from ragstone.models.network import certificates, endpoint_url, normal_base_url, proxy_and_headers, proxy_for
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragstone.errors import BadReply, ModelError
 from ragstone.models.cache import Shared
-from ragstone.models.keyed import KeyedFile
+from ragstone.models.kv_cache import KeyedFile
 from ragstone.models.wire import encode
 from ragstone.models.work import note
 from ragstone.storage import Layout

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragstone.models.client import Client
-from ragstone.models.limited import Limiter
+from ragstone.models.rate_limit import Limiter
 from ragstone.models.refusals import Refusals
-from ragstone.models.retrying import Patience, retrying
+from ragstone.models.retry import Patience, retrying
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,11 +8,11 @@ from ragstone.models.cache import Cached, ReplyCache
 from ragstone.models.client import Client, provider_key
 from ragstone.models.embedder_cached import CachedEmbedder
 from ragstone.models.embedder_endpoint import EndpointEmbedder
-from ragstone.models.limited import Limited, Limiter
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider
+from ragstone.models.rate_limit import Limited, Limiter
 from ragstone.models.refusals import Guarded, Refusals
-from ragstone.models.retrying import Patience, Retrying
+from ragstone.models.retry import Patience, Retrying
 from ragstone.types import Embedder, Model
 
 __all__ = ["compose", "limiter_for", "open_chat", "open_vectors", "patience_for", "reply_cache"]

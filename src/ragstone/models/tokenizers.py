@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from ragstone.errors import MissingExtra, ModelError, UnknownName, UsageError
-from ragstone.models.faults import reason_of
+from ragstone.models.http_errors import reason_of
 from ragstone.models.network import endpoint_url
 from ragstone.models.options import ModelOptions
 from ragstone.models.reply_body import ENCODINGS, read_body

@@ -7,7 +7,7 @@ for the terminal is `ragstone.report.text.table_text`. Nothing heavy is imported
 from typing import TYPE_CHECKING, cast
 
 from ragstone.report.export import FORMATS, export
-from ragstone.report.extras import load
+from ragstone.report.optional import load
 
 if TYPE_CHECKING:
     from ragstone.types import Benchmark, Run

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ragstone.report.heatmap import heat_figure
-from ragstone.report.safe import one_line
+from ragstone.report.sanitize import one_line
 from ragstone.report.svg import COLOURS, FAINT, GREY, INK, SOFT, adapted
 from ragstone.types import Chart, Point, Series
 

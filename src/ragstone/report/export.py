@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from ragstone.errors import UnknownName, UsageError
-from ragstone.report.extras import load
-from ragstone.report.flat import columns_of, guarded, rows_of
-from ragstone.report.safe import readable
+from ragstone.report.optional import load
+from ragstone.report.records_table import columns_of, guarded, rows_of
+from ragstone.report.sanitize import readable
 from ragstone.storage import replacing
 from ragstone.types import Benchmark, Run, to_json
 

@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ragstone.report.safe import one_line
+from ragstone.report.sanitize import one_line
 from ragstone.report.svg import FAINT, SOFT
 from ragstone.types import Chart
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ragstone.report.extras import load
-from ragstone.report.figures import counts, interval, number, value
-from ragstone.report.safe import pieces, readable
+from ragstone.report.number_format import counts, interval, number, value
+from ragstone.report.optional import load
+from ragstone.report.sanitize import pieces, readable
 from ragstone.report.section import Canvas, View
 from ragstone.types import Chart, Point, Span, Table
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragstone.messages import messages
-from ragstone.report.facts import first
+from ragstone.report.metadata import first
 
 __all__ = ["judge_label", "judge_name"]
 

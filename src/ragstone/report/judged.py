@@ -13,7 +13,7 @@ from hashlib import blake2b
 from ragstone.metrics import GROUPS, better, find_metric
 from ragstone.metrics.judge.record import judged_scores, requests_of
 from ragstone.report.digest import OTHER, Pair
-from ragstone.report.safe import one_line
+from ragstone.report.sanitize import one_line
 from ragstone.types import Run, Score
 
 __all__ = ["BINS", "JudgedDigest", "MetricDigest", "better_of", "goodness", "judged_digest"]

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
-from ragstone.report.safe import cut, readable
+from ragstone.report.sanitize import cut, readable
 from ragstone.types import Benchmark, Finding, Record, Run
 
 __all__ = ["write_junit"]

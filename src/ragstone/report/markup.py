@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import IO
 
 from ragstone.messages import messages
-from ragstone.report.figures import counts, interval, value
-from ragstone.report.safe import one_line
+from ragstone.report.number_format import counts, interval, value
+from ragstone.report.sanitize import one_line
 from ragstone.report.unfinished import tables_of
 from ragstone.types import Benchmark, Cell, Run, Table
 

@@ -2,8 +2,8 @@
 
 from html import escape
 
-from ragstone.report.figures import counts, interval, value
-from ragstone.report.safe import one_line
+from ragstone.report.number_format import counts, interval, value
+from ragstone.report.sanitize import one_line
 from ragstone.types import Cell, Table
 
 __all__ = ["table_snippet"]

@@ -6,8 +6,8 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ragstone.report.flat import Flat, columns_of, rows_of
-from ragstone.report.safe import readable
+from ragstone.report.records_table import Flat, columns_of, rows_of
+from ragstone.report.sanitize import readable
 from ragstone.types import Benchmark, Run, Scalar
 
 __all__ = ["write_parquet"]

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from ragstone.messages import messages
 from ragstone.registry import Registry
 from ragstone.report.digest import Digest
-from ragstone.report.safe import readable
+from ragstone.report.sanitize import readable
 from ragstone.report.unfinished import tables_of
 from ragstone.types import Benchmark, Chart, Run, Table
 

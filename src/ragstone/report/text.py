@@ -10,8 +10,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from ragstone.messages import messages
-from ragstone.report.figures import counts, interval, value
-from ragstone.report.safe import one_line
+from ragstone.report.number_format import counts, interval, value
+from ragstone.report.sanitize import one_line
 from ragstone.types import Cell, Row, Table
 
 __all__ = ["table_text"]

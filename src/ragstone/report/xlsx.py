@@ -10,8 +10,8 @@ from openpyxl.cell import WriteOnlyCell
 from openpyxl.styles import Font
 from openpyxl.writer.excel import ExcelWriter
 
-from ragstone.report.flat import columns_of, guarded, rows_of
-from ragstone.report.safe import readable
+from ragstone.report.records_table import columns_of, guarded, rows_of
+from ragstone.report.sanitize import readable
 from ragstone.report.unfinished import tables_of
 from ragstone.types import Benchmark, Cell, Run, Scalar, Table
 

@@ -5,6 +5,6 @@ async with open_retriever("hybrid(bm25,local/e5-small)", pool) as retriever:
 """
 
 from ragstone.retrieval.names import Spec, parse
-from ragstone.retrieval.opening import RETRIEVERS, Building, Opener, check_retriever, facts_of, open_retriever
+from ragstone.retrieval.open import RETRIEVERS, Building, Opener, check_retriever, facts_of, open_retriever
 
 __all__ = ["RETRIEVERS", "Building", "Opener", "Spec", "check_retriever", "facts_of", "open_retriever", "parse"]

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from ragstone.errors import UsageError
 from ragstone.retrieval.names import Spec
-from ragstone.retrieval.opening import Building
+from ragstone.retrieval.open import Building
 from ragstone.text import Wording
 from ragstone.types import Passage, Retriever
 

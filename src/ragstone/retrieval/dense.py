@@ -24,7 +24,7 @@ from ragstone.models import open_embedder
 from ragstone.retrieval.embedding import embed_all
 from ragstone.retrieval.names import Spec
 from ragstone.retrieval.nearest import Exact, Faiss, Nearest, has_faiss
-from ragstone.retrieval.opening import Building
+from ragstone.retrieval.open import Building
 from ragstone.types import Embedder, Passage, Retriever
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from ragstone.models import open_embedder
 from ragstone.models.network import certificates
 from ragstone.retrieval.embedding import embed_all
 from ragstone.retrieval.names import Spec
-from ragstone.retrieval.opening import Building
+from ragstone.retrieval.open import Building
 from ragstone.text import detect
 from ragstone.text.redaction import redact, shown_url
 from ragstone.types import Embedder, Passage, Retriever

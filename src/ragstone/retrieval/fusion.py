@@ -24,7 +24,7 @@ import msgspec
 
 from ragstone.errors import UsageError
 from ragstone.retrieval.names import Spec
-from ragstone.retrieval.opening import Building, facts_of
+from ragstone.retrieval.open import Building, facts_of
 from ragstone.types import Passage, Retriever
 
 __all__ = ["PLUGINS", "Hybrid", "fuse", "open_hybrid"]

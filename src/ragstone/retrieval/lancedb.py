@@ -25,7 +25,7 @@ from ragstone.errors import DataError, MissingExtra, UsageError
 from ragstone.models import open_embedder
 from ragstone.retrieval.embedding import embed_all
 from ragstone.retrieval.names import Spec
-from ragstone.retrieval.opening import Building
+from ragstone.retrieval.open import Building
 from ragstone.text.redaction import redact
 from ragstone.types import Embedder, Passage, Retriever
 

@@ -36,7 +36,7 @@ from ragstone.retrieval.chunking import chunk
 from ragstone.retrieval.embedding import embed_all
 from ragstone.retrieval.maxsim import MaxSim
 from ragstone.retrieval.names import Spec
-from ragstone.retrieval.opening import Building
+from ragstone.retrieval.open import Building
 from ragstone.text import estimate_tokens, sentences
 from ragstone.types import Embedder, Passage, Retriever
 

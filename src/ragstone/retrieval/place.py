@@ -10,7 +10,7 @@ from typing import Any
 from ragstone.errors import UsageError
 from ragstone.registry import load_place
 from ragstone.retrieval.names import Spec
-from ragstone.retrieval.opening import Building, Opener
+from ragstone.retrieval.open import Building, Opener
 from ragstone.types import Retriever
 
 __all__ = ["PLUGINS", "open_place"]

@@ -17,7 +17,7 @@ query, but a passage that two retrievers find is judged once.
 
 `title=yes` shows a passage's title before its text. `url` is the address of the model's endpoint, `tokens` (4096) the
 longest reply of a chat model, its thoughts included. `facts` tell what it took, and for how many questions or passages
-the search did without the model (`retrieval/_asking.py`).
+the search did without the model (`retrieval/llm_ranking.py`).
 """
 
 import contextlib
@@ -29,9 +29,9 @@ import msgspec
 from ragstone.errors import ContentBlocked, Rejected, UsageError
 from ragstone.models import open_model
 from ragstone.models.rerank import Reranker, is_reranker, open_reranker
-from ragstone.retrieval._asking import LONGEST, Asker, Done, all_of, prompt_for
+from ragstone.retrieval.llm_ranking import LONGEST, Asker, Done, all_of, prompt_for
 from ragstone.retrieval.names import Spec
-from ragstone.retrieval.opening import Building, facts_of
+from ragstone.retrieval.open import Building, facts_of
 from ragstone.types import Model, Passage, Retriever
 
 __all__ = ["PLUGINS", "Judge", "Listwise", "Pointwise", "Reranked", "Scoring", "open_rerank"]
@@ -186,7 +186,7 @@ class Reranked:
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
         """At most `k` passages a query. A query for which the judge has nothing to say has the first retriever's
         passages, with its scores. Raises what the first retriever raises, and what may pass or is wrong for every
-        query (`retrieval/_asking.py`)."""
+        query (`retrieval/llm_ranking.py`)."""
         if k < 1:
             return [[] for _ in queries]
         lists = await self._first.retrieve(queries, k=max(k, self._depth))

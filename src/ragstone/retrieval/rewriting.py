@@ -8,8 +8,8 @@ each query are looked at, and the question itself always is one of the queries. 
 ones than `n`, there are fewer.
 
 A question that the model does not word in a usable way is searched for as it is, and counted in `facts`
-(`retrieval/_asking.py`). `facts` also have the first few questions with what was searched for in their place. `url` is
-the address of the model's endpoint, `tokens` (4096) the longest reply, its thoughts included.
+(`retrieval/llm_ranking.py`). `facts` also have the first few questions with what was searched for in their place.
+`url` is the address of the model's endpoint, `tokens` (4096) the longest reply, its thoughts included.
 """
 
 import contextlib
@@ -20,10 +20,10 @@ import msgspec
 
 from ragstone.errors import UsageError
 from ragstone.models import open_model
-from ragstone.retrieval._asking import LONGEST, Asker, all_of, prompt_for
 from ragstone.retrieval.fusion import fuse
+from ragstone.retrieval.llm_ranking import LONGEST, Asker, all_of, prompt_for
 from ragstone.retrieval.names import Spec, parse
-from ragstone.retrieval.opening import Building, facts_of
+from ragstone.retrieval.open import Building, facts_of
 from ragstone.types import Model, Passage, Retriever
 
 __all__ = ["PLUGINS", "MultiQuery", "Rewritten", "open_multiquery", "open_rewrite"]

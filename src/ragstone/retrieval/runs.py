@@ -29,8 +29,8 @@ import msgspec
 
 from ragstone.errors import DataError, UsageError
 from ragstone.retrieval.names import Spec
-from ragstone.retrieval.opening import Building
-from ragstone.retrieval.runs_reading import Chunk, Found, read_run
+from ragstone.retrieval.open import Building
+from ragstone.retrieval.trec_reader import Chunk, Found, read_run
 from ragstone.types import Passage, Retriever
 
 __all__ = ["PLUGINS", "Listed", "open_run"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from ragstone.runs.texts import take_out, write_texts
+from ragstone.runs.text_store import take_out, write_texts
 
 __all__ = ["Entry", "Interim", "ScoreRow", "Want", "insert", "write_cases", "write_entries", "write_interim"]
 

@@ -6,7 +6,7 @@ from typing import Protocol
 from ragstone.errors import EndpointRefused
 from ragstone.types import Record, Usage
 
-__all__ = ["Outcome", "Progress", "Silent"]
+__all__ = ["NullProgress", "Outcome", "Progress"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Progress(Protocol):
         """The run has ended; None where an error ended it."""
 
 
-class Silent:
+class NullProgress:
     """A progress that shows nothing."""
 
     def start(self, total: int | None, done: int = 0) -> None: ...

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ragstone.metrics.judge.record import reunited
 from ragstone.runs.schema import LAYOUT, decode, key_of, text_of
-from ragstone.runs.texts import fetch, references
+from ragstone.runs.text_store import fetch, references
 from ragstone.storage import connect, storage_errors
 from ragstone.types import Case, Plan, PlanCell, Record, Response, Score
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from ragstone.errors import EndpointRefused, FileLost, ModelError, StorageError, UsageError
 from ragstone.models.work import Work, taking
-from ragstone.runs.claims import LEASE_SECONDS, Claim, State
+from ragstone.runs.case_stream import Item, Ledger, batches
 from ragstone.runs.entries import Entry, ScoreRow
-from ragstone.runs.feed import Item, Ledger, batches
 from ragstone.runs.halt import Halt
-from ragstone.runs.outcome import Outcome, Progress, Silent
+from ragstone.runs.leases import LEASE_SECONDS, Lease, State
+from ragstone.runs.outcome import NullProgress, Outcome, Progress
 from ragstone.runs.schema import check_numbers, key_of
 from ragstone.runs.scoring import describe, row_of, score, waits
 from ragstone.runs.store import RunFile
@@ -59,7 +59,7 @@ async def run_cases(
     too. When `stop` is set, what is in flight is finished and the outcome says what remains; so it is where an endpoint
     refuses every request. Systems of other endpoints go on.
 
-    Raises `UsageError` where the cases are at fault (two with one id), `DifferentQuestion` where the file holds other
+    Raises `UsageError` where the cases are at fault (two with one id), `RunMismatch` where the file holds other
     cases under their ids, `StorageError` where the file could not be written: what was done before is kept.
     """
     if concurrency < 1:
@@ -73,7 +73,7 @@ async def run_cases(
         systems=systems,
         metrics=metrics,
         concurrency=concurrency,
-        progress=progress or Silent(),
+        progress=progress or NullProgress(),
         stop=stop or asyncio.Event(),
     )
     try:
@@ -87,7 +87,7 @@ class _Job:
     system: System
     system_key: str
     item: Item
-    claim: Claim
+    claim: Lease
 
 
 class _Engine:
@@ -235,7 +235,7 @@ class _Engine:
 
     async def _claim(
         self, system_key: str, items: list[Item], shut_lanes: set[str], *, take: bool = True, soon: bool = True
-    ) -> list[tuple[Item, Claim]]:
+    ) -> list[tuple[Item, Lease]]:
         """What of these can be had, and is had with `take`. The rest is counted, or deferred where others have it."""
         wants = [item.want for item in items]
         claims = await self.file.claim(system_key, wants, self.versions, shut_lanes=shut_lanes, take=take, soon=soon)
@@ -258,7 +258,7 @@ class _Engine:
             self.take = max(self.take // 2, self.smallest_take)
         self.winning = won > 0
 
-    def _count_settled(self, claims: Sequence[Claim]) -> None:
+    def _count_settled(self, claims: Sequence[Lease]) -> None:
         """Counts the cases that need nothing of us."""
         done = sum(1 for claim in claims if claim.state is State.DONE)
         failed = sum(1 for claim in claims if claim.state is State.FAILED)
@@ -315,7 +315,7 @@ class _Engine:
         while (item := await self.written.get()) is not None:
             writing, record, free = item
             if not await writing:  # another process had answered while this one was suspended: that is the record
-                self._count_settled([Claim(State.DONE)])
+                self._count_settled([Lease(State.DONE)])
                 continue
             if record.error is None:
                 self.done += 1

@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.errors import StorageError
 from ragstone.metrics.judge.record import parted
-from ragstone.runs.texts import loads, plain_json
+from ragstone.runs.text_store import loads, plain_json
 from ragstone.storage import Layout
 from ragstone.types import Response, Score, to_json
 

@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragstone.errors import DifferentQuestion, FileLost, RagstoneError, StorageError, UsageError
-from ragstone.runs.claims import LEASE_SECONDS, Claim, Desk
+from ragstone.errors import FileLost, RagstoneError, RunMismatch, StorageError, UsageError
+from ragstone.runs.config import differences, few, grown, plain
 from ragstone.runs.entries import Entry, Interim, Want, write_entries
+from ragstone.runs.leases import LEASE_SECONDS, Desk, Lease
 from ragstone.runs.outbox import Outbox, Part, absorb_file, leftovers
 from ragstone.runs.owners import forget, new_owner
-from ragstone.runs.question import differences, few, grown, plain
 from ragstone.runs.schema import LAYOUT, decode, key_of
 from ragstone.storage import GATHER_SECONDS, GroupWriter
 from ragstone.text.redaction import redact_all
@@ -55,7 +55,7 @@ class RunFile:
     ) -> "RunFile":
         """The run of this question: a new file, or one to go on with.
 
-        `question` is all that must be equal; `DifferentQuestion` names what is not, as dotted keys
+        `question` is all that must be equal; `RunMismatch` names what is not, as dotted keys
         (`question.data.sha256`, `systems.local/smollm2.template.name`). Systems that the file does not know extend
         it, and so do new names in the mappings of the question that `growing` lists (dotted keys): what both have there
         must be equal, and the file keeps all of them. `info` is kept beside the question, the last writer's. A file of
@@ -151,7 +151,7 @@ class RunFile:
         shut_lanes: Set[str] = frozenset(),
         take: bool = True,
         soon: bool = True,
-    ) -> list[Claim]:
+    ) -> list[Lease]:
         """How each case stands, in order; what is free and unfinished is this process's from now on (ASK, SCORE), a
         case until it is written, a lane until `end` or `close`.
 
@@ -162,7 +162,7 @@ class RunFile:
         desk = Desk(self.path, self._owner, system_key, metrics, take=take, shut_lanes=shut_lanes)
         finished, self._finished = (self._finished, []) if take else ([], self._finished)
 
-        def work(connection: sqlite3.Connection) -> list[Claim]:
+        def work(connection: sqlite3.Connection) -> list[Lease]:
             # Those are written already, or are in the group of this transaction and come before it.
             connection.executemany(
                 f"DELETE FROM leases WHERE system_id = ? AND kind = 'case' AND name = ? AND owner = '{self._owner}'",
@@ -244,7 +244,7 @@ def _admit(
     systems: dict[str, dict[str, Any]],
     growing: Sequence[str],
 ) -> str:
-    """Lets this question into the file, or raises `DifferentQuestion`. Returns what tells this file from any other."""
+    """Lets this question into the file, or raises `RunMismatch`. Returns what tells this file from any other."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'question'").fetchone()
     found: dict[str, tuple[Any, Any]] = {}
     if row is None:
@@ -266,7 +266,7 @@ def _admit(
         else:
             found |= differences(decode(row[0], dict[str, Any], path, f"system {name!r}"), spec, f"systems.{name}")
     if found:
-        raise DifferentQuestion(path, few(found))
+        raise RunMismatch(path, few(found))
     for key, value in info.items():  # written only where it changed: going on with a finished run changes no byte
         connection.execute(
             "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragstone.errors import DifferentQuestion
-from ragstone.runs.question import differences, few, grown, plain
+from ragstone.errors import RunMismatch
+from ragstone.runs.config import differences, few, grown, plain
 from ragstone.runs.reader import open_run
 
 __all__ = ["Stored"]
@@ -14,7 +14,7 @@ __all__ = ["Stored"]
 class Stored:
     """The answered cases of a run file and the names of their scores; nothing where there is no file.
 
-    Raises `DifferentQuestion` where the file answers another question, as the run would."""
+    Raises `RunMismatch` where the file answers another question, as the run would."""
 
     def __init__(self, path: Path, question: Mapping[str, Any], growing: Sequence[str]) -> None:
         self._scores: dict[str, dict[str, frozenset[str]]] = {}
@@ -24,7 +24,7 @@ class Stored:
             before = run.meta.get("question", {})
             now = grown(before, plain(question), growing)
             if found := differences(grown(now, before, growing), now):
-                raise DifferentQuestion(path, few(found))
+                raise RunMismatch(path, few(found))
             self._scores = {system: run.scored(system) for system in run.systems}
 
     def has(self, system: str, case: str, metrics: frozenset[str] = frozenset()) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ragstone.errors import UsageError
-from ragstone.systems._reading import Question, Reading, Sentence, read_passage, read_question
+from ragstone.systems._answer_parsing import Question, Reading, Sentence, read_passage, read_question
 from ragstone.text import detect
 from ragstone.types import Passage, Query, Response, Usage
 

@@ -11,8 +11,8 @@ from tests.examples import examples
 from tests.metrics.judge.judges import careful, case, judge_by, reply_to, response, shown_in
 
 from ragstone.metrics.judge import Judged, JudgeFailed
-from ragstone.metrics.judge.pieces import groups, pieces, sentences_of
-from ragstone.metrics.judge.showing import CLAIMS
+from ragstone.metrics.judge.chunks import CLAIMS
+from ragstone.metrics.judge.split import groups, pieces, sentences_of
 from ragstone.text import estimate_tokens
 from ragstone.types import Completion, Request
 

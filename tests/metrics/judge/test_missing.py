@@ -22,8 +22,8 @@ from tests.metrics.judge.judges import (
 
 from ragstone.errors import RateLimited, UsageError
 from ragstone.metrics.judge import JudgeFailed, Prompts
+from ragstone.metrics.judge.claims import Similarities
 from ragstone.metrics.judge.record import Judged
-from ragstone.metrics.judge.words import Similarities
 
 
 @pytest.mark.parametrize("answer", ["", " \n"])

@@ -28,7 +28,7 @@ from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, MirageF1
 from ragstone.metrics.refusal import Refusal
 from ragstone.retrieval.chunking import Chunking
-from ragstone.retrieval.foreseen import Texts, foreseen
+from ragstone.retrieval.cost_estimate import Texts, foreseen
 from ragstone.text import estimate_tokens
 from ragstone.types import (
     Aggregate,

@@ -4,8 +4,8 @@ from itertools import islice
 from pathlib import Path
 
 from ragstone.datasets.jsonlines import json_lines
-from ragstone.datasets.own.words import is_question
 from ragstone.datasets.rgb import NAMES, name_of
+from ragstone.datasets.tabular.words import is_question
 from ragstone.errors import DataError
 
 __all__ = ["is_rgb"]

@@ -28,27 +28,27 @@ from typing import Any, Literal
 
 from ragstone.errors import ModelError, UsageError
 from ragstone.messages import checked_language
-from ragstone.metrics.judge.asking import Check, ask
-from ragstone.metrics.judge.checking import (
+from ragstone.metrics.judge.chunks import Excerpt, Part, compared, excerpts, parts, sides
+from ragstone.metrics.judge.claims import JudgeFailed, Similarities
+from ragstone.metrics.judge.cost import predicted
+from ragstone.metrics.judge.inputs import Texts
+from ragstone.metrics.judge.once import Once
+from ragstone.metrics.judge.prompts import Prompts
+from ragstone.metrics.judge.record import Judged, JudgeStep, merged
+from ragstone.metrics.judge.request import Check, ask
+from ragstone.metrics.judge.validation import (
     problem_of_claims,
     problem_of_comparison,
     problem_of_passage,
     problem_of_verdicts,
 )
-from ragstone.metrics.judge.merging import (
+from ragstone.metrics.judge.verdicts import (
     Reply,
     compared_steps,
     decomposed_steps,
     verified_alone_steps,
     verified_steps,
 )
-from ragstone.metrics.judge.predicting import predicted
-from ragstone.metrics.judge.prompts import Prompts
-from ragstone.metrics.judge.record import Judged, JudgeStep, merged
-from ragstone.metrics.judge.sharing import Once
-from ragstone.metrics.judge.showing import Excerpt, Part, compared, excerpts, parts, sides
-from ragstone.metrics.judge.texts import Texts
-from ragstone.metrics.judge.words import JudgeFailed, Similarities
 from ragstone.types import Case, Embedder, Model, Response, Usage
 
 __all__ = ["BUDGET", "MatrixJudge", "open_judge"]

@@ -19,11 +19,11 @@ from ragstone.metrics.judge.record import (
     merged,
     requests_of,
 )
-from ragstone.report.figures import number
 from ragstone.report.html import lang_attribute, marked
 from ragstone.report.judged import goodness
+from ragstone.report.number_format import number
 from ragstone.report.quotes import quote_spans
-from ragstone.report.safe import cut, one_line
+from ragstone.report.sanitize import cut, one_line
 from ragstone.report.section import View
 from ragstone.report.sections._judged_rubric import answer_spans, rubrics_html
 from ragstone.types import Passage, Record, Score, Span, Usage

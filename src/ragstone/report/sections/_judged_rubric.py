@@ -5,8 +5,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ragstone.report.figures import number
-from ragstone.report.safe import one_line
+from ragstone.report.number_format import number
+from ragstone.report.sanitize import one_line
 from ragstone.report.section import View
 from ragstone.types import Score, Span
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from ragstone.messages import messages
 from ragstone.report.digest import OTHER, SystemDigest, Tally
-from ragstone.report.figures import share
+from ragstone.report.number_format import share
 from ragstone.report.section import Section, View
 
 __all__ = ["PLUGINS"]

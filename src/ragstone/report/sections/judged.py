@@ -7,12 +7,12 @@ from typing import Any
 from markupsafe import Markup
 
 from ragstone.messages import messages
-from ragstone.report.facts import first, flattened
-from ragstone.report.figures import number
 from ragstone.report.histogram import histogram_html
 from ragstone.report.judge import judge_label, judge_name
 from ragstone.report.judged import JudgedDigest, MetricDigest, judged_digest
-from ragstone.report.safe import one_line
+from ragstone.report.metadata import first, flattened
+from ragstone.report.number_format import number
+from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
 from ragstone.report.sections._judged_case import case_html
 

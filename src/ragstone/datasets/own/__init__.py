@@ -1,7 +1,0 @@
-"""The user's own data: questions with the answers that a system gave, in whatever file or columns they are."""
-
-from ragstone.datasets.own.items import EvalData, Item
-from ragstone.datasets.own.problems import BadData
-from ragstone.datasets.own.reading import read_eval_data
-
-__all__ = ["BadData", "EvalData", "Item", "read_eval_data"]

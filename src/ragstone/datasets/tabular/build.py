@@ -1,0 +1,234 @@
+"""Rows become items."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from ragstone.datasets.tabular import fields
+from ragstone.datasets.tabular.cells import plain, scalar, text
+from ragstone.datasets.tabular.items import Item
+from ragstone.datasets.tabular.problems import CellError, Problems, places
+from ragstone.datasets.tabular.rows import Row
+from ragstone.text import detect
+from ragstone.types import NO_ANSWER, Passage, Response, Sample
+
+__all__ = ["Builder"]
+
+_DETECTED = 400  # characters of an answer that decide its language where the question has no letters
+
+
+class Builder:
+    """Makes items of rows, one at a time, and notes what a person should know about them."""
+
+    def __init__(self, mapping: Mapping[str, str], problems: Problems, *, sep: str | None, sparse: bool) -> None:
+        self._mapping, self._problems, self._sep, self._sparse = mapping, problems, sep, sparse
+        own = {column for word, column in mapping.items() if word != "language"}
+        self._used = frozenset(own)
+        self._seen: dict[str, list[str]] = {}
+        self._counts: dict[str, int] = {}
+        self._with_contexts = 0
+
+    def item(self, row: Row, number: int) -> Item | None:
+        """The item of this row; None where something is wrong with it, which is told to the problems."""
+        if row.problem:
+            self._problems.add(row.where, "", row.problem)
+            return None
+        found: dict[str, Any] = {}
+        right = True
+        for word, column in self._mapping.items():
+            cell = row.cells.get(column)
+            if self._sparse and cell == "":
+                cell = None
+            try:
+                found[word] = self._read(word, cell, row)
+            except CellError as error:
+                self._problems.add(row.where, column, str(error))
+                right = False
+        return self._item(row, number, found) if right else None
+
+    def warnings(self, items: Iterable[Item]) -> list[str]:
+        """What a person should know about these rows."""
+        told = [_TOLD[kind].format(where=places(rows, self._counts[kind]), n=self._counts[kind],
+                                   column=self._mapping.get("contexts", ""))
+                for kind, rows in self._seen.items() if kind != "one text"]  # fmt: skip
+        if (count := self._counts.get("one text")) and self._sep is None:
+            column = self._mapping.get("contexts", "")
+            told.append(
+                f"{count} of {self._with_contexts} rows with contexts have one text in {column!r}, taken as one"
+                " passage; --sep TEXT splits them."
+            )
+        if _no_gold_met(items):
+            told.append(
+                "no labelled passage is among those retrieved, in any row: rank metrics compare ids, or equal texts"
+                " where there are none; check that both columns use the same."
+            )
+        return told
+
+    def note(self, kind: str, where: str) -> None:
+        """Remembers that this happened in this row."""
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        shown = self._seen.setdefault(kind, [])
+        if len(shown) < 5:
+            shown.append(where)
+
+    def _item(self, row: Row, number: int, found: Mapping[str, Any]) -> Item | None:
+        asked: fields.Conversation = found["question"]
+        if asked.question is None or not asked.question.strip():
+            what = "is empty" if self._mapping["question"] in row.cells else "is missing"
+            self._problems.add(row.where, self._mapping["question"], f"{what}; expected the question.")
+            return None
+        if asked.tools:
+            self.note("tools", row.where)
+        answer = found.get("answer")
+        if asked.reply is not None:
+            if answer is not None and answer.strip() != asked.reply.strip():
+                problem = "ends with the assistant's words, but the row has another answer too; keep one of them."
+                self._problems.add(row.where, self._mapping["question"], problem)
+                return None
+            answer = asked.reply
+        passages = self._passages(row, found)
+        if passages is None:
+            return None
+        retrieved, gold = passages
+        if answer is None and retrieved:
+            self.note("retrieval", row.where)
+        column = self._mapping.get("contexts")
+        if column is not None and not retrieved and _is_list(row.cells.get(column)):
+            self.note("nothing", row.where)
+        sample = Sample(
+            id=found.get("id") or "",
+            question=asked.question,
+            references=found.get("reference", ()),
+            passages=gold,
+            language=found.get("language") or _language(asked.question, answer),
+        )
+        extra = {name: single for name, cell in row.cells.items()
+                 if name not in self._used and (single := scalar(cell)) is not None
+                 and not (self._sparse and single == "")}  # fmt: skip
+        return Item(sample, _response(answer, retrieved), row.where, extra, number, asked.history)
+
+    def _passages(self, row: Row, found: Mapping[str, Any]) -> tuple[tuple[Passage, ...], tuple[Passage, ...]] | None:
+        """The retrieved passages and the labelled ones; None where ids and texts do not go together. A passage without
+        an id has that of an equal text of the other list, or one made of its text."""
+        lists: list[list[Passage]] = []
+        for texts, named in (("contexts", "context_ids"), ("reference_contexts", "reference_context_ids")):
+            try:
+                lists.append(_joined(found.get(texts, []), found.get(named, [])))
+            except CellError as error:
+                self._problems.add(row.where, self._mapping[named], str(error))
+                return None
+        retrieved, gold = lists
+        known: dict[str, str] = {}
+        if retrieved and gold:
+            for passage in (*retrieved, *gold):
+                if passage.id and passage.text:
+                    known.setdefault(fields.passage_id(passage.text), passage.id)
+        retrieved = [_named(passage, known) for passage in retrieved]
+        labelled: dict[str, Passage] = {}
+        for passage in gold:
+            one = _named(passage, known)
+            labelled.setdefault(one.id, msgspec.structs.replace(one, relevant=True))
+        self._with_contexts += bool(retrieved)
+        return tuple(retrieved), tuple(labelled.values())
+
+    def _read(self, word: str, cell: Any, row: Row) -> Any:
+        """What this cell says. Raises CellError."""
+        match word:
+            case "question":
+                return fields.conversation(cell)
+            case "answer":
+                return text(cell, "the answer, a text")
+            case "contexts":
+                return self._read_passages(cell, row)
+            case "reference":
+                return fields.references(cell)
+            case "id":
+                return text(cell, "a text or a number")
+            case "reference_contexts":
+                return fields.passages(cell, sep=self._sep)[0]
+            case "context_ids" | "reference_context_ids":
+                return fields.ids(cell, sep=self._sep)
+            case _:
+                return self._read_language(cell, row)
+
+    def _read_passages(self, cell: Any, row: Row) -> list[Passage | None]:
+        listed, as_text = fields.passages(cell, sep=self._sep)
+        if as_text:
+            self.note("one text", row.where)
+            first = listed[0].text.strip() if listed and listed[0] else ""
+            if first[:1] == "[" and first[-1:] == "]":
+                self.note("no list", row.where)
+        return listed
+
+    def _read_language(self, cell: Any, row: Row) -> str | None:
+        named = fields.language(cell)
+        if named == "":
+            self.note("language", row.where)
+        return named
+
+
+_TOLD = {
+    "retrieval": "{where}: contexts but no answer; only the retrieval is scored.",
+    "nothing": (
+        "{where}: the list of contexts is empty. Metrics of passages do not score such a row, so that their means are"
+        " over the others."
+    ),
+    "tools": "{where}: messages of tools are left out of the conversation.",
+    "no list": "{where}: the contexts in {column!r} look like a list but cannot be read as one; taken as one text.",
+    "language": "{where}: a language other than en and zh; the text decides which of the two rules are used.",
+    "same id": "{where}: the id of an earlier row; -2, -3… is added.",
+}
+
+
+def _is_list(cell: Any) -> bool:
+    """Whether a cell of contexts is a list, be it empty: somebody recorded what was retrieved."""
+    value = plain(cell)
+    return isinstance(value, list) or (isinstance(value, str) and value.strip()[:1] == "[")
+
+
+def _joined(texts: list[Passage | None], ids: list[str | None]) -> list[Passage]:
+    """Passages with their ids: those of a column of ids, where there is one. Raises CellError."""
+    if not ids:
+        return [passage for passage in texts if passage is not None]
+    if not texts:
+        return [Passage(given, "") for given in ids if given is not None]
+    if len(ids) != len(texts):
+        raise CellError(f"has {len(ids)} ids for {len(texts)} passages; expected one for each, in their order.")
+    pairs = zip(texts, ids, strict=True)
+    return [
+        passage if given is None else msgspec.structs.replace(passage, id=given)
+        for passage, given in pairs
+        if passage is not None
+    ]
+
+
+def _no_gold_met(items: Iterable[Item]) -> bool:
+    """Whether rows have labelled and retrieved passages, and in none of them a labelled one was retrieved."""
+    both = False
+    for item in items:
+        gold = {passage.id for passage in item.sample.passages if passage.relevant}
+        if gold and item.response is not None and item.response.passages:
+            both = True
+            if any(passage.id in gold for passage in item.response.passages):
+                return False
+    return both
+
+
+def _named(passage: Passage, known: Mapping[str, str]) -> Passage:
+    """The passage, with an id."""
+    if passage.id:
+        return passage
+    made = fields.passage_id(passage.text)
+    return msgspec.structs.replace(passage, id=known.get(made, made))
+
+
+def _response(answer: str | None, retrieved: tuple[Passage, ...]) -> Response | None:
+    if answer is not None:
+        return Response(answer, retrieved)
+    return Response("", retrieved, finish_reason=NO_ANSWER) if retrieved else None
+
+
+def _language(question: str, answer: str | None) -> str:
+    lettered = any(character.isalpha() for character in question)
+    return detect(question if lettered or not answer else answer[:_DETECTED])

@@ -1,0 +1,175 @@
+"""Parquet, Arrow, and the folders that Hugging Face's `datasets` saves, read with pyarrow alone."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragstone.datasets.tabular.extra import needs
+from ragstone.datasets.tabular.rows import Raw, Row
+from ragstone.errors import DataError, UnknownName, UsageError
+
+__all__ = ["arrow_rows", "dataset_folder", "parquet_rows"]
+
+_BATCH = 1024
+_SHARD = re.compile(r"(?P<split>.+?)-\d{5}-of-\d{5}(-[0-9a-f]+)?$")
+_INDEX = re.compile(r"__index_level_\d+__$")
+
+
+def parquet_rows(path: Path) -> Raw:
+    """The rows of a Parquet file, a batch at a time. Raises DataError or MissingExtra."""
+    return Raw(path.name, _numbered(_parquet(path)))
+
+
+def arrow_rows(path: Path) -> Raw:
+    """The rows of an Arrow (Feather) file or stream. Raises DataError or MissingExtra."""
+    return Raw(path.name, _numbered(_arrow(path)))
+
+
+def dataset_folder(folder: Path, *, split: str | None = None) -> Raw | None:
+    """The rows of a folder that `save_to_disk` wrote, or that has Parquet files as data sets on the hub have. None
+    where it is neither. One split is taken where there are several: `split`. Raises UsageError without it."""
+    splits = _saved_splits(folder)
+    if splits:
+        chosen = _chosen(folder, splits, split)
+        raw = _saved(chosen)
+        raw.name = folder.name if len(splits) == 1 else f"{folder.name}/{chosen.name}"
+        return raw
+    shards = _parquet_splits(folder)
+    if not shards:
+        return None
+    files = _chosen(folder, shards, split)
+    return Raw(folder.name, _numbered(record for path in files for record in _parquet(path)))
+
+
+def _chosen(folder: Path, splits: Mapping[str, Any], split: str | None) -> Any:
+    if split is not None:
+        if split not in splits:
+            raise UnknownName("split", split, splits)
+        return splits[split]
+    if len(splits) > 1:
+        raise UsageError(f"{folder} holds the splits {', '.join(map(repr, splits))}; choose one with --split NAME.")
+    return next(iter(splits.values()))
+
+
+def _saved_splits(folder: Path) -> dict[str, Path]:
+    """The folders of splits that `save_to_disk` wrote; of a data set without splits, the folder itself."""
+    if _is_saved(folder):
+        return {_name_of_split(folder): folder}
+    listed = _json(folder / "dataset_dict.json").get("splits")
+    names = listed if isinstance(listed, list) else sorted(inner.name for inner in folder.iterdir() if inner.is_dir())
+    return {str(name): folder / str(name) for name in names if _is_saved(folder / str(name))}
+
+
+def _is_saved(folder: Path) -> bool:
+    return folder.is_dir() and (folder / "dataset_info.json").is_file() and any(folder.glob("*.arrow"))
+
+
+def _name_of_split(folder: Path) -> str:
+    return str(_json(folder / "state.json").get("_split") or "data")
+
+
+def _saved(folder: Path) -> Raw:
+    state = _json(folder / "state.json")
+    if state.get("_indices_files") or state.get("_indices_data_files"):
+        raise DataError(folder, "holds a selection of rows as indices.", advice="Save it after flatten_indices().")
+    listed = state.get("_data_files")
+    names = [file.get("filename") for file in listed if isinstance(file, dict)] if isinstance(listed, list) else []
+    files = [folder / str(name) for name in names] or sorted(folder.glob("*.arrow"))
+    for file in files:
+        if file.parent != folder or not file.is_file():
+            raise DataError(folder, f"{file.name} is missing.", advice="Copy the folder again, whole.")
+    labels = _labels(_json(folder / "dataset_info.json"))
+    return Raw(folder.name, _numbered(record for file in files for record in _labelled(_arrow(file), labels)))
+
+
+def _labels(info: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Columns of numbers that stand for names."""
+    features = info.get("features")
+    return {
+        name: feature["names"]
+        for name, feature in (features.items() if isinstance(features, dict) else ())
+        if isinstance(feature, dict) and feature.get("_type") == "ClassLabel" and isinstance(feature.get("names"), list)
+    }
+
+
+def _labelled(records: Iterator[dict[str, Any]], labels: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any]]:
+    for record in records:
+        for name, names in labels.items():
+            number = record.get(name)
+            if isinstance(number, int) and 0 <= number < len(names):
+                record[name] = names[number]
+        yield record
+
+
+def _parquet_splits(folder: Path) -> dict[str, list[Path]]:
+    """Parquet files by split, which is what stands before "-00000-of-00002" in their names, or their folder."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(folder.rglob("*.parquet")):
+        inner = path.relative_to(folder).parent
+        if len(inner.parts) > 2 or any(part.startswith(".") for part in inner.parts):
+            continue
+        shard = _SHARD.match(path.stem)
+        below = "/".join(part for part in inner.parts if part != "data")
+        own = shard["split"] if shard else "" if below and path.stem.isdigit() else path.stem
+        found.setdefault("/".join(part for part in (below, own) if part), []).append(path)
+    return found
+
+
+def _parquet(path: Path) -> Iterator[dict[str, Any]]:
+    pyarrow = needs("pyarrow", "reading Parquet")
+    parquet = needs("pyarrow.parquet", "reading Parquet")
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=_BATCH):
+                yield from _records(batch)
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise DataError(path, f"cannot be read as Parquet ({_line(error)}).") from None
+
+
+def _arrow(path: Path) -> Iterator[dict[str, Any]]:
+    pyarrow = needs("pyarrow", "reading Arrow files")
+    ipc = needs("pyarrow.ipc", "reading Arrow files")
+    try:
+        with path.open("rb") as probe:
+            is_file = probe.read(6) == b"ARROW1"
+        with pyarrow.memory_map(str(path)) as source:
+            if is_file:
+                reader = ipc.open_file(source)
+                for place in range(reader.num_record_batches):
+                    yield from _sliced(reader.get_batch(place))
+            else:
+                for batch in ipc.open_stream(source):
+                    yield from _sliced(batch)
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise DataError(path, f"cannot be read as Arrow ({_line(error)}).") from None
+
+
+def _sliced(batch: Any) -> Iterator[dict[str, Any]]:
+    for start in range(0, batch.num_rows, _BATCH):
+        yield from _records(batch.slice(start, _BATCH))
+
+
+def _records(batch: Any) -> Iterator[dict[str, Any]]:
+    batch.validate(full=True)  # a damaged Arrow file would otherwise be read beyond its end
+    for record in batch.to_pylist():
+        yield {name: value for name, value in record.items() if not _INDEX.match(name)}
+
+
+def _numbered(records: Iterator[dict[str, Any]]) -> Iterator[Row]:
+    for number, record in enumerate(records, 1):
+        yield Row(f"row {number}", record)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """The object in a small file; {} where there is none."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,124 @@
+"""CSV and its relatives: commas, semicolons (Excel where a comma is the decimal sign), tabs or bars."""
+
+import contextlib
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ragstone.datasets.tabular.problems import places
+from ragstone.datasets.tabular.rows import Raw, Row, repeated
+from ragstone.datasets.tabular.texts import encoding_of
+from ragstone.datasets.tabular.words import is_known
+from ragstone.errors import DataError
+
+__all__ = ["csv_rows"]
+
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_SNIFFED = 1 << 16
+_LARGEST = 2**31 - 1  # characters of a field; a C long has no more everywhere
+
+
+def csv_rows(path: Path, *, known: Sequence[str] = ()) -> Raw:
+    """The rows of a CSV file. The delimiter is the one that makes most names of the first line known ones (`known`
+    are the user's), then the one that makes most columns. Raises DataError for a file without a header of names."""
+    encoding, warning = encoding_of(path)
+    raw = Raw(path.name, (), sparse=True, warnings=[warning] if warning else [])
+    try:
+        with path.open(encoding=encoding, newline="") as stream:
+            head = stream.read(_SNIFFED)
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+    first, _, _ = head.partition("\n")
+    skipped = 0
+    if first[:4].lower() == "sep=" and len(first.rstrip("\r")) == 5:  # Excel's own way of telling
+        delimiter, skipped = first[4], 1
+        spaced = False
+    else:
+        delimiter, spaced = _sniff(head, [*_DELIMITERS] if path.suffix != ".tsv" else ["\t", ",", ";", "|"], known)
+    raw.rows = _rows(path, raw, encoding, delimiter, spaced=spaced, skipped=skipped)
+    return raw
+
+
+def _sniff(head: str, delimiters: Sequence[str], known: Sequence[str]) -> tuple[str, bool]:
+    """The delimiter, and whether a space stands after each."""
+    best, score = delimiters[0], (-1, -1)
+    names: list[str] = []
+    for delimiter in delimiters:
+        reader = csv.reader(io.StringIO(head, newline=""), delimiter=delimiter)
+        with _large_fields(), contextlib.suppress(csv.Error, StopIteration):
+            found = next(row for row in reader if not _is_blank(row))
+            count = sum(1 for name in found if name.strip() in known or is_known(name))
+            if (count, len(found)) > score:
+                best, score, names = delimiter, (count, len(found)), found
+    return best, len(names) > 1 and all(name.startswith(" ") for name in names[1:])
+
+
+def _rows(path: Path, raw: Raw, encoding: str, delimiter: str, *, spaced: bool, skipped: int) -> Iterator[Row]:
+    header: list[str] = []
+    short: list[str] = []
+    few = 0
+    with _large_fields(), path.open(encoding=encoding, newline="") as stream:
+        for _ in range(skipped):
+            stream.readline()
+        reader = csv.reader(stream, delimiter=delimiter, skipinitialspace=spaced, strict=True)
+        while True:
+            line = skipped + reader.line_num + 1
+            try:
+                fields = next(reader)
+            except StopIteration:
+                break
+            except csv.Error as error:
+                yield Row(f"line {line}", {}, _quoting(error))
+                break
+            if _is_blank(fields):
+                continue
+            if not header:
+                header = _header(path, fields, line)
+                continue
+            if len(fields) > len(header) and any(fields[len(header) :]):
+                yield Row(f"line {line}", {}, _too_many(len(fields), len(header), delimiter))
+                continue
+            if len(fields) < len(header):
+                few += 1
+                short.append(f"line {line}")
+                del short[5:]
+            yield Row(f"line {line}", {name: cell for name, cell in zip(header, fields, strict=False) if name})
+    if few:
+        raw.warnings.append(f"{places(short, few)}: fewer fields than columns; the rest is taken as empty.")
+
+
+def _is_blank(fields: Sequence[str]) -> bool:
+    return not any(field.strip() for field in fields)
+
+
+def _header(path: Path, fields: Sequence[str], line: int) -> list[str]:
+    names = [name.strip() for name in fields]
+    if (twice := repeated(name for name in names if name)) is not None:
+        raise DataError(path, f"the column {twice!r} occurs twice.", line=line, advice="Rename one of them.")
+    return names
+
+
+def _too_many(fields: int, columns: int, delimiter: str) -> str:
+    return (
+        f"has {fields} fields for {columns} columns; expected a text that has {_DELIMITERS.get(delimiter, delimiter)}"
+        ' or quotation marks in it to stand in quotation marks, its own written twice ("").'
+    )
+
+
+def _quoting(error: csv.Error) -> str:
+    if "end of data" in str(error):
+        return "a quotation mark is opened and never closed; expected one at the end of the field."
+    if "expected after" in str(error):
+        return 'a quotation mark stands inside a quoted field; expected it written twice ("").'
+    return f"cannot be read as CSV ({error})."
+
+
+@contextlib.contextmanager
+def _large_fields() -> Iterator[None]:
+    """Lets fields be as long as they are; Python's `csv` stops at 131,072 characters."""
+    before = csv.field_size_limit(_LARGEST)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)

@@ -1,0 +1,267 @@
+"""Cells as the words of a sample: passages, references, ids, conversations, languages."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragstone.datasets.jsonlines import kind_of
+from ragstone.datasets.tabular.cells import is_missing, listed, plain, scalar, text
+from ragstone.datasets.tabular.problems import CellError
+from ragstone.types import Passage, Turn
+
+__all__ = ["Conversation", "conversation", "ids", "language", "passage_id", "passages", "references"]
+
+_TEXT_KEYS = (
+    "text",
+    "page_content",
+    "content",
+    "document",
+    "passage",
+    "chunk",
+    "body",
+    "contents",
+    "context",
+    "内容",
+    "文本",
+)
+_ID_KEYS = ("id", "doc_id", "_id", "docid", "passage_id", "chunk_id", "document_id", "pid", "编号")
+_TITLE_KEYS = ("title", "doc_name", "document_title", "name", "标题")
+_META_KEYS = ("metadata", "meta")
+_EXPECTED = "a list of texts, or of objects with a text"
+_SPEAKERS = {
+    "user": "user", "human": "user", "humanmessage": "user",
+    "assistant": "assistant", "ai": "assistant", "aimessage": "assistant", "bot": "assistant", "model": "assistant",
+    "system": "system", "developer": "system",
+}  # fmt: skip
+
+
+def passage_id(passage: str) -> str:
+    """The id of a passage that was given none: equal texts have equal ids; white space is no difference."""
+    return "c-" + _hash(" ".join(passage.split()))
+
+
+def passages(value: Any, *, sep: str | None = None) -> tuple[list[Passage | None], bool]:
+    """The passages of a cell, in order, and whether it was one plain text. A place that holds nothing is None.
+
+    A passage without an id of its own has the id "". Raises CellError.
+    """
+    value = plain(value)
+    as_text = False
+    if isinstance(value, str):
+        found = listed(value)
+        if isinstance(found, str):
+            if sep:
+                found = [part for piece in found.split(sep) if (part := piece.strip())]
+            else:
+                as_text, found = True, [found]
+        value = found
+    if is_missing(value):
+        return [], False
+    if isinstance(value, dict):
+        value = _of_object(value)
+    if not isinstance(value, list):
+        raise CellError(f"found {kind_of(value)}; expected {_EXPECTED}.")
+    return [_passage(element, place) for place, element in enumerate(value, 1)], as_text
+
+
+def references(value: Any) -> tuple[tuple[str, ...], ...]:
+    """The slots of a reference: a text is one slot with one alias, a list of texts one slot with those aliases, a list
+    with lists in it a list of slots. Empty texts are left out. Raises CellError."""
+    value = plain(value)
+    if isinstance(value, str):
+        found = listed(value) if value.strip()[:1] == "[" else value
+        # "[1, 2]" is an answer; "['Ann', 'Anne']" is a list of two.
+        value = found if isinstance(found, list) and _are_texts(found) else value
+    if isinstance(value, dict):
+        value = _reference_of(value)
+    if is_missing(value):
+        return ()
+    if not isinstance(value, list):
+        return _slots([[value]])
+    value = [plain(element) for element in value]
+    if any(isinstance(element, list) for element in value):
+        return _slots([element if isinstance(element, list) else [element] for element in value])
+    return _slots([value])
+
+
+def ids(value: Any, *, sep: str | None = None) -> list[str | None]:
+    """The ids in a cell: a list, or a text with `sep` (without it: commas, semicolons, bars or line ends) between."""
+    value = plain(value)
+    if isinstance(value, str):
+        found = listed(value)
+        if isinstance(found, str):
+            parts = found.split(sep) if sep else re.split(r"[,;|\n]", found)
+            return [part.strip() for part in parts if part.strip()]
+        value = found
+    if is_missing(value):
+        return []
+    elements = value if isinstance(value, list) else [value]
+    return [text(element, "a list of ids") for element in elements]
+
+
+def language(value: Any) -> str | None:
+    """ "en" or "zh"; "" for another language; None where nothing is said."""
+    name = scalar(value)
+    if name is None or not str(name).strip():
+        return None
+    lowered = str(name).strip().lower().replace("_", "-")
+    if lowered.split("-")[0] in ("zh", "cn", "chi", "zho", "cmn", "chinese") or lowered[0] in "中汉简繁":
+        return "zh"
+    return "en" if lowered.split("-")[0] in ("en", "eng", "english") or lowered[0] == "英" else ""
+
+
+class Conversation:
+    """A question with what was said before it. `reply` is what the assistant said after it, None if nothing; `tools` is
+    how many messages of tools were left out."""
+
+    __slots__ = ("history", "question", "reply", "tools")
+
+    def __init__(self, question: str | None, history: tuple[Turn, ...] = (), reply: str | None = None, tools: int = 0):
+        self.question, self.history, self.reply, self.tools = question, history, reply, tools
+
+
+def conversation(value: Any) -> Conversation:
+    """The question in a cell: a text, or a list of messages of which the user's last is the question. Raises
+    CellError."""
+    value = plain(value)
+    if isinstance(value, str) and value.lstrip()[:2] == "[{":
+        found = listed(value)
+        value = found if isinstance(found, list) and all(isinstance(turn, dict) for turn in found) else value
+    if not isinstance(value, list):
+        return Conversation(text(value, "the question, a text or a list of messages"))
+    turns: list[Turn] = []
+    tools = 0
+    for place, message in enumerate(value, 1):
+        role, said = _said(message, place)
+        if role is None:
+            tools += 1
+        else:
+            turns.append(Turn(role, said))  # type: ignore[arg-type]
+    last = max((place for place, turn in enumerate(turns) if turn.role == "user"), default=None)
+    if last is None:
+        raise CellError("no message is the user's; expected a conversation with the question as the user's last.")
+    after = [turn.content for turn in turns[last + 1 :] if turn.role == "assistant" and turn.content]
+    return Conversation(turns[last].content, tuple(turns[:last]), "\n".join(after) if after else None, tools)
+
+
+def _said(message: Any, place: int) -> tuple[str | None, str]:
+    """Who (None: a tool) said what."""
+    message = _fields(message)
+    if not isinstance(message, dict):
+        raise CellError(f"message {place} is {kind_of(message)}; expected an object with a role and a content.")
+    named = str(message.get("role") or message.get("type") or "").lower()
+    if named in ("tool", "function", "toolmessage"):
+        return None, ""
+    if named not in _SPEAKERS:
+        raise CellError(f"message {place} is of the role {named!r}; expected user, assistant or system.")
+    content = message.get("content")
+    if isinstance(content, list):  # parts, as in OpenAI's interface
+        parts = [part.get("text") if isinstance(part, dict) else part for part in content]
+        content = "\n".join(part for part in parts if isinstance(part, str))
+    return _SPEAKERS[named], text(content, f"a text as the content of message {place}") or ""
+
+
+def _of_object(value: dict[str, Any]) -> list[Any]:
+    """The list that an object stands for: one passage, columns of passages ({"id": [...], "text": [...]}), or texts by
+    their ids."""
+    key = next((key for key in _TEXT_KEYS if key in value), None)
+    if key is None:
+        if value and all(isinstance(element, str) for element in value.values()):
+            return [{"id": name, "text": element} for name, element in value.items()]
+        raise CellError(f"found an object without a text; expected {_EXPECTED}.")
+    columns = {name: plain(column) for name, column in value.items()}
+    texts = columns[key]
+    if not isinstance(texts, list):
+        return [value]
+    if any(isinstance(column, list) and len(column) != len(texts) for column in columns.values()):
+        raise CellError(f"found lists of different lengths; expected {_EXPECTED}.")
+    same = {name: column for name, column in columns.items() if isinstance(column, list)}
+    return [dict(zip(same, element, strict=True)) for element in zip(*same.values(), strict=True)]
+
+
+def _passage(element: Any, place: int) -> Passage | None:
+    if isinstance(element, str):
+        return Passage("", element)
+    element = _fields(plain(element))
+    if is_missing(element):
+        return None
+    if not isinstance(element, dict):
+        written = text(element, f"a text as passage {place}")
+        return None if written is None else Passage("", written)
+    inner = element.get("document")
+    if isinstance(inner, Mapping) or isinstance(element.get("node"), Mapping):  # a hit with its document inside
+        inner = inner if isinstance(inner, Mapping) else element["node"]
+        element = {**{key: value for key, value in element.items() if value is not inner}, **inner}
+    key = next((key for key in _TEXT_KEYS if not is_missing(element.get(key))), None)
+    if key is None:
+        if any(name in element for name in _ID_KEYS):
+            return Passage(text(_first(element, _ID_KEYS), f"an id in passage {place}") or "", "")
+        raise CellError(f"passage {place} has no text; expected {_EXPECTED}.")
+    written = text(element[key], f"a text as passage {place}") or ""
+    meta = {
+        name: single
+        for source in (*(element[name] for name in _META_KEYS if isinstance(element.get(name), Mapping)), element)
+        for name, value in source.items()
+        if name not in (key, "score") and (single := scalar(value)) is not None
+    }
+    given = text(_first(element, _ID_KEYS), f"an id in passage {place}")
+    if given is None:
+        given = text(_first(meta, _ID_KEYS), f"an id in passage {place}")
+    title = text(_first(element, _TITLE_KEYS) or _first(meta, _TITLE_KEYS), f"a title in passage {place}") or ""
+    meta = {str(name): value for name, value in meta.items() if name not in (*_ID_KEYS, *_TITLE_KEYS)}
+    return Passage(given or "", written, title, score=_number(element.get("score")), meta=meta)
+
+
+def _fields(value: Any) -> Any:
+    """An object of another library as the fields that it has: pydantic models, data classes, LangChain's documents."""
+    if isinstance(value, (dict, str, list)) or value is None:
+        return value
+    if isinstance(value, Mapping):
+        return dict(value)
+    if callable(dump := getattr(value, "model_dump", None)):
+        return dump()
+    if hasattr(value, "page_content") or hasattr(value, "content") or hasattr(value, "text"):
+        return {name: getattr(value, name) for name in (*_TEXT_KEYS, "metadata", "id", "title") if hasattr(value, name)}
+    return value
+
+
+def _reference_of(value: dict[str, Any]) -> Any:
+    """The answers in an object: {"text": [...]} as in SQuAD, {"value": …, "aliases": [...]} as in TriviaQA."""
+    for key in ("text", "value", "answer", "content"):
+        if key in value:
+            first = plain(value[key])
+            more = plain(value.get("aliases"))
+            firsts = first if isinstance(first, list) else [first]
+            return firsts + (more if isinstance(more, list) else [])
+    raise CellError("found an object; expected a text, a list of aliases, or a list of slots.")
+
+
+def _slots(groups: Sequence[Sequence[Any]]) -> tuple[tuple[str, ...], ...]:
+    expected = "a text, a list of aliases, or a list of slots"
+    slots = []
+    for group in groups:
+        written = [text(alias, expected) for alias in group]
+        aliases = tuple(dict.fromkeys(alias for alias in written if alias and alias.strip()))
+        if aliases:
+            slots.append(aliases)
+    return tuple(slots)
+
+
+def _are_texts(found: list[Any]) -> bool:
+    return all(
+        isinstance(element, str) or (isinstance(element, list) and element and _are_texts(element)) for element in found
+    )
+
+
+def _first(element: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((element[name] for name in names if not is_missing(element.get(name))), None)
+
+
+def _number(value: Any) -> float | None:
+    value = scalar(value)
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _hash(written: str) -> str:
+    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:10]

@@ -1,0 +1,134 @@
+"""JSON lines, and JSON in the forms that pandas, ragas, RAGChecker and others write."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragstone.datasets.jsonlines import kind_of, strict_json
+from ragstone.datasets.tabular.rows import Raw, Row
+from ragstone.datasets.tabular.texts import encoding_of
+from ragstone.datasets.tabular.words import is_question
+from ragstone.errors import DataError
+
+__all__ = ["json_rows"]
+
+_WRAPPERS = (
+    "results", "data", "samples", "rows", "records", "items", "examples", "test_cases", "testCases", "goldens",
+    "evaluations", "spans",
+)  # fmt: skip
+_EXPECTED = "expected a list of objects, one for each row"
+_SPACE = " \t\r\n"
+
+
+def json_rows(path: Path, *, lines: bool, known: Sequence[str] = ()) -> Raw:
+    """The rows of a JSON file. `lines` says that it should be JSON lines; what it is, its content says. Streams where
+    it is lines. `known` are columns that the user has named. Raises DataError."""
+    encoding, warning = encoding_of(path)
+    raw = Raw(path.name, (), warnings=[warning] if warning else [])
+    if _is_lines(path, encoding, lines):
+        raw.rows = _lines(path, encoding)
+        return raw
+    try:
+        value = strict_json(path.read_text(encoding=encoding), constants=True)
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+    except ValueError as error:
+        raise DataError(path, f"{error}; {_EXPECTED}.") from None
+    raw.rows = _records(path, value, known)
+    if isinstance(value, dict) and "resourceSpans" in value:
+        raw.schema = "openinference"
+    return raw
+
+
+def _is_lines(path: Path, encoding: str, expected: bool) -> bool:
+    """Whether each line is a value of its own: the first begins an object, and ends it where another line follows."""
+    with path.open(encoding=encoding, newline="\n") as stream:
+        filled = (line for line in stream if line.strip(_SPACE))
+        first = next(filled, "").strip(_SPACE)
+        if not first.startswith("{"):
+            return expected and not first.startswith("[")
+        try:
+            strict_json(first, constants=True)
+        except ValueError:  # broken, or only the beginning of an object that goes on below, where lines are indented
+            return expected and next(filled, "{").startswith("{")
+        return next(filled, None) is not None
+
+
+def _lines(path: Path, encoding: str) -> Iterator[Row]:
+    with path.open(encoding=encoding, newline="\n") as stream:
+        for number, line in enumerate(stream, 1):
+            if not line.strip(_SPACE):
+                continue
+            where = f"line {number}"
+            try:
+                value = strict_json(line, constants=True)
+            except ValueError as error:
+                yield Row(where, {}, f"{error}; expected one JSON object a line.")
+                continue
+            if isinstance(value, dict):
+                yield Row(where, value)
+            else:
+                yield Row(where, {}, f"found {kind_of(value)}; expected one JSON object a line.")
+
+
+def _records(path: Path, value: Any, known: Sequence[str]) -> Iterator[Row]:
+    """The rows of a whole JSON value."""
+    if isinstance(value, dict):
+        value = _unwrapped(path, value, known)
+    if not isinstance(value, list):
+        raise DataError(path, f"found {kind_of(value)}; {_EXPECTED}.")
+    for number, record in enumerate(value, 1):
+        if isinstance(record, dict):
+            yield Row(f"row {number}", record)
+        else:
+            yield Row(f"row {number}", {}, f"found {kind_of(record)}; expected an object.")
+
+
+def _unwrapped(path: Path, value: dict[str, Any], known: Sequence[str]) -> Any:
+    """The list of rows that an object holds, in whichever of the usual forms."""
+    if "resourceSpans" in value:  # OpenTelemetry's own; `spans` knows what to do with it
+        return [value]
+    if isinstance(value.get("columns"), list) and isinstance(value.get("data"), list):  # pandas, orient="split"
+        return _split(path, value["columns"], value["data"])
+    questions = [name for name in value if name in known or is_question(name)]
+    column = next((value[name] for name in questions if isinstance(value[name], (list, dict))), None)
+    if column is not None and not _is_conversation(column):
+        return _of_columns(path, value)
+    if questions:
+        return [value]
+    for name in _WRAPPERS:
+        if isinstance(value.get(name), list):
+            return value[name]
+    inner = list(value.values())
+    if inner and all(isinstance(row, dict) for row in inner):
+        if all(isinstance(score, (int, float)) for row in inner for score in row.values()):  # a run, as pytrec_eval has
+            return [
+                {"query_id": query, "doc_id": doc, "score": score}
+                for query, scores in value.items()
+                for doc, score in scores.items()
+            ]
+        if any(name in known or is_question(name) for name in inner[0]):  # pandas, orient="index"
+            return inner
+    return [value]
+
+
+def _is_conversation(column: Any) -> bool:
+    return isinstance(column, list) and all(isinstance(turn, dict) for turn in column)
+
+
+def _of_columns(path: Path, value: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of an object of columns: lists, or objects by the row's name as pandas writes them."""
+    if all(isinstance(column, dict) for column in value.values()):
+        names = dict.fromkeys(name for column in value.values() for name in column)
+        return [{title: column.get(name) for title, column in value.items()} for name in names]
+    lengths = {name: len(column) for name, column in value.items() if isinstance(column, list)}
+    if len(lengths) < len(value) or len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name!r} has {lengths.get(name, 'no list')}" for name in list(value)[:8])
+        raise DataError(path, f"the columns are not of equal length ({told}); {_EXPECTED}.")
+    return [dict(zip(value, row, strict=True)) for row in zip(*value.values(), strict=True)]
+
+
+def _split(path: Path, columns: list[Any], data: list[Any]) -> list[dict[str, Any]]:
+    if any(not isinstance(row, list) or len(row) != len(columns) for row in data):
+        raise DataError(path, f"a row of 'data' has not as many values as 'columns' has names; {_EXPECTED}.")
+    return [dict(zip(map(str, columns), row, strict=True)) for row in data]

@@ -1,0 +1,124 @@
+"""Labels of passages from relevance judgements, and texts of passages that have ids alone."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.datasets.tabular import trec
+from ragstone.datasets.tabular.cells import text
+from ragstone.datasets.tabular.items import Item
+from ragstone.datasets.tabular.problems import CellError
+from ragstone.datasets.tabular.rows import Raw, Row, Rows
+from ragstone.datasets.tabular.sources import open_file
+from ragstone.datasets.tabular.texts import encoding_of
+from ragstone.datasets.tabular.words import plain_name
+from ragstone.errors import DataError, UsageError
+from ragstone.types import Passage
+
+__all__ = ["read_qrels", "read_queries", "with_labels", "with_texts"]
+
+_ID = ("_id", "id", "doc_id", "docid", "docno", "corpus_id", "passage_id", "document_id", "query_id", "qid")
+_TEXT = ("text", "contents", "content", "passage", "body", "document", "query", "question")
+_TITLE = ("title",)
+
+
+def read_qrels(path: Path) -> trec.Qrels:
+    """The judgements of a file: TREC's four columns, or a table with names (TSV, CSV, JSON, Parquet)."""
+    _must_exist(path, "qrels")
+    return trec.grades_of(Rows(_qrels(path)))
+
+
+def read_queries(path: Path) -> dict[str, str]:
+    """The texts of queries by their ids."""
+    return {name: body for name, body, _ in _documents(Rows(open_file(path)).take(), path)}
+
+
+def with_labels(items: Sequence[Item], qrels: trec.Qrels, name: str) -> tuple[list[Item], list[str]]:
+    """The items with their judged passages, which replace others, and what a person should know. Raises DataError where
+    no query is an item's id."""
+    met = {item.sample.id for item in items} & qrels.keys()
+    if not met:
+        some, ids = ", ".join(map(repr, list(qrels)[:3])), ", ".join(repr(item.sample.id) for item in items[:3])
+        raise DataError(
+            name, f"no query in it ({some}…) is the id of a row ({ids}…).", advice="Name the column: --map id=COLUMN."
+        )
+    labelled = []
+    for item in items:
+        grades = qrels.get(item.sample.id)
+        if grades is not None:
+            gold = tuple(Passage(doc, "", relevant=grade > 0, meta={"grade": grade}) for doc, grade in grades.items())
+            sample = msgspec.structs.replace(item.sample, passages=gold)
+            item = msgspec.structs.replace(item, sample=sample)  # noqa: PLW2901
+        labelled.append(item)
+    warnings = []
+    if beyond := len(qrels) - len(met):
+        warnings.append(f"{name}: {beyond} of {len(qrels)} queries have no row; nothing was retrieved for them.")
+    return labelled, warnings
+
+
+def with_texts(items: Sequence[Item], corpus: Path) -> tuple[list[Item], list[str]]:
+    """The items with the texts of those passages that had none, from a file or from a folder's `corpus.jsonl`. Only
+    what is needed is kept of it."""
+    _must_exist(corpus, "corpus")
+    path = corpus / "corpus.jsonl" if corpus.is_dir() else corpus
+    lacking = {passage.id for item in items for passage in _passages(item) if not passage.text}
+    found: dict[str, tuple[str, str]] = {}
+    for name, body, title in _documents(open_file(path).rows, path):
+        if name in lacking:
+            found[name] = (body, title)
+    warnings = []
+    if missing := len(lacking - found.keys()):
+        warnings.append(f"{path.name}: {missing} of {len(lacking)} passages are not in it; they have no text.")
+
+    def filled(passages: Iterable[Passage]) -> tuple[Passage, ...]:
+        return tuple(
+            msgspec.structs.replace(one, text=found[one.id][0], title=one.title or found[one.id][1])
+            if not one.text and one.id in found
+            else one
+            for one in passages
+        )
+
+    made = []
+    for item in items:
+        sample = msgspec.structs.replace(item.sample, passages=filled(item.sample.passages))
+        response = item.response
+        if response is not None:
+            response = msgspec.structs.replace(response, passages=filled(response.passages))
+        made.append(msgspec.structs.replace(item, sample=sample, response=response))
+    return made, warnings
+
+
+def _passages(item: Item) -> tuple[Passage, ...]:
+    return (*item.sample.passages, *(item.response.passages if item.response else ()))
+
+
+def _qrels(path: Path) -> Raw:
+    if path.suffix not in (".json", ".jsonl", ".parquet", ".xlsx", ".csv"):
+        encoding, _ = encoding_of(path)
+        with path.open(encoding=encoding) as stream:
+            first = next((line for line in stream if line.strip()), "")
+        if trec.is_qrels_line(first):
+            return trec.qrels_lines(path)
+    return open_file(path)
+
+
+def _documents(rows: Iterable[Row], path: Path) -> Iterable[tuple[str, str, str]]:
+    """(id, text, title) of each row. Raises DataError at the first that has no id."""
+    for row in rows:
+        names = {plain_name(column): column for column in row.cells}
+        try:
+            name, body, title = (
+                next((text(row.cells[names[key]], "a text") for key in keys if key in names), None)
+                for keys in (_ID, _TEXT, _TITLE)
+            )
+        except CellError as error:
+            raise DataError(path, f"{row.where}: {error}") from None
+        if row.problem or name is None:
+            raise DataError(path, f"{row.where}: {row.problem or 'has no id; expected the fields _id and text.'}")
+        yield name, body or "", title or ""
+
+
+def _must_exist(path: Path, what: str) -> None:
+    if not path.exists():
+        raise UsageError(f"--{what} {path}: no such file.")

@@ -1,0 +1,176 @@
+"""Reads the user's own data: a file of any format that people have, or what is in memory."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragstone.datasets.tabular.build import Builder
+from ragstone.datasets.tabular.items import EvalData, Item
+from ragstone.datasets.tabular.labels import read_qrels, read_queries, with_labels, with_texts
+from ragstone.datasets.tabular.problems import Problems
+from ragstone.datasets.tabular.rows import Rows
+from ragstone.datasets.tabular.sources import open_source
+from ragstone.datasets.tabular.spans import are_spans, spans_as_rows
+from ragstone.datasets.tabular.trec import Qrels, is_run, runs_as_rows
+from ragstone.datasets.tabular.words import Columns, resolve
+from ragstone.errors import DataError, UsageError
+from ragstone.types import to_json
+
+__all__ = ["read_eval_data"]
+
+
+def read_eval_data(
+    source: Any,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    sep: str | None = None,
+    qrels: str | Path | None = None,
+    corpus: str | Path | None = None,
+    sheet: str | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+) -> EvalData:
+    """The items of a file, a folder, or data in memory (a list of dicts, a pandas or polars frame, a datasets.Dataset).
+
+    `mapping` says which column is which of our words (`words.WORDS`), over what the names of the columns say. `sep`
+    parts the passages of a cell that is plain text. `qrels` labels passages by the ids of rows and passages, `corpus`
+    gives the texts of passages that have ids alone. `sheet` chooses one of a workbook, `split` one of a data set.
+
+    `sample` chooses so many rows at random: those whose ids have the smallest hashes with `seed`, so that the choice
+    follows from the questions alone. The order of the rows does not matter, a larger sample contains a smaller one, and
+    files with the same questions give the same questions. `limit` takes the first rows (of those chosen).
+
+    Raises UsageError or DataError; problems of rows come together as `BadData`, one line each.
+    """
+    for option, count in (("limit", limit), ("sample", sample)):
+        if count is not None and count < 1:
+            raise UsageError(f"{option}={count}: it is the number of rows that are read, at least 1.")
+    sep = _separator(sep)
+    raw = open_source(source, sheet=sheet, split=split, known=tuple((mapping or {}).values()))
+    judged, texts = _given(qrels) or raw.qrels, _given(corpus) or raw.corpus
+    grades = read_qrels(judged) if judged else {}
+    rows = _as_rows(Rows(raw), texts, grades)
+    name, source = rows.raw.name, rows.raw.source
+    if not len(rows):
+        raise DataError(source, "holds no rows.")
+    problems = Problems(source)
+    columns = _columns(rows, mapping or {}, problems)
+    builder = Builder(columns.mapping, problems, sep=sep, sparse=rows.raw.sparse)
+    made = [builder.item(row, number) for number, row in enumerate(rows.take(), 1)]
+    problems.raise_any()
+    items = _with_ids([item for item in made if item is not None], builder)
+    warnings = [*rows.raw.warnings, *columns.warnings]
+    if judged:
+        items, more = with_labels(items, grades, judged.name)
+        warnings += more
+    warnings += builder.warnings(items)
+    if texts:
+        items, more = with_texts(items, texts)
+        warnings += more
+    total, digest = len(items), _sha256(items)
+    if sample is not None and sample < total:
+        items = _sampled(items, sample, seed)
+    schema = rows.raw.schema or columns.schema
+    return EvalData(name, schema, columns.mapping, tuple(items[:limit]), digest, tuple(warnings), total)
+
+
+def _given(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)
+
+
+def _separator(sep: str | None) -> str | None:
+    """What parts passages; a command line spells a line end \\n and a tab \\t."""
+    if sep is None:
+        return None
+    spelled = sep.replace("\\n", "\n").replace("\\t", "\t")
+    if not spelled:
+        raise UsageError("--sep is empty; give the text that stands between two passages, such as '||'.")
+    return spelled
+
+
+def _as_rows(rows: Rows, corpus: Path | None, grades: Qrels) -> Rows:
+    """The rows with one question each, where a format has others: the lines of a run, the spans of a trace."""
+    if are_spans(rows.columns):
+        return spans_as_rows(rows)
+    queries = rows.raw.queries
+    if queries is None and corpus is not None and (corpus / "queries.jsonl").is_file():
+        queries = corpus / "queries.jsonl"
+    if is_run(rows.columns):
+        return runs_as_rows(rows, read_queries(queries) if queries else {})
+    if rows.raw.schema == "beir" and grades:  # the queries of all splits: those that are judged
+        kept = [row for row in rows.take() if row.problem or str(row.cells.get("_id")) in grades]
+        return rows.instead(kept, schema="beir", mapping=rows.raw.mapping)
+    return rows
+
+
+def _columns(rows: Rows, mapping: Mapping[str, str], problems: Problems) -> Columns:
+    """Which column is what. Where no column is the question because no line could be read, that is told instead."""
+    if {"query", "answer", "positive", "negative"} <= set(rows.columns) and "answer" not in mapping:
+        advice = f"Ask them: ragstone bench rgb --data {rows.raw.source}."
+        raise DataError(
+            rows.raw.source, "holds RGB's questions with documents, and no answers of a system.", advice=advice
+        )
+    if not rows.columns:
+        for row in rows.take():
+            problems.add(row.where, "", row.problem or "has no fields; expected at least a question.")
+        problems.raise_any()
+    return resolve(rows.columns, mapping, source=rows.raw.source, preset=rows.raw.mapping)
+
+
+def _with_ids(items: list[Item], builder: Builder) -> list[Item]:
+    """The items, each with an id of its own: the one it was given, else one made of its question; what occurs again
+    has -2, -3… added."""
+    taken = {item.sample.id for item in items if item.sample.id}
+    used: set[str] = set()
+    counts: dict[str, int] = {}
+    named: list[Item] = []
+    for item in items:
+        base = item.sample.id or question_id(item.sample.question)
+        chosen = base
+        if chosen in used:
+            if item.sample.id:
+                builder.note("same id", item.where)
+            while chosen in used or (chosen != base and chosen in taken):
+                counts[base] = counts.get(base, 1) + 1
+                chosen = f"{base}-{counts[base]}"
+        used.add(chosen)
+        if chosen == item.sample.id:
+            named.append(item)
+        else:
+            sample = msgspec.structs.replace(item.sample, id=chosen)
+            named.append(msgspec.structs.replace(item, sample=sample))
+    return named
+
+
+def question_id(question: str) -> str:
+    """The id of a row that was given none: that of its question."""
+    return "q-" + hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
+def _sampled(items: list[Item], count: int, seed: int) -> list[Item]:
+    """`count` items, in their order."""
+
+    def drawn(place: int) -> tuple[bytes, int]:
+        key = f"{seed}\n{items[place].sample.id}".encode("utf-8", "surrogatepass")
+        return hashlib.sha256(key).digest(), place
+
+    chosen = sorted(sorted(range(len(items)), key=drawn)[:count])
+    return [items[place] for place in chosen]
+
+
+def _sha256(items: Iterable[Item]) -> str:
+    digest = hashlib.sha256()
+    for item in items:
+        extra = dict(sorted(item.extra.items()))
+        content = (item.sample, item.response, extra, item.history)
+        try:
+            digest.update(msgspec.json.encode(content))
+        except (UnicodeEncodeError, msgspec.ValidationError):  # a lone surrogate
+            digest.update(to_json(content).encode("ascii"))
+        digest.update(b"\n")
+    return digest.hexdigest()

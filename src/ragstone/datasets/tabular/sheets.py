@@ -1,0 +1,100 @@
+"""Excel's workbooks (.xlsx)."""
+
+import io
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragstone.datasets.tabular.extra import needs
+from ragstone.datasets.tabular.rows import Raw, Row, repeated
+from ragstone.datasets.tabular.words import is_question
+from ragstone.errors import DataError, UnknownName
+
+__all__ = ["xlsx_rows"]
+
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+
+
+def xlsx_rows(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()) -> Raw:
+    """The rows of a sheet: the one that is named, else the first with a column for the question, else the first.
+    The first row that is not empty has the names. Values of formulas are those that Excel saved. Raises DataError."""
+    openpyxl = needs("openpyxl", "reading .xlsx")
+    raw = Raw(path.name, (), sparse=True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of styles and validations that no reader of values needs
+            book = openpyxl.load_workbook(io.BytesIO(path.read_bytes()), read_only=True, data_only=True)
+        sheets = {one.title: one for one in book.worksheets}
+        asking = [name for name, one in sheets.items() if _has_question(one, known)] if len(sheets) > 1 else []
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+    except Exception as error:  # what openpyxl makes of a damaged file, or of another kind of archive
+        raise _damaged(path, error) from None
+    if not sheets:
+        raise DataError(path, "has no sheet with cells.")
+    if sheet is not None and sheet not in sheets:
+        raise UnknownName("sheet", sheet, sheets)
+    chosen = sheet or next(iter(asking or sheets))
+    if sheet is None and len(sheets) > 1:
+        others = ", ".join(repr(name) for name in sheets if name != chosen)
+        raw.warnings.append(f"read from the sheet {chosen!r}; there are others: {others} (--sheet NAME).")
+    raw.rows = _rows(path, sheets[chosen], book)
+    return raw
+
+
+def _has_question(sheet: Any, known: Sequence[str]) -> bool:
+    for row in sheet.iter_rows(max_row=20, values_only=True):
+        if any(not _empty(cell) for cell in row):
+            return any(isinstance(cell, str) and (cell.strip() in known or is_question(cell)) for cell in row)
+    return False
+
+
+def _rows(path: Path, sheet: Any, book: Any) -> Iterator[Row]:
+    header: dict[int, str] = {}
+    sheet.reset_dimensions()  # some programs write a wrong size, and cells beyond it would be lost
+    try:
+        for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
+            if all(map(_empty, cells)):
+                continue
+            where = f"row {number}"
+            if not header:
+                header = _header(path, cells, number)
+                continue
+            beyond = [cell for place, cell in enumerate(cells) if place not in header and not _empty(cell)]
+            if beyond:
+                yield Row(
+                    where, {}, f"{str(beyond[0])[:40]!r} stands in a column without a name; expected a name in row 1."
+                )
+                continue
+            yield Row(where, {name: _value(cells[place]) for place, name in header.items() if place < len(cells)})
+    except DataError:
+        raise
+    except Exception as error:
+        raise _damaged(path, error) from None
+    finally:
+        book.close()
+
+
+def _damaged(path: Path, error: Exception) -> DataError:
+    told = " ".join(str(error).split())[:120]
+    return DataError(path, f"is no workbook that can be read ({told}).", advice="Save it again as .xlsx.")
+
+
+def _header(path: Path, cells: Sequence[Any], number: int) -> dict[int, str]:
+    names = {place: str(cell).strip() for place, cell in enumerate(cells) if not _empty(cell)}
+    if (twice := repeated(names.values())) is not None:
+        raise DataError(path, f"row {number}: the column {twice!r} occurs twice.", advice="Rename one of them.")
+    return names
+
+
+def _value(cell: Any) -> Any:
+    """A text with what its format escapes (_x000D_ is a carriage return); anything else as it is."""
+    if isinstance(cell, str) and "_x" in cell:
+        return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), cell)
+    return cell
+
+
+def _empty(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and not cell.strip())

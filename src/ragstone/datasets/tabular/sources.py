@@ -1,0 +1,121 @@
+"""Which reader a source needs: told by its first bytes, and only then by its ending."""
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ragstone.datasets.tabular import trec
+from ragstone.datasets.tabular.columnar import arrow_rows, dataset_folder, parquet_rows
+from ragstone.datasets.tabular.csvfiles import csv_rows
+from ragstone.datasets.tabular.jsonfiles import json_rows
+from ragstone.datasets.tabular.memory import memory_rows
+from ragstone.datasets.tabular.rows import Raw
+from ragstone.datasets.tabular.sheets import xlsx_rows
+from ragstone.datasets.tabular.texts import encoding_of
+from ragstone.errors import DataError, UsageError
+
+__all__ = ["open_file", "open_source"]
+
+_LINES = (".jsonl", ".ndjson", ".jsonlines")
+_TABLES = (".csv", ".tsv", ".tab", ".psv")
+_READABLE = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".ndjson", ".arrow", ".trec", ".run", ".txt")
+_REFUSED = (  # first bytes, what they are, what to do
+    (b"\xd0\xcf\x11\xe0", "is a workbook of the old kind (.xls) or an encrypted one", "Save it as .xlsx."),
+    (b"SQLite format 3\x00", "is a run file", "`ragstone report` and `ragstone export` read it."),
+    (b"\x1f\x8b", "is compressed (gzip)", "Unpack it first."),
+    (b"BZh", "is compressed (bzip2)", "Unpack it first."),
+    (b"\xfd7zXZ", "is compressed (xz)", "Unpack it first."),
+    (b"(\xb5/\xfd", "is compressed (zstd)", "Unpack it first."),
+    (b"%PDF-", "is a PDF document", "Give the answers as a table or as JSON."),
+)
+
+
+def open_source(source: Any, *, sheet: str | None = None, split: str | None = None, known: Sequence[str] = ()) -> Raw:
+    """The rows of a path or of a value in memory. `known` are columns that the user has named. Raises UsageError,
+    DataError, or MissingExtra."""
+    if not isinstance(source, (str, Path)):
+        return memory_rows(source)
+    path = Path(source)
+    try:
+        is_folder, exists = path.is_dir(), path.exists()
+    except (OSError, ValueError) as error:  # a NUL in it, or longer than paths may be
+        raise UsageError(f"{str(source)[:80]!r} is no path ({error}).") from None
+    if path.is_symlink() and not exists:
+        raise UsageError(f"{str(source)!r}: is a link to nothing that is there. Name the file itself.")
+    if not str(source) or not exists:
+        raise UsageError(f"{str(source)!r}: no such file or folder.{_nearest(path)}")
+    if not is_folder and not path.is_file():
+        raise UsageError(f"{str(source)!r}: is a pipe or a device, and data are read twice. Save them as a file first.")
+    if split is not None and not is_folder:
+        raise UsageError(f"{str(source)!r}: is one file, and --split chooses of a folder. Leave it out.")
+    raw = _folder(path, split, known) if is_folder else open_file(path, sheet=sheet, known=known)
+    raw.path = path
+    return raw
+
+
+def open_file(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()) -> Raw:
+    """The rows of a file."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(8192)
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+    for mark, what, advice in _REFUSED:
+        if head.startswith(mark):
+            raise DataError(path, f"{what}.", advice=advice)
+    if head.startswith(b"PK\x03\x04"):
+        return xlsx_rows(path, sheet=sheet, known=known)
+    if sheet is not None:
+        raise DataError(path, f"is no workbook, and has no sheet {sheet!r}.", advice="Leave --sheet out.")
+    if head.startswith(b"PAR1"):
+        return parquet_rows(path)
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")) or path.suffix == ".arrow":
+        return arrow_rows(path)
+    if not head.strip(b"\xef\xbb\xbf \t\r\n"):
+        raise DataError(path, "is empty.")
+    if path.suffix in _TABLES:
+        return csv_rows(path, known=known)
+    return _text(path, known)
+
+
+def _text(path: Path, known: Sequence[str]) -> Raw:
+    """A text file whose ending does not say that it is a table."""
+    encoding, _ = encoding_of(path)
+    with path.open(encoding=encoding, newline="\n") as stream:
+        first = next((line.strip() for line in stream if line.strip()), "")
+    if path.suffix in (*_LINES, ".json") or first[:1] in ("{", "["):
+        return json_rows(path, lines=path.suffix in _LINES, known=known)
+    if trec.is_run_line(first):
+        return trec.run_rows(path)
+    if trec.is_qrels_line(first):
+        advice = f"Give the run, and this with it: --qrels {path.name}."
+        raise DataError(path, "holds relevance judgements (qrels), not what a system retrieved.", advice=advice)
+    return csv_rows(path, known=known)
+
+
+def _folder(folder: Path, split: str | None, known: Sequence[str]) -> Raw:
+    try:
+        if (beir := trec.beir_folder(folder, split=split)) is not None:
+            raw = open_file(beir.run or beir.queries, known=known)
+            raw.name, raw.qrels, raw.corpus, raw.queries = folder.name, beir.qrels, beir.corpus, beir.queries
+            raw.warnings.extend(beir.warnings)
+            if beir.run is None:
+                raw.schema, raw.mapping = "beir", {"question": "text", "id": "_id"}
+            return raw
+        if (raw_or_none := dataset_folder(folder, split=split)) is not None:
+            return raw_or_none
+        files = sorted(path.name for path in folder.iterdir() if path.suffix in _READABLE)
+    except OSError as error:
+        raise DataError(folder, f"cannot be read ({error.strerror or error}).") from None
+    advice = f"Name a file in it: {', '.join(files[:5])}{'…' if len(files) > 5 else ''}." if files else "Name a file."
+    raise DataError(folder, "is no saved data set and no folder of BEIR.", advice=advice)
+
+
+def _nearest(path: Path) -> str:
+    try:
+        names = [other.name for other in path.parent.iterdir()]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, [name for name in names if name != path.name], n=1, cutoff=0.6)
+    return f" Did you mean {str(path.with_name(near[0]))!r}?" if near else ""

@@ -1,0 +1,320 @@
+"""Traces of OpenInference (Arize Phoenix, LlamaIndex, LangChain…) as rows: the question and the answer of a root span,
+and what the retrievers below it found.
+
+Spans come as JSON lines, JSON or Parquet: as Phoenix exports them (columns `context.trace_id` and
+`attributes.input.value`), as the SDK prints them (`context`, `attributes`), or as OTLP (`resourceSpans`). Attributes
+may be dotted or nested.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from ragstone.datasets.tabular.cells import is_missing, listed, plain, scalar
+from ragstone.datasets.tabular.rows import Row, Rows
+
+__all__ = ["are_spans", "spans_as_rows"]
+
+_TRACE = ("context.trace_id", "trace_id", "traceId", "context.traceId")
+_SPAN = ("context.span_id", "span_id", "spanId", "context.spanId", "id")
+_PARENT = ("parent_id", "parentSpanId", "parent_span_id", "parentId")
+_START = ("start_time", "startTimeUnixNano", "start_time_unix_nano", "startTime")
+_END = ("end_time", "endTimeUnixNano", "end_time_unix_nano", "endTime")
+_DOCUMENT = re.compile(
+    r"(?P<list>retrieval\.documents|reranker\.output_documents)\.(?P<place>\d+)\.document\.(?P<what>content|id|score|metadata)"
+)
+_ASKED = ("question", "query", "user_input", "input", "user_query", "user_message", "query_str", "prompt", "text",
+          "message", "content")  # fmt: skip
+_ANSWERED = ("answer", "response", "output", "result", "output_text", "content", "text", "generation", "message")
+_MAPPING = {"question": "input.value", "answer": "output.value", "contexts": "retrieval.documents", "id": "trace_id"}
+_SKIPPED = ("input.", "output.", "llm.input_messages", "llm.output_messages", "retrieval.", "reranker.", "embedding.",
+            "llm.tools", "llm.prompt_template")  # fmt: skip
+
+
+@dataclass(slots=True)
+class Span:
+    """A span, its attributes dotted."""
+
+    where: str
+    trace: str
+    id: str
+    parent: str
+    name: str
+    start: Any
+    end: Any
+    attributes: dict[str, Any]
+    children: list["Span"] = field(default_factory=list)
+
+
+def are_spans(columns: Sequence[str]) -> bool:
+    """Whether a table with these columns holds spans."""
+    if "resourceSpans" in columns:
+        return True
+    traced = any(name in columns for name in _TRACE) or "context" in columns
+    return traced and any(name == "attributes" or name.startswith("attributes.") for name in columns)
+
+
+def spans_as_rows(rows: Rows) -> Rows:
+    """One row for each root span that was asked something, in the order of their beginnings in the file."""
+    spans: list[Span] = []
+    problems: list[Row] = []
+    for row in rows.take():
+        if row.problem:
+            problems.append(row)
+            continue
+        try:
+            spans.extend(_spans(row))
+        except RecursionError:
+            problems.append(Row(row.where, {}, "is nested too deeply to be read."))
+    roots = _roots(spans)
+    several: dict[str, int] = {}
+    made: list[Row] = []
+    for root in roots:
+        cells = _cells(root)
+        if cells is None:
+            continue
+        several[root.trace] = several.get(root.trace, 0) + 1
+        number = several[root.trace]
+        cells["trace_id"] = root.trace if number == 1 else f"{root.trace}/{number}"
+        made.append(Row(root.where, cells))
+    lost = len(spans) - sum(1 for root in roots for _ in _below(root))
+    if lost:
+        rows.raw.warnings.append(f"{lost} of {len(spans)} spans are each other's parents; left out.")
+    left = len(roots) - len(made)
+    if left:
+        rows.raw.warnings.append(f"{left} of {len(roots)} traces were asked nothing (no input.value); left out.")
+    return rows.instead([*problems, *made], schema="openinference", mapping=_MAPPING)
+
+
+def _spans(row: Row) -> Iterator[Span]:
+    """The spans in a row: one, or all of an OTLP request."""
+    packages = row.cells.get("resourceSpans")
+    if not isinstance(packages, list):
+        yield _span(row.where, row.cells)
+        return
+    for package in packages:
+        for scope in _list(package, "scopeSpans") or _list(package, "instrumentationLibrarySpans"):
+            for span in _list(scope, "spans"):
+                if isinstance(span, dict):
+                    yield _span(row.where, span)
+
+
+def _span(where: str, cells: Mapping[str, Any]) -> Span:
+    flat: dict[str, Any] = {}
+    attributes = plain(cells.get("attributes"))
+    if isinstance(attributes, str):
+        attributes = listed(attributes)
+    if isinstance(attributes, list):  # OTLP: keys with typed values
+        attributes = {str(one.get("key")): _otlp(one.get("value")) for one in attributes if isinstance(one, dict)}
+    if isinstance(attributes, dict):
+        _flatten("", attributes, flat)
+    for name, value in cells.items():
+        if name.startswith("attributes."):
+            _flatten(name.removeprefix("attributes."), value, flat)
+    context = plain(cells.get("context"))
+    ids = {**(context if isinstance(context, dict) else {}), **cells}
+    kind = flat.get("openinference.span.kind") or cells.get("span_kind")
+    if isinstance(kind, str):
+        flat["openinference.span.kind"] = kind.upper()
+    trace, span, parent = (str(_first(ids, names) or "") for names in (_TRACE, _SPAN, _PARENT))
+    return Span(where, trace, span, parent, str(cells.get("name") or ""), _first(ids, _START), _first(ids, _END), flat)
+
+
+def _roots(spans: Sequence[Span]) -> list[Span]:
+    """The spans without a parent in the data, each with its descendants below it."""
+    known = {(span.trace, span.id): span for span in spans if span.id}
+    roots = []
+    for span in spans:
+        parent = known.get((span.trace, span.parent)) if span.parent else None
+        if parent is None or parent is span:
+            roots.append(span)
+        else:
+            parent.children.append(span)
+    return roots
+
+
+def _below(root: Span) -> Iterator[Span]:
+    """The span and its descendants, those that began earlier first, children after their parents."""
+    waiting = [root]
+    while waiting:
+        span = waiting.pop()
+        yield span
+        waiting.extend(sorted(span.children, key=lambda child: _moment(child.start), reverse=True))
+
+
+def _cells(root: Span) -> dict[str, Any] | None:
+    """The cells of a root's row; None where nothing below it was asked anything."""
+    spans = list(_below(root))
+    asked = next((span for span in spans if _asked(span) is not None), None)
+    if asked is None:
+        return None
+    answered = next((span for span in (root, asked, *reversed(spans)) if _answered(span) is not None), None)
+    cells: dict[str, Any] = {
+        "input.value": _asked(asked),
+        "output.value": None if answered is None else _answered(answered),
+        "retrieval.documents": _documents(spans)
+        or None,  # an empty list leaves no attribute: it may be that none was kept
+    }
+    cells |= {name: value for name, value in root.attributes.items() if not name.startswith(_SKIPPED)}
+    cells["name"] = root.name
+    models = [span.attributes["llm.model_name"] for span in spans if "llm.model_name" in span.attributes]
+    if models:
+        cells["model"] = models[-1]
+    if (seconds := _seconds(root)) is not None:
+        cells["seconds"] = seconds
+    return cells
+
+
+def _documents(spans: Iterable[Span]) -> list[dict[str, Any]]:
+    """What was retrieved: the last reranker's output where there is one, otherwise all that retrievers found, in the
+    order of time, without repetitions."""
+    retrieved: list[dict[str, Any]] = []
+    reranked: list[dict[str, Any]] = []
+    for span in spans:
+        lists: dict[str, dict[int, dict[str, Any]]] = {}
+        for name, value in span.attributes.items():
+            if (match := _DOCUMENT.match(name)) is not None:
+                document = lists.setdefault(match["list"], {}).setdefault(int(match["place"]), {})
+                _put(document, match["what"], name[match.end() :].removeprefix("."), value)
+        for kind, found in lists.items():
+            documents = [found[place] for place in sorted(found)]
+            if kind.startswith("reranker"):
+                reranked = documents
+            else:
+                retrieved.extend(documents)
+    seen: dict[tuple[str, str], dict[str, Any]] = {}
+    for document in reranked or retrieved:
+        seen.setdefault((str(document.get("id")), str(document.get("text"))), document)
+    return list(seen.values())
+
+
+def _put(document: dict[str, Any], what: str, inner: str, value: Any) -> None:
+    if what != "metadata":
+        document["text" if what == "content" else what] = value
+        return
+    if not inner:
+        value = _json(value)
+        document.setdefault("metadata", {}).update(value if isinstance(value, dict) else {})
+    else:
+        document.setdefault("metadata", {})[inner] = value
+
+
+def _asked(span: Span) -> Any:
+    """The question of a span, a text or a list of messages; None where it has none."""
+    value = _json(span.attributes.get("input.value"))
+    if isinstance(value, dict):
+        messages = value.get("messages")
+        if isinstance(messages, list) and messages:
+            return _messages(messages)
+        return _named(value, _ASKED)
+    if isinstance(value, list) and value and all(isinstance(turn, (dict, list)) for turn in value):
+        return _messages(value)
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _answered(span: Span) -> str | None:
+    value = _json(span.attributes.get("output.value"))
+    if isinstance(value, dict):
+        messages = value.get("messages")
+        if isinstance(messages, list) and messages and isinstance(messages[-1], dict):
+            return _named(messages[-1], ("content",))
+        return _named(value, _ANSWERED)
+    return value if isinstance(value, str) else None
+
+
+def _named(value: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """The text under the first of these names, also one level below; else the only text there is; else all of it."""
+    for name in names:
+        inner = value.get(name)
+        if isinstance(inner, str) and inner.strip():
+            return inner
+        if isinstance(inner, dict) and (
+            found := next((inner[key] for key in names if isinstance(inner.get(key), str)), None)
+        ):
+            return str(found)
+    texts = [inner for inner in value.values() if isinstance(inner, str) and inner.strip()]
+    return texts[0] if len(texts) == 1 else json.dumps(value, ensure_ascii=False) if value else None
+
+
+def _messages(messages: list[Any]) -> list[Any]:
+    """Messages as objects: some programs log [who, what] pairs, or a list in a list."""
+    if len(messages) == 1 and isinstance(messages[0], list) and all(isinstance(one, dict) for one in messages[0]):
+        messages = messages[0]
+    return [
+        {"role": turn[0], "content": turn[1]} if isinstance(turn, list) and len(turn) == 2 else turn
+        for turn in messages
+    ]
+
+
+def _json(value: Any) -> Any:
+    """What a text spells as JSON; the value itself where it spells no list and no object."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+        return value
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return found if isinstance(found, (dict, list)) else value
+
+
+def _flatten(name: str, value: Any, flat: dict[str, Any]) -> None:
+    """Writes nested objects and lists as dotted names."""
+    if name.startswith("embedding."):
+        return
+    value = plain(value)
+    if isinstance(value, str) and name in ("retrieval.documents", "reranker.output_documents"):
+        value = listed(value)
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            _flatten(f"{name}.{key}" if name else str(key), inner, flat)
+    elif isinstance(value, list) and value and any(isinstance(inner, (dict, list)) for inner in value):
+        for place, inner in enumerate(value):
+            _flatten(f"{name}.{place}", inner, flat)
+    elif not is_missing(value):
+        flat[name] = value
+
+
+def _otlp(value: Any) -> Any:
+    """A typed value of OTLP."""
+    if not isinstance(value, dict) or not value:
+        return value
+    kind, inner = next(iter(value.items()))
+    if kind == "intValue":
+        return int(inner) if str(inner).lstrip("-").isdigit() else inner
+    if kind == "arrayValue":
+        return [_otlp(one) for one in _list(inner, "values")]
+    if kind == "kvlistValue":
+        return {str(one.get("key")): _otlp(one.get("value")) for one in _list(inner, "values") if isinstance(one, dict)}
+    return inner
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _first(cells: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((plain(cells[name]) for name in names if name in cells and not is_missing(cells[name])), None)
+
+
+def _moment(value: Any) -> tuple[float, str]:
+    """A time to order by: nanoseconds as numbers, ISO times as texts."""
+    value = scalar(value)
+    if isinstance(value, str) and not value.isdigit():
+        return 0.0, value
+    return (float(value), "") if value is not None else (0.0, "")
+
+
+def _seconds(span: Span) -> float | None:
+    start, end = scalar(span.start), scalar(span.end)
+    if start is None or end is None:
+        return None
+    try:
+        if str(start).isdigit() and str(end).isdigit():
+            return (int(end) - int(start)) / 1e9
+        return (datetime.fromisoformat(str(end)) - datetime.fromisoformat(str(start))).total_seconds()
+    except (ValueError, TypeError):
+        return None

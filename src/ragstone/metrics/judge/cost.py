@@ -1,0 +1,98 @@
+"""What judging a sample is likely to take, before anything is asked: for `--dry-run`.
+
+Prompts are counted as they would be sent. What the judge will write is not known: a sentence is taken to make a claim
+and a half, and claims to repeat its text. The schema of a reply, which some endpoints count as a part of the prompt and
+others do not, is counted by half. Second requests are left out.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from ragstone.metrics.judge.chunks import Excerpt, compared, excerpts, parts, sides
+from ragstone.metrics.judge.inputs import Texts
+from ragstone.metrics.judge.prompts import Prompt, Prompts
+from ragstone.metrics.judge.record import AnswerClaim, Judged, ReferenceClaim
+from ragstone.metrics.judge.request import turns_of
+from ragstone.metrics.judge.schemas import OUTPUTS
+from ragstone.text import estimate_tokens, sentences
+from ragstone.types import Usage
+
+__all__ = ["predicted"]
+
+_CLAIMS = 1.5  # of a sentence
+_REPEATED = 1.15  # a claim says who and what where the sentence had a pronoun
+# Tokens of a reply, beside the texts that it repeats.
+_ANSWER_CLAIM, _REFERENCE_CLAIM, _QUESTION, _DECOMPOSED = 18, 9, 18, 30
+_CLAIM_VERIFIED, _CLAIM_ALONE, _CLAIM_COMPARED, _PASSAGE, _PASSAGE_ALONE = 52, 29, 17, 22, 30
+
+
+def predicted(texts: Texts, prompts: Prompts, steps: frozenset[str], *, budget: int, separate: bool) -> Usage:
+    """Requests, prompt and completion tokens of these steps for one sample; embedding is not counted."""
+    total = Usage()
+    if not steps & {"decompose", "verify", "similarities"}:
+        return total
+    shown = excerpts(texts, budget)
+    prompt = prompts.get("decompose", texts.language)
+    for excerpt in shown:
+        total += _request(prompt, excerpt.shown(texts.question), _decomposed(excerpt, texts.language))
+    if "verify" not in steps:
+        return total
+    judged = _likely(shown, texts.language)
+    claims = len(judged.answer_claims) + len(judged.reference_claims)
+    if compared(texts, judged, separate=separate):
+        content = sides(texts, judged.answer_claims, judged.reference_claims)
+        total += _request(prompts.get("verify_reference", texts.language), content, _CLAIM_COMPARED * claims)
+    for part in parts(texts, judged, budget, separate=separate):
+        held = len(part.answer) + len(part.reference)
+        if separate:
+            prompt, written = prompts.get("verify_passage", texts.language), _CLAIM_ALONE * held + _PASSAGE_ALONE
+            total += _request(prompt, part.shown_alone(texts), written)
+        else:
+            prompt, written = (
+                prompts.get("verify", texts.language),
+                _CLAIM_VERIFIED * held + _PASSAGE * len(part.pieces),
+            )
+            total += _request(prompt, part.shown(texts), written)
+    return total
+
+
+def _decomposed(excerpt: Excerpt, language: str) -> float:
+    """Tokens of the reply to `decompose`."""
+    answer, reference = len(excerpt.answer), len(_sentences(excerpt.reference, language))
+    repeated = sum(map(estimate_tokens, (*excerpt.answer, excerpt.reference)))
+    structure = _CLAIMS * (_ANSWER_CLAIM * answer + _REFERENCE_CLAIM * reference)
+    return _REPEATED * repeated + structure + _QUESTION * min(answer, 2) + _DECOMPOSED
+
+
+def _likely(shown: Iterable[Excerpt], language: str) -> Judged:
+    """Claims as there may be: of every second sentence two."""
+    answer = [sentence for excerpt in shown for sentence in excerpt.answer]
+    reference = [sentence for excerpt in shown for sentence in _sentences(excerpt.reference, language)]
+    return Judged(
+        tuple(AnswerClaim(number, text) for number, text in enumerate(_halved(answer), start=1)),
+        tuple(ReferenceClaim(number, text) for number, text in enumerate(_halved(reference), start=1)),
+    )
+
+
+def _halved(found: list[str]) -> list[str]:
+    claims = []
+    for number, text in enumerate(found):
+        half = len(text) // 2 if number % 2 else len(text)
+        claims += [part for part in (text[:half], text[half:]) if part]
+    return claims
+
+
+def _sentences(text: str, language: str) -> list[str]:
+    return [part for part in sentences(text, language) if part.strip()]
+
+
+def _request(prompt: Prompt, shown: Mapping[str, Any], written: float) -> Usage:
+    asked = sum(estimate_tokens(turn.content) for turn in turns_of(prompt, shown)) + _schema(prompt.name) // 2
+    return Usage(prompt_tokens=asked, completion_tokens=round(written), requests=1)
+
+
+@cache
+def _schema(name: str) -> int:
+    return estimate_tokens(json.dumps(OUTPUTS[name], separators=(",", ":")))

@@ -1,0 +1,92 @@
+"""One step of a judge: a request, and one more with the problem named where its reply could not be used."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from ragstone.errors import ModelError
+from ragstone.metrics.judge.claims import JudgeFailed
+from ragstone.metrics.judge.envelope import enclosed
+from ragstone.metrics.judge.prompts import Prompt
+from ragstone.metrics.judge.record import JudgeStep
+from ragstone.metrics.judge.reply import read_reply
+from ragstone.metrics.judge.schemas import OUTPUTS
+from ragstone.types import Completion, Model, Request, Sampling, Turn
+
+__all__ = ["Check", "ask", "turns_of"]
+
+Check: TypeAlias = Callable[[dict[str, Any]], str]  # what else is wrong with a reply of the right form; "" for nothing
+Reader: TypeAlias = Callable[[Completion], tuple[dict[str, Any], str]]  # what is in a reply, or what is wrong with it
+
+_SAID_AGAIN = 4_000  # characters of an unusable reply that the judge is reminded of: one may repeat itself for ever
+
+
+def turns_of(prompt: Prompt, shown: Mapping[str, Any], *, nonce: str = "") -> tuple[Turn, ...]:
+    """The messages of a step: the instruction, the examples as a conversation, and what is judged."""
+    return (*prompt.opening, Turn("user", enclosed(shown, nonce=nonce)))
+
+
+async def ask(
+    model: Model,
+    prompt: Prompt,
+    shown: Mapping[str, Any],
+    *,
+    steps: list[JudgeStep],
+    step: str = "",
+    check: Check | None = None,
+    schema: Mapping[str, Any] | None = None,
+    read: Reader | None = None,
+    sample: int = 0,
+    temperature: float = 0.0,
+    nonce: str = "",
+    copy: int = 0,
+) -> dict[str, Any]:
+    """The judge's reply to one step. `steps` gets one for each request: `step` is its name there (the prompt's where it
+    is ""), `copy` its number. `sample` numbers equal requests, `read` reads a reply otherwise than `read_reply` does.
+
+    Raises JudgeFailed, with `steps`, after two replies that could not be used, and where no reply came."""
+    form = dict(schema or OUTPUTS[prompt.name])
+    turns = turns_of(prompt, shown, nonce=nonce)
+    problem = ""
+    for _ in range(2):
+        request = Request(
+            turns,
+            Sampling(temperature=temperature),
+            schema=form,
+            schema_name=prompt.name,
+            sample=sample,
+        )
+        made = JudgeStep(step or prompt.name, f"{prompt.name}/{prompt.language}@{prompt.hash[:12]}", copy=copy)
+        try:
+            completion = await model.generate(request)
+        except ModelError as error:
+            steps.append(replace(made, problem=f"{error.kind}: {error}"))
+            raise JudgeFailed(f"{error.kind}: {error}", tuple(steps)) from None
+        if read is not None:
+            found, problem = read(completion)
+        else:
+            found, problem = read_reply(completion.text, form, finish_reason=completion.finish_reason)
+        if not problem and check is not None:
+            problem = check(found)
+        steps.append(
+            replace(
+                made, model=completion.model or model.id, reply=completion.text, usage=completion.usage,
+                cached=completion.cached, problem=problem,
+            )
+        )  # fmt: skip
+        if not problem:
+            return found
+        turns = (*turns, Turn("assistant", _again(completion.text)), Turn("user", _told(prompt, problem)))
+    raise JudgeFailed(f"The judge's reply to {step or prompt.name!r} could not be used: {problem}", tuple(steps))
+
+
+def _told(prompt: Prompt, problem: str) -> str:
+    return prompt.again.strip().replace("{problem}", problem)
+
+
+def _again(reply: str) -> str:
+    """An unusable reply as the judge is shown it; no endpoint takes a message without text."""
+    if not reply.strip():
+        return "…"
+    return reply if len(reply) <= _SAID_AGAIN else f"{reply[:_SAID_AGAIN]}…"

@@ -1,0 +1,137 @@
+"""Replies of one or more requests as steps with what was made of them: claims numbered in order, verdicts by their
+numbers and by the places of passages. What all steps come to is `merged` (`record`)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from ragstone.metrics.judge.chunks import Excerpt, Part, Piece
+from ragstone.metrics.judge.record import Claim, JudgeStep, PassageVerdict
+from ragstone.text import Folded, fold
+from ragstone.text.folding import fold_characters
+
+__all__ = ["Reply", "compared_steps", "decomposed_steps", "verified_alone_steps", "verified_steps"]
+
+_BLANKS_AND_QUOTES = " \t\r\n\"'“”‘’「」.…"
+
+
+class Reply(NamedTuple):
+    """What a judge replied to one step, and the requests that it took."""
+
+    said: dict[str, Any]
+    steps: list[JudgeStep]
+
+    def noted(self, **found: Any) -> list[JudgeStep]:
+        """The requests, the last with what was made of its reply."""
+        return [*self.steps[:-1], replace(self.steps[-1], **found)]
+
+
+def decomposed_steps(replies: Sequence[Reply], shown: Sequence[Excerpt]) -> list[JudgeStep]:
+    """Of the replies to `decompose`: the claims of all of them, numbered in order."""
+    steps: list[JudgeStep] = []
+    claims = reference = sentences = 0
+    for reply, (answer, _) in zip(replies, shown, strict=True):
+        said = reply.said
+        steps += reply.noted(
+            sentences=tuple(answer),
+            answer_claims=tuple(
+                Claim(claims + n, one["text"].strip(), sentences + one["sentence"], one["relevant"])
+                for n, one in enumerate(said["answer_claims"], start=1)
+            ),
+            reference_claims=tuple(
+                Claim(reference + n, one["text"].strip()) for n, one in enumerate(said["reference_claims"], start=1)
+            ),
+            questions=tuple(one.strip() for one in said["questions"] if one.strip()) if answer else (),
+            noncommittal=said["noncommittal"],
+        )
+        claims += len(said["answer_claims"])
+        reference += len(said["reference_claims"])
+        sentences += len(answer)
+    return steps
+
+
+def compared_steps(reply: Reply) -> list[JudgeStep]:
+    """Of a reply to `verify_reference`, which showed all claims."""
+    return reply.noted(
+        answer_claims=tuple(Claim(one["id"], in_reference=one["in_reference"]) for one in reply.said["answer_claims"]),
+        reference_claims=tuple(Claim(one["id"], in_answer=one["in_answer"]) for one in reply.said["reference_claims"]),
+    )
+
+
+def verified_steps(reply: Reply, shown: Part, *, answer: bool, reference: bool) -> list[JudgeStep]:
+    """Of a reply to `verify`. What only a reference can decide is None without one, whatever was said, and so is what
+    only the answer's claims can decide without any."""
+
+    def verdict(item: Mapping[str, Any], claim: int) -> Claim:
+        support = [shown.pieces[number - 1] for number in item["supported_by"]]
+        against = [shown.pieces[number - 1] for number in item["contradicted_by"]]
+        return _verdict(claim, support, against, item["quote"])
+
+    return reply.noted(
+        answer_claims=tuple(
+            replace(
+                verdict(item, shown.answer[item["id"] - 1].id),
+                in_reference=item["in_reference"] if reference else None,
+            )
+            for item in _ordered(reply.said["answer_claims"])
+        ),
+        reference_claims=tuple(
+            replace(verdict(item, shown.reference[item["id"] - 1].id), in_answer=item["in_answer"] if answer else None)
+            for item in _ordered(reply.said["reference_claims"])
+        ),
+        passages=tuple(
+            PassageVerdict(
+                shown.pieces[item["id"] - 1].place, item["relevant"], item["useful"] if reference else None
+            )
+            for item in reply.said["passages"]
+        ),
+        repeated=shown.repeated,
+    )  # fmt: skip
+
+
+def verified_alone_steps(reply: Reply, shown: Part, *, reference: bool) -> list[JudgeStep]:
+    """Of a reply to `verify_passage`."""
+    (piece,) = shown.pieces
+    said = reply.said
+
+    def verdict(item: Mapping[str, Any], claim: int) -> Claim:
+        support, against = ([piece] if item["verdict"] == name else [] for name in ("supported", "contradicted"))
+        return _verdict(claim, support, against, item["quote"])
+
+    return reply.noted(
+        answer_claims=tuple(
+            verdict(item, shown.answer[item["id"] - 1].id) for item in _ordered(said["answer_claims"])
+        ),
+        reference_claims=tuple(
+            verdict(item, shown.reference[item["id"] - 1].id) for item in _ordered(said["reference_claims"])
+        ),
+        passages=(PassageVerdict(piece.place, said["relevant"], said["useful"] if reference else None),),
+        repeated=shown.repeated,
+    )  # fmt: skip
+
+
+def _verdict(claim: int, support: Sequence[Piece], against: Sequence[Piece], quote: str) -> Claim:
+    return Claim(
+        claim,
+        supported_by=tuple(sorted({piece.place for piece in support})),
+        contradicted_by=tuple(sorted({piece.place for piece in against})),
+        quote=quote,
+        quote_found=_stands(quote, [piece.text for piece in support]) if quote.strip() else None,
+    )
+
+
+def _ordered(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return sorted(items, key=lambda item: int(item["id"]))
+
+
+def _stands(quote: str, texts: Sequence[str]) -> bool:
+    """Whether a quote stands in one of the texts, in whichever width, case or script it is written."""
+    # A quote may begin within a number, which folds otherwise when it is whole.
+    forms: tuple[Callable[[str], Folded], ...] = (fold_characters, fold)
+    bare = quote.strip(_BLANKS_AND_QUOTES)
+    return any(_plain(bare, form) in _plain(text, form) for form in forms for text in texts if bare)
+
+
+def _plain(text: str, form: Callable[[str], Folded]) -> str:
+    return " ".join(form(text).text.split())

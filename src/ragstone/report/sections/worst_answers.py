@@ -1,0 +1,170 @@
+"""The worst answers: the question, what was expected and answered, why it was scored so, and the passages given."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from ragstone.messages import messages
+from ragstone.report.digest import Pair
+from ragstone.report.html import lang_attribute, marked
+from ragstone.report.number_format import number
+from ragstone.report.sanitize import one_line
+from ragstone.report.section import Section, View
+from ragstone.types import Finding, Passage, Record, Scalar, Score, Span
+
+__all__ = ["PLUGINS"]
+
+_SECTION = """
+{% if not groups %}<p>{{ w.none }}</p>{% else %}
+<p>{{ told }} {{ w.one_each }}</p>
+<p class="legend">{{ w.marks }} <mark class="match">{{ words.match }}</mark> <mark class="wrong">{{ words.wrong }}</mark> <mark class="refusal">{{ words.refusal }}</mark></p>
+{% for group, cases in groups %}
+{% if group %}<h3><bdi>{{ group }}</bdi></h3>{% endif %}
+{% for case in cases %}{{ case }}{% endfor %}
+{% endfor %}
+{% endif %}
+"""  # noqa: E501  a template
+
+_CASE = """
+<details class="case"><summary>
+<span class="q"{{ lang }}><bdi>{{ question }}</bdi></span>
+<span class="a"><bdi>{{ answer_line or w.no_answer }}</bdi></span>
+<span class="who">{% if label %}<span class="badge bad">{{ label }}</span> {% endif %}<bdi>{{ record.system_id }}</bdi></span>
+</summary><div class="in">
+{% if reason %}<p class="why"><bdi>{{ reason }}</bdi></p>{% endif %}
+{% if cut %}<p class="why">{{ w.cut }}</p>{% endif %}
+{% if expected %}<h4>{{ w.expected }}</h4><p class="text"{{ lang }}>{% for slot in expected %}{{ w.and if not loop.first }}{% for alias in slot %}{{ w.or if not loop.first }}<b><bdi>{{ alias }}</bdi></b>{% endfor %}{% endfor %}</p>{% endif %}
+{% if fakes %}<h4>{{ w.false }}</h4><p class="text"{{ lang }}>{% for fake in fakes %}{{ w.or if not loop.first }}<bdi>{{ fake }}</bdi>{% endfor %}</p>{% endif %}
+<h4>{{ w.answer }}</h4><div class="text answer" dir="auto"{{ lang }}>{{ answer or w.no_answer }}</div>
+{% if reasoning %}<details class="figures"><summary>{{ w.reasoning }}</summary><div class="text" dir="auto">{{ reasoning }}</div></details>{% endif %}
+{% if passages %}<h4>{{ w.retrieved if retrieved else w.passages }}</h4>
+<ul class="passages">
+{% for p in passages %}<li><div class="head"><span class="mono"><bdi>{{ p.id }}</bdi></span>{% if p.title %}<b><bdi>{{ p.title }}</bdi></b>{% endif %}
+{%- if p.label %}<span class="badge{{ ' good' if p.relevant }}">{{ p.label }}</span>{% endif %}{% if p.kind %}<span><bdi>{{ p.kind }}</bdi></span>{% endif %}</div>
+<div class="text" dir="auto"{{ lang }}>{{ p.text }}</div></li>
+{% endfor %}</ul>
+{% if more %}<p class="legend">{{ w.more.format(n=more) }}</p>{% endif %}
+{% elif closed %}<p class="legend">{{ w.closed }}</p>{% endif %}
+{% if scores %}<h4>{{ w.scores }}</h4><ul class="chips">{% for name, text, why in scores %}<li><b><bdi>{{ name }}</bdi></b> {{ text }}{% if why %} <small><bdi>{{ why }}</bdi></small>{% endif %}</li>{% endfor %}</ul>{% endif %}
+<h4>{{ w.condition }}</h4><ul class="chips"><li class="mono"><bdi>{{ record.case.id }}</bdi></li>{% for name, text in condition %}<li><b><bdi>{{ name }}</bdi></b> <bdi>{{ text }}</bdi></li>{% endfor %}</ul>
+</div></details>
+"""  # noqa: E501  a template
+
+_QUESTION, _LINE, _ANSWER, _REASONING, _PASSAGE, _NOISE, _REASON = 1_000, 180, 2_400, 1_200, 900, 420, 1_000
+_PASSAGES, _ALIASES, _SCORES, _CONDITIONS = 20, 12, 24, 24  # shown of each case
+
+
+def _body(view: View) -> Markup:
+    w = messages(__name__, view.language)
+    rendered = _rendered(view, w)
+    groups: dict[str, list[tuple[Any, Markup]]] = {}
+    used = shown = 0
+    for pair in view.digest.chosen:  # in turn from every system and group, so that a budget cuts all alike
+        if pair not in rendered:
+            continue
+        group, order, html = rendered[pair]
+        used += len(html.encode("utf-8", "backslashreplace"))
+        if used > view.case_bytes and shown:
+            break
+        groups.setdefault(group, []).append((order, html))
+        shown += 1
+    wrong = view.digest.wrong
+    told = (
+        w["shown_all"].format(wrong=f"{wrong:,}")
+        if shown == wrong
+        else w["shown_some"].format(shown=f"{shown:,}", wrong=f"{wrong:,}")
+    )
+    listed = [
+        (group, [html for _, html in sorted(groups[group], key=lambda entry: entry[0])])
+        for group in view.digest.groups
+        if group in groups
+    ]
+    return view.html(_SECTION, w=w, words=view.words, groups=listed, told=told)
+
+
+def _rendered(view: View, w: Mapping[str, str]) -> dict[Pair, tuple[str, tuple[float, str, str], Markup]]:
+    """(group, order within it, HTML) of each chosen case. Records are streamed; only their HTML is kept."""
+    wanted = set(view.digest.chosen)
+    found: dict[Pair, tuple[str, tuple[float, str, str], Markup]] = {}
+    for system in sorted({system for system, _ in wanted}):
+        left = {case for name, case in wanted if name == system}
+        for record in view.run.records(system=system):
+            if record.case.id not in left:
+                continue
+            finding = view.benchmark.explain(record, language=view.language)
+            order = (-finding.weight, record.case.id, system)
+            found[(system, record.case.id)] = (finding.group, order, _case(view, w, record, finding))
+            left.discard(record.case.id)
+            if not left:
+                break
+    return found
+
+
+def _case(view: View, w: Mapping[str, str], record: Record, finding: Finding) -> Markup:
+    case, response = record.case, record.response
+    answer = response.answer if response else ""
+    given = response.passages if response and response.passages else (case.query.passages or ())
+    language = case.query.language or case.sample.language
+    return view.html(
+        _CASE, w=w, record=record, lang=lang_attribute(language),
+        question=one_line(case.query.question, _QUESTION), answer_line=one_line(answer, _LINE),
+        label=one_line(finding.label or finding.cause, _LINE), reason=one_line(finding.reason, _REASON),
+        cut=response is not None and response.finish_reason == "length",
+        expected=[[one_line(alias, _LINE) for alias in slot[:_ALIASES]] for slot in case.sample.references[:_ALIASES]],
+        fakes=_fakes(case.sample.meta), answer=marked(view, answer, _spans(finding, "answer"), limit=_ANSWER),
+        reasoning=marked(view, response.reasoning, (), limit=_REASONING) if response and response.reasoning else "",
+        passages=[_passage(view, w, passage, case.sample.meta, finding) for passage in given[:_PASSAGES]],
+        more=max(0, len(given) - _PASSAGES), retrieved=case.query.passages is None, closed=case.query.passages == (),
+        scores=list(_scores(record.scores, w)), condition=list(_condition(case.condition)),
+    )  # fmt: skip
+
+
+def _spans(finding: Finding, field: str) -> list[Span]:
+    return [span for span in finding.spans if span.field == field]
+
+
+def _fakes(meta: Mapping[str, Any]) -> list[str]:
+    fakes = meta.get("fake") or ()
+    fakes = [fakes] if isinstance(fakes, str) else fakes
+    return (
+        [one_line(fake, _LINE) for fake in fakes if isinstance(fake, str)][:_ALIASES]
+        if isinstance(fakes, list | tuple)
+        else []
+    )
+
+
+def _passage(
+    view: View, w: Mapping[str, str], passage: Passage, meta: Mapping[str, Any], finding: Finding
+) -> dict[str, Any]:
+    spans = _spans(finding, passage.id)
+    kinds = meta.get("kinds")
+    kind = passage.meta.get("kind") or (kinds.get(passage.id) if isinstance(kinds, dict) else None) or ""
+    label = {True: w["relevant"], False: w["irrelevant"], None: ""}[passage.relevant]
+    limit = _PASSAGE if spans or passage.relevant else _NOISE
+    return {
+        "id": one_line(passage.id, 80),
+        "title": one_line(passage.title, _LINE),
+        "label": label,
+        "relevant": passage.relevant is True,
+        "kind": one_line(str(kind), 60),
+        "text": marked(view, passage.text, spans, limit=limit),
+    }
+
+
+def _scores(scores: Mapping[str, Score], w: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    for name, score in list(scores.items())[:_SCORES]:
+        text = (
+            number(score.value)
+            if score.value is not None
+            else w["failed" if score.status == "failed" else "not_applicable"]
+        )
+        yield one_line(name, 80), text, one_line(score.reason, _LINE)
+
+
+def _condition(condition: Mapping[str, Scalar]) -> Iterator[tuple[str, str]]:
+    for name, value in list(condition.items())[:_CONDITIONS]:
+        yield one_line(name, 80), one_line(str(value).lower() if isinstance(value, bool) else str(value), _LINE)
+
+
+PLUGINS = {"worst": Section(60, {"en": "The worst answers", "zh": "最差的回答"}, _body)}

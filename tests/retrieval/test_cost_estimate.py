@@ -1,0 +1,54 @@
+"""What the models within retrievers are asked is told from the name alone, before anything is spent."""
+
+import pytest
+
+from ragstone.errors import UsageError
+from ragstone.retrieval.cost_estimate import Texts, foreseen
+from ragstone.types import RetrievalCost
+
+POOL, ASKED = Texts(1000, 300_000), Texts(10, 150)
+
+
+def told(name: str) -> list[tuple[str, int, int]]:
+    return [(one.model, one.requests, one.tokens) for one in foreseen(name, POOL, ASKED)]
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("bm25", []),
+        ("run:found.trec", []),
+        ("elasticsearch(url=http://localhost:9200)", []),
+        ("local/e5-small", [("local/e5-small", 0, 300_150)]),
+        ("dense(local/e5-small,index=faiss)", [("local/e5-small", 0, 300_150)]),
+        ("lancedb(local/e5-small,uri=x,table=mine)", [("local/e5-small", 0, 150)]),
+        ("elasticsearch(openai/e,url=http://x,index=mine)", [("openai/e", 0, 150)]),
+        ("elasticsearch(openai/e,url=http://x)", [("openai/e", 0, 300_150)]),
+        ("rerank(bm25,cohere/rerank-v3.5)", [("cohere/rerank-v3.5", 10, 10 * (15 + 20 * 300))]),
+        ("rerank(bm25,openai/m)", [("openai/m", 10, 10 * (15 + 20 * 300 + 400))]),
+        ("rerank(bm25,openai/m,depth=50)", [("openai/m", 40, 10 * 4 * (15 + 20 * 300 + 400))]),
+        ("rerank(bm25,openai/m,method=pointwise)", [("openai/m", 200, 10 * 20 * (15 + 300 + 400))]),
+        ("rewrite(bm25,openai/m)", [("openai/m", 10, 10 * (15 + 400))]),
+        ("multiquery(openai/e,openai/m,n=4)", [("openai/e", 0, 300_750), ("openai/m", 10, 4150)]),
+        ("hybrid(bm25,rerank(openai/e,openai/m))", [("openai/e", 0, 300_150), ("openai/m", 10, 64_150)]),
+    ],
+)
+def test_each_model_has_its_requests_and_tokens(name: str, asked: list[tuple[str, int, int]]) -> None:
+    assert told(name) == asked
+
+
+def test_a_small_pool_is_reranked_whole() -> None:
+    assert foreseen("rerank(bm25,openai/m,depth=50)", Texts(30, 300), ASKED)[0].requests == 20
+
+
+def test_retrievers_that_share_an_embedder_have_one_key_and_several_vectors_another() -> None:
+    names = ("local/e5-small", "dense(local/e5-small,index=exact)", "multivector(local/e5-small)")
+    one, same, other = (foreseen(name, POOL, ASKED)[0] for name in names)
+    assert one == same
+    assert one.key != other.key
+    assert isinstance(one, RetrievalCost)
+
+
+def test_a_name_that_cannot_be_read_is_told() -> None:
+    with pytest.raises(UsageError, match="not closed"):
+        foreseen("rerank(bm25", POOL, ASKED)
