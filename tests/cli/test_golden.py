@@ -142,12 +142,13 @@ def declared(command: click.Command, name: str) -> Iterator[str]:
     yield f"## {name}"
     for one in sorted(command.params, key=lambda param: (param.param_type_name, param.opts)):
         held = one.to_info_dict()
-        told = [f"{key}={held['type'][key]}" for key in LIMITS if held["type"].get(key) not in (None, False)]
+        told = [f"{key}={held['type'][key]}" for key in LIMITS if repr(held["type"].get(key)) not in NOTHING]
         told += [word for word in ("required", "multiple", "is_flag", "hidden") if held.get(word)]
-        default = [] if held.get("default") in (None, False, ()) else [f"default={held['default']!r}"]
+        default = [] if repr(held.get("default")) in NOTHING else [f"default={held['default']!r}"]
         yield " ".join([*one.opts, *one.secondary_opts, *told, *default])
 
 
+NOTHING = ("None", "False", "()")
 LIMITS = ("choices", "min", "max", "min_open", "max_open")
 
 
