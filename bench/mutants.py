@@ -188,7 +188,7 @@ class Record:
         kept = cache / f"{hashlib.sha256(json.dumps(alone.tests).encode()).hexdigest()}.together.json"
         if not kept.exists():
             options = ("-p", "bench.mutants_record", copy.listed(alone.tests), "--maxfail=100000")
-            copy.pytest(*options, seconds=600 + alone.seconds(alone.tests), MUTANTS_RECORD=str(kept))
+            copy.pytest(*options, seconds=600 + alone.seconds(alone.tests), MUTANTS_RECORD=str(kept), MUTANTS_SOURCE="")
         together = json.loads(kept.read_text("utf-8"))
         for name in sorted(name for name in alone.tests if not together.get(name, {}).get("passed")):
             print(f"{name}: fails beside the other tests, without any mutant; left out", file=sys.stderr)

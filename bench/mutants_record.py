@@ -1,8 +1,8 @@
 """A pytest plug-in for `bench/mutants.py`: which test calls which function.
 
-Set MUTANTS_SOURCE to the folder whose functions count and MUTANTS_RECORD to the JSON file to write:
-{node id: {"seconds": how long, "functions": ["path::qualified name", …]}} of the tests that passed. What a fixture of a
-wider scope calls counts for every test that uses it. Processes that a test starts are not seen.
+Set MUTANTS_SOURCE to the folder whose functions count ("": none, and only who passed is recorded) and MUTANTS_RECORD to
+the JSON file to write: {node id: {"seconds": how long, "passed": whether, "functions": ["path::qualified name", …]}}.
+What a fixture of a wider scope calls counts for every test that uses it. Processes that a test starts are not seen.
 """
 
 import json
@@ -33,8 +33,13 @@ def _ours() -> set[types.CodeType]:
 
 
 def pytest_configure() -> None:
-    threading.settrace(_on_call)
-    sys.settrace(_on_call)
+    _trace()
+
+
+def _trace() -> None:
+    if _SOURCE:
+        threading.settrace(_on_call)
+        sys.settrace(_on_call)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -53,7 +58,7 @@ def pytest_fixture_setup(fixturedef: Any) -> Generator[None, Any, Any]:
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     _calls.clear()
     _tests[item.nodeid] = {"seconds": 0.0, "passed": True}
-    sys.settrace(_on_call)  # a test may have ended it
+    _trace()  # a test may have ended it
     result = yield
     wider = (_fixtures.get(name, set()) for name in getattr(item, "fixturenames", ()))
     _tests[item.nodeid]["functions"] = sorted({_name(code) for code in _ours().union(*wider)})
