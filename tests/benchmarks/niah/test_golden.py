@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.benchmarks.making import make
 from tests.benchmarks.niah.test_tables import record
 from tests.benchmarks.own.held import Held
 from tests.golden import golden, structure
@@ -70,6 +71,28 @@ def test_tables_and_charts(name: str, language: str) -> None:
 
 def test_findings() -> None:
     golden("niah/findings", "\n".join(structure(explain(one)) for run in RUNS.values() for one in run.records()))
+
+
+def test_a_report_has_at_most_24_charts_the_curves_first() -> None:
+    def made(systems: int) -> list[str]:
+        found = [
+            msgspec.structs.replace(record(length, 50.0, 1.0), system_id=f"s{number:02d}")
+            for number in range(systems)
+            for length in (1000, 2000)
+        ]
+        return [chart.id for chart in charts(kept(found))]
+
+    assert made(23) == [*(f"niah-map-{number}" for number in range(23)), "niah-lengths"]
+    assert made(24) == ["niah-lengths", *(f"niah-map-{number}" for number in range(23))]
+
+
+def test_windows_that_a_model_needs_for_what_a_retriever_gives() -> None:
+    lines = []
+    for chunk in (60, 330):
+        for k in (1, 2, 5):
+            made = make("niah", retrievers=["bm25"], chunks=[chunk], ks=[k], lengths="4k", depths="50")
+            lines.append(f"chunk {chunk}, k {k}: {made.window}")
+    golden("niah/windows", "\n".join(lines))
 
 
 def test_names_of_lengths() -> None:
