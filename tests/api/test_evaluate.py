@@ -299,7 +299,7 @@ def test_wrong_options_are_one_line_before_anything_is_asked(tmp_path: Path) -> 
     for options, told in (
         ({"group_by": ["colour"]}, "no such column"),
         ({"repeat": 0}, "at least once"),
-        ({"language": "fr"}, "en or zh"),
+        ({"language": "fr"}, "No language named 'fr'"),
         ({"metrics": ["faithfullness"]}, "Did you mean 'faithfulness'"),
         ({"protocol": "other"}, "matrix or ragas"),
         ({"verify": "both"}, "joint or separate"),

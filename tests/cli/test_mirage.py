@@ -306,14 +306,15 @@ def test_what_cannot_be_scored_is_one_line_and_exit_2(
 
 def test_a_pool_that_cannot_be_written_whole_leaves_what_was_there(ragstone: Ragstone, tmp_path: Path) -> None:
     folder(tmp_path / "pool")
-    (tmp_path / "pool" / "oracle.json.part").mkdir()
+    (tmp_path / "pool" / "oracle.json").unlink(missing_ok=True)
+    (tmp_path / "pool" / "oracle.json").mkdir()
     before = (tmp_path / "pool" / "dataset.json").read_bytes()
     told = ragstone(
         "build", "fictional", "--format", "mirage", "-o", "pool", "--size", "2", "--language", "en"
     )  # fmt: skip
-    assert (told.code, "pool: cannot be written" in told.err) == (2, True)
+    assert (told.code, "oracle.json: cannot be written" in told.err) == (2, True)
     assert (tmp_path / "pool" / "dataset.json").read_bytes() == before
-    assert not (tmp_path / "pool" / "dataset.json.part").exists()
+    assert not list((tmp_path / "pool").glob(".*.part"))
 
 
 @pytest.mark.parametrize(
