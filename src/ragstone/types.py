@@ -401,17 +401,22 @@ class PlanCell(Frozen, frozen=True):
 
 class Plan(Frozen, frozen=True):
     """What all commands on a run together were to ask of one system: `total` cases. `asked` have a record, of which
-    `failed` are errors; `cells` is the grid."""
+    `failed` are errors; `cells` is the grid; `unscored` counts, by metric, the answers that have no such score yet."""
 
     total: int
     asked: int = 0
     failed: int = 0
     cells: tuple[PlanCell, ...] = ()
+    unscored: dict[str, int] = {}
 
     @property
     def unfinished(self) -> bool:
-        """Whether cases remain that nobody has asked."""
-        return self.asked < self.total
+        """Whether cases remain that nobody has asked, or answers that nobody has scored."""
+        return self.asked < self.total or bool(self.unscored)
+
+    def scored(self, metric: str) -> int:
+        """How many answers have a score of this metric, a failed one too."""
+        return self.asked - self.failed - self.unscored.get(metric, 0)
 
 
 class Run(Protocol):

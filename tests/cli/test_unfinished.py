@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.api.test_evaluate import rows
+from tests.cli.test_eval import by_judge, judging, ran
 from tests.cli.tools import Told, command, environment
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
@@ -195,6 +196,55 @@ async def test_an_evaluation_that_was_stopped_says_so_and_its_coverage_is_of_all
     assert f"{n} of {total}, unfinished" in scores.notes[0]
     gate = ragstone("gate", "a.run", "--fail-under", "token_f1=0")
     assert (gate.code, f"{n} of {total}, unfinished" in gate.err) == (3, True)
+
+
+async def test_answers_that_the_judge_has_not_scored_are_unfinished_everywhere(
+    tmp_path: Path, ragstone: Callable[..., Told]
+) -> None:
+    """All answers are in the file with what costs nothing, and the judge was stopped on its way."""
+    samples = [row | {"question": f"{row['question']} {n}"} for n in range(4) for row in rows() if row["contexts"]]
+    (tmp_path / "many.jsonl").write_text("".join(json.dumps(row) + "\n" for row in samples))
+    total, served = len(samples), itertools.count()
+
+    def plan(_: int, payload: Any) -> Act:
+        return Act() if next(served) < total + 4 else Act("status", status=401)
+
+    async with FakeEndpoint(plan, answer=judging) as endpoint:
+        arguments = ("eval", "many.jsonl", *by_judge(endpoint), "--metrics", "faithfulness,token_f1", "--run", "a.run")
+        told = await ran(tmp_path, *arguments, "--concurrency", total)
+        assert told.code == 3, told
+        with open_run("a.run") as run:
+            plan_of = run.plans()["many.jsonl"]
+        n = total - plan_of.unscored["faithfulness"]
+        assert (plan_of.asked, list(plan_of.unscored)) == (total, ["faithfulness"])
+        assert 4 < n < total  # four by a refusal
+        said = f"{n} of {total} scored by faithfulness, unfinished"
+        assert told.out.startswith(said)
+        assert ragstone("show", "a.run").out.startswith(said)
+        chinese = f"{total} 例中已按 faithfulness 评分 {n} 例，未完成"
+        assert ragstone("show", "a.run", "--language", "zh").out.startswith(chinese)
+        shown = ragstone("show", "a.run", "--json").document
+        assert shown["unfinished"]["many.jsonl"]["unscored"] == {"faithfulness": total - n}
+        with read_run("a.run") as opened:
+            (scores,) = [table for table in opened.tables() if table.id == "eval-scores"]
+        assert {row.cells[1].total for row in scores.rows} == {total}
+        assert ragstone("report", "a.run", "-o", "a.html").code == 0
+        assert said in read("a.html")
+        assert said in exported(ragstone, "markdown")
+        gate = ragstone("gate", "a.run", "--fail-under", "faithfulness=0", "--min-coverage", "0.99")
+        assert (gate.code, f"{n} of {total}, unfinished" in gate.err) == (3, True)
+        free = ragstone("gate", "a.run", "--fail-under", "token_f1=0", "--min-coverage", "0.5")
+        assert (free.code, "unfinished" in free.out + free.err) == (0, False)
+    async with FakeEndpoint(answer=judging) as endpoint:
+        again = [*arguments]
+        again[arguments.index("--judge-base-url") + 1] = endpoint.base_url
+        assert (await ran(tmp_path, *again)).code == 0
+    assert "unfinished" not in ragstone("show", "a.run").out
+    with closing(sqlite3.connect("a.run", isolation_level=None)) as db:  # as a kill before the first score leaves it
+        db.execute("DELETE FROM scores WHERE metric = 'faithfulness'")
+    assert f"0 of {total} scored by faithfulness, unfinished" in ragstone("show", "a.run").out
+    gate = ragstone("gate", "a.run", "--fail-under", "faithfulness=0")
+    assert (gate.code, f"0 of {total}, unfinished" in gate.err) == (3, True), gate.err
 
 
 def test_a_finished_run_says_nothing(ragstone: Callable[..., Told], run_file: Path) -> None:

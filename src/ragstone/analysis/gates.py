@@ -96,6 +96,7 @@ def check_gates(
                 values.setdefault((record.system_id, metric), []).append((record.case.sample.id, score.value))
     plans = run.plans()
     for name, plan in plans.items():
+        names.update(plan.unscored)
         for metric in wanted if system in (None, name) else ():
             count = counts.setdefault((name, metric), [0, 0])
             count[0] += plan.total - plan.asked
@@ -131,8 +132,8 @@ def _result(
     coverage = 1 - failed / total if total else 0.0
     mean = Estimate.of_mean([value for _, value in scored], groups=[sample for sample, _ in scored], total=total)
     verdict, reason = _verdict(gate, mean, coverage, mode, min_coverage)
-    if plan is not None and plan.unfinished:
-        reason = f"{plan.asked:,} of {plan.total:,}, unfinished. {reason}"
+    if plan is not None and (plan.asked < plan.total or gate.metric in plan.unscored):
+        reason = f"{plan.asked - plan.unscored.get(gate.metric, 0):,} of {plan.total:,}, unfinished. {reason}"
     without = total - failed - len(scored)
     if scored and without > (1 - min_coverage) * total:
         reason += f" {without} of {total} are not applicable: the mean says nothing of them."

@@ -29,7 +29,7 @@ def write_junit(run: Run, benchmark: Benchmark, stream: IO[str], language: str) 
         for record in run.records(system=system):
             finding = benchmark.explain(record, language=language)
             stream.write(_case(record, finding))
-        if plan and plan.unfinished:
+        if plan and plan.asked < plan.total:
             why = _attribute(f"not asked: {plan.asked:,} of {plan.total:,}, unfinished")
             for case in run.unasked(system):
                 stream.write(

@@ -1,4 +1,4 @@
-"""What is said of a run of which cases remain that nobody has asked; nothing of a finished one."""
+"""What is said of a run of which cases remain that nobody has asked or scored; nothing of a finished one."""
 
 from msgspec.structs import replace
 
@@ -9,22 +9,25 @@ __all__ = ["tables_of", "unfinished_lines", "unfinished_systems"]
 
 
 def unfinished_systems(run: Run) -> dict[str, Plan]:
-    """The systems of which cases remain, with what was planned."""
+    """The systems of which cases or scores remain, with what was planned."""
     return {name: plan for name, plan in run.plans().items() if plan.unfinished}
 
 
 def unfinished_lines(run: Run, *, language: str = "en") -> list[str]:
-    """A line for each system of which cases remain; its name where the run has several."""
+    """A line for each system of which cases remain, and for the metrics that have not scored all its answers; with the
+    system's name where the run has several."""
     words = messages(__name__, language)
     several = len(run.systems) > 1
-    return [
-        words["line"].format(
-            system=words["system"].format(name=name) if several else "",
-            asked=plan.asked, total=plan.total,
-            failed=words["failed"].format(failed=plan.failed) if plan.failed else "",
-        )
-        for name, plan in unfinished_systems(run).items()
-    ]  # fmt: skip
+    lines = []
+    for name, plan in unfinished_systems(run).items():
+        system = words["system"].format(name=name) if several else ""
+        if plan.asked < plan.total:
+            failed = words["failed"].format(failed=plan.failed) if plan.failed else ""
+            lines.append(words["line"].format(system=system, asked=plan.asked, total=plan.total, failed=failed))
+        for scored in sorted({plan.scored(metric) for metric in plan.unscored}):
+            metrics = words["join"].join(sorted(metric for metric in plan.unscored if plan.scored(metric) == scored))
+            lines.append(words["scores"].format(system=system, scored=scored, total=plan.total, metrics=metrics))
+    return lines
 
 
 def tables_of(run: Run, benchmark: Benchmark, *, language: str = "en") -> list[Table]:

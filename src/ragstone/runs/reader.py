@@ -218,8 +218,22 @@ class RunReader:
             if held := cells.get(system):
                 unplanned = counts.records - sum(cell.asked for cell in held)
                 total = sum(cell.total for cell in held) + unplanned
-                found[system] = Plan(total, counts.records, counts.failed, tuple(held))
+                unscored = self._unscored(system, counts.answered)
+                found[system] = Plan(total, counts.records, counts.failed, tuple(held), unscored)
         return found
+
+    def _unscored(self, system: str, answered: int) -> dict[str, int]:
+        """How many answers of a system lack a score of a metric that asks others, which is why it comes after the
+        answer. Of several systems, those that have some scores of the metric were to have all."""
+        metrics = self.meta.get("scored_later")
+        if not isinstance(metrics, list) or not metrics:
+            return {}
+        query = "SELECT metric, count(*) FROM scores WHERE system_id = ? GROUP BY metric, metric_version"
+        scored = dict.fromkeys(map(str, metrics), 0) if len(self.systems) == 1 else {}
+        for metric, count in self._all(query, (key_of(system),)):
+            if (name := text_of(metric)) in metrics:
+                scored[name] = max(count, scored.get(name, 0))
+        return {name: answered - count for name, count in scored.items() if count < answered}
 
     def unasked(self, system: str, /) -> Iterator[str]:
         """The ids of the planned cases of a system that have no record, in order."""

@@ -94,8 +94,9 @@ def tally(run: Run) -> dict[str, Tally]:
     for record in run.records():
         _add(found.setdefault(record.system_id, Tally()), record, columns)
     for system, plan in run.plans().items():
-        for scores in found[system].metrics.values():
-            scores.unasked = plan.total - plan.asked
+        metrics = found[system].metrics
+        for name in {*metrics, *plan.unscored}:
+            metrics.setdefault(name, Scores()).unasked = plan.total - plan.asked + plan.unscored.get(name, 0)
     return found
 
 
