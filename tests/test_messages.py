@@ -42,6 +42,14 @@ def test_each_language_says_everything_with_the_same_places(folder: str) -> None
     assert [key for key in english if not (english[key] and chinese[key])] == []
 
 
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_table_of_texts_is_that_of_a_module_which_is_there(folder: str) -> None:
+    texts = tomllib.loads((SOURCE / folder / "messages_en.toml").read_text(encoding="utf-8"))
+    tables = [name for name, value in texts.items() if isinstance(value, dict)]
+    there = [name for name in tables if (SOURCE / folder / f"{name}.py").exists() or (SOURCE / folder / name).is_dir()]
+    assert tables == there
+
+
 def test_a_module_has_its_own_texts_those_of_its_folder_and_those_of_the_folders_above() -> None:
     zh = messages("ragstone.benchmarks.rgb.tables", "zh")
     assert zh["system"] == read("benchmarks", "zh")["system"]
