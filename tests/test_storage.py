@@ -1,6 +1,7 @@
 """Storage: nothing is acknowledged that is not on the disk, and every trouble with the place is one line."""
 
 import asyncio
+import concurrent.futures
 import dataclasses
 import errno
 import os
@@ -8,7 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -185,6 +186,49 @@ def test_a_file_that_was_replaced_acknowledges_nothing(tmp_path: Path) -> None:
         path.unlink()
         with pytest.raises(FileLost, match="deleted"):
             writer.call(insert("three"))
+
+
+@pytest.mark.parametrize(("error", "expected"), [(StopIteration, RuntimeError), (SystemExit, SystemExit)])
+def test_whatever_a_piece_of_work_raises_nobody_waits_for_ever(
+    tmp_path: Path, error: type[BaseException], expected: type[BaseException]
+) -> None:
+    def fail(_: sqlite3.Connection) -> None:
+        raise error("no row")
+
+    async def submit(writer: GroupWriter) -> list[Any]:
+        # Those after it in its group are settled in the same call of the loop.
+        waiting = [writer.submit(work) for work in (insert("one"), fail, insert("two"))]
+        await asyncio.wait(waiting, timeout=5)
+        return [future.exception() if future.done() else "waits" for future in waiting]
+
+    with GroupWriter(tmp_path / "a.db", LAYOUT, gather=0.05) as writer:
+        first, failed, last = asyncio.run(submit(writer))
+        assert (first, type(failed), last) == (None, expected, None)
+        with pytest.raises(expected):
+            writer.call(fail)
+        writer.call(insert("three"))
+    assert notes(tmp_path / "a.db") == ["one", "two", "three"]
+
+
+def test_what_another_thread_submits_while_the_writer_closes_is_written_or_refused(tmp_path: Path) -> None:
+    writer = GroupWriter(tmp_path / "a.db", LAYOUT)
+    queue, closing = writer._jobs, threading.Thread(target=writer.close, daemon=True)
+
+    class Overtaken:
+        """The queue of the writer; before it takes the first job, it lets another thread close the writer."""
+
+        def put(self, job: Any) -> None:
+            writer._jobs = queue
+            closing.start()
+            closing.join(0.2)  # ends only where the end of the queue got before the job
+            queue.put(job)
+
+    writer._jobs = cast("Any", Overtaken())
+    future = concurrent.futures.Future[None]()
+    writer._put(insert("one"), future)
+    closing.join()
+    assert future.done()
+    assert notes(tmp_path / "a.db") == ["one"]
 
 
 class Stopped(sqlite3.Connection):

@@ -291,6 +291,7 @@ class GroupWriter:
         self._identity = _identity(self.path)
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._closed = False
+        self._door = threading.Lock()  # nothing is submitted after the end was: it would be waited for for ever
         # A daemon, so that a program that ends without `close` ends: what was acknowledged is on the disk already.
         self._thread = threading.Thread(target=self._serve, name=f"writer of {self.path.name}", daemon=True)
         self._thread.start()
@@ -317,17 +318,20 @@ class GroupWriter:
     def _put(
         self, work: Callable[..., Any], target: Target, *, soon: bool = False, item: Any = None, together: bool = False
     ) -> Target:
-        if self._closed:
-            raise StorageError(f"{self.path}: it was closed before everything was written.")
-        self._jobs.put(_Job(work, item, together, target, time.monotonic() + (0.0 if soon else self._gather)))
+        job = _Job(work, item, together, target, time.monotonic() + (0.0 if soon else self._gather))
+        with self._door:
+            if self._closed:
+                raise StorageError(f"{self.path}: it was closed before everything was written.")
+            self._jobs.put(job)
         return target
 
     def close(self) -> None:
         """Writes what was submitted, and lets go of the file. It stays one file: no log is left beside it."""
-        if self._closed:
-            return
-        self._closed = True
-        self._jobs.put(None)
+        with self._door:
+            if self._closed:
+                return
+            self._closed = True
+            self._jobs.put(None)
         self._thread.join()
         with contextlib.suppress(sqlite3.Error):
             if self._connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
@@ -379,13 +383,15 @@ class GroupWriter:
     def _write(self, group: list[_Job]) -> None:
         try:
             self._transaction(group)
-        except Exception as error:
+        except BaseException as error:  # whatever it is, those who wait must hear of it, and the thread goes on
             if len(group) > 1 and not isinstance(error, StorageError):
                 for job in group:  # one of them is at fault: each for itself, so that the others are kept
                     self._write([job])
                 return
             for job in group:
-                job.result, job.error = None, error
+                # No future takes a StopIteration, which `next` raises where a query finds no row.
+                job.error = RuntimeError(repr(error)) if isinstance(error, StopIteration) else error
+                job.result = None
 
     def _transaction(self, group: list[_Job]) -> None:
         try:
