@@ -321,19 +321,18 @@ async def test_names_that_come_twice_and_no_places_are_usage_errors(tmp_path: Pa
 
 
 async def test_two_runs_of_one_file_share_the_work(tmp_path: Path) -> None:
-    path, both_ask = tmp_path / "a.run", asyncio.Barrier(2)
+    path, begun = tmp_path / "a.run", [asyncio.Event(), asyncio.Event()]
 
-    def waiting() -> Echo:
-        """A system whose first answer waits until the other run asks, too."""
-        first = iter([both_ask])
+    def waiting(mine: asyncio.Event, others: asyncio.Event) -> Echo:
+        """A system that answers nothing until the other run asks, too: however late that is, its share is left."""
 
         async def before(_: str) -> None:
-            if (barrier := next(first, None)) is not None:
-                await barrier.wait()
+            mine.set()
+            await others.wait()
 
         return Echo(before=before)
 
-    echoes = [waiting(), waiting()]
+    echoes = [waiting(*begun), waiting(*reversed(begun))]
     with new_file(path, echoes[0]) as one, new_file(path, echoes[1]) as other:
         files: list[RunFile] = [one, other]
         found = await asyncio.gather(
