@@ -287,10 +287,13 @@ async def test_trouble_at_any_write_loses_nothing_acknowledged(tmp_path: Path, c
                 Faulty.left = step
                 texts = [f"{step} {number}" for number in range(10)]
                 found = await asyncio.gather(*(writer.submit(insert(text)) for text in texts), return_exceptions=True)
-                assert all(isinstance(result, StorageError) and "\n" not in str(result) for result in found)
+                done = [text for text, result in zip(texts, found, strict=True) if result is None]
+                errors = [result for result in found if result is not None]
+                assert errors, "a machine that stalls may split the group, but one part of it meets the fault"
+                assert all(isinstance(error, StorageError) and "\n" not in str(error) for error in errors)
                 Faulty.left = None
                 await writer.submit(insert(f"after {step}"))  # space was made: the same writer goes on
-                acknowledged += [f"before {step}", f"after {step}"]
+                acknowledged += [f"before {step}", *done, f"after {step}"]
         assert notes(path) == acknowledged
     finally:
         Faulty.left = None
