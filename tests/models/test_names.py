@@ -82,6 +82,7 @@ async def test_a_compatible_endpoint_must_be_named() -> None:
 
 
 async def test_unknown_local_models_and_files_are_told_apart(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp", reason="ragstone setup local")
     assert "smollm2" in await message("local/smolm2", kind=UnknownName)
     assert "no such file" in await message("local/absent.gguf")
     assert "no language model" in await message("local/extractive")
