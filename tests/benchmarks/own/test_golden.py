@@ -27,6 +27,8 @@ def records(system: str, shift: float, *, number_of: int = 40) -> list[Record]:
                 one["context_recall"] = Score.failed("timed_out: late")
             if number % 9 == 2:
                 one["answer_correctness"] = Score.not_applicable("the case has no references")
+            if not repeat:
+                one["context_relevance"] = 0.5 + number / 100
             one["ragchecker.hallucination"] = number % 3 / 4
             columns = {"topic": "abc"[number % 3], "user": f"u{number % 5}"} if number % 8 else {"topic": "c"}
             found.append(record(f"q{number:02d}", one, repeat=repeat, system=system, **columns))

@@ -78,8 +78,6 @@ class Tally:
     judges: Counter[str] = field(default_factory=Counter)  # models as they named themselves
     problems: int = 0  # replies of the judge that could not be used
     replies: int = 0
-    records: int = 0
-    errors: int = 0
 
     @property
     def names(self) -> list[str]:
@@ -107,9 +105,6 @@ def columns_of(record: Record) -> Mapping[str, Any]:
 
 
 def _add(one: Tally, record: Record, columns: Sequence[str]) -> None:
-    one.records += 1
-    if record.response is None:
-        one.errors += 1
     held = columns_of(record)
     groups = {column: str(held[column]) for column in columns if column in held}
     for name, score in record.scores.items():
