@@ -62,7 +62,7 @@ def test_a_module_has_its_own_texts_those_of_its_folder_and_those_of_the_folders
 
 @pytest.mark.parametrize(
     "module",
-    ["ragstone.benchmarks.own.tables", "ragstone.benchmarks.niah.tables", "ragstone.report.text", "ragstone.x"],
+    ["ragstone.benchmarks.recorded.tables", "ragstone.benchmarks.niah.tables", "ragstone.report.text", "ragstone.x"],
 )
 def test_another_language_is_refused_wherever_it_is_asked_for(module: str) -> None:
     with pytest.raises(UnknownName, match=r"No language named 'zhh'. Did you mean 'zh'\?"):

@@ -1,4 +1,4 @@
-"""Finding things by name: built-ins by scanning their package, other people's by entry points, through one door.
+"""Diagnosis things by name: built-ins by scanning their package, other people's by entry points, through one door.
 
 A module offers what it has in a module-level mapping `PLUGINS`, from the name as a user spells it to the thing; an
 entry point in the registry's group does the same for one name. Adding a built-in is adding one file. Wherever a name is

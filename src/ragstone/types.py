@@ -15,11 +15,50 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "JSON", "NO_ANSWER", "Aggregate", "Benchmark", "Case", "Cell", "Chart", "Completion", "Embedder", "Expand",
-    "Finding", "Frozen", "Metric", "Model", "Need", "Passage", "Plan", "PlanCell", "Point", "Query", "Record",
-    "Request", "RequestPlan", "Resources", "Response", "RetrievalCost", "Retriever", "Row", "Run", "Sample",
-    "Sampling", "Scalar", "Score", "Series", "Span", "Step", "System", "Table", "Template", "Tokenizer", "Turn",
-    "Usage", "from_json", "to_json",
+    "JSON",
+    "NO_ANSWER",
+    "Aggregate",
+    "Benchmark",
+    "Case",
+    "Cell",
+    "Chart",
+    "Completion",
+    "Diagnosis",
+    "Embedder",
+    "Expand",
+    "Frozen",
+    "Metric",
+    "Model",
+    "Need",
+    "Passage",
+    "Plan",
+    "PlanCell",
+    "Point",
+    "Query",
+    "Record",
+    "Request",
+    "RequestPlan",
+    "Resources",
+    "Response",
+    "RetrievalCost",
+    "Retriever",
+    "Row",
+    "Run",
+    "Sample",
+    "Sampling",
+    "Scalar",
+    "Score",
+    "Series",
+    "Span",
+    "Step",
+    "System",
+    "Table",
+    "Template",
+    "Tokenizer",
+    "Turn",
+    "Usage",
+    "from_json",
+    "to_json",
 ]  # fmt: skip
 
 JSON: TypeAlias = "dict[str, Any] | list[Any] | str | int | float | bool | None"
@@ -377,7 +416,7 @@ class Span(Frozen, frozen=True):
     kind: Literal["match", "wrong", "refusal"] = "match"
 
 
-class Finding(Frozen, frozen=True):
+class Diagnosis(Frozen, frozen=True):
     """Why a record was scored so. `right` is None where nothing could be scored; `cause` is a short, stable name of a
     cause of failure ("" where right), `label` the same for a reader, `reason` a sentence; higher `weight` is worse."""
 
@@ -516,5 +555,5 @@ class Benchmark(Protocol):
     def retrieval_cost(self) -> Sequence[RetrievalCost]: ...
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]: ...
     def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]: ...
-    def explain(self, record: Record, /, *, language: str = "en") -> Finding: ...
+    def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis: ...
     def compare(self, a: tuple[Run, str, str], b: tuple[Run, str, str], /, *, language: str = "en") -> list[Table]: ...

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import scipy  # its parts are loaded by the tests that use them
-from tests.benchmarks.own.held import Held, record
+from tests.benchmarks.recorded.held import Held, record
 
 from ragstone.analysis.compare import Comparison, Side, compare_runs
 from ragstone.api.compare import comparison_tables

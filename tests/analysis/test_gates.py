@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.benchmarks.own.held import Held, record
+from tests.benchmarks.recorded.held import Held, record
 
 from ragstone.analysis.gates import Gate, check_gates, gates_of
 from ragstone.api.gates import check_gates as from_python

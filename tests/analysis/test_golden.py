@@ -4,8 +4,8 @@ import dataclasses
 from typing import Any, Literal
 
 import pytest
-from tests.benchmarks.own.held import Held, record
-from tests.benchmarks.own.test_golden import META, records
+from tests.benchmarks.recorded.held import Held, record
+from tests.benchmarks.recorded.test_golden import META, records
 from tests.golden import figures, golden, structure
 
 from ragstone.analysis.agreement import agreement, gap

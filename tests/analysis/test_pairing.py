@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.benchmarks.own.held import Held, record, scored, step
+from tests.benchmarks.recorded.held import Held, record, scored, step
 
 from ragstone.analysis.compare import Comparison, Side, compare_runs
 from ragstone.errors import UsageError

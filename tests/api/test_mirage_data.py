@@ -12,7 +12,7 @@ from tests.datasets.test_pools import folder
 from ragstone.api.bench import plan_bench, run_bench
 from ragstone.api.execute import Shell
 from ragstone.benchmarks.mirage.data import load_pool
-from ragstone.benchmarks.mirage.searching import Search
+from ragstone.benchmarks.mirage.retrieval_pass import Search
 from ragstone.errors import Unfinished
 
 DATASET = Path(__file__).parents[3] / "shared" / "data" / "mirage" / "dataset.json"

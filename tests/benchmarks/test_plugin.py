@@ -19,7 +19,7 @@ OF_BENCHMARKS = re.compile(r"benchmarks/(rgb|mirage|niah)/|datasets/|metrics/(rg
 NAMED = re.compile(r"(?<![a-z])(rgb|mirage|niah)(?![a-z])", re.IGNORECASE)
 # Files that name a format of data, a published size, or a command as an example.
 FORMATS = {
-    "api/checking.py": "what a problem of a file is; it is kept beside the reader of RGB's format",
+    "api/data_check.py": "what a problem of a file is; it is kept beside the reader of RGB's format",
     "benchmarks/plugin.py": "the same",
     "cli/build.py": "formats of the files that are written",
     "cli/doctor.py": "a command to begin with",

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.tools import Told
 from tests.datasets.test_pools import CHUNKS, QUESTIONS, folder
 
-from ragstone.benchmarks.mirage import searching
+from ragstone.benchmarks.mirage import retrieval_pass as searching
 from ragstone.runs import open_run
 
 Ragstone = Callable[..., Told]

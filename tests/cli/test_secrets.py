@@ -14,7 +14,7 @@ from tests.cli.tools import SMALL, Told
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 from ragstone import bench
-from ragstone.api.reading import read_run
+from ragstone.api.open_run import read_run
 from ragstone.cli import run
 from ragstone.errors import UsageError
 from ragstone.models.network import normal_base_url

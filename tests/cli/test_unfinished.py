@@ -22,7 +22,7 @@ from ragstone.api.bench import plan_bench, run_bench
 from ragstone.api.evaluate import plan_evaluation, read_data, run_evaluation
 from ragstone.api.execute import Shell
 from ragstone.api.judging import Judging
-from ragstone.api.reading import read_run
+from ragstone.api.open_run import read_run
 from ragstone.runs import NullProgress, open_run
 from ragstone.types import Query, Record, Response
 

@@ -10,7 +10,7 @@ from ragstone.types import (
     Case,
     Cell,
     Chart,
-    Finding,
+    Diagnosis,
     Passage,
     Point,
     Query,
@@ -159,7 +159,7 @@ class HostileBenchmark(SmallBenchmark):
             ),
         ]
 
-    def explain(self, record: Record, /, *, language: str = "en") -> Finding:
+    def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
         evil = str(record.case.condition["evil"])
         starts: Sequence[tuple[int, Literal["match", "wrong", "refusal"]]]
         starts = ((0, "match"), (5, "wrong"), (-4, "refusal"), (10**9, "match"))
@@ -167,7 +167,7 @@ class HostileBenchmark(SmallBenchmark):
             Span(field, start, start + 9, kind) for field in ("answer", f"passage {evil}") for start, kind in starts
         )
         right = None if record.response is None else False
-        return Finding(right, f"group {evil}", f"cause {evil}", f"label {evil}", f"reason {evil}", 1.0, spans)
+        return Diagnosis(right, f"group {evil}", f"cause {evil}", f"label {evil}", f"reason {evil}", 1.0, spans)
 
 
 def hostile_records(payloads: Iterable[str]) -> Iterator[Record]:

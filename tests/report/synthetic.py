@@ -14,7 +14,7 @@ from ragstone.types import (
     Case,
     Cell,
     Chart,
-    Finding,
+    Diagnosis,
     Metric,
     Passage,
     Point,
@@ -149,14 +149,14 @@ class SmallBenchmark(BaseBenchmark):
                                x_label=("噪声比例" if zh else "Share of noise") + self.hostile, y_label="", alt="It falls."))  # fmt: skip
         return found
 
-    def explain(self, record: Record, /, *, language: str = "en") -> Finding:
+    def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
         condition = record.case.condition
         group = f"{condition.get('ability', '')} · {condition.get('language', '')}"
         if record.response is None:
-            return Finding(None, group, "error", "no answer")
+            return Diagnosis(None, group, "error", "no answer")
         score = record.scores.get("answer_match")
         if score is None or score.value is None:
-            return Finding(None, group)
+            return Diagnosis(None, group)
         alias = record.case.sample.references[0][0]
         spans = [
             Span(passage.id, found, found + len(alias), "match")
@@ -164,7 +164,7 @@ class SmallBenchmark(BaseBenchmark):
             if (found := passage.text.find(alias)) >= 0
         ]
         if score.value:
-            return Finding(True, group, spans=tuple(spans))
+            return Diagnosis(True, group, spans=tuple(spans))
         refused = "cannot answer" in record.response.answer
         span = Span("answer", 0, len(record.response.answer), "refusal" if refused else "wrong")
         cause, label = (
@@ -179,7 +179,7 @@ class SmallBenchmark(BaseBenchmark):
             if refused
             else "The answer is that of a document of noise."
         )
-        return Finding(False, group, cause, label + self.hostile, told + self.hostile, weight, (*spans, span))
+        return Diagnosis(False, group, cause, label + self.hostile, told + self.hostile, weight, (*spans, span))
 
 
 def _cell(value: float) -> Cell:

@@ -8,7 +8,7 @@ from typing import Any
 from tests.report.hostile import PAYLOADS
 from tests.report.synthetic import MemoryRun, SmallBenchmark
 
-from ragstone.types import Case, Chart, Finding, Passage, Query, Record, Response, Run, Sample, Score, Table
+from ragstone.types import Case, Chart, Diagnosis, Passage, Query, Record, Response, Run, Sample, Score, Table
 
 JUDGED_META: Mapping[str, Any] = {
     "question": {
@@ -36,9 +36,9 @@ class JudgedBenchmark(SmallBenchmark):
     def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]:
         return []
 
-    def explain(self, record: Record, /, *, language: str = "en") -> Finding:
+    def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
         values = [score.value for score in record.scores.values() if score.value is not None]
-        return Finding(sum(values) >= 0.5 * len(values) if values else None, "all", "low", "low", weight=1.0)
+        return Diagnosis(sum(values) >= 0.5 * len(values) if values else None, "all", "low", "low", weight=1.0)
 
 
 def step(name: str, reply: Any = None, *, language: str = "en", **parsed: Any) -> dict[str, Any]:

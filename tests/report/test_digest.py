@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from tests.report.synthetic import SYSTEMS, MemoryRun, SmallBenchmark, records, small_run, spec
 
 from ragstone.report.digest import digest
-from ragstone.types import Case, Finding, Query, Record, Response, Sample
+from ragstone.types import Case, Diagnosis, Query, Record, Response, Sample
 
 
 class Weighted(SmallBenchmark):
     """Every answer is wrong, as badly as it says."""
 
-    def explain(self, record: Record, /, *, language: str = "en") -> Finding:
-        return Finding(
+    def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
+        return Diagnosis(
             False, str(record.case.condition["group"]), "c", "C", weight=float(record.case.condition["weight"])
         )
 

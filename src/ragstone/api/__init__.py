@@ -7,7 +7,7 @@ from ragstone.api.bench import BenchResult, bench, bench_async
 from ragstone.api.compare import Comparison, compare
 from ragstone.api.evaluate import EvalResult, evaluate, evaluate_async
 from ragstone.api.gates import Gate, GateResult, check_gates
-from ragstone.api.reading import OpenRun, read_run
+from ragstone.api.open_run import OpenRun, read_run
 
 __all__ = [
     "BenchResult", "Comparison", "EvalResult", "Gate", "GateResult", "OpenRun", "bench", "bench_async", "check_gates",

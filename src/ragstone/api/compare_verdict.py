@@ -6,7 +6,7 @@ from typing import Literal
 
 from ragstone.analysis.compare import Comparison, Difference
 from ragstone.api.compare import comparison_tables
-from ragstone.api.reading import check_target
+from ragstone.api.open_run import check_target
 from ragstone.messages import messages
 from ragstone.report.optional import load
 from ragstone.storage import write_file

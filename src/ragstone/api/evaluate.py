@@ -13,9 +13,9 @@ from ragstone.api.blocking import blocking, public
 from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_of, default_name, execute
 from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of, open_tools
 from ragstone.api.run_result import RunResult
-from ragstone.benchmarks.own.benchmark import OwnData, Recording
-from ragstone.benchmarks.own.tables import price_of
-from ragstone.benchmarks.own.tally import columns_of, display_order, tally
+from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, tally
+from ragstone.benchmarks.recorded.benchmark import OwnData, Recording
+from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.errors import UsageError
 from ragstone.messages import checked_language

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragstone.api.blocking import blocking, public
 from ragstone.api.execute import Job, Shell, execute
-from ragstone.api.reading import OpenRun, read_run
+from ragstone.api.open_run import OpenRun, read_run
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.plugin import ImportedResults, Plugin

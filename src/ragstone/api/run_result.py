@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragstone.api.reading import OpenRun, read_run
+from ragstone.api.open_run import OpenRun, read_run
 from ragstone.benchmarks.plugin import Plugin
 from ragstone.runs import Outcome
 from ragstone.types import Table

@@ -10,8 +10,8 @@ from ragstone.types import (
     Case,
     Cell,
     Chart,
+    Diagnosis,
     Expand,
-    Finding,
     Metric,
     Record,
     RequestPlan,
@@ -146,11 +146,11 @@ class BaseBenchmark:
     def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]:
         return []
 
-    def explain(self, record: Record, /, *, language: str = "en") -> Finding:
+    def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
         """Right where the first metric of the benchmark is 1."""
         score = record.scores.get(self.metrics[0].name) if self.metrics else None
         right = None if score is None or score.value is None else score.value >= 1
-        return Finding(right, self.name, "" if right is not False else "wrong", reason=score.reason if score else "")
+        return Diagnosis(right, self.name, "" if right is not False else "wrong", reason=score.reason if score else "")
 
     def compare(self, a: tuple[Run, str, str], b: tuple[Run, str, str], /, *, language: str = "en") -> list[Table]:
         return []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.options import both, json_option
-from ragstone.cli.saying import say_json, say_tables
+from ragstone.cli.output import say_json, say_tables
 from ragstone.messages import messages
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.benching import model_options, run_named, run_options
+from ragstone.cli.bench_command import model_options, run_named, run_options
 from ragstone.cli.benchmarks import BenchmarkGroup, check_flags, option_flags, take_options
 
 if TYPE_CHECKING:

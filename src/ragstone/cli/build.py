@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from ragstone.cli.options import MOST_QUESTIONS, Names, Number
-from ragstone.cli.saying import say
+from ragstone.cli.output import say
 
 __all__ = ["command"]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.benchmarks import BenchmarkGroup, option_flags, take_options
+from ragstone.cli.output import say, stream_json
 from ragstone.cli.progress import tell_retrieval
-from ragstone.cli.saying import say, stream_json
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.plugin import Plugin

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.options import Names, Number, Pairs, json_option, once
-from ragstone.cli.saying import say, say_json, say_tables
+from ragstone.cli.output import say, say_json, say_tables
 
 if TYPE_CHECKING:
     from ragstone.analysis.compare import Comparison, Difference
@@ -45,14 +45,14 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     The difference is B minus A. McNemar's exact test where scores are 0 and 1, permutation otherwise; Holm over the
     table."""
     from ragstone.api.compare import compare, comparison_tables  # noqa: PLC0415
-    from ragstone.api.compare_benchmarks import benchmark_tables  # noqa: PLC0415
+    from ragstone.api.compare_tables import benchmark_tables  # noqa: PLC0415
     from ragstone.api.compare_verdict import (  # noqa: PLC0415
         comparison_notices,
         comparison_verdict,
         verdict_of,
         write_comparison,
     )  # fmt: skip
-    from ragstone.api.reading import check_target  # noqa: PLC0415
+    from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.errors import UsageError  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 

@@ -13,10 +13,10 @@ import msgspec
 
 from ragstone.cli.evaluate import file_options
 from ragstone.cli.options import json_option, once
-from ragstone.cli.saying import say, say_json
+from ragstone.cli.output import say, say_json
 
 if TYPE_CHECKING:
-    from ragstone.api.checking import Checked
+    from ragstone.api.data_check import Checked
 
 __all__ = ["command"]
 
@@ -85,7 +85,7 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
     Of answers to be scored (`ragstone eval` reads them) it tells the layout, which column is which, and for which
     metrics rows lack data. Files of RGB's format are checked as such, and pools in MIRAGE's: there the labels
     are compared with what the chunks hold."""
-    from ragstone.api.checking import Checked, check_data  # noqa: PLC0415
+    from ragstone.api.data_check import Checked, check_data  # noqa: PLC0415
 
     checked, problems = check_data(paths, **{**values, "mapping": once(values["mapping"], "--map")})
     errors = sum(problem.severity == "error" for problem in problems)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ragstone import __version__
-from ragstone.cli.saying import say
+from ragstone.cli.output import say
 
 __all__ = ["command"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.benching import command_line, cost_of, money, read_price
+from ragstone.cli.bench_command import command_line, cost_of, money, read_price
 from ragstone.cli.gates import foresee_gates, gate_options, tell_gates
 from ragstone.cli.options import (
     MOST_REPEATS,
@@ -22,7 +22,7 @@ from ragstone.cli.options import (
     no_judge,
     once,
 )  # fmt: skip
-from ragstone.cli.saying import say, say_json
+from ragstone.cli.output import say, say_json
 from ragstone.cli.show import say_run
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def command(**values: Any) -> int:
     The columns of ragas, deepeval, RAGChecker, BEIR, TREC and OpenInference are known; `ragstone data check` tells
     what is seen. Without --judge only what needs none is scored."""
     from ragstone.api.evaluate import default_run, plan_evaluation, read_data  # noqa: PLC0415
-    from ragstone.api.reading import check_target  # noqa: PLC0415
+    from ragstone.api.open_run import check_target  # noqa: PLC0415
 
     if values["price"]:
         read_price(values["price"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ragstone.cli.options import language_option
-from ragstone.cli.saying import to_stdout
+from ragstone.cli.output import to_stdout
 
 __all__ = ["command"]
 
@@ -20,7 +20,7 @@ __all__ = ["command"]
 @language_option
 def command(run_file: Path, kind: str, output: Path | None, language: str) -> None:
     """Write RUN for other programs: records (csv, jsonl, xlsx, parquet, junit) or tables (markdown, latex)."""
-    from ragstone.api.reading import read_run  # noqa: PLC0415
+    from ragstone.api.open_run import read_run  # noqa: PLC0415
     from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415
     from ragstone.report import FORMATS  # noqa: PLC0415
 

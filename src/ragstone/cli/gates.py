@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.options import Number, both, json_option, once
-from ragstone.cli.saying import say, say_json
+from ragstone.cli.output import say, say_json
 
 if TYPE_CHECKING:
     from ragstone.analysis.gates import GateResult

@@ -15,7 +15,7 @@ import click
 
 from ragstone import __version__
 from ragstone.cli.lazy import Lazy
-from ragstone.cli.saying import forget, say, say_text, to_stdout
+from ragstone.cli.output import forget, say, say_text, to_stdout
 from ragstone.errors import RagstoneError, StorageError, Terminated, Unfinished, UsageError
 
 __all__ = ["app", "run"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.options import json_option
-from ragstone.cli.saying import say, say_json, say_text
+from ragstone.cli.output import say, say_json, say_text
 
 if TYPE_CHECKING:
     from ragstone.metrics.catalogue import Entry

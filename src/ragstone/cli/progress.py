@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ragstone.cli.saying import SayingHandler
+from ragstone.cli.output import SayingHandler
 from ragstone.models.work import Pace, duration
 from ragstone.runs.outcome import NullProgress, Outcome, Progress
 from ragstone.types import Record

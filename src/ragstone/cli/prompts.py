@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from ragstone.cli.options import json_option
-from ragstone.cli.saying import say, say_json, say_text
+from ragstone.cli.output import say, say_json, say_text
 
 __all__ = ["command"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from ragstone.cli.options import language_option
-from ragstone.cli.saying import say
+from ragstone.cli.output import say
 
 __all__ = ["command"]
 
@@ -17,7 +17,7 @@ __all__ = ["command"]
 @language_option
 def command(run_file: Path, output: Path, cases_shown: int, language: str) -> None:
     """Write RUN as one self-contained HTML file that opens offline."""
-    from ragstone.api.reading import read_run  # noqa: PLC0415
+    from ragstone.api.open_run import read_run  # noqa: PLC0415
 
     with read_run(run_file) as run:
         say(f"Report: {run.write_report(output, language=language, cases_shown=cases_shown)}")

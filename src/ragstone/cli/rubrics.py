@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from ragstone.cli.options import json_option, language_option
-from ragstone.cli.saying import say, say_json, say_text
+from ragstone.cli.output import say, say_json, say_text
 
 if TYPE_CHECKING:
     from ragstone.metrics.rubric import Rubric

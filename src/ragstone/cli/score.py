@@ -9,7 +9,7 @@ import click
 
 from ragstone.cli.benchmarks import BenchmarkGroup, option_flags, take_options, with_parameters
 from ragstone.cli.options import json_option
-from ragstone.cli.saying import say, say_json
+from ragstone.cli.output import say, say_json
 from ragstone.cli.show import say_run
 from ragstone.errors import UsageError
 
@@ -80,9 +80,9 @@ def _side_by_side(
 ) -> None:
     """Writes the run file and the report, and prints the tables unless `quiet`."""
     from ragstone.api.execute import Shell  # noqa: PLC0415
-    from ragstone.api.reading import check_target  # noqa: PLC0415
+    from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.api.results import import_results  # noqa: PLC0415
-    from ragstone.cli.benching import command_line  # noqa: PLC0415
+    from ragstone.cli.bench_command import command_line  # noqa: PLC0415
 
     if report_file is not None:
         check_target(report_file)

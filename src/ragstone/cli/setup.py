@@ -2,7 +2,7 @@
 
 import click
 
-from ragstone.cli.saying import say
+from ragstone.cli.output import say
 
 __all__ = ["command"]
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.options import json_option, language_option
-from ragstone.cli.saying import say, say_json, say_tables
+from ragstone.cli.output import say, say_json, say_tables
 
 if TYPE_CHECKING:
-    from ragstone.api.reading import OpenRun
+    from ragstone.api.open_run import OpenRun
 
 __all__ = ["command", "say_run"]
 
@@ -25,7 +25,7 @@ _FAILURES = 3  # kinds of failure that are shown
 @json_option
 def command(run_file: Path, language: str, *, every: bool, as_json: bool) -> None:
     """Print the tables of RUN: what is unfinished first, then the leading tables, as at the end of `ragstone bench`."""
-    from ragstone.api.reading import read_run  # noqa: PLC0415
+    from ragstone.api.open_run import read_run  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
     with read_run(run_file) as run:

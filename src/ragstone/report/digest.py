@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from ragstone.types import Benchmark, Finding, Record, Run
+from ragstone.types import Benchmark, Diagnosis, Record, Run
 
 __all__ = ["Digest", "ErrorKind", "Pair", "SystemDigest", "Tally", "digest"]
 
@@ -33,7 +33,7 @@ class Tally:
     failed: int = 0
     cut: int = 0
 
-    def add(self, record: Record, finding: Finding) -> None:
+    def add(self, record: Record, finding: Diagnosis) -> None:
         self.total += 1
         if record.error is not None or record.response is None:
             self.failed += 1
@@ -68,7 +68,7 @@ class SystemDigest:
     completion_tokens: int = 0
     counted: int = 0  # responses whose endpoint counted tokens
 
-    def add(self, record: Record, finding: Finding) -> None:
+    def add(self, record: Record, finding: Diagnosis) -> None:
         self.tally.add(record, finding)
         self.groups.setdefault(finding.group, Tally()).add(record, finding)
         if record.error is not None:
@@ -151,7 +151,7 @@ class _Worst:
     every: list[_Key] = field(default_factory=list)
     distinct: dict[str, _Key] = field(default_factory=dict)
 
-    def add(self, record: Record, finding: Finding) -> None:
+    def add(self, record: Record, finding: Diagnosis) -> None:
         sample = record.case.sample.id
         lot = blake2b(sample.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         key = (finding.weight, lot, record.case.id, sample)

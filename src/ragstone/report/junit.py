@@ -5,7 +5,7 @@ from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
 from ragstone.report.sanitize import cut, readable
-from ragstone.types import Benchmark, Finding, Record, Run
+from ragstone.types import Benchmark, Diagnosis, Record, Run
 
 __all__ = ["write_junit"]
 
@@ -40,13 +40,13 @@ def write_junit(run: Run, benchmark: Benchmark, stream: IO[str], language: str) 
     stream.write("</testsuites>\n")
 
 
-def _outcome(record: Record, finding: Finding) -> str:
+def _outcome(record: Record, finding: Diagnosis) -> str:
     if record.error is not None:
         return "error"
     return {True: "", False: "failure", None: "skipped"}[finding.right]
 
 
-def _case(record: Record, finding: Finding) -> str:
+def _case(record: Record, finding: Diagnosis) -> str:
     head = f"    <testcase classname={_attribute(finding.group or record.system_id)} name={_attribute(record.case.id)}"
     outcome = _outcome(record, finding)
     if not outcome:

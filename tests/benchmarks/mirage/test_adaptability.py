@@ -19,7 +19,17 @@ from ragstone.benchmarks.mirage.adaptability import (
     shares,
     shares_of,
 )
-from ragstone.benchmarks.mirage.tally import BASE, MIXED, OFFICIAL, ORACLE, Cube, Kind, Spot, count, is_short
+from ragstone.benchmarks.mirage.aggregate import (
+    BASE,
+    MIXED,
+    OFFICIAL,
+    ORACLE,
+    Condition,
+    CrossTab,
+    Kind,
+    count,
+    is_short,
+)
 from ragstone.stats import wilson
 from ragstone.types import NO_ANSWER, Aggregate, Passage, Response
 
@@ -39,7 +49,7 @@ def test_the_shares_are_those_of_the_official_program() -> None:
 
 @given(st.dictionaries(st.sampled_from(GROUPS), st.integers(0, 40), min_size=1).filter(lambda d: sum(d.values()) > 0))
 def test_the_four_sum_to_one_and_the_total_is_a_line_through_acceptability(groups: dict[str, int]) -> None:
-    cube = Cube(sum(groups.values()))
+    cube = CrossTab(sum(groups.values()))
     for code, number in groups.items():
         cube.kinds[Kind(int(code, 2), 1, 0, 0)] += number
     held = shares(cube)
@@ -59,7 +69,7 @@ def test_noise_vulnerability_is_parted_by_whether_a_supporting_chunk_was_retriev
     there = labelled(
         {"010": 2, "011": 4}, m="retrieved", prefix="g", retriever="bm25", k=1, given=(GOLD, NOISE)
     )  # fmt: skip
-    held = shares_of(count(missed + there), "m", Spot("retrieved", "bm25", 1))
+    held = shares_of(count(missed + there), "m", Condition("retrieved", "bm25", 1))
     assert held is not None
     assert held.measures["noise_vulnerability"].count == 5
     assert (held.missed.count, held.noise.count, held.missed.n) == (3, 2, 10)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.benchmarks.mirage.small import plugins, small_pool
 
 from ragstone.benchmarks.mirage.benchmark import MIRAGE
-from ragstone.benchmarks.mirage.searching import Cut, Search
+from ragstone.benchmarks.mirage.retrieval_pass import Cut, Search
 from ragstone.benchmarks.mirage.template import ALONE
 from ragstone.errors import UsageError
 from ragstone.retrieval import RETRIEVERS

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.benchmarks.mirage.handmade import GOLD, NOISE, HandmadeRun, found_by, labelled, record
 
 from ragstone.benchmarks.mirage import official
-from ragstone.benchmarks.mirage.details import on_front
+from ragstone.benchmarks.mirage.extra_tables import on_front
 from ragstone.benchmarks.mirage.published import paper
 from ragstone.benchmarks.mirage.retrieved import MANY, mean_of
 from ragstone.benchmarks.mirage.tables import tables

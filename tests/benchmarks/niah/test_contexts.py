@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.benchmarks.niah.contexts import PARTING, Hay, make_hay, parts_of
+from ragstone.benchmarks.niah.contexts import PARTING, Haystack, make_hay, parts_of
 from ragstone.datasets.haystack import haystack
 from ragstone.errors import UsageError
 from ragstone.text import sentences
@@ -17,12 +17,12 @@ def by_characters(texts: Sequence[str]) -> list[int]:
     return [-(-len(text) // 4) for text in texts]
 
 
-def made(texts: Sequence[str], language: str) -> Hay:
+def made(texts: Sequence[str], language: str) -> Haystack:
     parts = parts_of(texts, language)
     return make_hay(parts, by_characters(parts), parting=by_characters([PARTING])[0], language=language)
 
 
-def hay(language: str) -> Hay:
+def hay(language: str) -> Haystack:
     return made(haystack(language).texts, language)  # type: ignore[arg-type]
 
 

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 from tests.benchmarks.making import make
 from tests.benchmarks.niah.test_tables import record
-from tests.benchmarks.own.held import Held
+from tests.benchmarks.recorded.held import Held
 from tests.golden import golden, structure
 
 from ragstone.benchmarks.niah.charts import charts
-from ragstone.benchmarks.niah.explain import explain
+from ragstone.benchmarks.niah.diagnosis import explain
 from ragstone.benchmarks.niah.grid import depths_of, lengths_of
 from ragstone.benchmarks.niah.needles import KINDS, Asked, make_needle
 from ragstone.benchmarks.niah.tables import name_of_length, tables

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from tests.planless import Planless
 
+from ragstone.benchmarks.niah.aggregate import Cells, effective_length
 from ragstone.benchmarks.niah.charts import charts
-from ragstone.benchmarks.niah.explain import explain
+from ragstone.benchmarks.niah.diagnosis import explain
 from ragstone.benchmarks.niah.tables import name_of_length, tables
-from ragstone.benchmarks.niah.tally import Cells, effective_length
 from ragstone.types import Case, Passage, Plan, PlanCell, Query, Record, Response, Sample, Score, Table, Usage
 
 LENGTHS, DEPTHS = (1000, 2000, 4000), (0.0, 50.0, 100.0)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragstone.benchmarks.mirage.tally import BASE, OFFICIAL, ORACLE, Cube, Kind, Spot, Tally, count
+from ragstone.benchmarks.mirage.aggregate import BASE, OFFICIAL, ORACLE, Condition, CrossTab, Kind, Tally, count
 from ragstone.stats import Estimate
 from ragstone.types import Record, Score
 
@@ -71,7 +71,7 @@ class Shares:
     groups: Mapping[str, int]
 
 
-def shares(cube: Cube) -> Shares | None:
+def shares(cube: CrossTab) -> Shares | None:
     """From a cube over (base, oracle, what was given); None of nothing."""
     measures = {name: cube.share(test) for name, test in SHARES.items()}
     accepted = measures["context_acceptability"].known
@@ -92,13 +92,13 @@ def shares(cube: Cube) -> Shares | None:
     )
 
 
-def shares_of(tally: Tally, system: str, spot: Spot, rule: str = OFFICIAL) -> Shares | None:
+def shares_of(tally: Tally, system: str, spot: Condition, rule: str = OFFICIAL) -> Shares | None:
     """Of a system with what it was given at a spot; None where base, oracle or the spot was not asked."""
     cube = tally.cube(system, (BASE, ORACLE, spot), rule)
     return None if cube is None else shares(cube)
 
 
-def group_counts(cube: Cube) -> dict[str, int]:
+def group_counts(cube: CrossTab) -> dict[str, int]:
     """How many answers are in each of the eight groups."""
     found = dict.fromkeys(GROUPS, 0)
     for kind, number in cube.kinds.items():
@@ -106,7 +106,7 @@ def group_counts(cube: Cube) -> dict[str, int]:
     return found
 
 
-def macro(cube: Cube, test: Callable[[Kind], bool]) -> Estimate:
+def macro(cube: CrossTab, test: Callable[[Kind], bool]) -> Estimate:
     """The mean over sources of a share, so that a large source counts no more than a small one; `n` counts the
     interval puts those of the sources together, each side by the root of the sum of squares (Zou and Donner 2008)."""
     parts = []
@@ -122,7 +122,7 @@ def macro(cube: Cube, test: Callable[[Kind], bool]) -> Estimate:
     return Estimate(mean, max(0.0, mean - below), min(1.0, mean + above), len(parts))
 
 
-def name_of(spot: Spot) -> str:
+def name_of(spot: Condition) -> str:
     """A short name of what was given: `mixed`, `bm25@3`, `bm25@3/c110` for chunks of 110 tokens."""
     if spot.setting != "retrieved":
         return spot.setting

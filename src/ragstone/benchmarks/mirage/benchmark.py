@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self
 from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
-from ragstone.benchmarks.mirage.searching import NEGATIVES, Found, Search
+from ragstone.benchmarks.mirage.retrieval_pass import NEGATIVES, Found, Search
 from ragstone.benchmarks.mirage.template import ALONE, MirageTemplate
 from ragstone.datasets.pools import Pool, PoolQuestion
 from ragstone.errors import UsageError
@@ -34,7 +34,7 @@ from ragstone.types import (
     Aggregate,
     Case,
     Chart,
-    Finding,
+    Diagnosis,
     Metric,
     Passage,
     Query,
@@ -221,8 +221,8 @@ class MIRAGE(BaseBenchmark):
 
         return charts.charts(run, language=language)
 
-    def explain(self, record: Record, /, *, language: str = "en") -> Finding:
-        from ragstone.benchmarks.mirage import explain  # noqa: PLC0415
+    def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
+        from ragstone.benchmarks.mirage import diagnosis as explain  # noqa: PLC0415
 
         return explain.explain(record, language=language, scoring=self.scoring)
 

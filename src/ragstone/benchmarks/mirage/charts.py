@@ -6,11 +6,11 @@ from itertools import pairwise
 from typing import Any
 
 from ragstone.benchmarks.mirage.adaptability import MEASURES, Shares, shares_of
-from ragstone.benchmarks.mirage.details import Priced, is_choice, is_right, on_front, priced
+from ragstone.benchmarks.mirage.aggregate import BASE, OFFICIAL, Condition, Tally, count
+from ragstone.benchmarks.mirage.extra_tables import Priced, is_choice, is_right, on_front, priced
 from ragstone.benchmarks.mirage.names import Names
 from ragstone.benchmarks.mirage.retrieved import mean_of, retrieved, shown_ks
 from ragstone.benchmarks.mirage.tables import headline_of
-from ragstone.benchmarks.mirage.tally import BASE, OFFICIAL, Spot, Tally, count
 from ragstone.messages import messages
 from ragstone.stats import Estimate
 from ragstone.types import Chart, Point, Run, Series
@@ -50,7 +50,7 @@ class _Drawer:
             for part, start in enumerate(range(0, len(held), _MOST_BARS)):
                 yield self._stack(f"mirage-shares-{number}-{part}", system, held[start : start + _MOST_BARS])
 
-    def _stack(self, key: str, system: str, held: Sequence[tuple[Spot, Shares]]) -> Chart:
+    def _stack(self, key: str, system: str, held: Sequence[tuple[Condition, Shares]]) -> Chart:
         series = tuple(
             Series(
                 self.words[name],
@@ -82,7 +82,7 @@ class _Drawer:
             curves = self._curves(system, lambda spot, one=system: self._vulnerable(one, spot))  # type: ignore[misc]
             yield from self._lines(f"mirage-vulnerability-{number}", title, curves, "chunks", "share_wrong")
 
-    def _curves(self, system: str, share: Callable[[Spot], Estimate]) -> Iterator[Series]:
+    def _curves(self, system: str, share: Callable[[Condition], Estimate]) -> Iterator[Series]:
         """A curve a retriever and chunk size over its k."""
         by_name: dict[str, list[Point]] = {}
         for spot in self.tally.spots(system):
@@ -90,11 +90,11 @@ class _Drawer:
                 by_name.setdefault(self._retriever(spot), []).extend(points)
         return (Series(name, tuple(points)) for name, points in by_name.items())
 
-    def _right(self, system: str, spot: Spot) -> Estimate:
+    def _right(self, system: str, spot: Condition) -> Estimate:
         cube = self.tally.cube(system, (spot,), self.headline)
         return Estimate() if cube is None else cube.share(is_right)
 
-    def _vulnerable(self, system: str, spot: Spot) -> Estimate:
+    def _vulnerable(self, system: str, spot: Condition) -> Estimate:
         held = shares_of(self.tally, system, spot, self.headline)
         return Estimate() if held is None else held.given_gold
 
@@ -105,10 +105,10 @@ class _Drawer:
             points = []
             for k in shown_ks(self.tally, self.ks, retriever, chunk):
                 points += mean_of(retrieved(self.tally, retriever, chunk, k)["recall"]).points(k)
-            series.append(Series(self._retriever(Spot("retrieved", retriever, 1, chunk)), tuple(points)))
+            series.append(Series(self._retriever(Condition("retrieved", retriever, 1, chunk)), tuple(points)))
         return self._lines("mirage-recall", self.words["chart_recall"], series, "chunks", "recall")
 
-    def _retriever(self, spot: Spot) -> str:
+    def _retriever(self, spot: Condition) -> str:
         size = f" ({self.words['tokens_size'].format(n=spot.chunk)})" if spot.chunk else ""
         return f"{self.names.context(spot)}{size}"
 

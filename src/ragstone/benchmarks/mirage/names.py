@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ragstone.benchmarks.mirage.tally import Spot, Tally
+from ragstone.benchmarks.mirage.aggregate import Condition, Tally
 from ragstone.stats import Estimate
 from ragstone.types import Cell
 
@@ -27,13 +27,13 @@ class Names:
         """The heads of `cells`."""
         return tuple(self.words[name] for name in ("retriever", "k", *(("chunk",) if self.chunked else ())))
 
-    def cells(self, spot: Spot) -> tuple[Cell, ...]:
+    def cells(self, spot: Condition) -> tuple[Cell, ...]:
         """The retriever (or what stands in its place), k, and the chunk size."""
         k = Cell(str(spot.k) if spot.k else self.words["none"])
         size = self.words["tokens_size"].format(n=spot.chunk) if spot.chunk else self.words["as_is"]
         return (Cell(self.context(spot)), k, *((Cell(size),) if self.chunked else ()))
 
-    def context(self, spot: Spot) -> str:
+    def context(self, spot: Condition) -> str:
         """The retriever, or the setting where there is none."""
         if spot.setting != "retrieved":
             return self.words[spot.setting]
@@ -41,7 +41,7 @@ class Names:
             return self.words["negatives"].format(retriever=spot.retriever[len(_NEGATIVES) : -1])
         return spot.retriever
 
-    def short(self, spot: Spot) -> str:
+    def short(self, spot: Condition) -> str:
         """All of it in one text: "bm25 @ 3", "bm25 @ 3 (110 tokens)"."""
         name = self.context(spot)
         if spot.setting != "retrieved" or spot.retriever.startswith(_NEGATIVES):

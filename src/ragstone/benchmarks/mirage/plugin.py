@@ -198,7 +198,7 @@ def _benchmark(
 ) -> "MIRAGE":
     from ragstone.benchmarks.mirage.benchmark import MIRAGE  # noqa: PLC0415
     from ragstone.benchmarks.mirage.data import load_pool  # noqa: PLC0415
-    from ragstone.benchmarks.mirage.searching import Search  # noqa: PLC0415
+    from ragstone.benchmarks.mirage.retrieval_pass import Search  # noqa: PLC0415
     from ragstone.benchmarks.mirage.template import mirage_template  # noqa: PLC0415
     from ragstone.retrieval.chunking import Chunking  # noqa: PLC0415
 

@@ -4,8 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from ragstone.benchmarks.mirage.aggregate import Tally
 from ragstone.benchmarks.mirage.official import KS, retrieval_scores
-from ragstone.benchmarks.mirage.tally import Tally
 from ragstone.stats import Estimate, bootstrap_mean
 
 __all__ = ["MANY", "SCORES", "mean_of", "retrieved", "shown_ks"]

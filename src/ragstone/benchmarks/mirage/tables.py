@@ -7,13 +7,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragstone.benchmarks.mirage import details
+from ragstone.benchmarks.mirage import extra_tables as details
 from ragstone.benchmarks.mirage.adaptability import MEASURES, Shares, shares_of
-from ragstone.benchmarks.mirage.indexes import index_table
+from ragstone.benchmarks.mirage.aggregate import (
+    BASE,
+    DEFAULT,
+    MIXED,
+    OFFICIAL,
+    ORACLE,
+    Answers,
+    Condition,
+    Tally,
+    count,
+)
+from ragstone.benchmarks.mirage.index_cost import index_table
 from ragstone.benchmarks.mirage.names import Names, percent, printed
 from ragstone.benchmarks.mirage.published import Adapted, Asked, apart, asked_of, paper
 from ragstone.benchmarks.mirage.retrieved import MANY, SCORES, mean_of, retrieved, shown_ks
-from ragstone.benchmarks.mirage.tally import BASE, DEFAULT, MIXED, OFFICIAL, ORACLE, Answers, Spot, Tally, count
 from ragstone.messages import messages
 from ragstone.stats import Estimate
 from ragstone.types import Cell, Row, Run, Table
@@ -88,7 +98,7 @@ class _Writer:
             for k in shown_ks(self.tally, self.ks, retriever, chunk):
                 scores = retrieved(self.tally, retriever, chunk, k)
                 cells = [percent(mean_of(scores[name])) for name in SCORES]
-                spot = Spot("retrieved", retriever, k, chunk)
+                spot = Condition("retrieved", retriever, k, chunk)
                 rows.append(Row((*self.names.cells(spot), *cells)))
         told = [self.words["note_retrievers"], self.words["note_ndcg"], *self._note_chunks()]
         if rows and not apart(self.asked, answers=False):
@@ -149,7 +159,7 @@ class _Writer:
     def _published_retrievers(self, ks: set[int]) -> list[Row]:
         return [
             Row(
-                (*self.names.cells(Spot("retrieved", one.retriever, one.k)),
+                (*self.names.cells(Condition("retrieved", one.retriever, one.k)),
                  *map(printed, (one.f1, one.precision, one.recall, one.ndcg)), Cell()),
                 published=True,
             )
@@ -163,7 +173,7 @@ class _Writer:
 
         rule = Cell(self.words[OFFICIAL])
         return [
-            Row((Cell(one.model), *self.names.cells(Spot("retrieved", one.retriever, one.k)), rule, *cells(one)),
+            Row((Cell(one.model), *self.names.cells(Condition("retrieved", one.retriever, one.k)), rule, *cells(one)),
                 published=True)
             for one in paper().adaptability
             if one.k in ks
@@ -193,7 +203,7 @@ class _Writer:
             for held in self.tally.answers.values()
         )
 
-    def _right(self, system: str, spot: Spot, rule: str) -> Cell:
+    def _right(self, system: str, spot: Condition, rule: str) -> Cell:
         cube = self.tally.cube(system, (spot,), rule)
         return Cell(self.words["not_asked"]) if cube is None else percent(cube.share(lambda kind: kind.code == 1))
 

@@ -18,18 +18,20 @@ from typing import Any, ClassVar, Self
 from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
-from ragstone.benchmarks.niah import beside, charts, explain, tables
-from ragstone.benchmarks.niah.contexts import Hay, Plan
+from ragstone.benchmarks.niah import charts, tables
+from ragstone.benchmarks.niah import comparison as beside
+from ragstone.benchmarks.niah import diagnosis as explain
+from ragstone.benchmarks.niah.contexts import Haystack, Plan
 from ragstone.benchmarks.niah.needles import Asked
-from ragstone.benchmarks.niah.rag import Rag, Searcher, chunks_of
+from ragstone.benchmarks.niah.retrieved_context import Rag, Searcher, chunks_of
 from ragstone.benchmarks.niah.templates import NeedleTemplate
 from ragstone.metrics.needle import NeedleFound, NeedleRefused
 from ragstone.metrics.needle_retrieved import NeedleRetrieved
 from ragstone.types import (
     Case,
     Chart,
+    Diagnosis,
     Expand,
-    Finding,
     Frozen,
     Metric,
     Passage,
@@ -132,7 +134,7 @@ class NIAH(BaseBenchmark):
     )  # fmt: skip
 
     cells: Sequence[CellPlan] = ()
-    hays: Mapping[tuple[str, int], Hay] | None = None
+    hays: Mapping[tuple[str, int], Haystack] | None = None
     templates: Mapping[str, NeedleTemplate] | None = None
     haystacks: Mapping[str, str] | None = None  # language → hash
     tokenizer: str = ""
@@ -304,11 +306,11 @@ class NIAH(BaseBenchmark):
         """Tables of two systems side by side, each (its run, its id, what to call it)."""
         return beside.compare_tables(a, b, language=language)
 
-    def explain(self, record: Record, /, *, language: str = "en") -> Finding:
+    def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
         return explain.explain(record, language=language)
 
 
-def expanded(query: Query, hays: Mapping[tuple[str, int], Hay]) -> Query:
+def expanded(query: Query, hays: Mapping[tuple[str, int], Haystack]) -> Query:
     """A query whose recipe is made into its text; any other query as it is."""
     passages = query.passages or ()
     if not passages or _RECIPE not in passages[0].meta:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from ragstone.benchmarks.niah.aggregate import Cells, Group, Key, count
 from ragstone.benchmarks.niah.tables import name_of_length
-from ragstone.benchmarks.niah.tally import Cells, Group, Key, count
 from ragstone.messages import messages
 from ragstone.stats import Estimate
 from ragstone.types import Chart, Point, Run, Series

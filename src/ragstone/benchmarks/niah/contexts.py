@@ -17,7 +17,7 @@ from itertools import accumulate
 from ragstone.errors import UsageError
 from ragstone.text import estimate_tokens, sentences
 
-__all__ = ["PARTING", "Context", "Hay", "Plan", "make_hay", "parts_of"]
+__all__ = ["PARTING", "Context", "Haystack", "Plan", "make_hay", "parts_of"]
 
 PARTING = "\n\n"  # between two texts of a haystack
 _LONGEST_SENTENCE = 2_000  # tokens: beyond it a "sentence" is a text without ends of sentences
@@ -46,7 +46,7 @@ class Context:
     places: tuple[int, ...]
 
 
-class Hay:
+class Haystack:
     """A haystack whose sentences are counted. `tokens[i]` and `ends[i]` are what the first i sentences have, in tokens
     and in characters, of one pass through all texts; later passes repeat them. `margin`: tokens that a context may have
     beyond their sum."""
@@ -179,7 +179,7 @@ def parts_of(texts: Sequence[str], language: str) -> list[str]:
     return parts
 
 
-def make_hay(parts: Sequence[str], tokens: Sequence[int], *, parting: int, language: str, margin: int = 0) -> Hay:
+def make_hay(parts: Sequence[str], tokens: Sequence[int], *, parting: int, language: str, margin: int = 0) -> Haystack:
     """A haystack from its sentences (`parts_of`) and the tokens that each adds; `parting` are the tokens of what stands
     between two passes, `margin` what a text may have beyond these sums.
 
@@ -191,4 +191,4 @@ def make_hay(parts: Sequence[str], tokens: Sequence[int], *, parting: int, langu
             f"where no needle can stand. A sentence ends with one of . ! ? 。 ！ ？ or a blank line."
         )
     ends = [0, *accumulate(map(len, parts))]
-    return Hay("".join(parts), ends, [0, *accumulate(tokens)], max(1, parting), language, margin)
+    return Haystack("".join(parts), ends, [0, *accumulate(tokens)], max(1, parting), language, margin)

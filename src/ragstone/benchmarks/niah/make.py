@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ragstone.benchmarks.niah.benchmark import MARKS, NIAH
-from ragstone.benchmarks.niah.contexts import Hay
+from ragstone.benchmarks.niah.contexts import Haystack
 from ragstone.benchmarks.niah.grid import depths_of, lengths_of
 from ragstone.benchmarks.niah.needles import KINDS, read_needles
 from ragstone.benchmarks.niah.planning import Planner, counted_hays
-from ragstone.benchmarks.niah.rag import Rag, Searcher
+from ragstone.benchmarks.niah.retrieved_context import Rag, Searcher
 from ragstone.benchmarks.niah.templates import NeedleTemplate, find_template
 from ragstone.benchmarks.plugin import Context
 from ragstone.datasets.haystack import haystack
@@ -137,7 +137,7 @@ def _rags(retrievers: Sequence[str], chunks: Sequence[int], ks: Sequence[int]) -
     return [Rag(*one) for one in product(names, dict.fromkeys(chunks), dict.fromkeys(ks))]
 
 
-def _repeating(hays: Mapping[tuple[str, int], Hay], longest: int) -> Iterator[str]:
+def _repeating(hays: Mapping[tuple[str, int], Haystack], longest: int) -> Iterator[str]:
     """What to know where a context holds the same chunks several times."""
     shortest = min(hay.tokens[-1] for hay in hays.values())
     if longest > shortest:

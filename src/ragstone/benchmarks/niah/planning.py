@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from ragstone.benchmarks.niah.benchmark import CellPlan, rng_of
-from ragstone.benchmarks.niah.contexts import PARTING, Hay, make_hay, parts_of
+from ragstone.benchmarks.niah.contexts import PARTING, Haystack, make_hay, parts_of
 from ragstone.benchmarks.niah.needles import Asked, make_needle
 from ragstone.benchmarks.niah.templates import NeedleTemplate
 from ragstone.errors import UsageError
@@ -27,7 +27,7 @@ _OF_NUMBERS = ("number", "multi", "distractor", "chain")
 
 async def counted_hays(
     counter: TokenCounter, texts: Mapping[str, Sequence[str]], repeat: int
-) -> dict[tuple[str, int], Hay]:
+) -> dict[tuple[str, int], Haystack]:
     """The haystack of each language, as it begins with its first text, its second… for so many repeats. Raises
     UsageError."""
     hays = {}
@@ -37,7 +37,7 @@ async def counted_hays(
     return hays
 
 
-async def _counted(texts: Sequence[str], language: str, counter: TokenCounter) -> Hay:
+async def _counted(texts: Sequence[str], language: str, counter: TokenCounter) -> Haystack:
     """A haystack with the tokens that each sentence adds to the one before it. Tokenizers look no further back, or
     hardly: by how much the sums are wrong is measured at a few places, and is the haystack's margin."""
     parts = parts_of(texts, language)
@@ -59,7 +59,7 @@ class Planner:
     """Plans cells. `hays`: (language, text that it begins with) → the haystack; `about` goes to `make_needle`."""
 
     counter: TokenCounter
-    hays: dict[tuple[str, int], Hay]
+    hays: dict[tuple[str, int], Haystack]
     templates: dict[str, NeedleTemplate]
     answer_tokens: int
     seed: int
@@ -158,6 +158,6 @@ def _first(needles: Sequence[str], wanted: str) -> int:
     return list(needles).index(wanted)
 
 
-def _depth_of(hay: Hay, sentences: int, at: int) -> float:
+def _depth_of(hay: Haystack, sentences: int, at: int) -> float:
     whole = hay.tokens_of(sentences)
     return 100 * (hay.tokens_of(at) if at else 0) / whole if whole else 0.0

@@ -152,6 +152,6 @@ class NeedlePlugin(Plugin):
 
     @property
     def import_results(self) -> Callable[[Sequence[Path]], Sequence[ImportedResults]] | None:
-        from ragstone.benchmarks.niah.others import read_all  # noqa: PLC0415
+        from ragstone.benchmarks.niah.imported_results import read_all  # noqa: PLC0415
 
         return read_all

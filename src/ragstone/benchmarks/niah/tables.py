@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from ragstone.benchmarks.niah.tally import (
+from ragstone.benchmarks.niah.aggregate import (
     RULER_BAR,
     Cells,
     Group,

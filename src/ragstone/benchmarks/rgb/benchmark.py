@@ -30,7 +30,7 @@ from ragstone.systems.template import TEMPLATES, PromptTemplate, prompt_template
 from ragstone.types import (
     Case,
     Chart,
-    Finding,
+    Diagnosis,
     Metric,
     Query,
     Record,
@@ -284,8 +284,8 @@ class RGB(BaseBenchmark):
 
         return charts(run, self, language)
 
-    def explain(self, record: Record, /, *, language: str = "en") -> Finding:
-        from ragstone.benchmarks.rgb.explain import explain  # noqa: PLC0415
+    def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
+        from ragstone.benchmarks.rgb.diagnosis import explain  # noqa: PLC0415
 
         return explain(record, language, self.scoring)
 

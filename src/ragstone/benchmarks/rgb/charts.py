@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ragstone.benchmarks.rgb import details
-from ragstone.benchmarks.rgb.counts import ABILITIES, Counts, Key, count
+from ragstone.benchmarks.rgb import extra_tables as details
+from ragstone.benchmarks.rgb.aggregate import ABILITIES, Counts, Key, count
 from ragstone.benchmarks.rgb.names import language_name, ratio_text, share_text
 from ragstone.benchmarks.rgb.published import Setting, apart, paper
 from ragstone.benchmarks.rgb.tables import Asked, setting

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ragstone.benchmarks.rgb.counts import ABILITIES, Key
+from ragstone.benchmarks.rgb.aggregate import ABILITIES, Key
 from ragstone.stats import Estimate
 
 __all__ = ["by_language", "data_name", "language_name", "ratio_text", "share_text"]

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ragstone.benchmarks.rgb import details
-from ragstone.benchmarks.rgb.counts import ABILITIES, Counts, Key, Tally, count
-from ragstone.benchmarks.rgb.details import difference, proportion
+from ragstone.benchmarks.rgb import extra_tables as details
+from ragstone.benchmarks.rgb.aggregate import ABILITIES, Counts, Key, Tally, count
+from ragstone.benchmarks.rgb.extra_tables import difference, proportion
 from ragstone.benchmarks.rgb.names import by_language, data_name, language_name, ratio_text
 from ragstone.benchmarks.rgb.published import Figure, Setting, apart, paper
 from ragstone.messages import messages

@@ -11,7 +11,7 @@ from ragstone.report.html import lang_attribute, marked
 from ragstone.report.number_format import number
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
-from ragstone.types import Finding, Passage, Record, Scalar, Score, Span
+from ragstone.types import Diagnosis, Passage, Record, Scalar, Score, Span
 
 __all__ = ["PLUGINS"]
 
@@ -101,7 +101,7 @@ def _rendered(view: View, w: Mapping[str, str]) -> dict[Pair, tuple[str, tuple[f
     return found
 
 
-def _case(view: View, w: Mapping[str, str], record: Record, finding: Finding) -> Markup:
+def _case(view: View, w: Mapping[str, str], record: Record, finding: Diagnosis) -> Markup:
     case, response = record.case, record.response
     answer = response.answer if response else ""
     given = response.passages if response and response.passages else (case.query.passages or ())
@@ -120,7 +120,7 @@ def _case(view: View, w: Mapping[str, str], record: Record, finding: Finding) ->
     )  # fmt: skip
 
 
-def _spans(finding: Finding, field: str) -> list[Span]:
+def _spans(finding: Diagnosis, field: str) -> list[Span]:
     return [span for span in finding.spans if span.field == field]
 
 
@@ -135,7 +135,7 @@ def _fakes(meta: Mapping[str, Any]) -> list[str]:
 
 
 def _passage(
-    view: View, w: Mapping[str, str], passage: Passage, meta: Mapping[str, Any], finding: Finding
+    view: View, w: Mapping[str, str], passage: Passage, meta: Mapping[str, Any], finding: Diagnosis
 ) -> dict[str, Any]:
     spans = _spans(finding, passage.id)
     kinds = meta.get("kinds")

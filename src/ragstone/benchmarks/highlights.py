@@ -1,0 +1,68 @@
+"""Which stretches of an answer and its passages show why it was scored as it was."""
+
+from collections.abc import Container, Iterable
+from typing import Any, Literal
+
+from ragstone.benchmarks.source_attribution import places
+from ragstone.text import find_answer
+from ragstone.types import Record, Span
+
+__all__ = ["found_slots", "refusal_spans", "separate", "stated", "word_spans"]
+
+_PLACES = 12  # places of one word in one text that are shown; the first ones say enough
+
+Kind = Literal["match", "wrong", "refusal"]
+
+
+def found_slots(record: Record) -> list[list[Span]]:
+    """Where `answer_match` found each slot in the answer; [] where it was not computed."""
+    evidence = _evidence(record, "answer_match")
+    slots = evidence.get("slots")
+    if not isinstance(slots, list):
+        return []
+    return [[_span("answer", hit["start"], hit["end"], "match") for hit in slot] for slot in slots]
+
+
+def refusal_spans(record: Record) -> list[Span]:
+    """Where `refusal` found that the answer declines."""
+    spans = _evidence(record, "refusal").get("spans")
+    return [_span("answer", start, end, "refusal") for start, end in spans] if isinstance(spans, list) else []
+
+
+def _evidence(record: Record, metric: str) -> dict[str, Any]:
+    score = record.scores.get(metric)
+    return score.evidence if score is not None and isinstance(score.evidence, dict) else {}
+
+
+def _span(field: str, start: int, end: int, kind: Kind) -> Span:
+    return Span(field, int(start), int(end), kind)
+
+
+def stated(aliases: Iterable[str], field: str, text: str, language: str, kind: Kind = "match") -> list[Span]:
+    """Where any of the aliases is stated in a text."""
+    places = (place for alias in aliases for place in find_answer(alias, text, language)[:_PLACES])
+    return [Span(field, start, end, kind) for start, end in places]
+
+
+def word_spans(words: Container[str], field: str, text: str, language: str) -> list[Span]:
+    """Where the words that an answer took over stand in a text: what is wrong about it. Neighbours are joined."""
+    joined: list[Span] = []
+    for word, start, end in places(text, language):
+        if word not in words:
+            continue
+        last = joined[-1] if joined else None
+        if last is not None and (start <= last.end or not text[last.end : start].strip()):
+            joined[-1] = Span(field, last.start, max(last.end, end), "wrong")
+        else:
+            joined.append(Span(field, start, end, "wrong"))
+    return joined[:_PLACES]
+
+
+def separate(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """The spans that do not overlap one that was named before, by field and place."""
+    kept: list[Span] = []
+    for span in spans:
+        clash = (other.field == span.field and span.start < other.end and other.start < span.end for other in kept)
+        if span.start < span.end and not any(clash):
+            kept.append(span)
+    return tuple(sorted(kept, key=lambda span: (span.field, span.start)))

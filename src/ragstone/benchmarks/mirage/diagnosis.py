@@ -1,0 +1,153 @@
+"""Why an answer of MIRAGE is wrong: the chunk was not found, it was there and not used, noise was followed; or why it
+counts as right although it should not."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from ragstone.benchmarks.highlights import separate
+from ragstone.benchmarks.mirage.aggregate import DEFAULT, OFFICIAL
+from ragstone.benchmarks.record_reader import RecordReader
+from ragstone.messages import messages
+from ragstone.types import NO_ANSWER, Diagnosis, Record
+
+__all__ = ["CAUSES", "explain"]
+
+# How bad each cause is, from 0 to 1: a false statement that a reader would believe is worse than none.
+CAUSES: Mapping[str, float] = {
+    "distracted": 0.90,
+    "ignored": 0.75,
+    "not_retrieved": 0.60,
+    "partly_retrieved": 0.58,
+    "refused": 0.50,
+    "not_known": 0.40,
+    "declined": 0.35,
+    "empty": 0.32,
+    "cut_off": 0.30,
+    "refused_missing": 0.25,
+    "echo": 0.20,
+    "other_form": 0.15,
+    "other_wording": 0.10,
+}
+_LONGEST = 80  # characters of an alias that a reason quotes
+
+
+def explain(record: Record, *, language: str = "en", scoring: str = "default") -> Diagnosis:
+    """The finding of a record, told in `language`, right or wrong by `scoring` ("default" or "official")."""
+    return _Reader(record, messages(__name__, language), OFFICIAL if scoring == "official" else DEFAULT).finding()
+
+
+class _Reader(RecordReader):
+    causes = CAUSES
+
+    def __init__(self, record: Record, words: Mapping[str, str], rule: str) -> None:
+        super().__init__(record, words)
+        self.rule = rule
+
+    @property
+    def setting(self) -> str:
+        return str(self.condition.get("setting", ""))
+
+    @cached_property
+    def supporting(self) -> list[int]:
+        """Places (from 1) of the chunks that support an answer."""
+        return [place for place, passage in enumerate(self.passages, 1) if passage.relevant]
+
+    @property
+    def group(self) -> str:
+        name = "probe" if self.condition.get("probe") else self.setting
+        if str(self.condition.get("retriever", "")).startswith("negatives("):
+            name = "negatives"
+        return self.words.get(f"group_{name}", name)
+
+    def _is_right(self, rule: str) -> bool | None:
+        score = self.record.scores.get(rule)
+        return None if score is None or score.value is None else score.value >= 1.0
+
+    def _said(self, where: str) -> str:
+        """The first alias that the text holds as the official rule finds it; "" where it holds none."""
+        text = where.lower()
+        return next((alias for alias in self.aliases if alias.lower() in text), "")
+
+    # -- the finding
+
+    def finding(self) -> Diagnosis:
+        response = self.record.response
+        if response is None or self.record.error is not None:
+            kind = (self.record.error or "error").partition(":")[0].strip() or "error"
+            return Diagnosis(
+                None, self.group, kind, self.words["cause_not_answered"], self.words["reason_not_answered"]
+            )
+        if response.finish_reason == NO_ANSWER:
+            return Diagnosis(None, self.group, "retrieval_only", self.words["cause_retrieval_only"], self._found())
+        right = self._is_right(self.rule)
+        if right is None:
+            score = self.record.scores.get(self.rule)
+            reason = score.reason if score is not None and score.reason else self.words["reason_unscored"]
+            return Diagnosis(None, self.group, "unscored", self.words["cause_unscored"], reason)
+        if right:
+            spans = separate([*self.own_spans(), *self.answers_in(self.holders)])
+            return Diagnosis(True, self.group, reason=self._why_right(), spans=spans)
+        return self._by_form() or self._by_rules() or self._by_context()
+
+    def _found(self) -> str:
+        if not self.supporting:
+            return self.say("found_none", n=len(self.passages))
+        return self.say("found", rank=self.supporting[0], n=len(self.passages))
+
+    def _why_right(self) -> str:
+        if alias := self._said(self.question):
+            return self.say("right_echo", alias=_quoted(alias))
+        if self.passages and not self.supporting and self.condition.get("gold") is False:
+            return self.say("right_without", n=len(self.passages))
+        return ""
+
+    def _by_form(self) -> Diagnosis | None:
+        """An answer that did not come to an end, or has nothing in it."""
+        response = self.record.response
+        if response is not None and response.finish_reason == "length" and not self._is_right(OFFICIAL):
+            return self.wrong("cut_off", self.words["reason_cut_off"])
+        if not self.answer.strip():
+            return self.wrong("empty", self.words["reason_empty"])
+        return None
+
+    def _by_rules(self) -> Diagnosis | None:
+        """Where the two rules disagree, the difference between them is the cause."""
+        if self.rule == DEFAULT and self._is_right(OFFICIAL):
+            if alias := self._said(self.question):
+                return self.wrong("echo", self.say("echo", alias=_quoted(alias)))
+            if not self._declines():
+                return self.wrong("other_form", self.say("other_form", alias=_quoted(self._said(self.answer))))
+        if self.rule == OFFICIAL and self._is_right(DEFAULT):
+            alias = self.aliases[0] if self.aliases else ""
+            return self.wrong("other_wording", self.say("other_wording", alias=_quoted(alias)))
+        return None
+
+    def _declines(self) -> bool:
+        score = self.record.scores.get("refusal")
+        return score is not None and score.value == 1.0
+
+    def _by_context(self) -> Diagnosis:
+        n = len(self.passages)
+        if not n:
+            cause = "declined" if self._declines() else "not_known"
+            return self.wrong(cause, self.words[f"reason_{cause}"])
+        if not self.supporting:
+            cause = "refused_missing" if self._declines() else "not_retrieved"
+            return self.wrong(cause, self.say(cause, n=n), self.taken(self.source))
+        rank = self.supporting[0]
+        needed = int(self.record.case.sample.meta.get("hops", 1))
+        if len(self.supporting) < needed:
+            reason = self.say("partly_retrieved", given=len(self.supporting), labels=needed)
+            return self.wrong("partly_retrieved", reason, self.answers_in(self.holders))
+        if self._declines():
+            return self.wrong("refused", self.say("refused", rank=rank, n=n), self.answers_in(self.holders))
+        source = self.source
+        if source is not None and not source.passage.relevant:
+            place = 1 + next(at for at, passage in enumerate(self.passages) if passage is source.passage)
+            reason = self.say("distracted", place=place, rank=rank)
+            return self.wrong("distracted", reason, [*self.taken(source), *self.answers_in(self.holders)])
+        return self.wrong("ignored", self.say("ignored", rank=rank, n=n), self.answers_in(self.holders))
+
+
+def _quoted(alias: str) -> str:
+    return alias if len(alias) <= _LONGEST else alias[:_LONGEST] + "…"

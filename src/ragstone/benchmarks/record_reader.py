@@ -1,0 +1,86 @@
+"""What every benchmark's finding on a record rests on: the answer, the passages it was given, where they state what."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+from ragstone.benchmarks.highlights import found_slots, refusal_spans, separate, stated, word_spans
+from ragstone.benchmarks.source_attribution import Source, misleading
+from ragstone.types import Diagnosis, Passage, Record, Span
+
+__all__ = ["RecordReader"]
+
+
+class RecordReader(ABC):
+    """Reads one record. What costs time (looking into passages) is done for wrong answers only. `causes`: how bad each
+    cause of failure is, from 0 to 1; the phrase book has its name (`cause_…`) and its reasons (`reason_…`)."""
+
+    causes: ClassVar[Mapping[str, float]]
+
+    def __init__(self, record: Record, words: Mapping[str, str]) -> None:
+        self.record, self.words = record, words
+        self.condition = record.case.condition
+        self.question = record.case.query.question
+        self.answer = "" if record.response is None else record.response.answer
+        self.language = record.case.sample.language or str(self.condition.get("language", ""))
+        self.slots: Sequence[Sequence[str]] = record.case.sample.references
+        self.aliases = [alias for slot in self.slots for alias in slot if alias.strip()]
+
+    @property
+    @abstractmethod
+    def group(self) -> str:
+        """What is counted together with this record."""
+
+    @cached_property
+    def passages(self) -> Sequence[Passage]:
+        """Those that the system was given, else those that it found."""
+        if (given := self.record.case.query.passages) is not None:
+            return given
+        return () if self.record.response is None else self.record.response.passages
+
+    @cached_property
+    def holders(self) -> list[Passage]:
+        """The passages that support an answer."""
+        return [passage for passage in self.passages if passage.relevant]
+
+    @cached_property
+    def source(self) -> Source | None:
+        """The passage that a wrong answer came from."""
+        return misleading(self.question, self.answer, self.passages, self.language)
+
+    def own_spans(self) -> list[Span]:
+        """What the metrics themselves found in the answer."""
+        return [*(span for slot in found_slots(self.record) for span in slot), *refusal_spans(self.record)]
+
+    def answers_in(self, passages: Iterable[Passage], aliases: Sequence[str] | None = None) -> list[Span]:
+        """Where passages state the answer: any of it, or one of these aliases."""
+        wanted = self.aliases if aliases is None else aliases
+        return [span for one in passages for span in stated(wanted, one.id, one.text, self.language)]
+
+    def taken(self, source: Source | None) -> list[Span]:
+        """What the answer shares with the passage that it came from, in both."""
+        if source is None:
+            return []
+        passage = source.passage
+        return [
+            *word_spans(source.shared, "answer", self.answer, self.language),
+            *word_spans(source.shared, passage.id, passage.text, self.language),
+        ]
+
+    def say(self, reason: str, **values: Any) -> str:
+        """A reason in words."""
+        return self.words[f"reason_{reason}"].format(**values)
+
+    def weight(self, cause: str) -> float:
+        """How bad this record is, by its cause."""
+        return self.causes[cause]
+
+    def wrong(
+        self, cause: str, reason: str, spans: Iterable[Span] = (), *, kind: str = "", label: str = ""
+    ) -> Diagnosis:
+        """A wrong answer. `kind` becomes a part of the cause's name, `label` stands for its name in words."""
+        name = f"{cause}_{kind}" if kind else cause
+        shown = separate([*self.own_spans(), *spans])
+        label = label or self.words[f"cause_{cause}"]
+        return Diagnosis(False, self.group, name, label, reason, self.weight(cause), shown)

@@ -1,0 +1,302 @@
+"""Why one RGB record is right or wrong, with the cause of failure and the stretches of text that show it.
+
+The causes follow the paper's own error analyses (Chen et al. 2024, Tables 2, 4 and 6): long-distance information,
+evidence uncertainty and concept confusion for noise; merging and ignoring for integration.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from ragstone.benchmarks.highlights import found_slots, separate, stated, word_spans
+from ragstone.benchmarks.record_reader import RecordReader
+from ragstone.benchmarks.rgb.aggregate import Marks, marks
+from ragstone.benchmarks.rgb.names import language_name
+from ragstone.benchmarks.source_attribution import Source
+from ragstone.messages import messages
+from ragstone.text import find_answer
+from ragstone.types import Diagnosis, Passage, Record, Span
+
+__all__ = ["CAUSES", "explain"]
+
+# How bad each cause is, from 0 to 1: a false statement that a reader would believe is worse than none.
+CAUSES: Mapping[str, float] = {
+    "followed_false": 0.95,
+    "detected_but_followed": 0.90,
+    "misled": 0.90,
+    "unsupported": 0.85,
+    "wrong_passage": 0.80,
+    "altered_detail": 0.75,
+    "no_match": 0.70,
+    "wrong_detail": 0.68,
+    "far_missed": 0.65,
+    "merged": 0.60,
+    "ignored": 0.55,
+    "refused": 0.50,
+    "refused_false": 0.48,
+    "detected_not_corrected": 0.45,
+    "not_known": 0.40,
+    "declined": 0.35,
+    "not_stated": 0.35,
+    "empty": 0.30,
+    "cut_off": 0.30,
+    "blocked": 0.25,
+    "guessed": 0.20,
+    "other_form": 0.15,
+    "other_wording_refusal": 0.10,
+}
+
+_LONGEST = 120  # characters of an alias or message that a reason quotes
+_BOTH = ("both", "each", "same", "都", "均", "同样", "两者", "一样")
+
+
+def explain(record: Record, language: str = "en", scoring: str = "default") -> Diagnosis:
+    """The finding of a record, told in `language`, right or wrong by `scoring` ("default" or "official")."""
+    return _Reader(record, messages(__name__, language), scoring).finding()
+
+
+class _Reader(RecordReader):
+    causes = CAUSES
+
+    def __init__(self, record: Record, words: Mapping[str, str], scoring: str) -> None:
+        super().__init__(record, words)
+        self.scoring = scoring
+
+    # -- what the record says
+
+    @cached_property
+    def marks(self) -> Marks:
+        return marks(self.record)
+
+    @property
+    def ability(self) -> str:
+        return str(self.condition.get("ability", ""))
+
+    @property
+    def closed_book(self) -> bool:
+        return bool(self.condition.get("closed_book", False))
+
+    @cached_property
+    def fakes(self) -> list[str]:
+        found = self.record.case.sample.meta.get("fake") or []
+        return [found] if isinstance(found, str) else [str(fake) for fake in found]
+
+    @property
+    def group(self) -> str:
+        ability = "closed_book" if self.closed_book else self.ability
+        name = self.words.get(ability, ability)
+        return self.words["group"].format(ability=name, language=language_name(self.language, self.words))
+
+    @property
+    def metric(self) -> str:
+        """The metric that decides between right and wrong."""
+        if self.scoring == "official":
+            return "rgb.official"
+        return "refusal" if self.ability == "rejection" else "answer_match"
+
+    @property
+    def right(self) -> bool | None:
+        found = self.marks
+        if self.scoring == "official":
+            return found.official
+        return found.rejected if self.ability == "rejection" else found.right
+
+    @property
+    def declines(self) -> bool:
+        """Whether the answer refuses, in either scoring's eyes."""
+        return bool(self.marks.rejected) or self.marks.label == (-1,)
+
+    # -- the finding
+
+    def finding(self) -> Diagnosis:
+        if self.record.response is None or self.record.error is not None:
+            return self._not_answered()
+        right = self.right
+        if right is None:
+            score = self.record.scores.get(self.metric)
+            told = self.say("never_scored")
+            if score is not None:
+                told = self.say("unscored", metric=self.metric, message=score.reason)
+            return Diagnosis(None, self.group, "unscored", self.words["cause_unscored"], told)
+        if right:
+            return Diagnosis(True, self.group, reason=self._why_right(), spans=separate(self.own_spans()))
+        return self._explained()
+
+    def _not_answered(self) -> Diagnosis:
+        kind, _, message = (self.record.error or "").partition(":")
+        kind = kind.strip() if message else "error"
+        message = (message or self.record.error or "").strip()
+        blocked = kind == "content_blocked"
+        label = self.words["cause_blocked"] if blocked else self.words["cause_error"].format(kind=_short(kind))
+        cause = "blocked" if blocked else kind
+        return Diagnosis(None, self.group, cause, label, self.say("error", message=_short(message)))
+
+    def _why_right(self) -> str:
+        if self.ability == "rejection" and self.declines:
+            return self.say("right_refusal")
+        if self.scoring == "official" and not self.marks.right:
+            return self.say("right_label")
+        return self.say("right", aliases=self._aliases())
+
+    def _explained(self) -> Diagnosis:
+        response = self.record.response
+        if response is not None and response.finish_reason == "content_filter":
+            return self.wrong("blocked", self.say("blocked"))
+        if response is not None and response.finish_reason == "length":
+            return self.wrong("cut_off", self.say("cut_off"))
+        if not self.answer.strip():
+            return self.wrong("empty", self.say("empty"))
+        if self.ability == "rejection":
+            return self._answered_anyway()
+        return self._by_scoring() or self._declined() or self._of_testbed() or self._from_passages()
+
+    def _answered_anyway(self) -> Diagnosis:
+        """Wrong where no document holds the answer: it was answered all the same."""
+        if self.declines:
+            return self.wrong("other_wording_refusal", self.say("other_wording_refusal"))
+        if self.marks.right:
+            return self.wrong("guessed", self.say("guessed", aliases=self._aliases()))
+        source = self.source
+        if source is None:
+            return self.wrong("unsupported", self.say("unsupported"))
+        return self._from("misled", source, self.say("misled", passage=source.passage.id, what=self._what(source)))
+
+    def _by_scoring(self) -> Diagnosis | None:
+        """Where the two scorings disagree, the difference between them is the cause."""
+        found = self.marks
+        if self.scoring == "official" and found.right:
+            return self.wrong("other_form", self.say("other_form", aliases=self._aliases()))
+        if self.scoring == "default" and found.all_slots and not self.declines and self._is_mere_mention():
+            return self.wrong("not_stated", self.say("not_stated", aliases=self._aliases()))
+        return None
+
+    def _is_mere_mention(self) -> bool:
+        """Whether nothing else is said that would be a cause of its own: the false answer, or an altered passage's."""
+        return not any(find_answer(fake, self.answer, self.language) for fake in self.fakes)
+
+    def _declined(self) -> Diagnosis | None:
+        if not self.declines:
+            return None
+        if self.closed_book:
+            return self.wrong("declined", self.say("declined"))
+        if self.ability == "counterfactual":
+            return self.wrong("refused_false", self.say("refused_false", aliases=self._aliases()))
+        holders = self.holders
+        shown = self.words["separator"].join(passage.id for passage in holders[:3])
+        return self.wrong("refused", self.say("refused", passages=shown), self.answers_in(holders))
+
+    def _of_testbed(self) -> Diagnosis | None:
+        """The causes that only one testbed knows."""
+        if self.closed_book:
+            return self.wrong("not_known", self.say("not_known", aliases=self._aliases()))
+        if self.ability == "counterfactual":
+            return self._counterfactual()
+        if self.ability == "integration":
+            return self._integration()
+        return None
+
+    def _counterfactual(self) -> Diagnosis | None:
+        detected = bool(self.marks.detected) or bool(self.marks.fact)
+        spans = _fake_spans(self.fakes, self.answer, self.passages, self.language)
+        if any(span.field == "answer" for span in spans):
+            cause = "detected_but_followed" if detected else "followed_false"
+            fake = _quoted(self.fakes[0])
+            return self.wrong(cause, self.say(cause, fake=fake, aliases=self._aliases()), spans)
+        if detected:
+            cause = "detected_not_corrected"
+            return self.wrong(cause, self.say(cause, aliases=self._aliases()), spans)
+        source = self.source
+        if source is not None and source.passage.id.startswith("wrong:"):
+            spans += word_spans(source.shared, "answer", self.answer, self.language)
+            reason = self.say("altered_detail", passage=source.passage.id, aliases=self._aliases())
+            return self.wrong("altered_detail", reason, spans)
+        return None
+
+    def _integration(self) -> Diagnosis | None:
+        """Some parts are answered and others not: merged where one answer stands for all, otherwise left out."""
+        places = found_slots(self.record)
+        label = self.marks.label or ()
+        there = [bool(place) for place in places] if self.scoring == "default" else [hit == 1 for hit in label]
+        if len(there) != len(self.slots) or not any(there) or all(there):
+            return None
+        found = [slot for slot, hit in zip(self.slots, there, strict=True) if hit]
+        missing = [slot for slot, hit in zip(self.slots, there, strict=True) if not hit]
+        told = {"found": _quoted_slots(found), "missing": _quoted_slots(missing)}
+        spans = [span for slot in missing for span in self.answers_in(self.passages, slot)]
+        folded = f" {self.answer.lower()} "
+        twice = any(len(stated(slot[:1], "answer", self.answer, self.language)) > 1 for slot in found)
+        if twice or any(f" {cue} " in folded if cue.isascii() else cue in folded for cue in _BOTH):
+            return self.wrong("merged", self.say("merged", **told), spans)
+        source = self.source
+        if source is not None and not source.passage.relevant and self._says_more(found):
+            return self._wrong_passage(source)
+        return self.wrong("ignored", self.say("ignored", **told), spans)
+
+    def _says_more(self, found: Sequence[Sequence[str]]) -> bool:
+        """Whether what the answer took from a passage is more than the parts it has right."""
+        own = {alias for slot in found for alias in slot}
+        source = self.source
+        return source is not None and not all(any(word in alias.lower() for alias in own) for word in source.shared)
+
+    def _from_passages(self) -> Diagnosis:
+        source = self.source
+        if source is not None and not source.passage.relevant:
+            return self._wrong_passage(source)
+        holders = self.holders
+        far = [passage for passage in holders if passage.meta.get("kind") == "far"]
+        if holders and len(far) == len(holders):
+            shown = self.words["separator"].join(passage.id for passage in far[:3])
+            reason = self.say("far_missed", aliases=self._aliases(), passages=shown)
+            return self.wrong("far_missed", reason, self.answers_in(far))
+        if source is not None:
+            there = [slot for slot in self.slots if stated(slot, "", source.passage.text, self.language)]
+            reason = self.say("wrong_detail", passage=source.passage.id, aliases=_quoted_slots(there or self.slots))
+            return self.wrong("wrong_detail", reason, [*self.answers_in(holders), *self.taken(source)])
+        return self.wrong("no_match", self.say("no_match", aliases=self._aliases()), self.answers_in(holders))
+
+    def _wrong_passage(self, source: Source) -> Diagnosis:
+        what = self._what(source)
+        reason = self.say("wrong_passage", passage=source.passage.id, what=what, aliases=self._aliases())
+        return self._from("wrong_passage", source, reason)
+
+    # -- parts of a finding
+
+    def _what(self, source: Source) -> str:
+        kind = _kind(source)
+        return self.words.get(f"what_{kind}") or self.words["what_other"].format(kind=_short(kind))
+
+    def _from(self, cause: str, source: Source, reason: str) -> Diagnosis:
+        """A cause that lies in a passage: its kind is part of the cause's name."""
+        spans = [*self.taken(source), *self.answers_in(self.holders)]
+        label = self.words[f"cause_{cause}"].format(what=self._what(source))
+        return self.wrong(cause, reason, spans, kind=_kind(source), label=label)
+
+    def weight(self, cause: str) -> float:
+        # Among equals, to fail with less noise is worse.
+        return round(CAUSES[cause] + 0.04 * (1 - float(self.condition.get("noise_ratio", 0.0))), 4)
+
+    def _aliases(self) -> str:
+        return _quoted_slots(self.slots)
+
+
+def _kind(source: Source) -> str:
+    return str(source.passage.meta.get("kind", ""))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _quoted(text: str) -> str:
+    return f"“{_short(text)}”"
+
+
+def _quoted_slots(slots: Sequence[Sequence[str]]) -> str:
+    return " + ".join(_quoted(slot[0]) for slot in slots if slot)
+
+
+def _fake_spans(fakes: Sequence[str], answer: str, passages: Sequence[Passage], language: str) -> list[Span]:
+    """Where the false answer stands, in the answer and in the passages."""
+    spans = stated(fakes, "answer", answer, language, "wrong")
+    for passage in passages:
+        spans += stated(fakes, passage.id, passage.text, language, "wrong")
+    return spans

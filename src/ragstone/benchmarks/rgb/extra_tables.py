@@ -1,0 +1,238 @@
+"""Tables beyond the paper's: where noise begins to tell, what misled, where the relevant document stood, and how much
+an answer varies when it is asked for again."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from ragstone.benchmarks.rgb.aggregate import Counts, Key, Tally, generation
+from ragstone.benchmarks.rgb.names import by_language, data_name, language_name, ratio_text
+from ragstone.stats import Estimate, bootstrap_mean, holm, mcnemar_exact, permutation_paired
+from ragstone.types import Cell, Row, Table
+
+__all__ = ["Drop", "any_failed", "difference", "drops", "pooled", "proportion", "systems", "tables"]
+
+ALPHA = 0.05  # the paper's level of significance
+_HEADLINE = {"noise": "Acc", "rejection": "Rej", "integration": "Acc", "counterfactual": "Acc"}
+_KINDS = ("rejected", "guess", "rumour", "other_year", "other_category", "related")  # and any other, "" and "none"
+_RELEVANT = ("plain", "brief", "far")
+
+
+def proportion(tally: Tally | None, total: int, words: Mapping[str, str], *, empty: str = "not_scored") -> Cell:
+    """A share with its interval and `scored` of `total`; a text where nothing was scored."""
+    return Cell(words[empty]) if tally is None else tally.share(total).cell("%", empty=words[empty])
+
+
+def difference(tally: Tally | None, total: int, words: Mapping[str, str], *, empty: str) -> Cell:
+    """The mean of differences between -1 and 1 with its bootstrap interval over questions; without an interval where
+    all differences are equal, because then a bootstrap tells nothing of the spread."""
+    if tally is None or not tally.scored:
+        return Cell(words[empty])
+    each = [(sample, won / tried) for sample, (won, tried) in tally.samples.items() for _ in range(tried)]
+    values = [value for _, value in each]
+    varied = len(set(values)) > 1
+    low, high = bootstrap_mean(values, groups=[sample for sample, _ in each]) if varied else (None, None)
+    return Estimate(tally.won / tally.scored, low, high, tally.scored, total).cell("%")
+
+
+def systems(counts: Counts) -> list[tuple[str, str]]:
+    """Every (system, language of the questions), in the order of the tables."""
+    return list(dict.fromkeys((key.system, key.language) for key in sorted(counts.cells, key=by_language)))
+
+
+def pooled(counts: Counts, system: str, language: str, ability: str) -> tuple[Tally, int] | None:
+    """The headline measure of an ability over all its conditions with documents, and how many answers were asked for;
+    a question counts as one cluster. None where the ability was not asked."""
+    keys = [key for key in counts.keys(ability) if (key.system, key.language) == (system, language)]
+    if not keys:
+        return None
+    merged: dict[str, tuple[int, int]] = {}
+    for key in keys:
+        tally = counts.cells[key].tally(_HEADLINE[ability], counts.scoring)
+        for sample, (won, tried) in (tally.samples if tally is not None else {}).items():
+            before = merged.get(sample, (0, 0))
+            merged[sample] = (before[0] + won, before[1] + tried)
+    return Tally(merged), sum(counts.cells[key].total for key in keys)
+
+
+def any_failed(counts: Counts) -> bool:
+    """Whether any answer that was asked for could not be scored."""
+    for key, cell in counts.cells.items():
+        tally = cell.tally(_HEADLINE.get(key.ability, "Acc"), counts.scoring)
+        if tally is None or tally.scored < cell.total:
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class Drop:
+    """What noise did to the accuracy of one system on one data set, against noise ratio 0.
+
+    `tested` maps a ratio to (difference in accuracy, pairs of questions, p after Holm); empty without ratio 0.
+    `first` is the lowest ratio with a significant loss, None where there is none.
+    """
+
+    key: Key
+    tested: dict[float, tuple[float, int, float]]
+
+    @property
+    def first(self) -> float | None:
+        return next((ratio for ratio, (gain, _, p) in sorted(self.tested.items()) if p < ALPHA and gain < 0), None)
+
+
+def drops(counts: Counts, ability: str) -> list[Drop]:
+    """The drops of an ability, one for each system and data set, by the headline scoring."""
+    lines: dict[tuple[str, str, str, float], list[Key]] = {}
+    for key in sorted(counts.keys(ability), key=by_language):
+        lines.setdefault((key.system, key.language, key.dataset, key.correct_rate), []).append(key)
+    return [_drop(counts, keys) for keys in lines.values()]
+
+
+def _drop(counts: Counts, keys: list[Key]) -> Drop:
+    found = {key.noise_ratio: counts.cells[key].tally("Acc", counts.scoring) for key in keys}
+    base = found.pop(0.0, None)
+    if base is None:
+        return Drop(keys[0], {})
+    raw = {ratio: _paired(base, tally) for ratio, tally in sorted(found.items()) if tally is not None}
+    raw = {ratio: result for ratio, result in raw.items() if result[1]}
+    adjusted = holm([p for _, _, p in raw.values()])
+    return Drop(
+        keys[0],
+        {ratio: (gain, pairs, p) for (ratio, (gain, pairs, _)), p in zip(raw.items(), adjusted, strict=True)},
+    )
+
+
+def _paired(base: Tally, other: Tally) -> tuple[float, int, float]:
+    """The mean difference over the questions scored in both, their number, and the p-value of the paired test."""
+    both = [sample for sample in base.samples if sample in other.samples]
+    if not both:
+        return 0.0, 0, 1.0
+    pairs = [(base.samples[sample], other.samples[sample]) for sample in both]
+    before, after = ([won / tried for won, tried in side] for side in zip(*pairs, strict=True))
+    gain = (sum(after) - sum(before)) / len(both)
+    if all(tried == 1 for pair in pairs for _, tried in pair):
+        lost = sum(first > second for first, second in zip(before, after, strict=True))
+        won = sum(first < second for first, second in zip(before, after, strict=True))
+        return gain, len(both), mcnemar_exact(lost, won)
+    return gain, len(both), permutation_paired(before, after)
+
+
+def tables(counts: Counts, words: Mapping[str, str]) -> Iterator[Table]:
+    """All of these tables; those without rows have nothing to say."""
+    scoring = words[counts.scoring]
+    yield _drop_table(counts, words, scoring)
+    yield _sources_table(counts, words, scoring)
+    yield _place_table(counts, words, scoring)
+    yield _kind_table(counts, words, scoring)
+    yield _repeats_table(counts, words, scoring)
+
+
+def _drop_table(counts: Counts, words: Mapping[str, str], scoring: str) -> Table:
+    found = [(ability, drop) for ability in ("noise", "integration") for drop in drops(counts, ability)]
+    asked = [key.noise_ratio for ability in ("noise", "integration") for key in counts.keys(ability)]
+    ratios = sorted({ratio for ratio in asked if ratio > 0})
+    rows = []
+    for ability, drop in found if ratios else []:
+        cells = [
+            Cell(drop.key.system),
+            Cell(data_name(drop.key.language, drop.key.dataset, words)),
+            Cell(words[ability]),
+        ]
+        for ratio in ratios:
+            if ratio in drop.tested:
+                gain, pairs, p = drop.tested[ratio]
+                text = words["p"].format(p=_p_text(p, words), mark=" *" if p < ALPHA else "")
+                cells.append(Cell(text, value=gain, scored=pairs, unit="%"))
+            else:
+                cells.append(Cell("–"))
+        if drop.first is not None:
+            verdict = ratio_text(drop.first)
+        elif drop.tested:
+            verdict = words["never"].format(ratio=ratio_text(max(drop.tested)))
+        else:
+            verdict = words["needs_zero"]
+        rows.append(Row((*cells, Cell(verdict))))
+    heads = (words["ratio"].format(ratio=ratio_text(ratio)) for ratio in ratios)
+    columns = (words["system"], words["data"], words["testbed"], *heads, words["first"])
+    notes = [words["note_drop"].format(headline=scoring), words["note_untestable"]]
+    if counts.repeats > 1:
+        notes.insert(1, words["note_drop_repeats"])
+    return Table("rgb-drop", words["title_drop"], columns, tuple(rows), tuple(notes), 3)
+
+
+def _p_text(p: float, words: Mapping[str, str]) -> str:
+    return words["p_least"] if p < 0.001 else f"{p:.3f}"
+
+
+def _sources_table(counts: Counts, words: Mapping[str, str], scoring: str) -> Table:
+    """What became of questions that no document answers: refused, guessed, or misled by which kind of passage."""
+    seen = {kind for group in counts.rejections.values() for kind in group.kinds}
+    others = sorted(seen - {*_KINDS, "", "none"})
+    kinds = [kind for kind in (*_KINDS, *others, "", "none") if kind in seen]
+    rows = []
+    for who in systems(counts):
+        group = counts.rejections.get(who)
+        if group is None:
+            continue
+        cells = [Cell(who[0]), Cell(language_name(who[1], words))]
+        for kind in kinds:
+            tally = group.kinds.get(kind, Tally())
+            parts = [(tally.samples.get(sample, (0, 0))[0], tried) for sample, (_, tried) in group.base.samples.items()]
+            cells.append(replace(Estimate.of_share(parts).cell("%"), total=None))
+        rows.append(Row(tuple(cells)))
+    heads = (words.get(f"kind_{kind}") or words["kind_other"].format(kind=kind) for kind in kinds)
+    notes = (words["note_sources"].format(headline=scoring),)
+    columns = (words["system"], words["data"], *heads)
+    return Table("rgb-rejection-sources", words["title_sources"], columns, tuple(rows), notes, 2)
+
+
+def _place_table(counts: Counts, words: Mapping[str, str], scoring: str) -> Table:
+    places = sorted({place for found in counts.positions.values() for place in found})
+    known = [who for who in systems(counts) if who in counts.positions and len(places) > 1]
+    rows = [_by_group(who, [counts.positions[who].get(place) for place in places], words) for who in known]
+    heads = (words["position"].format(place=place) for place in places)
+    columns = (words["system"], words["data"], *heads)
+    notes = (words["note_positions"].format(headline=scoring),)
+    return Table("rgb-positions", words["title_positions"], columns, tuple(rows), notes, 2)
+
+
+def _kind_table(counts: Counts, words: Mapping[str, str], scoring: str) -> Table:
+    seen = {kind for found in counts.relevant_kinds.values() for kind in found}
+    kinds = [kind for kind in (*_RELEVANT, *sorted(seen - set(_RELEVANT))) if kind in seen]
+    known = [who for who in systems(counts) if who in counts.relevant_kinds]
+    rows = [_by_group(who, [counts.relevant_kinds[who].get(kind) for kind in kinds], words) for who in known]
+    columns = (words["system"], words["data"], *(words.get(f"relevant_{kind}", kind) for kind in kinds))
+    notes = (words["note_kinds"].format(headline=scoring),)
+    return Table("rgb-relevant-kinds", words["title_kinds"], columns, tuple(rows), notes, 2)
+
+
+def _by_group(who: tuple[str, str], tallies: list[Tally | None], words: Mapping[str, str]) -> Row:
+    cells = [Cell(who[0]), Cell(language_name(who[1], words))]
+    cells += [Cell("–") if tally is None else proportion(tally, tally.scored, words) for tally in tallies]
+    return Row(tuple(cells))
+
+
+def _repeats_table(counts: Counts, words: Mapping[str, str], scoring: str) -> Table:
+    """How much the figures vary when the same is asked again; only for runs with repeats."""
+    rows = []
+    for key in sorted(counts.cells, key=by_language):
+        cell = counts.cells[key]
+        for measure in ("Acc", "Rej", "Rej*", "ED", "ED*"):
+            tally = cell.tally(measure, counts.scoring)
+            varied = None if tally is None else generation(tally)
+            if varied is None:
+                continue
+            deviation, changed = (Cell(value=value, unit="%") for value in varied)
+            names = (key.system, data_name(key.language, key.dataset, words), _condition(key, words), measure)
+            rows.append(Row((*map(Cell, names), proportion(tally, cell.total, words), deviation, changed)))
+    heads = ("system", "data", "condition", "measure", "figure", "deviation", "changed")
+    title = words["title_repeats"].format(repeats=counts.repeats)
+    notes = (words["note_repeats"].format(headline=scoring),)
+    return Table("rgb-repeats", title, tuple(words[head] for head in heads), tuple(rows), notes, 4)
+
+
+def _condition(key: Key, words: Mapping[str, str]) -> str:
+    """What a condition is called: the ability, and the noise ratio where it says more."""
+    name = words["closed_book"] if key.closed_book else words["ratio"].format(ratio=ratio_text(key.noise_ratio))
+    return words["separator"].join((words.get(key.ability, key.ability), name))
