@@ -31,7 +31,7 @@ def answers(path: Path) -> dict[str, tuple[str, Any]]:
 async def asked(folder: Path, endpoint: FakeEndpoint, run: str) -> int:
     arguments = (
         "bench", "rgb", "--model", "compat/m", "--base-url", endpoint.base_url, "--limit", "2", "--deadline", "2",
-        "--no-cache", "--quiet", "--run", run,
+        "--fictional-size", "2", "--no-cache", "--quiet", "--run", run,
     )  # fmt: skip
     process = await asyncio.create_subprocess_exec(
         *command(*arguments), cwd=folder, env=environment(folder),

@@ -100,7 +100,7 @@ def model(script: Path, tmp_path: Path) -> tuple[str, str]:
 
 
 def test_rgb_is_counted_run_shown_and_compared(session: Callable[..., str], model: tuple[str, str]) -> None:
-    few = ("--language", "en", "--limit", "4", "--noise", "0,0.4", "--quiet", "--run", "r.run")
+    few = ("--language", "en", "--limit", "4", "--fictional-size", "4", "--noise", "0,0.4", "--quiet", "--run", "r.run")
     told = [
         session("bench", "rgb", *model, *few, "--dry-run"),
         session("bench", "rgb", *model, *few),

@@ -81,7 +81,7 @@ def test_a_full_standard_output_is_one_line_and_an_exit_code(
 ) -> None:
     for arguments, code in (
         (("metrics",), 2),
-        (("cases", "rgb", "--limit", "1"), 2),
+        (("cases", "rgb", "--fictional-size", "1"), 2),
         (("export", run_file, "--format", "csv"), 2),
         (("export", run_file, "--format", "xlsx"), 2),
         (("export", run_file, "--format", "latex"), 2),
@@ -110,7 +110,7 @@ async def test_a_signal_finishes_what_is_in_flight_and_the_same_command_goes_on(
     async with FakeEndpoint(plan, delay=0.05) as endpoint:
         arguments = (
             "bench", "rgb", "--model", "compat/m", "--base-url", endpoint.base_url, "--language", "en", "--limit", "12",
-            "--concurrency", "4", "--run", "a.run",
+            "--fictional-size", "12", "--concurrency", "4", "--run", "a.run",
         )  # fmt: skip
         one = await asyncio.create_subprocess_exec(
             *command(*arguments), cwd=tmp_path, env=environment(tmp_path),
@@ -175,7 +175,7 @@ async def test_a_terminal_that_is_closed_loses_nothing_that_was_asked(tmp_path: 
         primary, terminal = pty.openpty()
         arguments = (
             "bench", "rgb", "--model", "compat/m", "--base-url", endpoint.base_url, "--language", "en", "--limit", "12",
-            "--concurrency", "4", "--run", "a.run",
+            "--fictional-size", "12", "--concurrency", "4", "--run", "a.run",
         )  # fmt: skip
         one = await asyncio.create_subprocess_exec(
             sys.executable, "-c", _IN_TERMINAL, *command(*arguments), cwd=tmp_path,
@@ -243,7 +243,19 @@ async def test_keys_are_in_nothing_that_ragstone_writes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kills", [4])
 async def test_the_report_of_a_killed_and_resumed_run_is_that_of_an_unbroken_one(tmp_path: Path, kills: int) -> None:
     (tmp_path / "m.jsonl").write_text('{"contains": "文档", "text": "信息不足"}\n{"default": "It is 7."}\n')
-    arguments = ("bench", "rgb", "--model", "scripted/m.jsonl", "--limit", "12", "--quiet", "--run", "a.run")
+    arguments = (
+        "bench",
+        "rgb",
+        "--model",
+        "scripted/m.jsonl",
+        "--limit",
+        "12",
+        "--fictional-size",
+        "12",
+        "--quiet",
+        "--run",
+        "a.run",
+    )
     (tmp_path / "broken").mkdir()
     (tmp_path / "whole").mkdir()
     for name in ("broken", "whole"):

@@ -166,7 +166,9 @@ class Own:
 def test_the_key_in_a_users_own_system_is_kept_nowhere(
     tmp_path: Path, ragstone: Callable[..., Told], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    result = bench("rgb", model=Own(), languages=("en",), limit=1, noise_ratios=(0.0,), run=tmp_path / "a.run")
+    result = bench(
+        "rgb", model=Own(), languages=("en",), limit=1, fictional_size=1, noise_ratios=(0.0,), run=tmp_path / "a.run"
+    )
     assert result.outcome.failed
     told = ragstone("report", tmp_path / "a.run", "-o", tmp_path / "r.html")
     assert told.code == 0

@@ -53,7 +53,13 @@ class Stopping:
 
 
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
-    "rgb": {"languages": ["en"], "abilities": ["noise"], "noise_ratios": [0.0, 0.4, 0.8], "limit": 4},
+    "rgb": {
+        "fictional_size": 8,
+        "languages": ["en"],
+        "abilities": ["noise"],
+        "noise_ratios": [0.0, 0.4, 0.8],
+        "limit": 4,
+    },
     "mirage": {"settings": ["base", "oracle", "mixed"], "limit": 4},
     "niah": {"lengths": [600, 1200, 2400], "depths": "0:100:4", "control": False},
 }

@@ -10,7 +10,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 RGB_DATA = ROOT.parent / "shared" / "data" / "rgb"
-SMALL = ("--language", "en", "--limit", "2", "--noise", "0,0.4")
+# Data are made as many as are asked for: by default they are a thousand questions, which takes seconds.
+SMALL = ("--fictional-size", "2", "--language", "en", "--limit", "2", "--noise", "0,0.4")
 KEYS = ("OPENAI_API_KEY", "COMPAT_API_KEY", "DASHSCOPE_API_KEY", "DEEPSEEK_API_KEY")
 
 
