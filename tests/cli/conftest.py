@@ -21,12 +21,14 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def ragstone(capsys: pytest.CaptureFixture[str]) -> Callable[..., Told]:
-    """Runs the command line in this process."""
+def ragstone(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Told]:
+    """Runs the command line in this process, and under its own name: reports show the command."""
 
     def call(*arguments: object) -> Told:
         capsys.readouterr()
-        code = run([str(argument) for argument in arguments])
+        words = [str(argument) for argument in arguments]
+        monkeypatch.setattr("sys.argv", ["ragstone", *words])
+        code = run(words)
         out, err = capsys.readouterr()
         return Told(code, out, err)
 
