@@ -8,7 +8,7 @@ import pytest
 from tests.api.test_evaluate import rows
 from tests.cli.test_eval import judging, ran
 from tests.cli.tools import Told, one_line
-from tests.servers.fake_endpoint import FakeEndpoint
+from tests.servers.fake_endpoint import Act, FakeEndpoint
 
 ASK = ("agreement", "protocols", "data.jsonl")
 MUTE = ("--judge", "scripted/judge.jsonl", "--embedder", "compat/e", "--embedder-base-url", "http://127.0.0.1:1/v1")
@@ -42,3 +42,13 @@ async def test_kappas_and_differences_are_printed_for_few_and_many_passages(tmp_
 @pytest.mark.parametrize("count", ["0", "five", "5,-1"])
 def test_passages_are_numbers(ragstone: Callable[..., Told], count: str) -> None:
     one_line(ragstone(*ASK, *MUTE, "--passages", count), "--passages", count)
+
+
+async def test_a_wrong_key_is_one_line_and_not_tried_for_every_sample(tmp_path: Path) -> None:
+    many = [json.dumps(row | {"question": f"{row['question']} {n}"}) + "\n" for n in range(10) for row in rows()]
+    (tmp_path / "data.jsonl").write_text("".join(many), encoding="utf-8")
+    async with FakeEndpoint(lambda *_: Act("status", status=401)) as endpoint:
+        judge = ("--judge", "compat/m", "--judge-base-url", endpoint.base_url)
+        embedder = ("--embedder", "compat/e", "--embedder-base-url", endpoint.base_url)
+        one_line(await ran(tmp_path, *ASK, *judge, *embedder), "COMPAT_API_KEY", "requests in a row")
+        assert len(endpoint.seen) < 30  # 5, and what was under way

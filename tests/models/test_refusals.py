@@ -91,6 +91,18 @@ async def test_an_embedder_and_a_reranker_are_not_asked_on_either() -> None:
         assert len(endpoint.seen) == 2 * LIMIT
 
 
+@pytest.mark.parametrize(("status", "ways"), [(404, 4), (401, 1)])
+async def test_a_reranker_whose_address_is_being_found_out_is_asked_by_one_request(status: int, ways: int) -> None:
+    """Not in every way for every query under way."""
+    async with FakeEndpoint(lambda *_: Act("status", status=status)) as endpoint:
+        async with open_reranker("rerank/m", options(endpoint)) as reranker:
+            calls = (reranker.rerank(f"query {n}", ["a", "b"]) for n in range(30))
+            ended = await asyncio.gather(*calls, return_exceptions=True)
+        assert len(endpoint.seen) == ways
+    assert all(isinstance(error, ModelError | EndpointRefused) for error in ended)
+    assert isinstance(ended[-1], EndpointRefused)
+
+
 async def refused(call: Callable[[int], Any]) -> None:
     for number in range(LIMIT - 1):
         with pytest.raises(Unauthorized):

@@ -17,6 +17,7 @@ from ragstone.errors import UsageError
 from ragstone.metrics import GROUPS
 from ragstone.metrics.judge import JudgeFailed
 from ragstone.models import ModelOptions
+from ragstone.models.concurrency import gather_all
 from ragstone.runs.scoring import score
 from ragstone.text import estimate_tokens
 from ragstone.types import Case, Metric, Passage, Response
@@ -107,7 +108,7 @@ async def _judged(
 
         async def one(case: Case, response: Response) -> tuple[Verdicts | None, list[Any], str]:
             async with limit:
-                scores = await asyncio.gather(*(score(metric, case, response) for metric in opened.metrics))
+                scores = await gather_all(*(score(metric, case, response) for metric in opened.metrics))
                 verdicts: Verdicts | None = None
                 why = next((each.reason for each in scores if each.status == "failed"), "")
                 if judging.protocol == "ragas":
@@ -117,9 +118,9 @@ async def _judged(
                         verdicts = verdicts_of(await opened.tools.judge.verify(case, response))
                     except JudgeFailed as error:
                         verdicts, why = None, str(error)
-                return verdicts, list(scores), why
+                return verdicts, scores, why
 
-        made = await asyncio.gather(*(one(case, response) for case, response in samples))
+        made = await gather_all(*(one(case, response) for case, response in samples))
     names = [metric.name.removeprefix("ragas.") for metric in opened.metrics]
     return _Judged(
         [verdicts for verdicts, _, _ in made],

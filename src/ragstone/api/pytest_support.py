@@ -21,6 +21,7 @@ from ragstone.datasets.tabular import Item, read_eval_data
 from ragstone.errors import UsageError
 from ragstone.metrics import better, make_metrics
 from ragstone.models import ModelOptions
+from ragstone.models.concurrency import gather_all
 from ragstone.runs.scoring import score
 from ragstone.storage import write_file
 from ragstone.types import Case, Metric, Query, Response, Score
@@ -141,10 +142,10 @@ class Evaluator:
                 judged = Case(case.id, case.sample, {"judge_repeat": number} if number else {}, query)
                 async with limit:
                     work = (score(metric, judged, item.response) for metric in metrics.values())
-                    held.append(await asyncio.gather(*work))
+                    held.append(await gather_all(*work))
             return Scored(case, item.response, dict(zip(metrics, zip(*held, strict=True), strict=True)))
 
-        return list(await asyncio.gather(*(one(item) for item in items)))
+        return await gather_all(*(one(item) for item in items))
 
 
 @dataclass

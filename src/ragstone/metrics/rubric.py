@@ -20,7 +20,6 @@ The passages and the reference are shown where the rubric `needs` them, and wher
 if known. Nothing is cut: what is too long for the model fails and says so.
 """
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -42,6 +41,7 @@ from ragstone.metrics.judge.prompts import Prompt, Prompts
 from ragstone.metrics.judge.record import ElementVerdict, JudgeStep, evidence
 from ragstone.metrics.judge.reply import ids_problem
 from ragstone.metrics.judge.request import ask, turns_of
+from ragstone.models.concurrency import gather_all
 from ragstone.text import estimate_tokens
 from ragstone.types import Case, Model, Need, Response, Score, Usage
 
@@ -271,7 +271,7 @@ class Overall:
     async def score(self, case: Case, response: Response, /) -> Score:
         """The weighted mean. The requests are those of the rubrics themselves, which are under way or known."""
         counting = [one for one in self.rubrics if one.better != "neither" and one.rubric.weight]
-        found = await asyncio.gather(*(one.score(case, response) for one in counting))
+        found = await gather_all(*(one.score(case, response) for one in counting))
         if failed := [f"{one.name}: {score.reason}" for one, score in _zipped(counting, found, "failed")]:
             return Score.failed("; ".join(failed))
         scored = list(_zipped(counting, found, "scored"))

@@ -12,6 +12,7 @@ A call goes through the same wrappers as a chat model's: cache, limits, retries.
 whose first message is the query and whose others are the texts, and its reply is the scores as JSON.
 """
 
+import asyncio
 import contextlib
 import json
 import math
@@ -138,12 +139,23 @@ class _RerankClient(Client):
         super().__init__(provider, wire_name, options, key=key)
         self._ways = _ways(self.base_url, own=provider.name == _OWN)
         self._settled: _Way | None = self._ways[0] if len(self._ways) == 1 else None
+        self._settling = asyncio.Lock()
+        self._refusal: ModelError | None = None
 
     async def generate(self, request: Request, /) -> Completion:
         """The scores. Raises the typed errors of `ModelError`; where no way is taken, what the first was told."""
         query, *texts = [turn.content for turn in request.messages]
-        if self._settled is not None:
-            return await self._ask(self._settled, query, texts)
+        if self._settled is None:
+            before = self._refusal
+            async with self._settling:  # one request tries the ways, and not all that are under way at once
+                if self._settled is None:
+                    if self._refusal is not None and self._refusal is not before:
+                        raise self._refusal
+                    return await self._settle(query, texts)
+        return await self._ask(self._settled, query, texts)
+
+    async def _settle(self, query: str, texts: Sequence[str]) -> Completion:
+        """The scores by the first way that is taken; it is that of all further requests."""
         first: ModelError | None = None
         for way in self._ways:
             try:
@@ -153,9 +165,13 @@ class _RerankClient(Client):
                     raise
                 first = first or error
                 continue
+            except ModelError as error:
+                self._refusal = error if error.refuses_all else None
+                raise
             self._settled = way
             return completion
         assert first is not None
+        self._refusal = first if first.refuses_all else None
         raise first
 
     async def _ask(self, way: _Way, query: str, texts: Sequence[str]) -> Completion:

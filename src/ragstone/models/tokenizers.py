@@ -19,6 +19,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from ragstone.errors import MissingExtra, ModelError, UnknownName, UsageError
+from ragstone.models.concurrency import gather_all
 from ragstone.models.http_errors import reason_of
 from ragstone.models.network import endpoint_url
 from ragstone.models.options import ModelOptions
@@ -87,7 +88,7 @@ class _Server:
 
     async def count(self, texts: Sequence[str], /) -> list[int]:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        self._known.update(zip(new, await asyncio.gather(*map(self._one, new)), strict=True))
+        self._known.update(zip(new, await gather_all(*map(self._one, new)), strict=True))
         return [self._known[text] for text in texts]
 
     async def _one(self, text: str) -> int:

@@ -23,6 +23,7 @@ import msgspec
 
 from ragstone.errors import DataError, MissingExtra, UsageError
 from ragstone.models import open_embedder
+from ragstone.models.concurrency import gather_all
 from ragstone.retrieval.embedding import embed_all
 from ragstone.retrieval.names import Spec
 from ragstone.retrieval.open import Building
@@ -62,7 +63,7 @@ class Lance:
             async with room:
                 found[number] = await self._search(vector, k)
 
-        await asyncio.gather(*(search(number, vector) for number, vector in zip(asked, vectors, strict=True)))
+        await gather_all(*(search(number, vector) for number, vector in zip(asked, vectors, strict=True)))
         return found
 
     async def _search(self, vector: Any, k: int) -> list[Passage]:

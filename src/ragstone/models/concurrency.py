@@ -1,0 +1,20 @@
+"""Several calls at once, of which none outlives the others."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+__all__ = ["gather_all"]
+
+T = TypeVar("T")
+
+
+async def gather_all(*calls: Coroutine[Any, Any, T]) -> list[T]:
+    """The values, in the order of the calls. Where one fails, the others are cancelled and have ended before its error
+    is raised: `asyncio.gather` leaves them running, to be reported as unhandled when the loop closes."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(call) for call in calls]
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return [task.result() for task in tasks]
