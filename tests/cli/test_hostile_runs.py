@@ -1,39 +1,84 @@
 """A run file that somebody made to do harm, or that holds numbers beyond all reason: one line, no bug, no hang."""
 
 import sqlite3
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.tools import SMALL, command, environment
+from tests.cli.tools import SMALL, one_line, process
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
+SLOW = "hex(zeroblob(400000000))"
 
 
 def view(table: str, columns: str) -> str:
     return f"DROP TABLE {table}; CREATE VIEW {table} AS {ENDLESS} SELECT {columns} FROM n"
 
 
+def rewritten(table: str, old: str, new: str) -> str:
+    """A table whose definition was changed behind the back of SQLite, which would test its rows otherwise."""
+    return (
+        f"PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(sql, '{old}', '{new}')"
+        f" WHERE type = 'table' AND name = '{table}'; PRAGMA writable_schema=RESET"
+    )
+
+
+def altered(kind: str) -> str:
+    return (
+        f"hostile.run holds {kind} that is not as ragstone makes it: somebody altered this run file. Do not trust it, "
+        "and use the original."
+    )
+
+
+def damaged(what: str, reason: str) -> str:
+    return f"hostile.run: the file is damaged: {what} case 'counterfactual/en_fact/0/0000' cannot be read ({reason})."
+
+
 SCORE = 'UPDATE scores SET payload = \'{{"value":{},"status":"scored","reason":""}}\''
 USAGE = "UPDATE records SET response = json_set(response, '$.usage', json('{{\"prompt_tokens\":{0},\"requests\":1}}'))"
+# What is done to the file, how every command ends that reads it, and the line that it says.
 HOSTILE = {
-    "view of records": (view("records", "'s' system_id, x case_id, null response, '\"e\"' error, 0 retry"), "view"),
-    "view of meta": (view("meta", "x key, '1' value"), "view"),
-    "trigger": ("CREATE TRIGGER t AFTER INSERT ON leases BEGIN DELETE FROM records; END", "trigger"),
-    "computed column": ("ALTER TABLE systems ADD COLUMN more TEXT AS (hex(zeroblob(400000000)))", "computed column"),
-    "infinite score": (SCORE.format("1e999"), "damaged"),
-    "huge score": (SCORE.format("1e308"), "1e+308"),
-    "score of NaN": (SCORE.format("NaN"), "damaged"),
-    "integer of 4000 digits": (SCORE.format("9" * 4000), "digits"),
-    "tokens beyond int64": (USAGE.format("9" * 25), "tokens"),
-    "tokens of 1e400": (USAGE.format("9" * 400), "digits"),
+    "view of records": (
+        view("records", "'s' system_id, x case_id, null response, '\"e\"' error, 0 retry"),
+        2,
+        altered("a view ('records')"),
+    ),
+    "view of meta": (view("meta", "x key, '1' value"), 2, altered("a view ('meta')")),
+    "trigger": (
+        "CREATE TRIGGER t AFTER INSERT ON leases BEGIN DELETE FROM records; END",
+        2,
+        altered("a trigger ('t')"),
+    ),
+    "computed column": (f"ALTER TABLE systems ADD COLUMN more TEXT AS ({SLOW})", 2, altered("a table ('systems')")),
+    "check that is slow": (
+        rewritten("meta", "value TEXT NOT NULL", f"value TEXT NOT NULL CHECK ({SLOW} <> value)"),
+        2,
+        altered("a table ('meta')"),
+    ),
+    "index that is slow": (f"CREATE INDEX i ON leases ({SLOW})", 2, altered("an index ('i')")),
+    "default that is slow": (
+        rewritten("records", "retry INTEGER NOT NULL DEFAULT 0", f"retry INTEGER NOT NULL DEFAULT ({SLOW})"),
+        2,
+        altered("a table ('records')"),
+    ),
+    "infinite score": (SCORE.format("1e999"), 3, damaged("a score of", "1e999 is no finite number")),
+    "huge score": (SCORE.format("1e308"), 3, damaged("a score of", "a score of 1e+308 is beyond 1e+100")),
+    "score of NaN": (SCORE.format("NaN"), 3, damaged("a score of", "NaN is no finite number")),
+    "integer of 4000 digits": (SCORE.format("9" * 4000), 3, damaged("a score of", "an integer of 4,000 digits")),
+    "tokens beyond int64": (
+        USAGE.format("9" * 25),
+        3,
+        damaged("the response to", "a count of tokens is beyond 9,007,199,254,740,992"),
+    ),
+    "tokens of 1e400": (USAGE.format("9" * 400), 3, damaged("the response to", "an integer of 400 digits")),
 }
+BOTH = ("--system-a", "local/extractive", "--system-b", "local/extractive")
 READERS: dict[str, Callable[[str], tuple[str, ...]]] = {
     "report": lambda run: ("report", run, "-o", "r.html"),
     "show": lambda run: ("show", run),
     "export": lambda run: ("export", run, "--format", "csv", "-o", "x.csv"),
-    "compare": lambda run: ("compare", run, run),
+    "compare": lambda run: ("compare", "sound.run", run, *BOTH),
+    "compare, the other way round": lambda run: ("compare", run, "sound.run", *BOTH),
     "gate": lambda run: ("gate", run, "--fail-under", "answer_match=0.1"),
     "resume": lambda run: ("bench", "rgb", "--model", "local/extractive", *SMALL, "--run", run, "--quiet"),
 }
@@ -55,6 +100,7 @@ def test_a_hostile_run_file_is_told_in_one_line_and_nothing_hangs(
         ("huge score", "compare"),
         ("tokens beyond int64", "report"),
         ("trigger", "resume"),
+        ("check that is slow", "resume"),
     ],
 )
 def test_a_hostile_run_file_is_told_in_one_line(tmp_path: Path, run_file: Path, name: str, reader: str) -> None:
@@ -62,25 +108,16 @@ def test_a_hostile_run_file_is_told_in_one_line(tmp_path: Path, run_file: Path, 
 
 
 def check(folder: Path, run_file: Path, name: str, reader: str) -> None:
-    statements, word = HOSTILE[name]
+    statements, code, line = HOSTILE[name]
     copy = folder / "hostile.run"
-    copy.write_bytes(run_file.read_bytes())
+    for path in (copy, folder / "sound.run"):
+        path.write_bytes(run_file.read_bytes())
     file = sqlite3.connect(copy)
     file.executescript(statements)
     file.close()
-    ended = subprocess.run(
-        command(*READERS[reader](copy.name)), cwd=folder, env=environment(folder), capture_output=True, timeout=100,
-        check=False,
-    )  # fmt: skip
-    err = ended.stderr.decode()
-    assert "Traceback" not in err
-    assert "bug" not in err
-    # What a command does not need of a file it does not read, and then it may well succeed.
-    if ended.returncode == 0:
-        assert word in ("damaged", "1e+308", "digits", "tokens"), name
-        assert reader in ("resume", "gate", "show", "compare"), err
-        return
-    assert ended.returncode in (2, 3), err
-    (line,) = [line for line in err.splitlines() if line.startswith("ragstone: ")]
-    assert "hostile.run" in line
-    assert word in line
+    before = copy.read_bytes()
+    assert one_line(process(*READERS[reader](copy.name), folder=folder), code=code) == f"ragstone: {line}\n"
+    assert not (folder / "r.html").exists()
+    assert not (folder / "x.csv").exists()
+    if code == 2:
+        assert copy.read_bytes() == before

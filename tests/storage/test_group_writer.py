@@ -1,79 +1,19 @@
-"""Storage: nothing is acknowledged that is not on the disk, and every trouble with the place is one line."""
+"""The group writer: what was acknowledged is in the file, and nobody waits for ever."""
 
 import asyncio
 import concurrent.futures
-import dataclasses
-import errno
-import os
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.storage.doubles import LAYOUT, insert, notes
 
-from ragstone.errors import FileLost, StorageError, UsageError
-from ragstone.storage import (
-    GROUP_LIMIT,
-    GroupWriter,
-    Layout,
-    connect,
-    journal_mode,
-    replacing,
-    storage_errors,
-    write_file,
-)
-
-LAYOUT = Layout("test file", 0x54455354, 2, ("CREATE TABLE notes (text TEXT PRIMARY KEY)",))
-
-
-def insert(text: str) -> Callable[[sqlite3.Connection], None]:
-    def work(connection: sqlite3.Connection) -> None:
-        connection.execute("INSERT INTO notes VALUES (?)", (text,))
-
-    return work
-
-
-def notes(path: Path) -> list[str]:
-    connection = connect(path, LAYOUT, write=False)
-    try:
-        return [row[0] for row in connection.execute("SELECT text FROM notes ORDER BY rowid")]
-    finally:
-        connection.close()
-
-
-@pytest.mark.parametrize(
-    ("version", "mode"),
-    [
-        ((3, 40, 1), "delete"),
-        ((3, 44, 5), "delete"),
-        ((3, 44, 6), "wal"),
-        ((3, 45, 9), "delete"),
-        ((3, 50, 6), "delete"),
-        ((3, 50, 7), "wal"),
-        ((3, 51, 0), "delete"),
-        ((3, 51, 2), "delete"),
-        ((3, 51, 3), "wal"),
-        ((3, 52, 0), "wal"),
-        ((4, 0, 0), "wal"),
-    ],
-)
-def test_a_log_is_written_ahead_only_where_sqlite_cannot_lose_it(version: tuple[int, ...], mode: str) -> None:
-    assert journal_mode(version) == mode
-
-
-def test_every_connection_is_durable(tmp_path: Path) -> None:
-    connection = connect(tmp_path / "new" / "folder" / "a.db", LAYOUT)
-    assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
-    assert connection.execute("PRAGMA journal_mode").fetchone() == (journal_mode(),)
-    connection.close()
-
-
-def test_a_cache_does_not_wait_for_the_disk(tmp_path: Path) -> None:
-    connection = connect(tmp_path / "a.db", dataclasses.replace(LAYOUT, durable=False))
-    assert connection.execute("PRAGMA synchronous").fetchone() == (0,)
-    connection.close()
+from ragstone.errors import FileLost, StorageError
+from ragstone.storage import GroupWriter, connect
+from ragstone.storage.group_writer import GROUP_LIMIT
 
 
 async def test_what_was_awaited_is_in_the_file(tmp_path: Path) -> None:
@@ -319,113 +259,9 @@ async def test_a_database_that_may_not_grow_keeps_what_was_acknowledged(tmp_path
     assert notes(path) == [*acknowledged, "space"]
 
 
-def other_database(path: Path) -> None:
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE theirs (a)")
-    connection.close()
-
-
-def newer(path: Path) -> None:
-    connect(path, Layout("test file", LAYOUT.application_id, 3, LAYOUT.tables)).close()
-
-
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda path: path.write_bytes(b"not a database at all, " * 100), "not an SQLite database"),
-        (lambda path: path.write_bytes(b"short"), "not an SQLite database"),
-        (other_database, "another program's SQLite database, not a ragstone test file"),
-        (newer, "of a newer ragstone .format 3; this one uses 2.. Upgrade ragstone"),
-        (lambda path: path.mkdir(), "is a folder"),
-    ],
-)
-def test_other_files_are_refused_and_left_alone(tmp_path: Path, make: Callable[[Path], Any], said: str) -> None:
-    path = tmp_path / "a.db"
-    make(path)
-    before = path.read_bytes() if path.is_file() else b""
-    for write in (True, False):
-        with pytest.raises(UsageError, match=said) as caught:
-            connect(path, LAYOUT, write=write)
-        assert "\n" not in str(caught.value)
-    assert (path.read_bytes() if path.is_file() else b"") == before
-
-
-def test_reading_makes_no_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no such file"):
-        connect(tmp_path / "none.db", LAYOUT, write=False)
-    (tmp_path / "empty.db").touch()
-    with pytest.raises(UsageError, match=r"is empty: not a ragstone test file"):
-        connect(tmp_path / "empty.db", LAYOUT, write=False)
-    assert (tmp_path / "empty.db").stat().st_size == 0
-    (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="its folder cannot be made"):
-        connect(tmp_path / "file" / "a.db", LAYOUT)
-    with pytest.raises(UsageError, match="not a file name"):
-        connect("a\0b", LAYOUT)
-
-
-def test_a_damaged_file_is_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "a.db"
-    with GroupWriter(path, LAYOUT) as writer:
-        for number in range(200):
-            writer.call(insert(f"{number} {'x' * 500}"))
-    content = bytearray(path.read_bytes())
-    content[4096:] = b"\xff" * (len(content) - 4096)
-    path.write_bytes(content)
-    with pytest.raises(StorageError, match="the file is damaged"), storage_errors(path):
-        notes(path)
-
-
 def test_errors_of_our_own_statements_are_not_hidden(tmp_path: Path) -> None:
     with GroupWriter(tmp_path / "a.db", LAYOUT) as writer:
         with pytest.raises(sqlite3.OperationalError, match="syntax error"):
             writer.call(lambda connection: connection.execute("INSRT"))
         with pytest.raises(StorageError, match=r"damaged .no such table: gone"):
             writer.call(lambda connection: connection.execute("SELECT * FROM gone"))
-
-
-def test_a_file_takes_its_place_when_it_is_whole(tmp_path: Path) -> None:
-    target = tmp_path / "folder" / ("名" * 85)
-    with pytest.raises(UsageError, match=r"cannot be written \(No such file or directory\)"):
-        write_file(target, "x")
-    assert write_file(target, "名\r\n", parents=True) == target
-    assert target.read_bytes() == "名\r\n".encode()
-
-    def half() -> None:
-        with replacing(target) as stream:
-            stream.write(b"half")
-            stream.flush()
-            assert target.read_bytes() == "名\r\n".encode()
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        half()
-    assert [(path.name, path.read_bytes()) for path in target.parent.iterdir()] == [("名" * 85, "名\r\n".encode())]
-
-
-def test_a_new_file_has_the_usual_permissions_and_an_earlier_one_keeps_its_own(tmp_path: Path) -> None:
-    (tmp_path / "plain").touch()
-    usual = (tmp_path / "plain").stat().st_mode
-    assert write_file(tmp_path / "new", b"x").stat().st_mode == usual
-    (tmp_path / "new").chmod(0o640)
-    assert write_file(tmp_path / "new", b"y").stat().st_mode & 0o777 == 0o640
-
-
-def test_a_file_that_may_not_be_written_is_refused_and_one_that_is_mounted_is_written_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    target = tmp_path / "x"
-    target.write_bytes(b"earlier")
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "access", lambda *_: False)  # root may write everything
-        with pytest.raises(UsageError, match=r"x: cannot be written \(Permission denied\)"):
-            write_file(target, b"new")
-    assert target.read_bytes() == b"earlier"
-
-    def busy(*_: object) -> None:
-        raise OSError(errno.EBUSY, "Device or resource busy")
-
-    monkeypatch.setattr(Path, "replace", busy)
-    write_file(target, b"new")
-    assert target.read_bytes() == b"new"
-    assert [path.name for path in tmp_path.iterdir()] == ["x"]

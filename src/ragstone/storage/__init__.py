@@ -1,0 +1,18 @@
+"""What lies on the disk: one way to open SQLite (`database`), one thread that groups commits (`group_writer`), for the
+run file, the reply cache and the vectors; and one way to write any other file, whole or not at all (`files`)."""
+
+from ragstone.storage.database import BUSY_SECONDS, Layout, connect, journal_mode, storage_errors
+from ragstone.storage.files import replacing, write_file
+from ragstone.storage.group_writer import GATHER_SECONDS, GroupWriter
+
+__all__ = [
+    "BUSY_SECONDS",
+    "GATHER_SECONDS",
+    "GroupWriter",
+    "Layout",
+    "connect",
+    "journal_mode",
+    "replacing",
+    "storage_errors",
+    "write_file",
+]

@@ -1,0 +1,239 @@
+"""One way to open SQLite: the journal that is safe, the file that is ours, and what went wrong in one line.
+
+Durable means durable here: `synchronous=FULL`, and write-ahead logging only where the SQLite library is free of the bug
+that can lose a log (https://sqlite.org/wal.html, "the WAL-reset bug"). A cache needs less: it outlives a killed process
+without waiting for the disk, and what a power failure leaves of it may be thrown away.
+"""
+
+import contextlib
+import functools
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ragstone.errors import StorageError, UsageError
+
+__all__ = ["BUSY_SECONDS", "Layout", "connect", "journal_mode", "result_code", "roll_back", "storage_errors"]
+
+# How long one process waits for another's lock. Commits take milliseconds; this outlasts a disk that is very busy.
+BUSY_SECONDS = 60.0
+# Conditions of the place where the file lies: no other work in the same group would fare better.
+_ENVIRONMENT = {
+    sqlite3.SQLITE_FULL: "the disk is full. Make space, then run the same command again",
+    sqlite3.SQLITE_IOERR: "the disk could not be read or written",
+    sqlite3.SQLITE_READONLY: "it cannot be written (read-only). Make it writable, then run the same command again",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+    sqlite3.SQLITE_PERM: "it may not be opened",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged. Use a copy of it, or another file",
+    sqlite3.SQLITE_NOTADB: "it is not an SQLite database",
+    sqlite3.SQLITE_BUSY: "another process keeps it locked",
+    sqlite3.SQLITE_LOCKED: "another process keeps it locked",
+    sqlite3.SQLITE_PROTOCOL: "another process keeps it locked",
+    sqlite3.SQLITE_NOMEM: "memory ran out",
+    sqlite3.SQLITE_NOLFS: "the file system cannot hold a file of this size",
+}
+_WRONG_PLACE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOTADB}
+
+
+def journal_mode(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> Literal["wal", "delete"]:
+    """ "wal" where this SQLite is free of the WAL-reset bug: 3.51.3 and later, 3.50.7 in 3.50, 3.44.6 in 3.44."""
+    series = version[:2]
+    fixed = version >= (3, 51, 3) or (series == (3, 50) and version[2] >= 7) or (series == (3, 44) and version[2] >= 6)
+    return "wal" if fixed else "delete"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a database of ours holds. `what` names it to a person ("run file"); `application_id` and `version` are
+    in the file's header, so that no other file is ever taken for one; `tables` are the statements that make it.
+    `durable`: a commit outlives a power failure, too, and so waits for the disk."""
+
+    what: str
+    application_id: int
+    version: int
+    tables: tuple[str, ...]
+    durable: bool = True
+
+
+def result_code(error: sqlite3.Error) -> int:
+    """The primary result code, 0 where the error did not come from the SQLite library."""
+    return int(getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+
+
+@contextlib.contextmanager
+def storage_errors(path: object, *, opening: bool = False) -> Iterator[None]:
+    """Turns what SQLite reports about the place, the lock or the file into one line: `StorageError`, or `UsageError`
+    where a file that cannot be used was named (`opening`). Errors of our own statements pass through."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = result_code(error)
+        if code == sqlite3.SQLITE_ERROR and "no such" in str(error):
+            raise StorageError(f"{path}: the file is damaged ({error}).") from error
+        if code not in _ENVIRONMENT:
+            raise
+        kind = UsageError if opening and code in _WRONG_PLACE else StorageError
+        detail = f" ({error})" if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT) else ""
+        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+            detail = _why_not_writable(Path(str(path))) + ". Name a file in a folder that can be written"
+        raise kind(f"{path}: {_ENVIRONMENT[code]}{detail}.") from error
+
+
+def _why_not_writable(path: Path) -> str:
+    """What the operating system says of a file that SQLite cannot open or write: " (Permission denied)"; "" where it
+    finds nothing wrong. SQLite writes a second file beside it, so the folder counts, too."""
+    try:
+        with path.open("r+b"):
+            pass
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        return f" ({error.strerror})"
+    try:
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        return f" (its folder: {error.strerror})"
+    return ""
+
+
+def connect(
+    path: str | Path,
+    layout: Layout,
+    *,
+    write: bool = True,
+    busy_seconds: float = BUSY_SECONDS,
+    factory: type[sqlite3.Connection] = sqlite3.Connection,
+) -> sqlite3.Connection:
+    """Opens a database of this layout, for use by one thread at a time. Transactions are the caller's (`BEGIN`).
+
+    `write` makes the file, and the folders above it, where there is none. Without it the file must be there and
+    nothing in it changes, except that what a killed writer left half done is rolled back. Any other file is left as
+    it is and refused with `UsageError`; a lock or a disk that fails is a `StorageError`.
+    """
+    path = Path(path)
+    _check_path(path, write=write)
+    with storage_errors(path, opening=True):
+        mode = "rwc" if write else "rw"
+        uri = path.absolute().as_uri()
+        # "rw" for readers too: only a connection that may write can roll back what a killed writer left. SQLite
+        # opens the file for reading only where it may not be written.
+        connection = sqlite3.connect(
+            f"{uri}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            timeout=busy_seconds,
+            check_same_thread=False,
+            factory=factory,
+        )
+        try:
+            connection.execute("PRAGMA trusted_schema=OFF")
+            connection.execute("BEGIN")  # one state of the file, though another process may be making it
+            known = _is_of(connection, path, layout)
+            connection.execute("COMMIT")
+            if not known:
+                if not write:
+                    raise UsageError(f"{path} is empty: not a ragstone {layout.what}.")
+                _create(connection, path, layout)
+            connection.execute(f"PRAGMA synchronous={'FULL' if layout.durable else 'OFF'}")
+            if write:
+                connection.execute(f"PRAGMA journal_mode={journal_mode()}")
+            else:
+                connection.execute("PRAGMA query_only=ON")
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _check_path(path: Path, *, write: bool) -> None:
+    """Says in words what SQLite would only call "unable to open database file"."""
+    if "\0" in str(path):
+        raise UsageError(f"{str(path)!r} is not a file name.")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: name a file.")
+    if write:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = "there is a file of its name" if isinstance(error, FileExistsError) else error.strerror
+            raise UsageError(f"{path}: its folder cannot be made ({reason}). Name another folder.") from error
+    elif not path.exists():
+        raise UsageError(f"{path}: no such file.")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _is_of(connection: sqlite3.Connection, path: Path, layout: Layout) -> bool:
+    """True for a database of this layout, False for an empty one; `UsageError` for anything else."""
+
+    application, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
+    if application == 0 and version == 0 and _pragma(connection, "schema_version") == 0:
+        return False
+    if application != layout.application_id:
+        raise UsageError(f"{path} is another program's SQLite database, not a ragstone {layout.what}.")
+    if version != layout.version:
+        age, advice = ("a newer", "Upgrade ragstone.") if version > layout.version else ("an older", "Use a new file.")
+        raise UsageError(
+            f"{path} is a {layout.what} of {age} ragstone (format {version}; this one uses {layout.version}). {advice}"
+        )
+    _check_schema(connection, path, layout)
+    return True
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
+    """`UsageError` for a file with any table, index, view or trigger but ours, or with one that is not as we make it: a
+    constraint, an index of an expression, a computed column or a view can run for ever, a trigger can do anything."""
+    expected = _schema(layout)
+    found = _objects(connection, limit=len(expected) + 1)
+    odd = next((item for item in found if item not in expected), None)
+    if odd is not None:
+        article = "an" if odd[0] == "index" else "a"
+        raise UsageError(
+            f"{path} holds {article} {odd[0]} ({odd[1]!r}) that is not as ragstone makes it: somebody altered this "
+            f"{layout.what}. Do not trust it, and use the original."
+        )
+    if missing := expected - set(found):
+        kind, name, *_ = min(missing, key=str)
+        raise UsageError(f"{path} has lost its {kind} {name!r}: use a copy of this {layout.what}, or another one.")
+
+
+def _objects(connection: sqlite3.Connection, limit: int = -1) -> list[tuple[str, str, str, str]]:
+    """Everything in a database: type, name, table, and the statement that made it, without what blanks it has."""
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT ?", (limit,))
+    return [(kind, name, table, " ".join((sql or "").split())) for kind, name, table, sql in rows]
+
+
+@functools.cache
+def _schema(layout: Layout) -> frozenset[tuple[str, str, str, str]]:
+    """What SQLite makes of a layout."""
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for statement in layout.tables:
+            connection.execute(statement)
+        return frozenset(_objects(connection))
+
+
+def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
+    """All of it in one transaction: whoever opens the file sees all tables or none, whenever its maker is killed."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not _is_of(connection, path, layout):  # another process may have been faster
+            for statement in layout.tables:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id={layout.application_id}")
+            connection.execute(f"PRAGMA user_version={layout.version}")
+        connection.execute("COMMIT")
+    except BaseException:
+        roll_back(connection)
+        raise
+
+
+def roll_back(connection: sqlite3.Connection) -> None:
+    """Ends the transaction where SQLite has not ended it itself, as it does on a full disk."""
+    if connection.in_transaction:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
