@@ -22,7 +22,7 @@ def test_a_missing_key_names_the_variable() -> None:
 
 def test_another_question_is_told_by_its_differences() -> None:
     error = RunMismatch("a.run", {"question.seed": (1, 2)})
-    assert str(error).startswith("a.run holds a run of another question (question.seed: 1 in the file, 2 now)")
+    assert str(error).startswith("a.run was made with different settings (question.seed: 1 in the file, 2 now)")
 
 
 def _all(kind: type[RagstoneError]) -> list[type[RagstoneError]]:

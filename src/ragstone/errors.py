@@ -6,11 +6,11 @@ RagstoneError
 │   ├── DataError              a file: path, line, field, what was expected
 │   ├── MissingKey             the environment variable that should hold a key is empty
 │   ├── MissingExtra           an optional part of ragstone is not installed
-│   └── RunMismatch      the run file answers another question
+│   └── RunMismatch            the run file was made with different settings
 ├── StorageError               the disk is full, the file is damaged or locked (exit 3)
 │   └── FileLost               the file was deleted or replaced while it was in use
-├── EndpointRefused            an endpoint refuses whatever it is asked (exit 2; 3 where it had answered before)
-├── Unfinished                 work remains; the same command goes on with it (exit 3)
+├── EndpointRefused            an endpoint refuses every request (exit 2; 3 if it had answered before)
+├── Unfinished                 work remains; the same command resumes it (exit 3)
 └── ModelError                 a call to a model endpoint did not end in a value (exit 3)
     ├── Unreachable            no connection: name lookup, refused, reset, TLS        retried
     ├── TimedOut               no complete reply in time                              retried
@@ -53,7 +53,7 @@ __all__ = [
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP (`number`): to be treated as Ctrl-C is, with an exit code of its own (128 + number)."""
+    """SIGTERM or SIGHUP (`number`), handled like Ctrl-C but with its own exit code (128 + number)."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -61,8 +61,8 @@ class Terminated(KeyboardInterrupt):
 
 
 class RagstoneError(Exception):
-    """Base of all errors that ragstone raises on purpose. `str(error)` is one line for a person; where several things
-    are wrong at once, `lines` has one for each."""
+    """Base class of the errors that ragstone raises on purpose. `str(error)` is one line for a person; `lines` has one
+    line per problem if there are several."""
 
     exit_code = 2
 
@@ -76,7 +76,7 @@ class UsageError(RagstoneError):
 
 
 class UnknownName(UsageError):
-    """No `kind` has this name. The message offers the nearest spelling and says where all are listed."""
+    """No `kind` has this name. The message suggests the nearest spelling or lists what exists."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str = "") -> None:
         names = sorted(known)
@@ -94,9 +94,9 @@ class UnknownName(UsageError):
 
 
 class DataError(UsageError):
-    """A data file does not hold what it should.
+    """A data file has unexpected content.
 
-    `path` is the file; `line` counts from 1 (0: the file as a whole); `field` is the name in the row.
+    `path` is the file; `line` counts from 1 (0: the whole file); `field` is the name of the field in the row.
     """
 
     def __init__(self, path: object, problem: str, *, line: int = 0, field: str = "", advice: str = "") -> None:
@@ -106,7 +106,7 @@ class DataError(UsageError):
 
 
 class MissingKey(UsageError):
-    """The environment variable that should hold the key of a provider is not set."""
+    """The environment variable for a provider's API key is not set."""
 
     def __init__(self, provider: str, variable: str) -> None:
         super().__init__(f"No key for {provider!r}: set the environment variable {variable}, then run this again.")
@@ -114,42 +114,43 @@ class MissingKey(UsageError):
 
 
 class MissingExtra(UsageError):
-    """An optional part of ragstone is needed and not installed; the message gives the command that installs it."""
+    """An optional part of ragstone is not installed; the message gives the command that installs it."""
 
 
 class RunMismatch(UsageError):
-    """The run file was made for another question; `differences` maps each key to (in the file, asked now)."""
+    """The run file was made with different settings; `differences` maps each key to (value in the file, value now)."""
 
     def __init__(self, path: object, differences: dict[str, tuple[object, object]]) -> None:
-        told = "; ".join(f"{key}: {old!r} in the file, {new!r} now" for key, (old, new) in sorted(differences.items()))
-        super().__init__(f"{path} holds a run of another question ({told}). Use another --run FILE for this one.")
+        changes = "; ".join(f"{key}: {old!r} in the file, {new!r} now" for key, (old, new) in sorted(differences.items()))
+        super().__init__(f"{path} was made with different settings ({changes}). Name another file with --run.")
         self.differences = differences
 
 
 class StorageError(RagstoneError):
-    """A database could not be read or written. What was acknowledged before is kept."""
+    """A database could not be read or written. Everything acknowledged before is kept."""
 
     exit_code = 3
 
 
 class FileLost(StorageError):
-    """The database was deleted or replaced while it was in use: nothing that was written to it can be found again."""
+    """The database was deleted or replaced while in use; what was written to it is lost."""
 
 
 class Unfinished(RagstoneError):
-    """Work remains; the message says how much, and that the same command goes on with it."""
+    """Work remains; the message says how much, and that the same command resumes it."""
 
     exit_code = 3
 
 
 class EndpointRefused(RagstoneError):
-    """An endpoint refused so many requests in a row, for a reason that holds for all: the key, the model's name, the
-    address. Not a `ModelError`: it is no outcome of one case, and ends the run. `answered`: it had answered before."""
+    """An endpoint refused `count` requests in a row for a reason that applies to all of them: the key, the model's name
+    or the address. It is not a `ModelError`, because it ends the run and not just one case. `answered`: the endpoint had
+    answered before."""
 
     exit_code = 2
 
     def __init__(self, reason: str, count: int, *, answered: bool = False) -> None:
-        super().__init__(f"{reason} It refused {count} requests in a row, and is not asked any more.")
+        super().__init__(f"{reason} It refused {count} requests in a row, so no more are sent.")
         self.answered = answered
         if answered:
             self.exit_code = 3
@@ -158,8 +159,8 @@ class EndpointRefused(RagstoneError):
 class ModelError(RagstoneError):
     """A call to a model ended without a value. `kind` is a stable, short name for records and reports.
 
-    `permanent`: the same call would end the same way, however often; something has to be changed first (the key, the
-    model's name, the address, the text). `refuses_all`: so would every other call to this endpoint.
+    `permanent`: retrying cannot help; something has to be changed first (the key, the model's name, the address, the
+    text). `refuses_all`: every other call to this endpoint would fail, too.
     """
 
     exit_code = 3
@@ -201,13 +202,13 @@ class ServerFault(ModelError):
 
 
 class BadReply(ModelError):
-    """A reply that is truncated, not JSON, or not of the promised form."""
+    """The reply is truncated, not JSON, or not in the requested form."""
 
     kind = "bad_reply"
 
 
 class ReplyTooLarge(ModelError):
-    """A reply longer than `ModelOptions.reply_bytes`. It is not read to its end."""
+    """The reply is longer than `ModelOptions.reply_bytes`; reading stopped there."""
 
     kind = "reply_too_large"
     permanent = True
@@ -229,7 +230,7 @@ class Rejected(ModelError):
 
 
 class ContentBlocked(ModelError):
-    """The provider's content inspection refused the request or the reply. An outcome of its own; never retried."""
+    """The provider's content filter refused the request or the reply. A separate outcome that is never retried."""
 
     kind = "content_blocked"
     permanent = True

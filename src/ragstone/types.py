@@ -1,7 +1,7 @@
-"""The words everybody speaks: frozen, typed, and written to JSON and back without loss.
+"""Core data types: frozen, typed, and converted to JSON and back without loss.
 
-Nothing here computes. A benchmark makes `Case`s, a `System` answers them with `Response`s, a `Metric` turns both
-into `Score`s, the run file keeps `Record`s, and tables and charts are made of them.
+Nothing here computes. A benchmark yields `Case`s, a `System` answers them with `Response`s, a `Metric` turns both
+into `Score`s, the run file stores `Record`s, and tables and charts are built from them.
 """
 
 import json
@@ -67,21 +67,21 @@ T = TypeVar("T")
 
 
 class Frozen(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Base of the words: immutable, compared by value, written without the fields that have their default."""
+    """Base of the data types: immutable, compared by value, serialised without fields that have their default."""
 
 
 def to_json(value: Any) -> str:
-    """Write a word (or plain JSON data) as ASCII JSON: lone surrogates and NUL survive, NaN is refused (ValueError)."""
+    """Write a data type or plain JSON data as ASCII JSON. Lone surrogates and NUL survive; NaN raises ValueError."""
     return json.dumps(msgspec.to_builtins(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def from_json(text: str | bytes, kind: type[T]) -> T:
-    """Read what `to_json` wrote. Raises ValueError (msgspec.ValidationError among them) where it is not a `kind`."""
+    """Read what `to_json` wrote. Raises ValueError (msgspec.ValidationError is one) if it is not a `kind`."""
     return msgspec.convert(json.loads(text), kind)
 
 
 class Passage(Frozen, frozen=True):
-    """A piece of text that a system may be given. `id` is its source reference, `relevant` a label where known."""
+    """A piece of text that a system may be given. `id` is its source reference, `relevant` its label if known."""
 
     id: str
     text: str
@@ -107,14 +107,14 @@ class Sample(Frozen, frozen=True):
 
 
 class Turn(Frozen, frozen=True):
-    """One message. A last turn of the assistant is one that the model is to continue."""
+    """One chat message. If the last turn is the assistant's, the model continues it."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
 class Query(Frozen, frozen=True):
-    """What a system sees: never the references.
+    """What a system sees; never the references.
 
     `passages` None: the system retrieves for itself; (): closed book; otherwise: exactly these.
     `language` "" is detected. `repeat` numbers independent answers to one question, from 0.
@@ -138,7 +138,7 @@ class Case(Frozen, frozen=True):
 
 
 class Usage(Frozen, frozen=True):
-    """Tokens as the endpoint counted them; `requests` is how many calls they took, `cached` how many cost nothing."""
+    """Tokens as counted by the endpoint; `requests` is the number of calls, `cached` how many of them cost nothing."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -161,13 +161,13 @@ class Step(Frozen, frozen=True):
 
 
 NO_ANSWER = "no_answer"
-"""The `finish_reason` of a response that has passages and no answer, such as a line of a TREC run: its retrieval can be
-scored and its answer ("") cannot, which is not the same as an answer that is empty."""
+"""The `finish_reason` of a response with passages but no answer, such as a line of a TREC run. Its retrieval can be
+scored; its answer ("") cannot, which differs from an answer that is empty."""
 
 
 class Response(Frozen, frozen=True):
-    """What a system answered. `reasoning` is kept apart and never scored; `model` is as the provider named it.
-    `finish_reason` is as the endpoint told it ("stop", "length"…), or `NO_ANSWER`."""
+    """A system's answer. `reasoning` is kept apart and never scored; `model` is the provider's name for the model.
+    `finish_reason` is the endpoint's ("stop", "length"…), or `NO_ANSWER`."""
 
     answer: str
     passages: tuple[Passage, ...] = ()
@@ -180,7 +180,7 @@ class Response(Frozen, frozen=True):
 
 
 class Score(Frozen, frozen=True):
-    """A metric's result for one case. `value` is None, with a status and a reason, where it could not be scored."""
+    """A metric's result for one case. `value` is None, with a status and a reason, if it could not be scored."""
 
     value: float | None
     status: Literal["scored", "not_applicable", "failed"] = "scored"
@@ -201,7 +201,7 @@ class Score(Frozen, frozen=True):
 
 
 class Record(Frozen, frozen=True):
-    """One case, asked of one system: a response or an error, and the scores."""
+    """One case answered by one system: a response or an error, and the scores."""
 
     system_id: str
     case: Case
@@ -211,7 +211,7 @@ class Record(Frozen, frozen=True):
 
 
 class Sampling(Frozen, frozen=True):
-    """How a model is to choose its words. None leaves the choice to the endpoint."""
+    """Sampling parameters. None leaves the choice to the endpoint."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -232,7 +232,7 @@ class Request(Frozen, frozen=True):
 
 
 class Completion(Frozen, frozen=True):
-    """The reply to one request. `text` is without reasoning; `cached` says that no call was made for it."""
+    """The reply to one request. `text` excludes the reasoning; `cached` means that no call was made."""
 
     text: str
     reasoning: str = ""
@@ -254,8 +254,8 @@ class Need(StrEnum):
 
 @runtime_checkable
 class System(Protocol):
-    """What is under test. `id` names it in the run file; `spec` is all that makes it what it is (model, template,
-    sampling…), as JSON: the same id with another spec is another question, and refused by the run file."""
+    """The system under test. `id` names it in the run file; `spec` is everything that determines its answers (model,
+    template, sampling…), as JSON. The run file refuses the same id with a different spec."""
 
     @property
     def id(self) -> str: ...
@@ -265,7 +265,7 @@ class System(Protocol):
 
 
 class Metric(Protocol):
-    """Scores one case. An immutable value; `name` is its spelling everywhere; a new `version` scores anew."""
+    """Scores one case. An immutable value; `name` is its spelling everywhere; a new `version` causes rescoring."""
 
     @property
     def name(self) -> str: ...
@@ -287,7 +287,7 @@ class Aggregate(Protocol):
 
 
 class Model(Protocol):
-    """A chat model. Raises `errors.ModelError` where no value came."""
+    """A chat model. Raises `errors.ModelError` if the call ends without a value."""
 
     @property
     def id(self) -> str: ...
@@ -295,7 +295,7 @@ class Model(Protocol):
 
 
 class Embedder(Protocol):
-    """Texts to vectors: (n, dim) float32 with rows of unit length."""
+    """Turns texts into vectors: (n, dim) float32 with rows of unit length."""
 
     @property
     def id(self) -> str: ...
@@ -303,7 +303,7 @@ class Embedder(Protocol):
 
 
 class Retriever(Protocol):
-    """Queries to passages, the best first, at most `k` each."""
+    """Finds passages for queries, best first, at most `k` each."""
 
     @property
     def id(self) -> str: ...
@@ -311,7 +311,7 @@ class Retriever(Protocol):
 
 
 class Tokenizer(Protocol):
-    """Text to token numbers and back."""
+    """Turns text into token ids and back."""
 
     @property
     def id(self) -> str: ...
@@ -322,7 +322,7 @@ class Tokenizer(Protocol):
 class Template(Protocol):
     """How a question and its passages become messages, with the sampling that the protocol publishes.
 
-    `spec` is everything that determines the messages, as JSON; it is part of the question a run file answers."""
+    `spec` is everything that determines the messages, as JSON; it is part of a run file's settings."""
 
     @property
     def name(self) -> str: ...
@@ -334,7 +334,7 @@ class Template(Protocol):
 
 
 class Resources(Frozen, frozen=True):
-    """What a benchmark may use to prepare itself. `cache` is a folder for what can be made again."""
+    """What a benchmark may use to prepare itself. `cache` is a folder for files that can be recreated."""
 
     cache: str = ""
 
@@ -354,14 +354,14 @@ class Cell(Frozen, frozen=True):
 
 
 class Row(Frozen, frozen=True):
-    """A row; `published` marks figures that were printed in a paper and not measured here."""
+    """A row; `published` marks figures printed in a paper, not measured here."""
 
     cells: tuple[Cell, ...]
     published: bool = False
 
 
 class Table(Frozen, frozen=True):
-    """A table of a report. The first `keys` columns say what a row is about."""
+    """A table of a report. The first `keys` columns identify a row."""
 
     id: str
     title: str
@@ -372,7 +372,7 @@ class Table(Frozen, frozen=True):
 
 
 class Point(Frozen, frozen=True):
-    """A point of a curve, with its interval where there is one."""
+    """A point of a curve, with its interval if there is one."""
 
     x: float
     y: float
@@ -417,7 +417,7 @@ class Span(Frozen, frozen=True):
 
 
 class Diagnosis(Frozen, frozen=True):
-    """Why a record was scored so. `right` is None where nothing could be scored; `cause` is a short, stable name of a
+    """Why a record got its scores. `right` is None if nothing could be scored; `cause` is a short, stable name of a
     cause of failure ("" where right), `label` the same for a reader, `reason` a sentence; higher `weight` is worse."""
 
     right: bool | None
@@ -430,8 +430,7 @@ class Diagnosis(Frozen, frozen=True):
 
 
 class PlanCell(Frozen, frozen=True):
-    """How many cases of one condition a run was to ask, and how many have a record. `condition` has the axes of the
-    benchmark's grid alone."""
+    """Planned and recorded cases of one condition. `condition` holds only the axes of the benchmark's grid."""
 
     condition: dict[str, Scalar]
     total: int
@@ -439,8 +438,8 @@ class PlanCell(Frozen, frozen=True):
 
 
 class Plan(Frozen, frozen=True):
-    """What all commands on a run together were to ask of one system: `total` cases. `asked` have a record, of which
-    `failed` are errors; `cells` is the grid; `unscored` counts, by metric, the answers that have no such score yet."""
+    """The planned cases of one system, over all commands on a run. Of `total` cases, `asked` have a record, of which
+    `failed` are errors; `cells` is the grid; `unscored` counts, by metric, the answers that still lack that score."""
 
     total: int
     asked: int = 0
@@ -450,11 +449,11 @@ class Plan(Frozen, frozen=True):
 
     @property
     def unfinished(self) -> bool:
-        """Whether cases remain that nobody has asked, or answers that nobody has scored."""
+        """Whether cases remain to be asked or answers to be scored."""
         return self.asked < self.total or bool(self.unscored)
 
     def scored(self, metric: str) -> int:
-        """How many answers have a score of this metric, a failed one too."""
+        """Number of answers with a score of this metric, including failed ones."""
         return self.asked - self.failed - self.unscored.get(metric, 0)
 
 
@@ -475,8 +474,8 @@ class Run(Protocol):
 
 
 class RetrievalCost(Frozen, frozen=True):
-    """What the retrievers of a run ask of one model: `tokens` to embed, or `requests` with `tokens` of prompts
-    together. `key`: retrievers with the same key over one pool share it, because vectors and replies are kept."""
+    """Work that the retrievers of a run need from one model: `tokens` to embed, or `requests` with `tokens` of prompts
+    in total. Retrievers with the same `key` over one pool share it, because vectors and replies are cached."""
 
     model: str
     tokens: int
@@ -485,8 +484,8 @@ class RetrievalCost(Frozen, frozen=True):
 
 
 class RequestPlan(Frozen, frozen=True):
-    """How long prompts are asked so that they share their beginnings: `window` tokens of context at least, and `lanes`
-    runs of cases side by side, each in order."""
+    """How to send long prompts so that they share prefixes: at least `window` tokens of context, and `lanes` sequences
+    of cases in parallel, each in order."""
 
     window: int
     lanes: int
@@ -496,20 +495,20 @@ Expand: TypeAlias = Callable[[Query], Awaitable[Query]]
 
 
 class Benchmark(Protocol):
-    """What to ask, and how the published protocol tabulates it. All that an engine, a command line or a report reads of
-    a benchmark is here; `benchmarks.base.BaseBenchmark` has the defaults.
+    """What to ask, and how the published protocol tabulates the answers. The engine, the command line and reports read
+    only these members; `benchmarks.base.BaseBenchmark` has the defaults.
 
-    - `question`: all that must be equal for two runs to be one (data revision, selection…; not the limit or the grid,
-      which may grow), as JSON. `options`: how it was made, as JSON, for `Plugin.from_meta`; those that are `growing`
-      may be widened by a later command on the same run file.
-    - `axes`: of the conditions of its cases, what makes the grid. `leads`: ids of the tables that are shown first
-      (none: all).
-    - `cases` streams, and the same options give the same ids and bytes. `size`: how many there are, where it is known.
-    - `prepare` does what comes before the first case (retrieval…) and returns a hash of the data. Where it `prepares`
-      for long, `planned` are cases as they can be told before, and `preparation` says afterwards what it took.
-    - `expand`: where cases are recipes, makes the query of one into a text when it is asked. `plan`: for long prompts.
-    - `prompt_tokens`, `judge_tokens` (0: the judge is not asked) of a case and `retrieval_cost`: for estimates.
-    - `compare`: tables of two systems side by side, each (its run, its id, what to call it)."""
+    - `question`: the settings that must be equal to continue a run (data revision, selection…; not the limit or the
+      grid, which may grow), as JSON. `options`: how the benchmark was created, as JSON, for `Plugin.from_meta`; a later
+      command on the same run file may widen the `growing` ones.
+    - `axes`: the fields of a case's condition that span the grid. `leads`: ids of the tables to show first (empty: all).
+    - `cases` streams; the same options give the same ids and bytes. `size`: the number of cases, if known.
+    - `prepare` runs before the first case (retrieval…) and returns a hash of the data. If it takes long (`prepares`),
+      `planned` yields the cases as far as they are known before it, and `preparation` reports what it took.
+    - `expand`: turns the query of a case into its full text when it is asked, if cases are recipes. `plan`: how to send
+      long prompts.
+    - `prompt_tokens`, `judge_tokens` of a case (0: the judge is not asked) and `retrieval_cost`: for cost estimates.
+    - `compare`: tables of two systems side by side, each given as (run, system id, label)."""
 
     @property
     def name(self) -> str: ...

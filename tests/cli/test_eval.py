@@ -338,7 +338,7 @@ def test_the_same_run_file_refuses_other_data(ragstone: Callable[..., Told], tmp
     assert ragstone("eval", data, "--run", "a.run", "--quiet").code == 0
     other = tmp_path / "other.jsonl"
     other.write_text(data.read_text(encoding="utf-8").replace("tall", "high"), encoding="utf-8")
-    one_line(ragstone("eval", other, "--run", "a.run", "--quiet"), "another question", "data")
+    one_line(ragstone("eval", other, "--run", "a.run", "--quiet"), "made with different settings", "data")
     with open_run(tmp_path / "a.run") as run:
         assert len(list(run.records())) == len(rows())
 

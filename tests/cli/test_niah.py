@@ -84,7 +84,7 @@ def test_the_same_command_goes_on_and_a_wider_grid_asks_only_for_the_rest(
     assert wider.document["asked"] == 2 * (3 * 5 + 3) - 8
     one_line(
         ragstone("bench", "niah", "--model", finder, *GRID, "--needle-seed", "5", "--run", "n.run", "--quiet"),
-        "another question", "seed",
+        "made with different settings", "seed",
     )  # fmt: skip
 
 
@@ -151,7 +151,7 @@ def test_the_run_of_another_benchmark_is_refused(ragstone: Callable[..., Told], 
     told = one_line(ragstone("score", "niah", run_file, "--run", "both.run"), run_file.name)
     assert "is a run of 'rgb', not of niah" in told
     assert not Path("both.run").exists()
-    one_line(ragstone("bench", "niah", *model, *GRID, "--run", run_file, "--quiet"), "another question", "benchmark")
+    one_line(ragstone("bench", "niah", *model, *GRID, "--run", run_file, "--quiet"), "made with different settings", "benchmark")
     told = one_line(ragstone("compare", run_file, "n.run", "--system-a", "local/extractive"))
     assert "local/extractive is a run of 'rgb' and scripted/no.jsonl one of 'niah': they share no question." in told
     assert run_file.read_bytes() == before

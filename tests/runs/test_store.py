@@ -37,7 +37,7 @@ def test_another_question_is_refused_with_the_difference_named(
     path = tmp_path / "a.run"
     new_file(path).close()
     before = path.read_bytes()
-    with pytest.raises(RunMismatch, match="holds a run of another question") as caught:
+    with pytest.raises(RunMismatch, match="was made with different settings") as caught:
         new_file(path, question=question)
     assert set(caught.value.differences) == set(named)
     for key, value in named.items():
