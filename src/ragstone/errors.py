@@ -121,7 +121,9 @@ class RunMismatch(UsageError):
     """The run file was made with different settings; `differences` maps each key to (value in the file, value now)."""
 
     def __init__(self, path: object, differences: dict[str, tuple[object, object]]) -> None:
-        changes = "; ".join(f"{key}: {old!r} in the file, {new!r} now" for key, (old, new) in sorted(differences.items()))
+        changes = "; ".join(
+            f"{key}: {old!r} in the file, {new!r} now" for key, (old, new) in sorted(differences.items())
+        )
         super().__init__(f"{path} was made with different settings ({changes}). Name another file with --run.")
         self.differences = differences
 

@@ -151,7 +151,11 @@ def test_the_run_of_another_benchmark_is_refused(ragstone: Callable[..., Told], 
     told = one_line(ragstone("score", "niah", run_file, "--run", "both.run"), run_file.name)
     assert "is a run of 'rgb', not of niah" in told
     assert not Path("both.run").exists()
-    one_line(ragstone("bench", "niah", *model, *GRID, "--run", run_file, "--quiet"), "made with different settings", "benchmark")
+    one_line(
+        ragstone("bench", "niah", *model, *GRID, "--run", run_file, "--quiet"),
+        "made with different settings",
+        "benchmark",
+    )
     told = one_line(ragstone("compare", run_file, "n.run", "--system-a", "local/extractive"))
     assert "local/extractive is a run of 'rgb' and scripted/no.jsonl one of 'niah': they share no question." in told
     assert run_file.read_bytes() == before
