@@ -146,8 +146,8 @@ class Unfinished(RagstoneError):
 
 class EndpointRefused(RagstoneError):
     """An endpoint refused `count` requests in a row for a reason that applies to all of them: the key, the model's name
-    or the address. It is not a `ModelError`, because it ends the run and not just one case. `answered`: the endpoint had
-    answered before."""
+    or the address. It is not a `ModelError`, because it ends the run and not just one case. `answered`: it had answered
+    before."""
 
     exit_code = 2
 

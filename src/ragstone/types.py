@@ -501,7 +501,7 @@ class Benchmark(Protocol):
     - `question`: the settings that must be equal to continue a run (data revision, selection…; not the limit or the
       grid, which may grow), as JSON. `options`: how the benchmark was created, as JSON, for `Plugin.from_meta`; a later
       command on the same run file may widen the `growing` ones.
-    - `axes`: the fields of a case's condition that span the grid. `leads`: ids of the tables to show first (empty: all).
+    - `axes`: the fields of a case's condition that span the grid. `leads`: ids of the tables shown first (empty: all).
     - `cases` streams; the same options give the same ids and bytes. `size`: the number of cases, if known.
     - `prepare` runs before the first case (retrieval…) and returns a hash of the data. If it takes long (`prepares`),
       `planned` yields the cases as far as they are known before it, and `preparation` reports what it took.
