@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import scipy  # its parts are loaded by the tests that use them
-from tests.benchmarks.recorded.held import Held, record
+from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
 from ragstone.analysis.compare import Comparison, Side, compare_runs
 from ragstone.api.compare import comparison_tables
@@ -16,7 +16,7 @@ JUDGED = {"model": "m", "protocol": "matrix", "prompts": {"verify/en": "abc"}}
 
 
 def side(values: dict[str, dict[str, Score | float]], name: str = "s", **meta: Any) -> Side:
-    held = Held(
+    held = MemoryRun(
         [record(sample, scores) for sample, scores in values.items()], **{"question": {"benchmark": "eval"}} | meta
     )
     return Side(held, "s", name)
@@ -135,13 +135,13 @@ def test_scores_that_failed_on_one_side_are_counted_and_not_compared() -> None:
 
 
 def test_repeats_of_a_sample_are_one_cluster() -> None:
-    def repeated(value: float) -> Held:
+    def repeated(value: float) -> MemoryRun:
         held = [record(f"q{at}", {"m": value * at / 10}, repeat=r) for at in range(6) for r in range(3)]
-        return Held(held, question={"benchmark": "eval"})
+        return MemoryRun(held, question={"benchmark": "eval"})
 
     (row,) = compare_runs(Side(repeated(0.5), "s", "a"), Side(repeated(1.0), "s", "b")).rows
-    once = Held([record(f"q{at}", {"m": 0.5 * at / 10}) for at in range(6)], question={"benchmark": "eval"})
-    twice = Held([record(f"q{at}", {"m": 1.0 * at / 10}) for at in range(6)], question={"benchmark": "eval"})
+    once = MemoryRun([record(f"q{at}", {"m": 0.5 * at / 10}) for at in range(6)], question={"benchmark": "eval"})
+    twice = MemoryRun([record(f"q{at}", {"m": 1.0 * at / 10}) for at in range(6)], question={"benchmark": "eval"})
     (single,) = compare_runs(Side(once, "s", "a"), Side(twice, "s", "b")).rows
     assert row.n == 6  # what is compared is answers
     assert row.p == pytest.approx(single.p)
@@ -149,8 +149,8 @@ def test_repeats_of_a_sample_are_one_cluster() -> None:
 
 
 def test_repeats_of_a_judge_are_one_score_however_many_there_are() -> None:
-    once = Held([record(f"q{at}", {"m": 1.0}) for at in range(4)], question={"benchmark": "eval"})
-    thrice = Held(
+    once = MemoryRun([record(f"q{at}", {"m": 1.0}) for at in range(4)], question={"benchmark": "eval"})
+    thrice = MemoryRun(
         [record(f"q{at}", {"m": float(r > 0)}, repeat=r) for at in range(4) for r in range(3)],
         question={"benchmark": "eval"},
     )
@@ -185,10 +185,10 @@ def test_a_judge_that_the_endpoint_names_otherwise_is_told() -> None:
 
 
 def test_a_part_of_the_cases_can_be_compared() -> None:
-    a = Held(
+    a = MemoryRun(
         [record(f"q{at}", {"m": 1.0}, topic="x" if at < 3 else "y") for at in range(6)], question={"benchmark": "eval"}
     )
-    b = Held(
+    b = MemoryRun(
         [record(f"q{at}", {"m": 0.0}, topic="x" if at < 3 else "y") for at in range(6)], question={"benchmark": "eval"}
     )
     assert compare_runs(Side(a, "s", "a"), Side(b, "s", "b"), where={"topic": "x"}).pairs == 3

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.benchmarks.recorded.held import Held, record
+from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
 from ragstone.analysis.gates import Gate, check_gates, gates_of
 from ragstone.api.gates import check_gates as from_python
@@ -12,14 +12,14 @@ from ragstone.errors import DataError, UsageError
 from ragstone.types import Record, Score
 
 
-def run(*values: float, failed: int = 0, not_applicable: int = 0, metric: str = "faithfulness") -> Held:
+def run(*values: float, failed: int = 0, not_applicable: int = 0, metric: str = "faithfulness") -> MemoryRun:
     records = [record(f"q{at:03d}", {metric: value}) for at, value in enumerate(values)]
     records += [record(f"f{at}", {metric: Score.failed("timed_out: late")}) for at in range(failed)]
     records += [record(f"n{at}", {metric: Score.not_applicable("no claim")}) for at in range(not_applicable)]
-    return Held(records)
+    return MemoryRun(records)
 
 
-def verdict(held: Held, gate: Gate, mode: str = "interval", min_coverage: float = 0.95) -> str:
+def verdict(held: MemoryRun, gate: Gate, mode: str = "interval", min_coverage: float = 0.95) -> str:
     (result,) = check_gates(held, [gate], mode=mode, min_coverage=min_coverage)  # type: ignore[arg-type]
     return result.verdict
 
@@ -58,7 +58,7 @@ def test_the_direction_of_the_users_own_metrics_is_what_the_run_says() -> None:
     assert gates_of({}, {"rubric.rude": 0.2}, meta) == [Gate("rubric.rude", 0.2, "over")]
     with pytest.raises(UsageError, match=r"--fail-over rubric\.rude"):
         gates_of({"rubric.rude": 0.2}, {}, meta)
-    held = Held([record(f"q{at}", {"rubric.rude": 0.1}) for at in range(20)], **meta)
+    held = MemoryRun([record(f"q{at}", {"rubric.rude": 0.1}) for at in range(20)], **meta)
     (result,) = from_python(held, {"rubric.rude": 0.2})
     assert (result.gate.side, result.verdict) == ("over", "passed")
 
@@ -66,7 +66,7 @@ def test_the_direction_of_the_users_own_metrics_is_what_the_run_says() -> None:
 def test_records_that_nobody_scored_yet_are_lacking() -> None:
     records = [record(f"q{at}", {"token_f1": 0.9} | ({"m": 1.0} if at < 10 else {})) for at in range(100)]
     lost = Record("s", record("r", {}).case, None, "timed_out: late", {})
-    (result,) = check_gates(Held([*records, lost]), [Gate("m", 0.1)])
+    (result,) = check_gates(MemoryRun([*records, lost]), [Gate("m", 0.1)])
     assert (result.verdict, result.scored, result.total) == ("unknown", 10, 101)
 
 
@@ -93,7 +93,9 @@ def test_what_does_not_apply_is_told_where_it_is_much() -> None:
 
 
 def test_a_sample_that_was_judged_several_times_decides_once() -> None:
-    held = Held([record("q", {"m": value}, repeat=r) for r, value in enumerate((0.0, 0.5))] + [record("p", {"m": 0.9})])
+    held = MemoryRun(
+        [record("q", {"m": value}, repeat=r) for r, value in enumerate((0.0, 0.5))] + [record("p", {"m": 0.9})]
+    )
     (result,) = check_gates(held, [Gate("m", 0.8)])
     assert result.worst == (("q", 0.25),)
 
@@ -104,7 +106,7 @@ def test_a_gate_on_what_was_not_scored_is_one_clear_line() -> None:
 
 
 def test_every_system_has_its_own_result() -> None:
-    held = Held([record("q", {"m": 1.0}, system="a"), record("q", {"m": 0.0}, system="b")])
+    held = MemoryRun([record("q", {"m": 1.0}, system="a"), record("q", {"m": 0.0}, system="b")])
     found = check_gates(held, [Gate("m", 0.5)], mode="point")
     assert [(one.system, one.verdict) for one in found] == [("a", "passed"), ("b", "failed")]
     assert found[1].line.startswith("failed: b: m ≥ 0.5")

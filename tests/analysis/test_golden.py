@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any, Literal
 
 import pytest
-from tests.benchmarks.recorded.held import Held, record
+from tests.benchmarks.recorded.memory_run import MemoryRun, record
 from tests.benchmarks.recorded.test_golden import META, records
 from tests.golden import figures, golden, structure
 
@@ -17,7 +17,7 @@ from ragstone.errors import UsageError
 from ragstone.types import Score
 
 A, B = (
-    Side(Held(records("s", shift, number_of=count), **META), "s", name)
+    Side(MemoryRun(records("s", shift, number_of=count), **META), "s", name)
     for name, shift, count in (("a.run", 1.0, 40), ("b.run", 0.8, 37))
 )
 
@@ -75,7 +75,7 @@ GATES = [
 @pytest.mark.parametrize("mode", ["interval", "point"])
 def test_gates(mode: Literal["interval", "point"]) -> None:
     lines = []
-    for run in (A.run, Held(records("s", 1.0) + records("better", 1.1, number_of=30))):
+    for run in (A.run, MemoryRun(records("s", 1.0) + records("better", 1.1, number_of=30))):
         for least in (0.0, 0.9, 0.95):
             lines += [
                 f"{one.gate.metric} {one.gate.threshold} {fields(one)} / {figures(one.line)}"
@@ -85,7 +85,7 @@ def test_gates(mode: Literal["interval", "point"]) -> None:
 
 
 def gated(values: list[float], gate: Gate, mode: Literal["interval", "point"] = "point") -> GateResult:
-    run = Held([record(f"q{at}", {"token_f1": value}) for at, value in enumerate(values)])
+    run = MemoryRun([record(f"q{at}", {"token_f1": value}) for at, value in enumerate(values)])
     (result,) = check_gates(run, [gate], mode=mode)
     return result
 
@@ -161,7 +161,8 @@ def test_a_pair_with_one_score_lacks_the_other_only_where_that_failed() -> None:
     a: list[Score | float] = [1.0, 1.0, 1.0, failed, nothing, nothing, failed, failed, 0.5]
     b: list[Score | float] = [1.0, failed, nothing, 1.0, 1.0, nothing, failed, nothing, 0.25]
     sides = (
-        Side(Held([record(f"q{at}", {"m": one}) for at, one in enumerate(each)], **META), "s", "r") for each in (a, b)
+        Side(MemoryRun([record(f"q{at}", {"m": one}) for at, one in enumerate(each)], **META), "s", "r")
+        for each in (a, b)
     )
     (row,) = compare_runs(*sides).rows
     assert (row.n, row.lacking, row.only_a, row.only_b, row.failed_a, row.failed_b) == (2, 4, 1, 1, 3, 2)

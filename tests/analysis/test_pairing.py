@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.benchmarks.recorded.held import Held, record, scored, step
+from tests.benchmarks.recorded.memory_run import MemoryRun, record, scored, step
 
 from ragstone.analysis.compare import Comparison, Side, compare_runs
 from ragstone.errors import UsageError
@@ -13,7 +13,7 @@ from ragstone.types import Case, Passage, Query, Record, Response, Sample, Score
 
 
 def side(records: Sequence[Record], name: str, **meta: Any) -> Side:
-    return Side(Held(records, **{"question": {"benchmark": "eval"}} | meta), "s", name)
+    return Side(MemoryRun(records, **{"question": {"benchmark": "eval"}} | meta), "s", name)
 
 
 def compared(a: Sequence[Record], b: Sequence[Record], **options: Any) -> Comparison:

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.benchmarks.making import make
+from tests.benchmarks.factory import make
 
 from ragstone.benchmarks.rgb.benchmark import RGB
 from ragstone.benchmarks.rgb.data import load_rgb

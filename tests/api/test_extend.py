@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.benchmarks.making import make
+from tests.benchmarks.factory import make
 
 from ragstone import bench, bench_async
 from ragstone.errors import RunMismatch, UsageError

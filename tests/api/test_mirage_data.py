@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.benchmarks.making import make
+from tests.benchmarks.factory import make
 from tests.datasets.test_pools import folder
 
 from ragstone.api.bench import plan_bench, run_bench

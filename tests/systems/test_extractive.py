@@ -168,7 +168,7 @@ def test_answers_do_not_depend_on_the_order_of_sets() -> None:
     """Sets of texts are in another order in each process."""
     program = (
         "import asyncio, hashlib\n"
-        "from tests.benchmarks.making import make\n"
+        "from tests.benchmarks.factory import make\n"
         "from ragstone.systems.extractive import Extractive\n"
         "made = make('rgb', languages=['zh'], abilities=['noise'], noise_ratios=[0.0], fictional_size=250)\n"
         "async def go():\n"

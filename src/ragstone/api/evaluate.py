@@ -14,7 +14,7 @@ from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_
 from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of, open_tools
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, tally
-from ragstone.benchmarks.recorded.benchmark import OwnData, Recording
+from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
 from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.errors import UsageError
@@ -107,7 +107,7 @@ class Plan:
     """What an evaluation would ask, before it asks."""
 
     data: EvalData
-    benchmark: OwnData
+    benchmark: RecordedAnswers
     system: Recorded
     metrics: tuple[str | Metric, ...]
     judging: Judging
@@ -151,7 +151,7 @@ def plan_evaluation(
     for item in data.items:
         if item.response is not None:
             sample = replace(item.sample, language=language) if language else item.sample
-            rows.append(Recording(item.row, sample, item.response, item.history, item.extra))
+            rows.append(RecordedRow(item.row, sample, item.response, item.history, item.extra))
     if unanswered:
         told = ", ".join(unanswered[:5]) + ("…" if len(unanswered) > 5 else "")
         warnings.append(f"{len(unanswered)} of {len(data.items)} rows have no answer and are left out ({told}).")
@@ -160,7 +160,7 @@ def plan_evaluation(
     asked = tuple(metrics) if metrics else _default_metrics(rows, judging)
     judging.check(asked)
     warnings += _family_warning(judging, rows, system_model)
-    benchmark = OwnData(
+    benchmark = RecordedAnswers(
         rows, data_name=data.name, sha256=data.sha256, language=language, repeat=repeat, group_by=tuple(group_by),
         mapping=data.mapping, warnings=tuple(warnings),
     )  # fmt: skip
@@ -315,7 +315,7 @@ class _Nobody:
         raise AssertionError("a prediction asked an embedder")
 
 
-def _default_metrics(rows: Sequence[Recording], judging: Judging) -> tuple[str, ...]:
+def _default_metrics(rows: Sequence[RecordedRow], judging: Judging) -> tuple[str, ...]:
     """What the data allow: of metrics that need a reference, labels or passages only where a row has them."""
     answers = any(row.response.finish_reason != NO_ANSWER for row in rows)
     references = any(row.sample.references for row in rows)
@@ -340,13 +340,13 @@ def _default_metrics(rows: Sequence[Recording], judging: Judging) -> tuple[str, 
     return tuple(found)
 
 
-def _are_short(rows: Sequence[Recording]) -> bool:
+def _are_short(rows: Sequence[RecordedRow]) -> bool:
     """Whether the references are names, numbers and the like, which an answer can match, rather than sentences."""
     lengths = [estimate_tokens(alias) for row in rows for slot in row.sample.references for alias in slot]
     return median(lengths) <= _SHORT_REFERENCE if lengths else False
 
 
-def _family_warning(judging: Judging, rows: Sequence[Recording], system_model: str) -> list[str]:
+def _family_warning(judging: Judging, rows: Sequence[RecordedRow], system_model: str) -> list[str]:
     judge = judging.model if isinstance(judging.model, str) else getattr(judging.model, "id", "")
     family = family_of(judge or "")
     if not family:

@@ -1,8 +1,8 @@
 """Benchmarks: what to ask, and how the published protocol tabulates it.
 
-`BENCHMARKS` finds their plugins by name; a module or package here offers its own in `PLUGINS`, other people's come by
-the entry-point group `ragstone.benchmarks`. `plugin.Plugin` says what one is, `base.BaseBenchmark` has the defaults of
-a benchmark.
+`BENCHMARKS` finds plugins by name. A module or package here lists its plugins in `PLUGINS`; external ones use the
+entry-point group `ragstone.benchmarks`. `plugin.Plugin` is the interface of a plugin, and `base.BaseBenchmark` has the
+defaults of a benchmark.
 """
 
 from ragstone.benchmarks.plugin import Plugin

@@ -1,4 +1,4 @@
-"""The defaults of a benchmark: one that is small says what it asks, and no more."""
+"""Default implementations for a benchmark, so that a small benchmark only defines its cases."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,10 +29,10 @@ __all__ = ["BaseBenchmark"]
 
 
 class BaseBenchmark:
-    """A subclass has `name`, `version`, `license`, `citation`, `template`, `metrics` and `cases`, and whatever of the
-    rest is not as here. `types.Benchmark` says what each is for."""
+    """A subclass defines `name`, `version`, `license`, `citation`, `template`, `metrics` and `cases`, and overrides the
+    rest as needed. `types.Benchmark` documents each member."""
 
-    if TYPE_CHECKING:  # what a subclass has
+    if TYPE_CHECKING:  # what a subclass must define
 
         @property
         def name(self) -> str:
@@ -80,7 +80,7 @@ class BaseBenchmark:
 
     @property
     def question(self) -> Mapping[str, Any]:
-        """Name, version, template and the options that may not grow."""
+        """Name, version, template and the options that must not change on resume."""
         options = {name: value for name, value in self.options.items() if name not in self.growing}
         template = dict(self.template.spec)
         return {"benchmark": self.name, "version": self.version, "template": template, "options": options}
@@ -110,7 +110,7 @@ class BaseBenchmark:
         return {}
 
     async def prepare(self, resources: Resources, /) -> str:
-        """The hash of the question. There is nothing to prepare."""
+        """The hash of `question`. By default there is nothing to prepare."""
         return hashlib.sha256(to_json(dict(self.question)).encode()).hexdigest()
 
     def cases(self) -> Iterable[Case]:
@@ -147,7 +147,7 @@ class BaseBenchmark:
         return []
 
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
-        """Right where the first metric of the benchmark is 1."""
+        """An answer is right when the first metric of the benchmark scores 1."""
         score = record.scores.get(self.metrics[0].name) if self.metrics else None
         right = None if score is None or score.value is None else score.value >= 1
         return Diagnosis(right, self.name, "" if right is not False else "wrong", reason=score.reason if score else "")
@@ -157,11 +157,11 @@ class BaseBenchmark:
 
 
 def _scores(run: Run, system: str) -> dict[str, list[Score]]:
-    found: dict[str, list[Score]] = {}
+    scores_by_name: dict[str, list[Score]] = {}
     for record in run.records(system=system):
         for name, score in record.scores.items():
-            found.setdefault(name, []).append(score)
-    return found
+            scores_by_name.setdefault(name, []).append(score)
+    return scores_by_name
 
 
 def _mean(scores: Sequence[Score], planned: int) -> Cell:

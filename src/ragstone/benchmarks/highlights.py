@@ -1,4 +1,4 @@
-"""Which stretches of an answer and its passages show why it was scored as it was."""
+"""The spans of an answer and its passages that show why the answer was scored as it was."""
 
 from collections.abc import Container, Iterable
 from typing import Any, Literal
@@ -9,13 +9,13 @@ from ragstone.types import Record, Span
 
 __all__ = ["found_slots", "refusal_spans", "separate", "stated", "word_spans"]
 
-_PLACES = 12  # places of one word in one text that are shown; the first ones say enough
+_MOST_SPANS = 12  # spans shown for one alias in one text
 
 Kind = Literal["match", "wrong", "refusal"]
 
 
 def found_slots(record: Record) -> list[list[Span]]:
-    """Where `answer_match` found each slot in the answer; [] where it was not computed."""
+    """Where `answer_match` found each slot in the answer; [] if it was not computed."""
     evidence = _evidence(record, "answer_match")
     slots = evidence.get("slots")
     if not isinstance(slots, list):
@@ -24,7 +24,7 @@ def found_slots(record: Record) -> list[list[Span]]:
 
 
 def refusal_spans(record: Record) -> list[Span]:
-    """Where `refusal` found that the answer declines."""
+    """The phrases by which `refusal` recognised that the answer declines."""
     spans = _evidence(record, "refusal").get("spans")
     return [_span("answer", start, end, "refusal") for start, end in spans] if isinstance(spans, list) else []
 
@@ -39,13 +39,13 @@ def _span(field: str, start: int, end: int, kind: Kind) -> Span:
 
 
 def stated(aliases: Iterable[str], field: str, text: str, language: str, kind: Kind = "match") -> list[Span]:
-    """Where any of the aliases is stated in a text."""
-    places = (place for alias in aliases for place in find_answer(alias, text, language)[:_PLACES])
+    """Where a text states any of the aliases."""
+    places = (place for alias in aliases for place in find_answer(alias, text, language)[:_MOST_SPANS])
     return [Span(field, start, end, kind) for start, end in places]
 
 
 def word_spans(words: Container[str], field: str, text: str, language: str) -> list[Span]:
-    """Where the words that an answer took over stand in a text: what is wrong about it. Neighbours are joined."""
+    """Where a text contains the words that a wrong answer took over. Adjacent words are joined into one span."""
     joined: list[Span] = []
     for word, start, end in places(text, language):
         if word not in words:
@@ -55,14 +55,17 @@ def word_spans(words: Container[str], field: str, text: str, language: str) -> l
             joined[-1] = Span(field, last.start, max(last.end, end), "wrong")
         else:
             joined.append(Span(field, start, end, "wrong"))
-    return joined[:_PLACES]
+    return joined[:_MOST_SPANS]
 
 
 def separate(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """The spans that do not overlap one that was named before, by field and place."""
-    kept: list[Span] = []
+    """The spans that do not overlap an earlier one, sorted by field and position."""
+    separated: list[Span] = []
     for span in spans:
-        clash = (other.field == span.field and span.start < other.end and other.start < span.end for other in kept)
+        clash = (
+            previous.field == span.field and span.start < previous.end and previous.start < span.end
+            for previous in separated
+        )
         if span.start < span.end and not any(clash):
-            kept.append(span)
-    return tuple(sorted(kept, key=lambda span: (span.field, span.start)))
+            separated.append(span)
+    return tuple(sorted(separated, key=lambda span: (span.field, span.start)))

@@ -1,11 +1,11 @@
-"""Options of a benchmark, as typed fields: from one come the flag, the keyword of `bench(...)` and the documentation.
+"""Options of a benchmark as typed fields. Each field yields a flag, a keyword of `bench(...)` and its documentation.
 
     @dataclass(frozen=True, kw_only=True)
     class CapitalsOptions:
-        limit: Annotated[int | None, Option("Ask the first so many capitals only.", low=1)] = None
+        limit: Annotated[int | None, Option("Ask only about the first N capitals.", low=1)] = None
 
-A field is a `bool`, `int`, `float`, `str` or `Path`, a tuple of one of these, or of any type where its option says how
-to `parse` it. None as a default leaves the choice to the benchmark.
+A field is a `bool`, `int`, `float`, `str` or `Path`, a tuple of one of these, or any type whose option has a `parse`
+function. A default of None leaves the choice to the benchmark.
 """
 
 import dataclasses
@@ -27,12 +27,12 @@ _PLAIN = (bool, int, float, str, Path)
 
 @dataclass(frozen=True)
 class Option:
-    """What a field of options says of itself.
+    """The metadata of an options field.
 
-    `flag`: on the command line; by default the field's name, and `--no-…` for what is on by default. `choices`: nothing
-    else is taken. `low`, `high`: the range of a number, both included. `parse`: text of the command line, or a value
-    from Python → value; it raises ValueError with what is wrong. `repeatable`: a tuple is given by repeating the flag,
-    not by commas. `positional`: an argument instead of a flag. `default`: what the help shows for None."""
+    `flag`: its flag; by default the field's name, or `--no-…` if the field is True by default. `choices`: the only
+    accepted values. `low`, `high`: the inclusive range of a number. `parse`: converts a command-line text or a Python
+    value; raises ValueError with the problem. `repeatable`: a tuple is given by repeating the flag instead of by
+    commas. `positional`: an argument instead of a flag. `default`: what the help shows for None."""
 
     help: str
     flag: str = ""
@@ -48,7 +48,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Field:
-    """A field of an options struct. `kind`: of its value, or of each in a tuple; `object` for other types."""
+    """A field of an options struct. `kind`: the type of its value, or of each item of a tuple; `object` otherwise."""
 
     name: str
     kind: type
@@ -59,36 +59,36 @@ class Field:
 
     @property
     def flag(self) -> str:
-        """On the command line."""
+        """Its flag on the command line."""
         dashed = self.name.replace("_", "-")
         return self.option.flag or (f"--no-{dashed}" if self.default is True else f"--{dashed}")
 
     @property
     def default_text(self) -> str:
-        """The default as a user would write it; "" where there is none to show."""
+        """The default as a user would write it; "" if there is none to show."""
         if self.default is None or self.kind is bool:
             return self.option.default
         return ",".join(map(str, self.default)) if self.many else str(self.default)
 
     def convert(self, value: Any) -> Any:
-        """The value of a text of the command line, or of what Python gave. Raises ValueError with what is wrong."""
+        """The typed value of a command-line text or a Python value. Raises ValueError with the problem."""
         if value is None:
             return self.default
         if self.option.parse is not None:
             return self.option.parse(value)
         if not self.many:
-            return self._one(value)
+            return self._convert_item(value)
         if isinstance(value, str):
             value = [part.strip() for part in ([value] if self.option.repeatable else _COMMAS.split(value))]
         elif isinstance(value, int | float | Path):
             value = [value]
-        values = tuple(self._one(part) for part in value if part != "")
+        values = tuple(self._convert_item(part) for part in value if part != "")
         if not values and value:
             what = "name" if self.kind is str else "number"
             raise ValueError(f"expected one {what} or more, separated by commas.{self._range}")
         return values if self.option.positional else tuple(dict.fromkeys(values))
 
-    def _one(self, value: Any) -> Any:
+    def _convert_item(self, value: Any) -> Any:
         if self.kind is bool:
             return bool(value)
         if self.kind in (int, float):
@@ -96,7 +96,7 @@ class Field:
         if self.kind is Path or (self.kind is str and isinstance(value, Path)):
             return self.kind(value)
         if self.kind is str and not isinstance(value, str):
-            raise ValueError(f"{value!r} is not a text.")
+            raise ValueError(f"{value!r} is not a string.")
         if self.option.choices and value not in self.option.choices:
             near = UnknownName("", value, self.option.choices).suggestion
             hint = f" Did you mean {near!r}?" if near else ""
@@ -105,7 +105,7 @@ class Field:
 
     @property
     def _range(self) -> str:
-        """Of several numbers: which there may be."""
+        """The range to name in an error, for a field that takes several numbers."""
         low, high = self.option.low, self.option.high
         return "" if not self.many or low is None or high is None else f" Write numbers from {low:g} to {high:g}."
 
@@ -118,7 +118,7 @@ class Field:
             what = "integer" if self.kind is int else "number"
             raise ValueError(f"{value!r} is not a valid {what}.{self._range}") from None
         if self.kind is float and not math.isfinite(number):
-            raise ValueError(f"{value} is no finite number.{self._range}")
+            raise ValueError(f"{value} is not a finite number.{self._range}")
         low, high = self.option.low, self.option.high
         if (low is not None and number < low) or (high is not None and number > high):
             raise ValueError(f"{value} is not in the range {_span(low, high)}.{self._range}")
@@ -132,13 +132,13 @@ def _span(low: float | None, high: float | None) -> str:
 
 
 def fields_of(options: type[Any]) -> dict[str, Field]:
-    """The fields of an options struct, by name, in their order."""
+    """The fields of an options struct by name, in order."""
     hints = get_type_hints(options, include_extras=True)
     return {field.name: _field(field, hints[field.name]) for field in dataclasses.fields(options)}
 
 
 def _field(field: "dataclasses.Field[Any]", hint: Any) -> Field:
-    option = next((told for told in getattr(hint, "__metadata__", ()) if isinstance(told, Option)), Option(""))
+    option = next((entry for entry in getattr(hint, "__metadata__", ()) if isinstance(entry, Option)), Option(""))
     plain = get_args(hint)[0] if get_origin(hint) is Annotated else hint
     kinds = [part for part in _parts(plain) if part is not NoneType]
     kind = kinds[0] if len(kinds) == 1 else object
@@ -159,8 +159,8 @@ def _parts(hint: Any) -> Iterator[Any]:
 
 
 def options_from(options: type[Any], keywords: Mapping[str, Any], *, of: str, also: Sequence[str] = ()) -> Any:
-    """The options struct from keywords. UsageError for one that there is not (with the nearest, of `also` too), and
-    naming the keyword where a value is wrong. `of`: whose options they are."""
+    """Build the options struct from keywords. Raises UsageError for an unknown keyword (suggesting the nearest known
+    name or one of `also`) or for an invalid value. `of`: the benchmark that the options belong to."""
     known = fields_of(options)
     for name in keywords:
         if name not in known:

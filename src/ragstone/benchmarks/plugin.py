@@ -1,8 +1,8 @@
-"""What a benchmark offers to be run, read, re-scored and compared: its `Plugin`.
+"""The plugin interface: how a benchmark is run, read, re-scored and compared.
 
-A module of this package, or an entry point of the group `ragstone.benchmarks`, offers one. From it come `ragstone bench
-NAME`, `ragstone cases NAME`, `ragstone score NAME`, and the keywords of `bench(NAME, ...)`. Whoever lists benchmarks
-imports every plugin, so that a plugin imports what is heavy inside its methods.
+A plugin is listed by a module of this package or by an entry point of the group `ragstone.benchmarks`. It defines
+`ragstone bench NAME`, `ragstone cases NAME`, `ragstone score NAME` and the keywords of `bench(NAME, ...)`. Listing the
+benchmarks imports every plugin, so a plugin should import heavy modules inside its methods.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,11 +23,11 @@ __all__ = ["CheckedData", "Context", "DataReport", "ImportedResults", "Option", 
 
 @dataclass(frozen=True)
 class Context:
-    """What a benchmark may use while it is made.
+    """What a plugin may use to build its benchmark.
 
-    `model_options`: for models that it asks itself (those of retrievers, who counts tokens). `cache`: a folder for what
-    can be made again. `models`: the names of the models to evaluate, as far as they have names. `sampling`: what the
-    user asks for instead of the template's."""
+    `model_options`: for the models that the benchmark itself calls (retriever models, token counters). `cache`: a
+    folder for files that can be regenerated. `models`: the names of the models to evaluate, as far as they have names.
+    `sampling`: the user's overrides of the template's sampling parameters."""
 
     model_options: "ModelOptions"
     cache: Path
@@ -36,7 +36,7 @@ class Context:
 
 
 class ImportedResults(Frozen, frozen=True):
-    """A system whose records were read from files. `spec` says from what; `versions` are those of the metrics."""
+    """A system whose records were read from files. `spec` describes the source; `versions` are metric versions."""
 
     system: str
     spec: dict[str, JSON]
@@ -46,7 +46,7 @@ class ImportedResults(Frozen, frozen=True):
 
 @dataclass(frozen=True)
 class Rescored:
-    """Saved predictions, scored: a JSON document, the same as lines for a reader, and what to know about it."""
+    """Re-scored predictions: a JSON document, the same as lines of text, and notes."""
 
     document: Any
     lines: Sequence[str]
@@ -54,7 +54,7 @@ class Rescored:
 
 
 class CheckedData(Protocol):
-    """What data in a benchmark's own form hold. It is written as JSON, too."""
+    """A summary of data in a benchmark's own format; also written as JSON."""
 
     @property
     def lines(self) -> Sequence[str]: ...
@@ -62,15 +62,15 @@ class CheckedData(Protocol):
 
 @dataclass(frozen=True)
 class DataReport:
-    """What `ragstone data check` says of data in a benchmark's own form."""
+    """The output of `ragstone data check` for data in a benchmark's own format."""
 
     checked: Sequence[CheckedData] = ()
     problems: "Sequence[Problem]" = ()
 
 
 class Rescoring(Protocol):
-    """`ragstone score NAME`: saved predictions in the official formats, scored by the official rules. The docstring is
-    its help, `summary` one line of it."""
+    """`ragstone score NAME`: scores saved predictions in the official formats by the official rules. The docstring is
+    the command's help, `summary` its one-line form."""
 
     summary: ClassVar[str]
     Options: ClassVar[type[Any]]
@@ -79,11 +79,11 @@ class Rescoring(Protocol):
 
 
 class Plugin(Protocol):
-    """A benchmark by its name. The docstring is its help; a subclass has these defaults.
+    """A benchmark by its name. The docstring is its help; a subclass inherits these defaults.
 
-    `summary`: one line, for lists. `Options`: a struct of typed fields (see `options`); None for a benchmark that is
-    not run by `bench`, and whose runs can be read all the same. `judged`: names of metrics that a judge adds.
-    `own_metrics`: names of metrics that score nothing but its cases. `rescoring`: how saved predictions are scored."""
+    `summary`: one line, for lists. `Options`: a struct of typed fields (see `options`); None for a benchmark that
+    `bench` cannot run but whose runs can be read. `judged`: the metrics that a judge adds. `own_metrics`: the metrics
+    that apply to its cases only. `rescoring`: how saved predictions are scored."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -93,30 +93,30 @@ class Plugin(Protocol):
     rescoring: ClassVar[Rescoring | None] = None
 
     async def make(self, options: Any, context: Context, /) -> Benchmark:
-        """The benchmark. Raises UsageError or DataError, one line each."""
+        """Build the benchmark. Raises UsageError or DataError, one line each."""
         raise UsageError(f"{self.name} cannot be run by name.")
 
     def from_meta(self, meta: Mapping[str, Any], /) -> Benchmark:
-        """The benchmark that made a run, to tabulate and explain it: `meta["options"]` is what `options` was."""
+        """The benchmark of an existing run, to tabulate and explain it. `meta["options"]` holds the saved `options`."""
         ...
 
     def without_model(self, options: Any, /) -> bool:
-        """Whether these options measure something where no model is named (retrievers alone). May raise UsageError."""
+        """Whether these options measure something without a model (retrieval only). May raise UsageError."""
         return False
 
     @property
     def import_results(self) -> Callable[[Sequence[Path]], Sequence[ImportedResults]] | None:
-        """Reads results of others, and runs of its own, where it can: each model a system."""
+        """A function that reads other programs' results and own runs, one system per model; None if unsupported."""
         return None
 
     def check_data(self, path: Path, /) -> DataReport | None:
-        """What data in the benchmark's own form hold, and what is wrong with them; None where a path has another form.
-        May raise DataError."""
+        """Contents and problems of data in the benchmark's own format; None if the path is in another format. May raise
+        DataError."""
         return None
 
     def options_of(self, meta: Mapping[str, Any], /) -> dict[str, Any]:
-        """The options of a run that are fields of `Options`, ready for `from_meta`."""
-        told = meta.get("options")
+        """The options of a run that are fields of `Options`."""
+        options = meta.get("options")
         known = fields_of(self.Options) if self.Options is not None else {}
-        found = told if isinstance(told, Mapping) else {}
-        return {key: tuple(v) if isinstance(v, list) else v for key, v in found.items() if key in known}
+        recorded = options if isinstance(options, Mapping) else {}
+        return {key: tuple(v) if isinstance(v, list) else v for key, v in recorded.items() if key in known}

@@ -1,4 +1,4 @@
-"""What every benchmark's finding on a record rests on: the answer, the passages it was given, where they state what."""
+"""The shared part of every benchmark's diagnosis: the answer, its passages, and where they state what."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +13,8 @@ __all__ = ["RecordReader"]
 
 
 class RecordReader(ABC):
-    """Reads one record. What costs time (looking into passages) is done for wrong answers only. `causes`: how bad each
-    cause of failure is, from 0 to 1; the phrase book has its name (`cause_…`) and its reasons (`reason_…`)."""
+    """Reads one record. Passages are searched for wrong answers only, because that takes time. `causes`: the severity of
+    each cause of failure, from 0 to 1; the message catalogue has its name (`cause_…`) and reasons (`reason_…`)."""
 
     causes: ClassVar[Mapping[str, float]]
 
@@ -30,13 +30,13 @@ class RecordReader(ABC):
     @property
     @abstractmethod
     def group(self) -> str:
-        """What is counted together with this record."""
+        """The group that this record is counted in."""
 
     @cached_property
     def passages(self) -> Sequence[Passage]:
-        """Those that the system was given, else those that it found."""
-        if (given := self.record.case.query.passages) is not None:
-            return given
+        """The passages in the prompt, or else those that the system retrieved."""
+        if (prompt_passages := self.record.case.query.passages) is not None:
+            return prompt_passages
         return () if self.record.response is None else self.record.response.passages
 
     @cached_property
@@ -46,20 +46,20 @@ class RecordReader(ABC):
 
     @cached_property
     def source(self) -> Source | None:
-        """The passage that a wrong answer came from."""
+        """The passage that a wrong answer was taken from."""
         return misleading(self.question, self.answer, self.passages, self.language)
 
     def own_spans(self) -> list[Span]:
-        """What the metrics themselves found in the answer."""
+        """The spans that the metrics recorded in the answer."""
         return [*(span for slot in found_slots(self.record) for span in slot), *refusal_spans(self.record)]
 
     def answers_in(self, passages: Iterable[Passage], aliases: Sequence[str] | None = None) -> list[Span]:
-        """Where passages state the answer: any of it, or one of these aliases."""
-        wanted = self.aliases if aliases is None else aliases
-        return [span for one in passages for span in stated(wanted, one.id, one.text, self.language)]
+        """Where passages state the answer: any of its aliases, or one of these."""
+        searched = self.aliases if aliases is None else aliases
+        return [span for passage in passages for span in stated(searched, passage.id, passage.text, self.language)]
 
-    def taken(self, source: Source | None) -> list[Span]:
-        """What the answer shares with the passage that it came from, in both."""
+    def shared_words(self, source: Source | None) -> list[Span]:
+        """The words that the answer shares with its source, marked in both texts."""
         if source is None:
             return []
         passage = source.passage
@@ -69,17 +69,17 @@ class RecordReader(ABC):
         ]
 
     def say(self, reason: str, **values: Any) -> str:
-        """A reason in words."""
+        """A reason as a sentence."""
         return self.words[f"reason_{reason}"].format(**values)
 
     def weight(self, cause: str) -> float:
-        """How bad this record is, by its cause."""
+        """The severity of this record, by its cause."""
         return self.causes[cause]
 
     def wrong(
         self, cause: str, reason: str, spans: Iterable[Span] = (), *, kind: str = "", label: str = ""
     ) -> Diagnosis:
-        """A wrong answer. `kind` becomes a part of the cause's name, `label` stands for its name in words."""
+        """The diagnosis of a wrong answer. `kind` is appended to the cause's name; `label` overrides its text."""
         name = f"{cause}_{kind}" if kind else cause
         shown = separate([*self.own_spans(), *spans])
         label = label or self.words[f"cause_{cause}"]

@@ -1,7 +1,7 @@
-"""Which passage an answer came from, by the words that it took over: for wrong answers, the passage that misled.
+"""Which passage an answer came from, by the words they share: for a wrong answer, the passage that misled the model.
 
-Chinese is compared by pairs of characters, not by segmented words: a segmenter may cut the same invented name one way
-in an answer and another way in a passage.
+Chinese is compared by character pairs instead of segmented words, because a segmenter may split the same invented name
+differently in the answer and in the passage.
 """
 
 import re
@@ -15,7 +15,7 @@ from ragstone.types import Passage
 
 __all__ = ["Source", "content_words", "held_by", "misleading", "places"]
 
-_ENOUGH = 0.5  # share of the answer's own content words that a passage must hold to be its source
+_ENOUGH = 0.5  # share of the answer's content words that a passage must contain to be its source
 _HAN = "\u3400-\u9fff\uf900-\ufaff"
 _OTHER = rf"[^\W_{_HAN}]+(?:[.,]\d+)*"
 _RUNS = re.compile(rf"(?P<han>[{_HAN}]+)|{_OTHER}")
@@ -24,22 +24,23 @@ _OTHERS = re.compile(_OTHER)
 
 @cache
 def _common() -> frozenset[str]:
-    """Words that answers are made of whatever they say; the rest carries the content."""
+    """Function words, which carry no content."""
     return frozenset((files("ragstone.benchmarks") / "common_words.txt").read_text(encoding="utf-8").split())
 
 
 @dataclass(frozen=True)
 class Source:
-    """The passage that an answer most likely came from, and the words of the answer that it holds."""
+    """The passage that an answer most likely came from, and the words that they share."""
 
     passage: Passage
     shared: frozenset[str]
 
 
 def places(text: str, language: str) -> Iterator[tuple[str, int, int]]:
-    """The words of a text that carry its content, folded, with where they stand in the text: (word, start, end).
+    """The folded content words of a text with their positions: (word, start, end).
 
-    A run of Chinese characters gives its pairs, without those that hold a function word; a single one gives itself."""
+    A run of Chinese characters yields its pairs, except those that contain a function word; a single character yields
+    itself."""
     folded = fold(text, language)
     common = _common()
     for run in _RUNS.finditer(folded.text):
@@ -58,32 +59,34 @@ def places(text: str, language: str) -> Iterator[tuple[str, int, int]]:
 
 
 def content_words(text: str, language: str) -> frozenset[str]:
-    """The words of a text that carry its content."""
+    """The content words of a text."""
     return frozenset(word for word, _, _ in places(text, language))
 
 
-def held_by(text: str, told: frozenset[str], language: str) -> frozenset[str]:
-    """Which of these content words a text holds: pairs of Chinese characters anywhere, other words as whole ones."""
+def words_in(text: str, words: frozenset[str], language: str) -> frozenset[str]:
+    """Which of these content words a text contains: Chinese pairs anywhere, other words only as whole words."""
     folded = fold(text, language).text
-    there = set(_OTHERS.findall(folded))
-    return frozenset(word for word in told if word in there or (word[0] >= "\u3400" and word in folded))
+    whole_words = set(_OTHERS.findall(folded))
+    return frozenset(word for word in words if word in whole_words or (word[0] >= "\u3400" and word in folded))
 
 
 def misleading(question: str, answer: str, passages: Sequence[Passage], language: str) -> Source | None:
-    """The passage that holds most of what the answer says beyond the question; None where none holds half of it.
+    """The passage that shares most of the answer's words beyond the question; None if no passage shares half of them.
 
-    A word counts by how few of the passages hold it, so that what all of them say decides nothing. Where a relevant and
-    an irrelevant passage hold the same, the relevant one is named, and the answer was not misled.
+    A word is weighted by the inverse of the number of passages that contain it. If a relevant and an irrelevant passage
+    tie, the relevant one is returned: the answer was not misled.
     """
-    asked = content_words(question, language)
-    told = content_words(answer, language)
-    told = told - asked or told  # it may only name what the question names, as in a choice of two
-    held = [held_by(passage.text, told, language) for passage in passages]
-    weights = {word: 1 / sum(word in found for found in held) for found in held for word in found}
+    question_words = content_words(question, language)
+    answer_words = content_words(answer, language)
+    answer_words = (
+        answer_words - question_words or answer_words
+    )  # an answer may repeat only words of the question, as in a choice of two
+    shared = [words_in(passage.text, answer_words, language) for passage in passages]
+    weights = {word: 1 / sum(word in words for words in shared) for words in shared for word in words}
     best: tuple[float, bool, int] | None = None
-    for place, (passage, found) in enumerate(zip(passages, held, strict=True)):
-        if found and len(found) >= _ENOUGH * len(told):
+    for place, (passage, words) in enumerate(zip(passages, shared, strict=True)):
+        if words and len(words) >= _ENOUGH * len(answer_words):
             # Sums of the same fractions in one order: equal weights are equal.
-            rank = (sum(sorted(weights[word] for word in found)), bool(passage.relevant), -place)
+            rank = (sum(sorted(weights[word] for word in words)), bool(passage.relevant), -place)
             best = rank if best is None else max(best, rank)
-    return None if best is None else Source(passages[-best[2]], held[-best[2]])
+    return None if best is None else Source(passages[-best[2]], shared[-best[2]])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.benchmarks.making import make
+from tests.benchmarks.factory import make
 
 from ragstone.benchmarks.niah.benchmark import NIAH, expanded, rng_of
 from ragstone.benchmarks.niah.grid import grid_of

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.benchmarks.making import make
+from tests.benchmarks.factory import make
 from tests.benchmarks.niah.test_tables import record
-from tests.benchmarks.recorded.held import Held
+from tests.benchmarks.recorded.memory_run import MemoryRun
 from tests.golden import golden, structure
 
 from ragstone.benchmarks.niah.charts import charts
@@ -22,8 +22,8 @@ LENGTHS = (500, 1000, 2000, 4000, 8000, 16_000)
 DEPTHS = tuple(float(depth) for depth in range(0, 101, 10))
 
 
-def kept(found: list[Record]) -> Held:
-    return Held(sorted(found, key=lambda one: (one.system_id, one.case.id)))
+def kept(found: list[Record]) -> MemoryRun:
+    return MemoryRun(sorted(found, key=lambda one: (one.system_id, one.case.id)))
 
 
 def cells(system: str, skill: int, **how: Any) -> list[Record]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.benchmarks.making import make, make_async
+from tests.benchmarks.factory import make, make_async
 
 from ragstone.api import bench, read_run
 from ragstone.benchmarks.niah.benchmark import NIAH

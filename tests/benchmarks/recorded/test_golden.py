@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.benchmarks.recorded.held import Held, record, scored, step
+from tests.benchmarks.recorded.memory_run import MemoryRun, record, scored, step
 from tests.golden import golden, structure
 
-from ragstone.benchmarks.recorded.benchmark import OwnData
+from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
 from ragstone.types import Record, Score
 
 NAMES = ("faithfulness", "context_recall", "context_precision", "answer_correctness", "answer_relevancy")
@@ -39,23 +39,23 @@ META = {
     "options": {"group_by": ["topic", "user"], "repeat": 3}, "price": "0.15/0.60",
     "question": {"judge": {"model": "openai/m-2"}},
 }  # fmt: skip
-ONE = Held(records("s", 0.9), **META)
-TWO = Held(records("s", 0.9) + records("better", 1.0), **META)
+ONE = MemoryRun(records("s", 0.9), **META)
+TWO = MemoryRun(records("s", 0.9) + records("better", 1.0), **META)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("run", [ONE, TWO], ids=["one", "two"])
-def test_tables_and_charts(run: Held, language: str) -> None:
-    own = OwnData()
-    tables, charts = own.tables(run, language=language), own.charts(run, language=language)
-    golden(f"own/{len(run.systems)}.{language}", "\n\n".join(map(structure, (*tables, *charts))))
+def test_tables_and_charts(run: MemoryRun, language: str) -> None:
+    benchmark = RecordedAnswers()
+    tables, charts = benchmark.tables(run, language=language), benchmark.charts(run, language=language)
+    golden(f"recorded/{len(run.systems)}.{language}", "\n\n".join(map(structure, (*tables, *charts))))
 
 
 def test_findings() -> None:
-    found = [OwnData().explain(one) for one in ONE.records()]
-    golden("own/findings", "\n".join(map(structure, found)))
+    found = [RecordedAnswers().explain(one) for one in ONE.records()]
+    golden("recorded/findings", "\n".join(map(structure, found)))
 
 
 def test_the_folder_of_the_kept_files_has_no_file_that_no_test_writes() -> None:
-    kept = {path.name for path in (Path(__file__).parents[2] / "goldens" / "own").iterdir()}
+    kept = {path.name for path in (Path(__file__).parents[2] / "goldens" / "recorded").iterdir()}
     assert kept == {"1.en.txt", "1.zh.txt", "2.en.txt", "2.zh.txt", "findings.txt"}

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from tests.benchmarks.recorded.held import Held, record, scored, step
+from tests.benchmarks.recorded.memory_run import MemoryRun, record, scored, step
 
-from ragstone.benchmarks.recorded.benchmark import OwnData
+from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
 from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.messages import messages
 from ragstone.stats import bootstrap_mean, wilson
@@ -13,7 +13,7 @@ from ragstone.types import Record, Score, Table
 
 
 def tables(records: list[Record], *, language: str = "en", **meta: Any) -> dict[str, Table]:
-    return {table.id: table for table in OwnData().tables(Held(records, **meta), language=language)}
+    return {table.id: table for table in RecordedAnswers().tables(MemoryRun(records, **meta), language=language)}
 
 
 def texts(table: Table) -> list[list[str]]:
@@ -97,7 +97,7 @@ def test_a_reply_from_the_cache_costs_nothing_and_is_told() -> None:
     table = tables([record("q", {"faithfulness": scored(1, step("decompose"), free)})], price="1/1")["eval-cost"]
     assert texts(table)[-1][:4] == ["all", "1", "100", "10"]
     assert texts(table)[0][-1] == "300"
-    assert "Requests needed: 2; answered by the cache at no cost: 1; sent: 1." in table.notes[0]
+    assert "Requests needed: 2; answered from the cache at no cost: 1; sent: 1." in table.notes[0]
 
 
 def test_requests_are_counted_once_where_a_reply_took_several() -> None:
@@ -106,7 +106,7 @@ def test_requests_are_counted_once_where_a_reply_took_several() -> None:
     several["usage"] |= {"requests": 3}
     table = tables([record("q", {"faithfulness": scored(1, several, step("verify", tokens=100))})])["eval-cost"]
     assert texts(table)[-1][:2] == ["all", "4"]
-    assert "Requests needed: 4; answered by the cache at no cost: 0; sent: 4." in table.notes[0]
+    assert "Requests needed: 4; answered from the cache at no cost: 0; sent: 4." in table.notes[0]
 
 
 def test_what_no_judge_was_asked_for_has_no_costs() -> None:
@@ -198,12 +198,12 @@ def test_who_judged_is_told_with_what_is_known_of_it() -> None:
     assert "about as good as chance" in notes("local/smollm2", step())
     assert "has not been measured" in notes("openai/gpt-4o-mini", step())
     several = notes("openai/gpt-4o-mini", step(model="gpt-4o-mini-1"), step(model="gpt-4o-mini-2"))
-    assert "named several models: gpt-4o-mini-1, gpt-4o-mini-2" in several
+    assert "reported several models: gpt-4o-mini-1, gpt-4o-mini-2" in several
     assert "several" not in notes("openai/gpt-4o-mini", step(), step("decompose"))
     alone = notes("openai/gpt-4o-mini", step(model="gpt-4o-mini-2024-07-18"))
-    assert "called the judge openai/gpt-4o-mini gpt-4o-mini-2024-07-18" in alone
-    assert "called" not in notes("openai/gpt-4o-mini", step(model="gpt-4o-mini"))
-    assert "1 of 2 replies" in notes("openai/gpt-4o-mini", step(problem="not JSON"), step())
+    assert "reported the judge openai/gpt-4o-mini as gpt-4o-mini-2024-07-18" in alone
+    assert "reported the judge" not in notes("openai/gpt-4o-mini", step(model="gpt-4o-mini"))
+    assert "1 of the judge's 2 replies" in notes("openai/gpt-4o-mini", step(problem="not JSON"), step())
     assert "measured" not in " ".join(tables([record("q", {"token_f1": 1.0})])["eval-scores"].notes)
 
 

@@ -133,7 +133,7 @@ class _Reader(RecordReader):
             return self.wrong(cause, self.words[f"reason_{cause}"])
         if not self.supporting:
             cause = "refused_missing" if self._declines() else "not_retrieved"
-            return self.wrong(cause, self.say(cause, n=n), self.taken(self.source))
+            return self.wrong(cause, self.say(cause, n=n), self.shared_words(self.source))
         rank = self.supporting[0]
         needed = int(self.record.case.sample.meta.get("hops", 1))
         if len(self.supporting) < needed:
@@ -145,7 +145,7 @@ class _Reader(RecordReader):
         if source is not None and not source.passage.relevant:
             place = 1 + next(at for at, passage in enumerate(self.passages) if passage is source.passage)
             reason = self.say("distracted", place=place, rank=rank)
-            return self.wrong("distracted", reason, [*self.taken(source), *self.answers_in(self.holders)])
+            return self.wrong("distracted", reason, [*self.shared_words(source), *self.answers_in(self.holders)])
         return self.wrong("ignored", self.say("ignored", rank=rank, n=n), self.answers_in(self.holders))
 
 

@@ -1,7 +1,7 @@
-"""The user's own data as a benchmark: each row a case, whose answer was recorded before."""
+"""The user's own data as a benchmark: each row is a case with a recorded answer."""
 
-from ragstone.benchmarks.recorded.plugin import OwnDataPlugin
+from ragstone.benchmarks.recorded.plugin import RecordedAnswersPlugin
 
 __all__ = ["PLUGINS"]
 
-PLUGINS = {"eval": OwnDataPlugin()}
+PLUGINS = {"eval": RecordedAnswersPlugin()}

@@ -1,4 +1,4 @@
-"""One pass over the scores of a run: values by metric, sample and group, what they cost, and why some are missing."""
+"""One pass over the scores of a run: values by metric, sample and group, their cost, and why some are missing."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,11 @@ from ragstone.metrics.judge.record import JudgeStep, steps_by_metric
 from ragstone.stats import Estimate
 from ragstone.types import Record, Run, Usage
 
-__all__ = ["Cost", "Scores", "Tally", "columns_of", "display_order", "tally"]
+__all__ = ["JudgeCost", "MetricScores", "ScoreTally", "columns_of", "display_order", "tally"]
 
-_REASONS = 20  # different reasons of one metric that are told apart
+_REASONS = 20  # different reasons that are counted for one metric
 
-# The order in which metrics are told; what is not named follows by name.
+# The order of metrics in tables; the rest follows by name.
 _ORDER = (
     "faithfulness", "groundedness", "answer_relevancy", "answer_relevance", "context_precision", "context_recall",
     "context_relevance", "answer_correctness", "citation_precision", "citation_recall", "knowledge_density",
@@ -22,45 +22,45 @@ _ORDER = (
 
 
 def display_order(name: str) -> tuple[int, str]:
-    """Where a metric stands in a table."""
+    """The sort key of a metric in a table."""
     return (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
 
 
 @dataclass
-class Scores:
-    """The scores of one metric: values with the samples they belong to, and what became of the rest."""
+class MetricScores:
+    """The scores of one metric: values with their samples, and counts of the cases without a value."""
 
     values: list[float] = field(default_factory=list)
     samples: list[str] = field(default_factory=list)
     failed: int = 0
     not_applicable: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
-    unasked: int = 0  # cases that nobody has scored yet
+    unasked: int = 0  # cases that are not scored yet
 
     @property
     def total(self) -> int:
         return len(self.values) + self.failed + self.not_applicable + self.unasked
 
     def mean(self) -> Estimate:
-        """The mean of the values; several of one sample are one cluster."""
+        """The mean of the values; the values of one sample form a cluster."""
         return Estimate.of_mean(self.values, groups=self.samples, total=self.total)
 
     def worst(self, count: int, *, below: float) -> list[tuple[str, float]]:
-        """The samples with the lowest values, those below a bar: (sample id, value), the lowest first. One that was
-        judged several times has the mean."""
-        held: dict[str, list[float]] = {}
+        """The samples with the lowest values below a bar: (sample id, value), lowest first. A sample that was judged
+        several times counts with its mean."""
+        by_sample: dict[str, list[float]] = {}
         for sample, value in zip(self.samples, self.values, strict=True):
-            held.setdefault(sample, []).append(value)
-        means = {sample: sum(values) / len(values) for sample, values in held.items()}
+            by_sample.setdefault(sample, []).append(value)
+        means = {sample: sum(values) / len(values) for sample, values in by_sample.items()}
         low = sorted((sample for sample, mean in means.items() if mean < below), key=means.__getitem__)  # stable
         return [(sample, means[sample]) for sample in low[:count]]
 
 
 @dataclass
-class Cost:
-    """What one metric took of the judge: requests, prompt and completion tokens. `alone`: all steps that it rests on,
-    as if nothing had been asked before; `share`: those that were sent, each divided by how many metrics rest on it, so
-    that the shares of all metrics sum to what was spent. `cached` counts the replies that cost nothing."""
+class JudgeCost:
+    """What one metric cost: requests, prompt and completion tokens. `alone`: all judge steps that it uses, as if it had
+    been computed alone; `share`: the steps that were sent, each divided by the number of metrics that use it, so that
+    the shares of all metrics sum to the total. `cached` counts the replies from the cache."""
 
     alone: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
     share: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
@@ -68,14 +68,14 @@ class Cost:
 
 
 @dataclass
-class Tally:
-    """All that the tables need of one system."""
+class ScoreTally:
+    """The aggregated scores of one system."""
 
-    metrics: dict[str, Scores] = field(default_factory=dict)
-    groups: dict[str, dict[str, dict[str, Scores]]] = field(default_factory=dict)  # column → value → metric
+    metrics: dict[str, MetricScores] = field(default_factory=dict)
+    groups: dict[str, dict[str, dict[str, MetricScores]]] = field(default_factory=dict)  # column → value → metric
     repeats: dict[str, dict[str, list[float]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
-    costs: dict[str, Cost] = field(default_factory=lambda: defaultdict(Cost))
-    judges: Counter[str] = field(default_factory=Counter)  # models as they named themselves
+    costs: dict[str, JudgeCost] = field(default_factory=lambda: defaultdict(JudgeCost))
+    judges: Counter[str] = field(default_factory=Counter)  # model names as the endpoint returned them
     problems: int = 0  # replies of the judge that could not be used
     replies: int = 0
 
@@ -84,33 +84,33 @@ class Tally:
         return sorted(self.metrics, key=display_order)
 
 
-def tally(run: Run) -> dict[str, Tally]:
-    """Every system of the run, in order."""
-    found: dict[str, Tally] = {system: Tally() for system in run.systems}
+def tally(run: Run) -> dict[str, ScoreTally]:
+    """The tally of each system, in order."""
+    tallies: dict[str, ScoreTally] = {system: ScoreTally() for system in run.systems}
     options = run.meta.get("options", {})
     columns = tuple(options.get("group_by", ())) if isinstance(options, Mapping) else ()
     for record in run.records():
-        _add(found.setdefault(record.system_id, Tally()), record, columns)
+        _add(tallies.setdefault(record.system_id, ScoreTally()), record, columns)
     for system, plan in run.plans().items():
-        metrics = found[system].metrics
+        metrics = tallies[system].metrics
         for name in {*metrics, *plan.unscored}:
-            metrics.setdefault(name, Scores()).unasked = plan.total - plan.asked + plan.unscored.get(name, 0)
-    return found
+            metrics.setdefault(name, MetricScores()).unasked = plan.total - plan.asked + plan.unscored.get(name, 0)
+    return tallies
 
 
 def columns_of(record: Record) -> Mapping[str, Any]:
-    """The single values of the row's other columns."""
-    held = record.case.sample.meta.get("columns")
-    return held if isinstance(held, Mapping) else {}
+    """The scalar values of the row's other columns."""
+    columns = record.case.sample.meta.get("columns")
+    return columns if isinstance(columns, Mapping) else {}
 
 
-def _add(one: Tally, record: Record, columns: Sequence[str]) -> None:
-    held = columns_of(record)
-    groups = {column: str(held[column]) for column in columns if column in held}
+def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
+    values = columns_of(record)
+    groups = {column: str(values[column]) for column in columns if column in values}
     for name, score in record.scores.items():
-        places = [one.metrics.setdefault(name, Scores())]
+        places = [tally.metrics.setdefault(name, MetricScores())]
         for column, value in groups.items():
-            places.append(one.groups.setdefault(column, {}).setdefault(value, {}).setdefault(name, Scores()))
+            places.append(tally.groups.setdefault(column, {}).setdefault(value, {}).setdefault(name, MetricScores()))
         for scores in places:
             if score.status == "scored" and score.value is not None:
                 scores.values.append(score.value)
@@ -121,31 +121,31 @@ def _add(one: Tally, record: Record, columns: Sequence[str]) -> None:
             reason = score.reason if score.reason in scores.reasons or len(scores.reasons) < _REASONS else "…"
             scores.reasons[reason] += 1
         if score.value is not None:
-            one.repeats[name][record.case.sample.id].append(score.value)
-    _add_cost(one, steps_by_metric(record))
+            tally.repeats[name][record.case.sample.id].append(score.value)
+    _add_cost(tally, steps_by_metric(record))
 
 
-def _add_cost(one: Tally, by_metric: Mapping[str, Sequence[JudgeStep]]) -> None:
-    """A step that several metrics of the case rest on is one object there, because it is stored once."""
-    users = Counter(id(step) for named in by_metric.values() for step in named)
-    told: set[int] = set()
-    for name, named in by_metric.items():
-        for step in named:
-            spent = step.usage or Usage()
-            amounts = (spent.requests, spent.prompt_tokens, spent.completion_tokens)
-            cost = one.costs[name]
-            for at, amount in enumerate(amounts):
-                cost.alone[at] += amount
-                cost.share[at] += 0 if step.cached else amount / users[id(step)]
+def _add_cost(tally: ScoreTally, by_metric: Mapping[str, Sequence[JudgeStep]]) -> None:
+    """A step that several metrics of the case use is stored once and is one object."""
+    users = Counter(id(step) for steps in by_metric.values() for step in steps)
+    counted: set[int] = set()
+    for name, steps in by_metric.items():
+        for step in steps:
+            usage = step.usage or Usage()
+            amounts = (usage.requests, usage.prompt_tokens, usage.completion_tokens)
+            cost = tally.costs[name]
+            for index, amount in enumerate(amounts):
+                cost.alone[index] += amount
+                cost.share[index] += 0 if step.cached else amount / users[id(step)]
             cost.cached += step.cached / users[id(step)]
-            if id(step) not in told:
-                told.add(id(step))
-                one.replies += 1
-                one.problems += bool(step.problem)
+            if id(step) not in counted:
+                counted.add(id(step))
+                tally.replies += 1
+                tally.problems += bool(step.problem)
                 if step.model:
-                    one.judges[step.model] += 1
+                    tally.judges[step.model] += 1
 
 
 def lower_is_better(name: str, meta: Mapping[str, Any] | None = None) -> bool:
-    """Whether small values of the metric are the good ones."""
+    """Whether lower values of the metric are better."""
     return better(name, meta) == "lower"

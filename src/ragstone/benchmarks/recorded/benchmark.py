@@ -1,4 +1,4 @@
-"""`eval`: cases from the rows of the user's data, and what is said about their scores."""
+"""`eval`: cases from the rows of the user's data, and the tables of their scores."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
-from ragstone.benchmarks.recorded import charts, tables
-from ragstone.benchmarks.recorded import diagnosis as explain
+from ragstone.benchmarks.recorded import charts, diagnosis, tables
 from ragstone.errors import UsageError
 from ragstone.types import (
     Case,
@@ -29,12 +28,12 @@ from ragstone.types import (
     Turn,
 )
 
-__all__ = ["OwnData", "Recording"]
+__all__ = ["RecordedAnswers", "RecordedRow"]
 
 
-class Recording(Frozen, frozen=True):
-    """A row of the data: `row` from 1, in the whole of them. `columns` has the single
-    values of its other columns, to group by."""
+class RecordedRow(Frozen, frozen=True):
+    """A row of the data. `row`: its number in the whole data, from 1. `columns`: the scalar values of its other
+    columns, to group by."""
 
     row: int
     sample: Sample
@@ -44,8 +43,8 @@ class Recording(Frozen, frozen=True):
 
 
 @dataclass(frozen=True)
-class _AsRecorded:
-    """Nothing is made of a question here: its answer was recorded."""
+class _RecordedTemplate:
+    """A placeholder: no prompt is sent, because the answers are recorded."""
 
     name: str = "recorded"
 
@@ -62,12 +61,11 @@ class _AsRecorded:
 
 
 @dataclass(frozen=True)
-class OwnData(BaseBenchmark):
-    """The cases of these rows, each `repeat` times (the judge is asked anew; the answer is the same).
+class RecordedAnswers(BaseBenchmark):
+    """The cases of these rows, each `repeat` times (the judge is asked again about the same answer).
 
-    `data_name` and `sha256` say which data they are; `language` is that of every row ("" detects); `mapping` is which
-    column was taken for which of our words; `chosen` says how many rows of how many were taken. Without rows there are
-    no cases, but runs can be read.
+    `data_name` and `sha256` identify the data; `language` applies to every row ("" detects it); `mapping` is field →
+    column. Without rows there are no cases, but runs can be read.
     """
 
     name: ClassVar[str] = "eval"
@@ -79,7 +77,7 @@ class OwnData(BaseBenchmark):
     )  # fmt: skip
     growing: ClassVar[tuple[str, ...]] = ("repeat", "group_by")
 
-    rows: Sequence[Recording] = ()
+    rows: Sequence[RecordedRow] = ()
     data_name: str = ""
     sha256: str = ""
     language: str = ""
@@ -90,11 +88,11 @@ class OwnData(BaseBenchmark):
 
     def __post_init__(self) -> None:
         if self.repeat < 1:
-            raise UsageError(f"--repeat {self.repeat}: the judge is asked at least once.")
+            raise UsageError(f"--repeat {self.repeat}: expected 1 or more.")
 
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any]) -> Self:
-        """The benchmark that made a run, to tabulate and explain it."""
+        """The benchmark of an existing run, to tabulate and explain it."""
         options = meta.get("options", {})
         return cls(
             data_name=str(options.get("data_name", "")),
@@ -104,12 +102,12 @@ class OwnData(BaseBenchmark):
         )
 
     @property
-    def template(self) -> _AsRecorded:
-        return _AsRecorded()
+    def template(self) -> _RecordedTemplate:
+        return _RecordedTemplate()
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """None of its own: the user names them."""
+        """None: the user chooses them."""
         return ()
 
     @property
@@ -118,7 +116,7 @@ class OwnData(BaseBenchmark):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """What a reader of the run should know of how it was made."""
+        """How the run was made, for its readers."""
         return {"data_name": self.data_name, "rows": len(self.rows), "repeat": self.repeat,
                 "group_by": list(self.group_by), "mapping": dict(self.mapping or {})}  # fmt: skip
 
@@ -130,18 +128,18 @@ class OwnData(BaseBenchmark):
         return len(self.rows) * self.repeat
 
     def cases(self) -> Iterator[Case]:
-        """Each row, and each repeat of it. Ids sort in the order of the data."""
-        for one in self.rows:
+        """Each row and each repeat of it. The ids sort in the order of the data."""
+        for row in self.rows:
             sample = (
-                replace(one.sample, meta={**one.sample.meta, "columns": one.columns}) if one.columns else one.sample
+                replace(row.sample, meta={**row.sample.meta, "columns": row.columns}) if row.columns else row.sample
             )
             query = Query(
-                one.sample.question, None, one.history, language=self.language or one.sample.language, repeat=one.row
+                row.sample.question, None, row.history, language=self.language or row.sample.language, repeat=row.row
             )
             for number in range(self.repeat):
                 condition: dict[str, Scalar] = {"judge_repeat": number} if number else {}
                 tail = f"/r{number}" if number else ""
-                yield Case(f"{one.row:06d}{tail}", sample, condition, query)
+                yield Case(f"{row.row:06d}{tail}", sample, condition, query)
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         return tables.tables(run, language=language)
@@ -150,4 +148,4 @@ class OwnData(BaseBenchmark):
         return charts.charts(run, language=language)
 
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
-        return explain.explain(record, language=language)
+        return diagnosis.explain(record, language=language)

@@ -1,4 +1,4 @@
-"""Why a scored answer is among the worst: which of its scores are low, and what that points to."""
+"""Why an answer is among the worst: which of its scores are low, and what that indicates."""
 
 from ragstone.benchmarks.recorded.aggregate import display_order, lower_is_better
 from ragstone.messages import messages
@@ -7,7 +7,7 @@ from ragstone.types import Diagnosis, Record, Score
 __all__ = ["explain"]
 
 _LOW = 0.5
-# A cause → the metrics that show it, in the order in which a reader should look.
+# Cause → the metrics that indicate it, in the order in which to check them.
 _CAUSES = {
     "retrieval": ("context_recall", "ragas.context_recall", "ragchecker.claim_recall", "recall"),
     "unfaithful": ("faithfulness", "ragas.faithfulness", "groundedness", "ragchecker.faithfulness"),
@@ -17,26 +17,26 @@ _CAUSES = {
 
 
 def explain(record: Record, *, language: str = "en") -> Diagnosis:
-    """A record is wrong where a score of it is below one half; the lower its scores, the worse. Values are turned so
-    that 1 is good; those outside [0, 1] do not count."""
-    told = messages(__name__, language)
+    """A record is wrong if one of its scores is below one half; the lower its scores, the higher its weight. Values are
+    flipped where lower is better; values outside [0, 1] are ignored."""
+    texts = messages(__name__, language)
     good = {}
     for name, score in record.scores.items():
         if score.value is not None and 0 <= score.value <= 1:
             good[name] = 1 - score.value if _is_lower_better(name, score) else score.value
     if not good:
-        return Diagnosis(None, "", reason=told["no_score"])
+        return Diagnosis(None, "", reason=texts["no_score"])
     low = sorted((name for name, value in good.items() if value < _LOW), key=display_order)
     weight = 1 - sum(good.values()) / len(good)
     if not low:
-        return Diagnosis(True, "", reason=told["all_good"], weight=weight)
+        return Diagnosis(True, "", reason=texts["all_good"], weight=weight)
     cause = next((cause for cause, names in _CAUSES.items() if any(name in low for name in names)), "other")
-    reason = told["low_scores"].format(scores=", ".join(f"{name} {record.scores[name].value:.2f}" for name in low))
-    return Diagnosis(False, "", cause=cause, label=told[f"cause_{cause}"], reason=reason, weight=weight)
+    reason = texts["low_scores"].format(scores=", ".join(f"{name} {record.scores[name].value:.2f}" for name in low))
+    return Diagnosis(False, "", cause=cause, label=texts[f"cause_{cause}"], reason=reason, weight=weight)
 
 
 def _is_lower_better(name: str, score: Score) -> bool:
-    """A rubric of the user's own says it in its evidence."""
+    """The evidence of a user's rubric states its direction."""
     evidence = score.evidence if isinstance(score.evidence, dict) else {}
     rubric = evidence.get("rubric")
     if isinstance(rubric, dict) and "better" in rubric:

@@ -1,4 +1,4 @@
-"""What the user's own data offer: `ragstone eval` makes their runs, and whoever reads a run finds them by name."""
+"""The plugin of `ragstone eval`: its runs are made by that command, and read by name like those of any benchmark."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ragstone.benchmarks.plugin import Plugin
 
 if TYPE_CHECKING:
-    from ragstone.benchmarks.recorded.benchmark import OwnData
+    from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
 
-__all__ = ["OwnDataPlugin"]
+__all__ = ["RecordedAnswersPlugin"]
 
 
-class OwnDataPlugin(Plugin):
-    """Answers that exist already, scored."""
+class RecordedAnswersPlugin(Plugin):
+    """Scores of recorded answers."""
 
     name: ClassVar[str] = "eval"
-    summary: ClassVar[str] = "Answers that exist already, scored."
+    summary: ClassVar[str] = "Scores of recorded answers."
 
-    def from_meta(self, meta: Mapping[str, Any], /) -> "OwnData":
-        from ragstone.benchmarks.recorded.benchmark import OwnData  # noqa: PLC0415
+    def from_meta(self, meta: Mapping[str, Any], /) -> "RecordedAnswers":
+        from ragstone.benchmarks.recorded.benchmark import RecordedAnswers  # noqa: PLC0415
 
-        return OwnData.from_meta(meta)
+        return RecordedAnswers.from_meta(meta)

@@ -1,4 +1,4 @@
-"""The tables of scored answers: means with intervals and coverage, groups, what the judge took, advice."""
+"""The tables of scored answers: means with intervals and coverage, groups, judge cost, advice."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -14,63 +14,68 @@ from ragstone.types import Cell, Row, Run, Table
 
 __all__ = ["price_of", "tables"]
 
-_MOST_GROUPS = 50  # values of a column that have a row; a column of ids has one a sample
+_MOST_GROUPS = 50  # rows of a group table; a column of ids would have one per sample
 _WORST_SHOWN = 5
-# Judges that are too small to judge, by what is measured: SmolLM2-135M answers yes/no entailment at chance.
+# Judges that are measurably too small: SmolLM2-135M answers yes/no entailment at chance level.
 _TOO_SMALL = ("local/smollm2",)
 
 
 def tables(run: Run, *, language: str = "en") -> list[Table]:
-    """All tables of a run, in the language of the report; only those that have something to say."""
-    writer = _Writer(run, language)
-    made = [writer.scores(), *writer.groups(), writer.repeats(), writer.advice(), writer.cost()]
-    return [table for table in made if table.rows]
+    """All tables of a run that have rows, in the language of the report."""
+    writer = _ScoreTables(run, language)
+    candidates = [writer.scores(), *writer.groups(), writer.repeats(), writer.advice(), writer.cost()]
+    return [table for table in candidates if table.rows]
 
 
-class _Writer:
+class _ScoreTables:
     def __init__(self, run: Run, language: str) -> None:
         self.words = messages(__name__, language)
         self.meta = run.meta
         self.tallies = tally(run)
         self.several = len(self.tallies) > 1
 
-    def _keys(self, system: str, *others: str) -> tuple[Cell, ...]:
-        return (*((Cell(system),) if self.several else ()), *map(Cell, others))
+    def _keys(self, system: str, *texts: str) -> tuple[Cell, ...]:
+        return (*((Cell(system),) if self.several else ()), *map(Cell, texts))
 
-    def _columns(self, *others: str) -> tuple[str, ...]:
-        return (*((self.words["system"],) if self.several else ()), *others)
+    def _columns(self, *names: str) -> tuple[str, ...]:
+        return (*((self.words["system"],) if self.several else ()), *names)
 
     def scores(self) -> Table:
-        """One row a metric: mean, interval, scored of total, and where some have no score, the most frequent reason."""
+        """One row per metric: mean, interval, coverage, and the most frequent reason for a missing score."""
         rows, names = [], ["metric", "mean", "scored", "failed", "not_applicable"]
-        some_lack = any(scores.reasons for one in self.tallies.values() for scores in one.metrics.values())
-        for system, one in self.tallies.items():
-            for name in one.names:
-                scores = one.metrics[name]
+        some_missing = any(scores.reasons for tally in self.tallies.values() for scores in tally.metrics.values())
+        for system, tally in self.tallies.items():
+            for name in tally.names:
+                scores = tally.metrics[name]
                 counts = (len(scores.values), scores.failed, scores.not_applicable)
                 cells = [*self._keys(system, self._label(name)), scores.mean().cell(), *(Cell(str(n)) for n in counts)]
-                if some_lack:
+                if some_missing:
                     reason = scores.reasons.most_common(1)
                     cells.append(Cell(f"{reason[0][0]} ({reason[0][1]})" if reason else ""))
                 rows.append(Row(tuple(cells)))
-        columns = self._columns(*(self.words[name] for name in (*names, *(("reasons",) if some_lack else ()))))
+        columns = self._columns(*(self.words[name] for name in (*names, *(("reasons",) if some_missing else ()))))
         keys = 1 + self.several
         return Table("eval-scores", self.words["scores"], columns, tuple(rows), tuple(self._notes()), keys=keys)
 
     def groups(self) -> Iterator[Table]:
-        """One table a column: a row a value, a column a metric."""
+        """One table per grouping column, with a row per value and a column per metric."""
         for column in self._group_columns():
             names = sorted(
-                {name for one in self.tallies.values() for by in one.groups.get(column, {}).values() for name in by},
+                {
+                    name
+                    for tally in self.tallies.values()
+                    for by_name in tally.groups.get(column, {}).values()
+                    for name in by_name
+                },
                 key=display_order,
             )
             rows = []
-            for system, one in self.tallies.items():
-                values = sorted(one.groups.get(column, {}).items())
+            for system, tally in self.tallies.items():
+                values = sorted(tally.groups.get(column, {}).items())
                 for value, metrics in values[:_MOST_GROUPS]:
                     cells = [metrics[name].mean().cell() if name in metrics else Cell() for name in names]
                     rows.append(Row((*self._keys(system, value), *cells)))
-            more = max(len(one.groups.get(column, {})) for one in self.tallies.values()) - _MOST_GROUPS
+            more = max(len(tally.groups.get(column, {})) for tally in self.tallies.values()) - _MOST_GROUPS
             notes = (self.words["and_more"].format(n=more),) if more > 0 else ()
             columns = self._columns(column, *map(self._label, names))
             title = self.words["groups"].format(column=column)
@@ -78,20 +83,20 @@ class _Writer:
             yield Table(name, title, columns, tuple(rows), notes, keys=1 + self.several)
 
     def _group_columns(self) -> list[str]:
-        return sorted({column for one in self.tallies.values() for column in one.groups})
+        return sorted({column for tally in self.tallies.values() for column in tally.groups})
 
     def repeats(self) -> Table:
-        """The judge's own variance, where samples were judged more than once."""
+        """The judge's variance, if samples were judged more than once."""
         rows, most = [], 1
-        for system, one in self.tallies.items():
-            for name in one.names:
-                several = [values for values in one.repeats[name].values() if len(values) > 1]
-                if not several:
+        for system, tally in self.tallies.items():
+            for name in tally.names:
+                repeated = [values for values in tally.repeats[name].values() if len(values) > 1]
+                if not repeated:
                     continue
-                most = max(most, *map(len, several))
-                freedom = sum(len(values) - 1 for values in several)
-                spread = math.sqrt(sum(variance(values) * (len(values) - 1) for values in several) / freedom)
-                rows.append(Row((*self._keys(system, self._label(name)), Cell(value=spread), Cell(str(len(several))))))
+                most = max(most, *map(len, repeated))
+                freedom = sum(len(values) - 1 for values in repeated)
+                spread = math.sqrt(sum(variance(values) * (len(values) - 1) for values in repeated) / freedom)
+                rows.append(Row((*self._keys(system, self._label(name)), Cell(value=spread), Cell(str(len(repeated))))))
         columns = self._columns(self.words["metric"], self.words["sd"], self.words["repeated"])
         notes = (self.words["repeat_note"].format(repeat=most),)
         if not self._judged() or int(self.meta.get("options", {}).get("repeat", 1)) < 2:
@@ -101,16 +106,15 @@ class _Writer:
     def advice(self) -> Table:
         """The rules of thumb that apply, with the samples behind each."""
         rows = []
-        for system, one in self.tallies.items():
-            for each in advise(one.metrics):
-                worst = ", ".join(f"{case} ({value:.2f})" for case, value in each.worst[:_WORST_SHOWN])
-                if (rest := len(each.worst) - _WORST_SHOWN) > 0:
-                    worst += ", " + ", ".join(case for case, _ in each.worst[_WORST_SHOWN:][:rest])
+        for system, tally in self.tallies.items():
+            for advice in advise(tally.metrics):
+                shown = [f"{case} ({value:.2f})" for case, value in advice.worst[:_WORST_SHOWN]]
+                worst = ", ".join([*shown, *(case for case, _ in advice.worst[_WORST_SHOWN:])])
                 rows.append(
                     Row((
-                        *self._keys(system, self.words[f"low_{each.rule}"]),
-                        msgspec.structs.replace(each.mean.cell(), note=self.words["low" if each.low else "suspicious"]),
-                        Cell(self.words[f"try_{each.rule}"]), Cell(worst),
+                        *self._keys(system, self.words[f"low_{advice.rule}"]),
+                        msgspec.structs.replace(advice.mean.cell(), note=self.words["low" if advice.low else "suspicious"]),
+                        Cell(self.words[f"try_{advice.rule}"]), Cell(worst),
                     ))
                 )  # fmt: skip
         columns = self._columns(*(self.words[name] for name in ("finding", "figure", "try", "worst")))
@@ -118,22 +122,24 @@ class _Writer:
         return Table("eval-advice", self.words["advice"], columns, tuple(rows), notes, keys=1 + self.several)
 
     def cost(self) -> Table:
-        """Requests and tokens of the judge, a row a metric and one for all; money where the price is known."""
+        """The judge's requests and tokens per metric and in total, and their price if it is known."""
         rows = []
         price = price_of(self.meta.get("price"))
-        for system, one in self.tallies.items():
-            named = [
-                name for name in one.names if name in one.costs and one.costs[name].alone[0] + one.costs[name].cached
+        for system, tally in self.tallies.items():
+            names = [
+                name
+                for name in tally.names
+                if name in tally.costs and tally.costs[name].alone[0] + tally.costs[name].cached
             ]
             total = [0.0, 0.0, 0.0]
-            for name in named:
-                cost = one.costs[name]
+            for name in names:
+                cost = tally.costs[name]
                 total = [a + b for a, b in zip(total, cost.share, strict=True)]
                 rows.append(Row((*self._keys(system, self._label(name)), *_spent(cost.share, price),
                                  Cell(f"{cost.alone[1]:,.0f}"))))  # fmt: skip
-            if named:
+            if names:
                 rows.append(Row((*self._keys(system, self.words["sum"]), *_spent(total, price), Cell())))
-        costs = [cost for one in self.tallies.values() for cost in one.costs.values()]
+        costs = [cost for tally in self.tallies.values() for cost in tally.costs.values()]
         cached, sent = round(sum(cost.cached for cost in costs)), round(sum(cost.share[0] for cost in costs))
         notes = [self.words["cost_note"].format(cached=f"{cached:,}", sent=f"{sent:,}", needed=f"{cached + sent:,}")]
         if price:
@@ -143,32 +149,32 @@ class _Writer:
         return Table("eval-cost", self.words["cost"], columns, tuple(rows), tuple(notes), keys=1 + self.several)
 
     def _label(self, name: str) -> str:
-        told = [name]
+        parts = [name]
         if name.startswith("ragas."):
-            told.append(f"({self.words['ragas_style']})")
+            parts.append(f"({self.words['ragas_style']})")
         if lower_is_better(name, self.meta):
-            told.append(f"({self.words['lower']})")
-        return " ".join(told)
+            parts.append(f"({self.words['lower']})")
+        return " ".join(parts)
 
     def _judged(self) -> bool:
-        return any(one.replies for one in self.tallies.values())
+        return any(tally.replies for tally in self.tallies.values())
 
     def _notes(self) -> Iterator[str]:
         yield self.words["interval"]
         if not self._judged():
             return
         judge = self._judge_name()
-        named = sorted({model for one in self.tallies.values() for model in one.judges})
+        models = sorted({model for tally in self.tallies.values() for model in tally.judges})
         if judge in _TOO_SMALL:
             yield self.words["judge_small"].format(model=judge)
-        elif judge or named:
-            yield self.words["judge_unmeasured"].format(models=judge or ", ".join(named))
-        if len(named) > 1:
-            yield self.words["judge_several"].format(models=", ".join(named))
-        elif judge and named and not judge.endswith(named[0]):
-            yield self.words["judge_named"].format(model=judge, named=named[0])
+        elif judge or models:
+            yield self.words["judge_unmeasured"].format(models=judge or ", ".join(models))
+        if len(models) > 1:
+            yield self.words["judge_several"].format(models=", ".join(models))
+        elif judge and models and not judge.endswith(models[0]):
+            yield self.words["judge_named"].format(model=judge, named=models[0])
         replies, problems = (
-            sum(getattr(one, what) for one in self.tallies.values()) for what in ("replies", "problems")
+            sum(getattr(tally, field) for tally in self.tallies.values()) for field in ("replies", "problems")
         )
         if problems:
             yield self.words["problems"].format(problems=problems, replies=replies)
@@ -180,12 +186,12 @@ class _Writer:
 
 
 def price_of(text: Any) -> tuple[float, float] | None:
-    """The price of a million tokens of prompts and of answers, from "0.15/0.60"; None where it is no such text."""
+    """The price per million prompt and answer tokens, from a text such as "0.15/0.60"; None for any other text."""
     try:
-        asked, answered = map(float, text.split("/"))
+        prompts, answers = map(float, text.split("/"))
     except (AttributeError, ValueError):
         return None
-    return (asked, answered) if 0 <= asked < math.inf and 0 <= answered < math.inf else None
+    return (prompts, answers) if 0 <= prompts < math.inf and 0 <= answers < math.inf else None
 
 
 def _spent(amounts: list[float], price: tuple[float, float] | None) -> list[Cell]:

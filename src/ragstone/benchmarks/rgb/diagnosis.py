@@ -250,7 +250,7 @@ class _Reader(RecordReader):
         if source is not None:
             there = [slot for slot in self.slots if stated(slot, "", source.passage.text, self.language)]
             reason = self.say("wrong_detail", passage=source.passage.id, aliases=_quoted_slots(there or self.slots))
-            return self.wrong("wrong_detail", reason, [*self.answers_in(holders), *self.taken(source)])
+            return self.wrong("wrong_detail", reason, [*self.answers_in(holders), *self.shared_words(source)])
         return self.wrong("no_match", self.say("no_match", aliases=self._aliases()), self.answers_in(holders))
 
     def _wrong_passage(self, source: Source) -> Diagnosis:
@@ -266,7 +266,7 @@ class _Reader(RecordReader):
 
     def _from(self, cause: str, source: Source, reason: str) -> Diagnosis:
         """A cause that lies in a passage: its kind is part of the cause's name."""
-        spans = [*self.taken(source), *self.answers_in(self.holders)]
+        spans = [*self.shared_words(source), *self.answers_in(self.holders)]
         label = self.words[f"cause_{cause}"].format(what=self._what(source))
         return self.wrong(cause, reason, spans, kind=_kind(source), label=label)
 

@@ -3,15 +3,15 @@
 from typing import Any
 
 import pytest
-from tests.benchmarks.recorded.held import Held, record
+from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
-from ragstone.benchmarks.recorded.benchmark import OwnData
+from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
 from ragstone.types import Chart, Diagnosis, Score
 
 
 def charts(*values: float, name: str = "faithfulness", language: str = "en") -> list[Chart]:
     held = [record(f"q{at}", {name: value}) for at, value in enumerate(values)]
-    return OwnData().charts(Held(held), language=language)
+    return RecordedAnswers().charts(MemoryRun(held), language=language)
 
 
 def test_one_chart_has_the_mean_of_every_metric_with_its_interval() -> None:
@@ -36,13 +36,13 @@ def test_a_chart_says_in_words_what_it_shows_in_both_languages() -> None:
 
 
 def test_a_metric_without_scores_has_no_chart() -> None:
-    held = Held([record("q", {"m": Score.failed("no")})])
-    assert OwnData().charts(held) == []
+    held = MemoryRun([record("q", {"m": Score.failed("no")})])
+    assert RecordedAnswers().charts(held) == []
 
 
 def explain(language: str = "en", **scores: Any) -> Diagnosis:
     named = {name.replace("__", "."): value for name, value in scores.items()}
-    return OwnData().explain(record("q", named), language=language)
+    return RecordedAnswers().explain(record("q", named), language=language)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from tests.planless import Planless
 
 from ragstone.types import Case, Query, Record, Response, Sample, Score
 
-__all__ = ["Held", "record", "scored", "step"]
+__all__ = ["MemoryRun", "record", "scored", "step"]
 
 
-class Held(Planless):
+class MemoryRun(Planless):
     """A `types.Run` of these records."""
 
     def __init__(self, records: Sequence[Record], **meta: Any) -> None:
