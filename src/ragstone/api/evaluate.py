@@ -13,7 +13,7 @@ from ragstone.api.blocking import blocking, public
 from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_of, default_name, execute
 from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of, open_tools
 from ragstone.api.run_result import RunResult
-from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, tally
+from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, tally_scores
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
 from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData, read_eval_data
@@ -62,7 +62,7 @@ class EvalResult(RunResult):
         """Metric → `mean`, `low`, `high` (95%, over samples), `n` scored of `total`, `failed`, `not_applicable`. `mean`
         is None where nothing was scored."""
         with open_run(self.run) as run:
-            one = tally(run)[self.system]
+            one = tally_scores(run)[self.system]
         found = {}
         for name in one.names:
             scores, mean = one.metrics[name], one.metrics[name].mean()

@@ -13,8 +13,8 @@ __all__ = ["RecordReader"]
 
 
 class RecordReader(ABC):
-    """Reads one record. Passages are searched for wrong answers only, because that takes time. `causes`: the severity of
-    each cause of failure, from 0 to 1; the message catalogue has its name (`cause_…`) and reasons (`reason_…`)."""
+    """Reads one record. Passages are searched for wrong answers only, because that takes time. `causes`: the severity
+    of each cause of failure, from 0 to 1; the messages have its name (`cause_…`) and its reasons (`reason_…`)."""
 
     causes: ClassVar[Mapping[str, float]]
 

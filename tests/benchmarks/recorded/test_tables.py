@@ -87,7 +87,7 @@ def test_a_shared_request_is_divided_so_that_columns_sum_to_what_was_asked() -> 
     assert texts(table) == [
         ["faithfulness", "1.5", "250", "25", "0.0050", "300"],
         ["answer_relevancy", "0.5", "50", "5", "0.0010", "100"],
-        ["all", "2", "300", "30", "0.0060", ""],
+        ["total", "2", "300", "30", "0.0060", ""],
     ]
 
 
@@ -95,7 +95,7 @@ def test_a_reply_from_the_cache_costs_nothing_and_is_told() -> None:
     free = step(tokens=200, cached=True)
     free["usage"] |= {"requests": 0, "cached": 1}
     table = tables([record("q", {"faithfulness": scored(1, step("decompose"), free)})], price="1/1")["eval-cost"]
-    assert texts(table)[-1][:4] == ["all", "1", "100", "10"]
+    assert texts(table)[-1][:4] == ["total", "1", "100", "10"]
     assert texts(table)[0][-1] == "300"
     assert "Requests needed: 2; answered from the cache at no cost: 1; sent: 1." in table.notes[0]
 
@@ -105,7 +105,7 @@ def test_requests_are_counted_once_where_a_reply_took_several() -> None:
     several = step("decompose", tokens=100)
     several["usage"] |= {"requests": 3}
     table = tables([record("q", {"faithfulness": scored(1, several, step("verify", tokens=100))})])["eval-cost"]
-    assert texts(table)[-1][:2] == ["all", "4"]
+    assert texts(table)[-1][:2] == ["total", "4"]
     assert "Requests needed: 4; answered from the cache at no cost: 0; sent: 4." in table.notes[0]
 
 

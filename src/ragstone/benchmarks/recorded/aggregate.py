@@ -10,7 +10,7 @@ from ragstone.metrics.judge.record import JudgeStep, steps_by_metric
 from ragstone.stats import Estimate
 from ragstone.types import Record, Run, Usage
 
-__all__ = ["JudgeCost", "MetricScores", "ScoreTally", "columns_of", "display_order", "tally"]
+__all__ = ["JudgeCost", "MetricScores", "ScoreTally", "columns_of", "display_order", "tally_scores"]
 
 _REASONS = 20  # different reasons that are counted for one metric
 
@@ -84,7 +84,7 @@ class ScoreTally:
         return sorted(self.metrics, key=display_order)
 
 
-def tally(run: Run) -> dict[str, ScoreTally]:
+def tally_scores(run: Run) -> dict[str, ScoreTally]:
     """The tally of each system, in order."""
     tallies: dict[str, ScoreTally] = {system: ScoreTally() for system in run.systems}
     options = run.meta.get("options", {})

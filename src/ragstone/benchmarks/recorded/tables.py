@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from statistics import variance
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from ragstone.benchmarks.recorded.advice import BAR, advise
-from ragstone.benchmarks.recorded.aggregate import display_order, lower_is_better, tally
+from ragstone.benchmarks.recorded.aggregate import display_order, lower_is_better, tally_scores
 from ragstone.messages import messages
 from ragstone.types import Cell, Row, Run, Table
 
@@ -31,7 +31,7 @@ class _ScoreTables:
     def __init__(self, run: Run, language: str) -> None:
         self.words = messages(__name__, language)
         self.meta = run.meta
-        self.tallies = tally(run)
+        self.tallies = tally_scores(run)
         self.several = len(self.tallies) > 1
 
     def _keys(self, system: str, *texts: str) -> tuple[Cell, ...]:
@@ -113,7 +113,7 @@ class _ScoreTables:
                 rows.append(
                     Row((
                         *self._keys(system, self.words[f"low_{advice.rule}"]),
-                        msgspec.structs.replace(advice.mean.cell(), note=self.words["low" if advice.low else "suspicious"]),
+                        replace(advice.mean.cell(), note=self.words["low" if advice.low else "suspicious"]),
                         Cell(self.words[f"try_{advice.rule}"]), Cell(worst),
                     ))
                 )  # fmt: skip
