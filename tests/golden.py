@@ -23,7 +23,6 @@ FOLDER = Path(__file__).parent / "goldens"
 _WORDS = re.compile(r"[^\W\d_]+(?:[^\w\d%/]*[^\W\d_]+)*")
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 _NAMES = {"id", "kind", "cause", "group"}
-_NO_LOGIC = {"class", "style"}
 _VOID = {"meta", "link", "br", "hr", "img", "input", "path", "use", "rect", "circle", "line", "wbr"}
 
 
@@ -91,7 +90,11 @@ class _Markup(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._style = tag == "style"
-        told = [f"{name}={_coordinates(value or '')}" for name, value in attrs if name not in _NO_LOGIC]
+        told = [
+            f"{name}={value if name == 'class' else _coordinates(value or '')}"
+            for name, value in attrs
+            if name != "style"
+        ]
         self.lines.append(" ".join([tag, *told]))
 
     def handle_data(self, data: str) -> None:

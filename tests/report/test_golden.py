@@ -1,11 +1,13 @@
 """Whole pages, charts, tables and exports, figure by figure: what is computed for them may not change unseen."""
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.golden import figures, golden, markup
-from tests.report.synthetic import META, SmallBenchmark, small_run
+from tests.report.synthetic import META, MemoryRun, SmallBenchmark, records, small_run
 from tests.report.synthetic_judged import JudgedBenchmark, judged_run
 
 import ragstone
@@ -13,7 +15,7 @@ from ragstone.messages import messages
 from ragstone.report import export, render
 from ragstone.report.charts import chart_svg
 from ragstone.report.text import table_text
-from ragstone.types import Cell, Chart, Point, Row, Series, Table
+from ragstone.types import Cell, Chart, Diagnosis, Point, Record, Row, Run, Series, Span, Table
 
 RUN = small_run(104)
 
@@ -132,3 +134,40 @@ def test_an_export_to_parquet(tmp_path: Path) -> None:
     table = parquet.read_table(tmp_path / "a.parquet")
     lines = [f"{field.name}: {field.type}" for field in table.schema]
     golden("report/export-parquet", "\n".join([*lines, *map(str, table.to_pylist())]))
+
+
+class OfTables(SmallBenchmark):
+    """Tables with cells of every kind; and answers with more marks than anybody wants to see."""
+
+    def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
+        return [WIDE, COUNTED, Table("empty", "Without rows", ("A", "B"), ())]
+
+    def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
+        spans = [Span("answer", 2 * at, 2 * at + 1, ("match", "wrong", "refusal")[at % 3]) for at in range(300)]
+        return Diagnosis(False, "all", "wrong", "wrong", "so it is", 1.0, tuple(spans))
+
+
+@pytest.mark.parametrize("format_", ["markdown", "latex"])
+def test_tables_of_all_kinds_of_cells_as_text(format_: str) -> None:
+    stream = io.StringIO()
+    export(small_run(1), OfTables(), format_, stream)
+    golden(f"report/cells-{format_}", stream.getvalue())
+
+
+def test_tables_of_all_kinds_of_cells_in_excel(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    export(small_run(1), OfTables(), "xlsx", tmp_path / "a.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "a.xlsx")
+    cells = [cell for sheet in book.worksheets[:-1] for row in sheet.iter_rows() for cell in row]
+    lines = [f"{one.parent.title} {one.coordinate} {one.value!r} {one.number_format}" for one in cells]
+    golden("report/cells-xlsx", figures("\n".join(lines)))
+
+
+def test_tables_of_all_kinds_of_cells_and_many_marks_on_a_page() -> None:
+    def make() -> Iterator[Record]:
+        for record in records(1, ("s",)):
+            assert record.response is not None
+            answer = "".join(chr(97 + at % 26) for at in range(900))
+            yield msgspec.structs.replace(record, response=msgspec.structs.replace(record.response, answer=answer))
+
+    golden("report/cells-page", page(render(MemoryRun(make, META, {"s": {}}), OfTables(), cases_shown=1)))

@@ -147,7 +147,6 @@ class _Worst:
     """The worst cases of one system and group: the `size` worst of all, and the `size` worst of different samples."""
 
     size: int
-    count: int = 0
     every: list[_Key] = field(default_factory=list)
     distinct: dict[str, _Key] = field(default_factory=dict)
 
@@ -155,7 +154,6 @@ class _Worst:
         sample = record.case.sample.id
         lot = blake2b(sample.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         key = (finding.weight, lot, record.case.id, sample)
-        self.count += 1
         if len(self.every) < self.size:
             heapq.heappush(self.every, key)
         elif self.every:
