@@ -1,8 +1,8 @@
-"""Diagnosis things by name: built-ins by scanning their package, other people's by entry points, through one door.
+"""Plug-ins by name: built-ins are found by scanning their package, other people's through entry points.
 
-A module offers what it has in a module-level mapping `PLUGINS`, from the name as a user spells it to the thing; an
-entry point in the registry's group does the same for one name. Adding a built-in is adding one file. Wherever a name is
-taken, so is a place, `package.module:name` or `path/file.py:name`, and in Python the thing itself.
+A module exports its plug-ins in a module-level mapping `PLUGINS` from the user's spelling of the name to the object; an
+entry point in the registry's group does the same for one name. Adding a built-in means adding one file. Wherever a name
+is accepted, so is a location, `package.module:name` or `path/file.py:name`, and in Python the object itself.
 """
 
 import hashlib
@@ -27,41 +27,41 @@ _PLACE = re.compile(r"(?P<module>.+\.py|[A-Za-z_]\w*(\.\w+)*):(?P<name>[A-Za-z_]
 
 
 def is_place(name: str) -> bool:
-    """Whether a name says where a thing is: `package.module:name` or `path/file.py:name`."""
+    """Whether a name is a location: `package.module:name` or `path/file.py:name`."""
     return _PLACE.fullmatch(name) is not None
 
 
 def load_place(kind: str, place: str) -> Any:
-    """The thing at a place. Raises UsageError where there is none, or where its module cannot be loaded."""
-    found = _PLACE.fullmatch(place)
-    if found is None:
-        raise UsageError(f"{place!r} is no place of a {kind}: write package.module:name or file.py:name.")
-    module = _module(kind, place, found["module"])
+    """The object at a location. Raises UsageError if there is none or if its module cannot be loaded."""
+    match = _PLACE.fullmatch(place)
+    if match is None:
+        raise UsageError(f"{place!r} is not the location of a {kind}: write package.module:name or file.py:name.")
+    module = _module(kind, place, match["module"])
     try:
-        return getattr(module, found["name"])
+        return getattr(module, match["name"])
     except AttributeError:
         names = [name for name in vars(module) if not name.startswith("_")]
-        raise UnknownName(kind, found["name"], names, hint=f"It should be in {found['module']}.") from None
+        raise UnknownName(kind, match["name"], names, hint=f"It should be in {match['module']}.") from None
 
 
 def _module(kind: str, place: str, name: str) -> ModuleType:
-    here = str(Path.cwd())
-    added = here not in sys.path
+    folder = str(Path.cwd())
+    added = folder not in sys.path
     if added:
-        sys.path.append(here)
+        sys.path.append(folder)
     try:
         return _from_file(Path(name)) if name.endswith(".py") else importlib.import_module(name)
-    except Exception as error:  # somebody else's module
+    except Exception as error:  # user code may raise anything
         raise UsageError(
-            f"The {kind} {place!r} cannot be loaded ({type(error).__name__}: {error}). Is it there, and does it run?"
+            f"The {kind} {place!r} cannot be loaded ({type(error).__name__}: {error}). Check that it exists and runs."
         ) from error
     finally:
         if added:
-            sys.path.remove(here)
+            sys.path.remove(folder)
 
 
 def _from_file(path: Path) -> ModuleType:
-    """A file as a module, loaded once."""
+    """Load a file as a module, once."""
     full = path.expanduser().resolve()
     name = f"{full.stem}_{hashlib.sha256(str(full).encode()).hexdigest()[:12]}"
     if name not in sys.modules:
@@ -69,7 +69,7 @@ def _from_file(path: Path) -> ModuleType:
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module  # dataclasses look for it there
+        sys.modules[name] = module  # where dataclasses look it up
         try:
             spec.loader.exec_module(module)
         except BaseException:
@@ -79,7 +79,7 @@ def _from_file(path: Path) -> ModuleType:
 
 
 class Registry(Generic[T]):
-    """All `kind`s there are. Nothing is imported before the first look-up.
+    """All plug-ins of one `kind`. Nothing is imported before the first look-up.
 
     `package` is scanned for modules with a `PLUGINS` mapping; `group` is the entry-point group (`ragstone.metrics`).
     """
@@ -88,47 +88,47 @@ class Registry(Generic[T]):
         self.kind, self.package, self.group, self.hint = kind, package, group, hint
 
     @cached_property
-    def _found(self) -> dict[str, T]:
-        found: dict[str, T] = {}
+    def _plugins(self) -> dict[str, T]:
+        plugins: dict[str, T] = {}
         package = importlib.import_module(self.package)
         for info in pkgutil.iter_modules(package.__path__):
             if info.name.startswith("_"):
                 continue
             module = importlib.import_module(f"{self.package}.{info.name}")
-            for name, thing in getattr(module, "PLUGINS", {}).items():
-                if name in found:
+            for name, plugin in getattr(module, "PLUGINS", {}).items():
+                if name in plugins:
                     raise UsageError(f"Two {self.kind}s are named {name!r}; one is in {module.__name__}.")
-                found[name] = thing
+                plugins[name] = plugin
         for entry in entry_points(group=self.group):
-            if entry.name in found:
+            if entry.name in plugins:
                 raise UsageError(f"Two {self.kind}s are named {entry.name!r}; one is the entry point {entry.value}.")
             try:
-                found[entry.name] = cast("T", entry.load())
-            except Exception as error:  # somebody else's module
-                whose = f" of {entry.dist.name}" if entry.dist is not None else ""
+                plugins[entry.name] = cast("T", entry.load())
+            except Exception as error:  # user code may raise anything
+                owner = f" of {entry.dist.name}" if entry.dist is not None else ""
                 raise UsageError(
-                    f"The {self.kind} {entry.name!r}{whose} cannot be loaded from {entry.value} "
-                    f"({type(error).__name__}: {error}). Mend it or uninstall it."
+                    f"The {self.kind} {entry.name!r}{owner} cannot be loaded from {entry.value} "
+                    f"({type(error).__name__}: {error}). Fix or uninstall the package."
                 ) from error
-        return dict(sorted(found.items()))
+        return dict(sorted(plugins.items()))
 
     def names(self) -> tuple[str, ...]:
         """Every name, sorted."""
-        return tuple(self._found)
+        return tuple(self._plugins)
 
     def __iter__(self) -> Iterator[tuple[str, T]]:
-        return iter(self._found.items())
+        return iter(self._plugins.items())
 
     def __contains__(self, name: str) -> bool:
-        return name in self._found
+        return name in self._plugins
 
     def get(self, name: str | T) -> T:
-        """The thing of this name or at this place, or the thing itself where it is none of a text; `UnknownName` with
-        the nearest spelling where there is none."""
+        """The plug-in with this name or at this location; anything but a string is returned as is. Raises `UnknownName`
+        with the nearest spelling if there is none."""
         if not isinstance(name, str):
             return name
-        if name in self._found:
-            return self._found[name]
+        if name in self._plugins:
+            return self._plugins[name]
         if is_place(name):
             return cast("T", load_place(self.kind, name))
-        raise UnknownName(self.kind, name, self._found, hint=self.hint)
+        raise UnknownName(self.kind, name, self._plugins, hint=self.hint)

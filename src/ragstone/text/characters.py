@@ -10,7 +10,7 @@ __all__ = ["HAN", "FoldTable", "fold_table", "is_han", "vocabulary"]
 # compatibility ideographs, and 〇.
 HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
-# What has more than one shape and one meaning, where Unicode's compatibility forms do not say so.
+# Characters of different shapes with the same meaning that Unicode's compatibility forms do not unify.
 _SAME = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u02b9`\u00b4", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
@@ -24,7 +24,7 @@ _SAME = {
 
 
 def vocabulary(words: str) -> frozenset[str]:
-    """A set of words, written with blanks between them."""
+    """A set of words, given separated by spaces."""
     return frozenset(words.split())
 
 
@@ -72,7 +72,7 @@ def _fold_character(char: str) -> str:
     if char in _SAME:
         return _SAME[char]
     category = unicodedata.category(char)
-    # Soft hyphens, zero-width characters and loose accents: nobody sees or types them with intent.
+    # Soft hyphens, zero-width characters and stray accents are invisible or unintended.
     if category in {"Cf", "Mn"}:
         return ""
     # ① and ² keep their shape: as plain digits they would run into the number beside them.
@@ -94,5 +94,5 @@ def _fold_character(char: str) -> str:
 
 @lru_cache(maxsize=1)
 def fold_table() -> FoldTable:
-    """The one table of this process."""
+    """The table shared by this process."""
     return FoldTable()

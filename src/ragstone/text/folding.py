@@ -1,4 +1,4 @@
-"""Text in one form, with the way back: width, case, accents, traditional characters and numerals."""
+"""Normalise text (width, case, accents, traditional characters, numerals) and map positions back to the original."""
 
 from array import array
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ class Folded:
         return offsets[start], offsets[end]
 
 
-# Passages come back with every question about them; a text longer than this is folded anew instead of being kept.
-_KEPT = 20_000
+# Passages recur with every question about them; texts longer than this are folded again instead of being cached.
+_MOST_CACHED = 20_000
 
 
 def fold_characters(text: str) -> Folded:
     """Fold character by character: full width to half width, upper case to lower, é to e, traditional to simplified,
     one shape for each quote, dash and blank; invisible characters vanish."""
-    return _characters(text) if len(text) <= _KEPT else _characters.__wrapped__(text)
+    return _characters(text) if len(text) <= _MOST_CACHED else _characters.__wrapped__(text)
 
 
 def fold(text: str, language: str = "") -> Folded:
@@ -43,7 +43,7 @@ def fold(text: str, language: str = "") -> Folded:
 
     `language` "en" leaves Chinese numerals as they are, "zh" leaves English number words; "" reads both.
     """
-    return _numerals(text, language) if len(text) <= _KEPT else _numerals.__wrapped__(text, language)
+    return _numerals(text, language) if len(text) <= _MOST_CACHED else _numerals.__wrapped__(text, language)
 
 
 @lru_cache(maxsize=512)

@@ -1,4 +1,4 @@
-"""Which of the two languages a text is in, and how many tokens it may cost."""
+"""Detect which of the two languages a text is in."""
 
 import re
 
@@ -11,7 +11,7 @@ _ENOUGH = 4000
 
 
 def detect(text: str) -> str:
-    """ "zh" where at least half of the units are Han characters, else "en"; a run of Latin letters is one unit.
+    """ "zh" if at least half of the units are Han characters, else "en"; a run of Latin letters is one unit.
 
     Names in Latin letters do not make a Chinese question English, nor a name in Han characters an English one
     Chinese. The first 4,000 characters decide. A text without letters is "en".

@@ -1,7 +1,7 @@
-"""Where a text states an answer: tolerant of how a name or a number is written, strict about what it is.
+"""Find where a text states an answer: tolerant of how a name or a number is written, strict about what it is.
 
-Compiling a pattern takes far longer than searching with it, and most aliases are nowhere near most texts. So a text is
-first looked through for the letters and digits that every wording of the alias has, and only then a pattern is made.
+Compiling a pattern takes far longer than searching with it, and most aliases do not occur in most texts. So the text is
+first searched for the letters and digits that every wording of the alias contains; only then is a pattern compiled.
 """
 
 import re
@@ -17,11 +17,11 @@ from ragstone.text.numerals import CHINESE_NUMERALS
 __all__ = ["find_answer"]
 
 _PARTS = re.compile(rf"(?P<number>\d+(?:[.,]\d+)*)|(?P<han>[{HAN}])|(?P<word>[^\W\d_{HAN}]+)|(?P<other>[\W_])")
-# Beginnings of sets that `_for_text` makes smaller: `re` takes a millisecond to compile the ranges of Han, and a tenth
-# of one for any set that has a character beyond Latin and more than two ranges. No escaped alias holds one of them.
+# Prefixes of character sets that `_for_text` shrinks: `re` takes a millisecond to compile the ranges of Han, and a
+# tenth of that for any set with a non-Latin character and more than two ranges. No escaped alias contains one of them.
 _QUOTES, _PLAIN_QUOTES = r"""[\s"'《》〈〉「」『』【】·""", r"""[\s"'·"""
 _CURRENCIES = "$€£¥"
-# Units that may stand at a number without a blank: the number is still the whole number.
+# Units that may follow a number without a space; the number is still complete.
 _UNITS = r"(?:[kcm]?m|km/h|[km]?g|[kmgt]b|[kmg]?wh?|[kmg]hz|fps|nm|ml|l|x|h|min|s)"
 # A letter of a script that separates its words.
 _LETTER, _LETTER_OR_HAN, _ASCII_LETTER = rf"[^\W\d_{HAN}", r"[^\W\d_", "[a-zA-Z"
@@ -31,7 +31,7 @@ _SCALED = (
     r"(?![\s-]?(?:hundred|thousand|[mbtr]+illion|[mbt]n\b))"
 )
 _SCORE = re.compile(r"(?<=\d)\s?比\s?(?=\d)")
-# Capitals that are ordinary words otherwise: `US` is not `us`.
+# Acronyms that are ordinary words in lower case: `US` is not `us`.
 _ACRONYMS = vocabulary(
     "US IT WHO AM PM AS AT IN IS OR AN SO NO DO GO HE ME WE BE BY IF OF ON TO UP AIDS AID ACT ALL AGE CAN MAY ARE HAS"
     " THE AND FOR NOT BUT ONE OUR OUT PAY SAT SEA SHE SIM TEA TIN VAN WAR CAT EAR EAST HER HIS PIN POP RAM"
@@ -40,23 +40,23 @@ _ACRONYMS = vocabulary(
 
 @dataclass(frozen=True)
 class _Wording:
-    """One way to look for an alias in a folded text. `needed`: of at least one of these tuples a text holds every
-    string, wherever the pattern is found in it."""
+    """One pattern for an alias in a folded text. `needed`: wherever the pattern matches, the text contains every string
+    of at least one of these tuples."""
 
     pattern: str
     needed: tuple[tuple[str, ...], ...]
 
     def spans(self, folded: Folded) -> Iterator[tuple[int, int]]:
-        """Where it stands, as places in the original text."""
+        """The matches, as positions in the original text."""
         text = folded.text
         if any(all(piece in text for piece in pieces) for pieces in self.needed):
-            for found in _compiled(_for_text(self.pattern, text)).finditer(text):
-                yield folded.span(*found.span())
+            for match in _compiled(_for_text(self.pattern, text)).finditer(text):
+                yield folded.span(*match.span())
 
 
 @dataclass(frozen=True)
 class _Finder:
-    """Both ways to look for one alias. `capitals`: what it must be in the original, where case tells it from a word."""
+    """Both patterns of one alias. `capitals`: its exact spelling, if only case distinguishes it from a word."""
 
     plain: _Wording | None
     numeral: _Wording | None
@@ -64,13 +64,13 @@ class _Finder:
 
 
 def find_answer(alias: str, text: str, language: str = "") -> list[tuple[int, int]]:
-    """Where `text` states `alias`: (start, end) in the original text, in order, without overlap; [] if nowhere.
+    """Every place where `text` states `alias`: (start, end) in the original text, in order, without overlap.
 
     Width, case, accents, quotes, dashes, traditional and simplified characters, numerals and the wording of a date
     do not matter; nor do hyphens, apostrophes, commas and full stops inside a name, or a leading "the". In alphabetic
     scripts an alias is found as whole words only ("art" is not in "party", "US" is not in "bus" or "us"), and a
     number never inside a longer one ("12" is not in "112", "12.5", "2012" or "12万"), in any script. Chinese has no
-    blanks, so there an alias is found wherever its characters are. `language` is passed on to `fold`.
+    spaces, so a Chinese alias is found wherever its characters occur. `language` is passed on to `fold`.
     """
     finder = _finder(alias, language)
     spans: list[tuple[int, int]] = []
@@ -88,7 +88,7 @@ def find_answer(alias: str, text: str, language: str = "") -> list[tuple[int, in
 
 
 def _for_text(pattern: str, text: str) -> str:
-    """A pattern that finds the same in this text, without the sets of characters that it has none of."""
+    """An equivalent pattern for this text, without character sets that cannot match in it."""
     if _LETTER in pattern:
         if text.isascii() or not _FOREIGN.search(text):
             pattern = pattern.replace(_LETTER, _ASCII_LETTER)
@@ -105,27 +105,27 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _without_overlap(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    kept = spans[:1]
+    merged = spans[:1]
     for start, end in spans[1:]:
-        if start >= kept[-1][1]:
-            kept.append((start, end))
-        elif end > kept[-1][1]:
-            kept[-1] = (kept[-1][0], end)
-    return kept
+        if start >= merged[-1][1]:
+            merged.append((start, end))
+        elif end > merged[-1][1]:
+            merged[-1] = (merged[-1][0], end)
+    return merged
 
 
 def _capital(text: str, span: tuple[int, int], letters: str) -> bool:
-    found = "".join(char for char in text[slice(*span)] if char.isalpha())
-    # A text without any capital was written by someone who uses none.
-    return found == letters or not any(char.isupper() for char in text)
+    spelled = "".join(char for char in text[slice(*span)] if char.isalpha())
+    # The author of a text without any capital letter uses none.
+    return spelled == letters or not any(char.isupper() for char in text)
 
 
 @lru_cache(maxsize=4096)
 def _finder(alias: str, language: str) -> _Finder:
-    # OpenAI is also Open AI, and Chinese writes iPhoneSE: before a capital a blank may or may not stand.
+    # OpenAI is also Open AI, and Chinese texts write iPhoneSE: a space before a capital is optional.
     parted = re.sub("(?<=[a-z]) ?(?=[A-Z])", "-", alias)
     plain, numeral = fold_characters(parted), fold(parted, language)
-    # A bare whole number is looked for as a number only, so that 三 is not found in 三亚.
+    # A bare integer is searched for as a number only, so that 三 does not match in 三亚.
     bare = re.fullmatch(r"\s*\d+\s*", numeral.text) is not None and not plain.text.strip().isdecimal()
     letters = re.sub(r"[\s.]", "", alias)
     if re.fullmatch("[A-Z]{2,4}", letters):
@@ -139,7 +139,7 @@ def _finder(alias: str, language: str) -> _Finder:
 
 def _wording(folded: str, *, numerals: bool = False, date: DatePattern | None = None) -> _Wording | None:
     folded = _SCORE.sub(":", folded)
-    parts = [(str(found.lastgroup), found.group()) for found in _PARTS.finditer(folded)]
+    parts = [(str(match.lastgroup), match.group()) for match in _PARTS.finditer(folded)]
     while parts and parts[0][0] == "other" and parts[0][1] not in _CURRENCIES:
         del parts[0]
     while parts and parts[-1][0] == "other" and parts[-1][1] not in "%\u2030+#" + _CURRENCIES:
@@ -151,19 +151,19 @@ def _wording(folded: str, *, numerals: bool = False, date: DatePattern | None = 
         return _Wording(re.escape(signs), ((signs,),)) if signs else None
     begins, ends = (numerals and parts[end][1] in CHINESE_NUMERALS for end in (0, -1))
     pattern = _opening(parts, begins) + _body(parts) + _closing(parts, ends)
-    # Every part stands in the pattern as it is, but for signs between parts.
+    # The pattern contains every part literally, except the punctuation between parts.
     needed = tuple(dict.fromkeys(part for kind, part in parts if kind != "other"))
     return _Wording(f"{pattern}|{date.pattern}", (needed, date.digits)) if date else _Wording(pattern, (needed,))
 
 
 def _body(parts: list[tuple[str, str]]) -> str:
     pieces: list[str] = []
-    last = ""  # the kind of the last part that is no sign
+    last = ""  # the kind of the last part that is not punctuation
     gap = ""
     for position, (kind, part) in enumerate(parts):
         if kind == "other":
             if part in _CURRENCIES and position in {0, len(parts) - 1}:
-                # $10 and 10 dollars: the sign may be missing, another currency may not stand there.
+                # $10 and 10 dollars: the sign may be missing, but a different currency is not accepted.
                 pieces.append(rf"(?:{re.escape(part)}\s?)?" if position == 0 else rf"\s?{re.escape(part)}")
             elif position == len(parts) - 1:
                 pieces.append(rf"(?:\s?|{re.escape(gap)}){re.escape(part)}")
@@ -178,14 +178,14 @@ def _body(parts: list[tuple[str, str]]) -> str:
 
 
 def _between(left: str, gap: str, right: str) -> str:
-    """What may stand between two parts of an answer that are `gap` apart in the reference."""
+    """The pattern between two parts of an answer that are separated by `gap` in the reference."""
     if "han" in (left, right) and not gap.strip(" ,.:'\"-·"):
         return rf"{_QUOTES}]*" if not gap.strip() else rf"{_QUOTES},.:、。-]{{0,3}}"
     if not gap:
         return r"\s?" if left != right else ""
     signs = set(gap)
     if left == right == "number":
-        # A score or a range: 3-2, 3:2, 3比2. Two numbers with a blank between them are two numbers.
+        # A score or a range: 3-2, 3:2, 3比2. Two numbers separated by a space are two numbers.
         return r"\s?(?:[-~:/]|比|至|到|to)\s?" if signs & set("-~:/") else r"[\s,.]{1,3}"
     if signs == {" "}:
         return r"(?:\s{1,3}|-)" if left == right else r"[\s-]?"
@@ -211,7 +211,7 @@ def _opening(parts: list[tuple[str, str]], numeral: bool) -> str:
         digits = parts[1][1] if money else first
         other_money = rf"(?<![{_CURRENCIES.replace(first, '')}])" if money else ""
         grouped = r"(?<!\d,)" if len(re.split(r"[.,]", digits)[0]) == 3 else ""  # 234 is not in 1,234
-        # 15 is not in A15; but Chinese writes GDP3% without a blank, and there the sign shows where the number ends.
+        # 15 is not in A15; but Chinese writes GDP3% without a space, and there the sign marks the end of the number.
         code = "a-z" if len(parts) == 1 and "." not in digits else ""
         return rf"(?<![{code}\d])(?<![千百])(?<![万亿])(?<!\d\.){grouped}{other_money}"
     if kind == "word":
@@ -223,7 +223,7 @@ def _opening(parts: list[tuple[str, str]], numeral: bool) -> str:
 def _closing(parts: list[tuple[str, str]], numeral: bool) -> str:
     kind, last = parts[-1]
     if kind == "number":
-        # Data sets leave out the unit of amounts with decimals: 60.4 for 60.4亿. A whole number means itself.
+        # Data sets omit the unit of decimal amounts: 60.4 for 60.4亿. An integer stands for itself.
         scaled = "" if "." in last and len(parts) == 1 else _SCALED
         return rf"(?!\d)(?!\.\d)(?!,\d{{3}}(?!\d)){scaled}(?!(?!{_UNITS}(?!{_LETTER}])){_LETTER}])"
     if kind == "word":

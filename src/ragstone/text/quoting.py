@@ -1,4 +1,4 @@
-"""Where a text holds a quotation from it, however the one who quotes writes quotes, blanks and capitals."""
+"""Locate a quotation in its source text, whatever its punctuation, spacing and capitals."""
 
 import re
 
@@ -12,11 +12,11 @@ _LETTER = re.compile(rf"[^\W_{HAN}]")
 
 
 def find_quote(quote: str, text: str) -> tuple[int, int] | None:
-    """(start, end) of the first place in `text` that `quote` is taken from; None where it is from elsewhere.
+    """(start, end) of the first place in `text` that `quote` is taken from; None if it is not from this text.
 
-    Width, case, accents, punctuation, blanks, traditional and simplified characters do not matter; the words and
-    their order do. Dots in the middle stand for what is left out: the parts have to follow each other, and the place
-    reaches from the first to the last. A quote without a letter or a digit is found nowhere.
+    Width, case, accents, punctuation, spaces, traditional and simplified characters do not matter; the words and
+    their order do. An ellipsis in the middle marks an omission: the parts must follow each other, and the result spans
+    from the first to the last. A quote without a letter or a digit is never found.
     """
     exact = quote.strip()
     if exact and any(map(str.isalnum, exact)) and (at := _whole(exact, text)) >= 0:
@@ -25,13 +25,13 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
     if not parts:
         return None
     folded = fold_characters(text)
-    held, places = _bare(folded)
+    letters, places = _bare(folded)
     first = last = -1
     after = 0
     for part in parts:
-        at = held.find(part, after)
+        at = letters.find(part, after)
         while at >= 0 and _inside_word(folded.text, places[at], places[at + len(part) - 1] + 1):
-            at = held.find(part, at + 1)
+            at = letters.find(part, at + 1)
         if at < 0:
             return None
         first = at if first < 0 else first
@@ -41,7 +41,7 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _whole(exact: str, text: str) -> int:
-    """Where the text has these very characters, not within longer words; -1 for nowhere."""
+    """Position of these exact characters in the text, not inside longer words; -1 if absent."""
     at = text.find(exact)
     while at >= 0 and _inside_word(text, at, at + len(exact)):
         at = text.find(exact, at + 1)
@@ -49,7 +49,7 @@ def _whole(exact: str, text: str) -> int:
 
 
 def _bare(folded: Folded) -> tuple[str, list[int]]:
-    """The letters and digits of a folded text, and where each stands in it."""
+    """The letters and digits of a folded text, and the position of each."""
     places = [at for at, character in enumerate(folded.text) if character.isalnum()]
     return "".join(folded.text[at] for at in places), places
 

@@ -1,5 +1,5 @@
-"""What may be shown or stored of texts that hold addresses and keys. Everything that is printed or kept goes through
-`redact`: error messages, command lines, names of retrievers, descriptions of systems.
+"""Remove secrets from texts with URLs and keys. Everything printed or stored goes through `redact`: error messages,
+command lines, names of retrievers, descriptions of systems.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Sentences of English, Chinese and mixed text, by rule. Nothing is lost: joined, they are the text."""
+"""Rule-based sentence splitting of English, Chinese and mixed text. Joining the sentences gives the text back."""
 
 import re
 
@@ -7,7 +7,7 @@ from ragstone.text.characters import HAN, vocabulary
 __all__ = ["sentences"]
 
 _CLOSERS = "”’』」）)\\]】》〉\"'»"
-# A citation that stands behind the full stop belongs to what it closes: "Paris is large.[1] It grows.[2]"
+# A citation after a full stop belongs to the sentence it closes: "Paris is large.[1] It grows.[2]"
 _CITATION = r"\[\^?\d{1,3}(?:\s?[,-]\s?\d{1,3})*\]"
 _BOUNDARY = re.compile(
     rf"""
@@ -19,17 +19,17 @@ _BOUNDARY = re.compile(
     )""",
     re.VERBOSE,
 )
-# Before a name, always.
+# Always followed by a name.
 _TITLES = vocabulary(
     "mr mrs ms mx dr prof rev gen lt col maj capt cmdr sgt cpl adm gov sen rep pres hon messrs supt amb vs v"
     " e.g i.e eg ie cf viz approx ca mme mlle"
 )
-# Before a number only.
+# Abbreviations only before a number.
 _NUMBERED = vocabulary(
     "no nos vol vols fig figs p pp pg art sec ch chap para ver op jan feb mar apr jun jul aug sep sept oct nov dec"
     " mon tue wed thu fri sat sun"
 )
-# May end a sentence: it does where the next word often begins one.
+# May end a sentence: it does if the next word often starts one.
 _MAYBE = vocabulary(
     "inc co corp ltd llc plc etc jr sr bros dept assn univ ave blvd rd st ste mt ft est al ph.d calif fla tex conn ariz"
     " minn mich lb oz"
@@ -43,21 +43,21 @@ _MARKER = re.compile(r"\s*[(\[（]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]?\s*")
 _WORD_BEFORE = re.compile(r"[A-Za-z](?:[A-Za-z.]*[A-Za-z])?$")
 _NEXT_WORD = re.compile(rf"[\s{_CLOSERS}(（\[“‘「『《]*([A-Za-z]*)")
 _OPENS_OR_HAN = re.compile(rf"[{HAN}“‘「『《（【〈]")
-# A brand such as iPhone or eBay begins a sentence although its first letter is small.
+# A brand such as iPhone or eBay may start a sentence in lower case.
 _BRAND = re.compile(r"[a-z]{1,2}[A-Z]")
 _CONTINUES = "，,、；;：:—–-。！？!?…)）”’」』》"
 
 
 def sentences(text: str, language: str = "") -> list[str]:
-    """The sentences of `text`, each with the blanks that follow it: `"".join(sentences(text)) == text`.
+    """The sentences of `text`, each with the white space that follows it: `"".join(sentences(text)) == text`.
 
-    A line break always ends one. 。！？； end one in Chinese, closing quotes and brackets included, unless the
-    sentence goes on after the quote with a comma. A citation such as [1] right behind a full stop, a question or an
-    exclamation mark belongs to the sentence before. A full stop ends one unless it belongs to an abbreviation, an
-    initial, a decimal, a list marker or a small letter follows; dots in a row only where a new start follows. Both
-    rules apply to any text, so `language` makes no difference and mixed text is no special case.
+    A line break always ends a sentence. So do 。！？； in Chinese, with closing quotes and brackets, unless a comma
+    continues the sentence after the quote. A citation such as [1] right after a full stop, question or exclamation mark
+    belongs to the sentence before it. A full stop ends a sentence unless it belongs to an abbreviation, an initial, a
+    decimal or a list marker, or a lower-case letter follows; an ellipsis does only if a new sentence starts after it.
+    All rules apply to any text, so `language` makes no difference and mixed text needs no special case.
     """
-    found: list[str] = []
+    parts: list[str] = []
     start = 0
     for boundary in _BOUNDARY.finditer(text):
         end = boundary.end()
@@ -72,11 +72,11 @@ def sentences(text: str, language: str = "") -> list[str]:
         else:
             ends = _ends_with_mark(text, start, boundary)
         if ends:
-            found.append(text[start:end])
+            parts.append(text[start:end])
             start = end
     if start < len(text):
-        found.append(text[start:])
-    return found
+        parts.append(text[start:])
+    return parts
 
 
 def _ends_chinese(text: str, boundary: re.Match[str]) -> bool:
@@ -86,14 +86,14 @@ def _ends_chinese(text: str, boundary: re.Match[str]) -> bool:
 
 def _ends_with_dots(text: str, boundary: re.Match[str]) -> bool:
     after, follows = boundary["after_ellipsis"], text[boundary.end()]
-    # In Chinese, dots without a quote's end or a blank after them are a pause: 他说……不知道。
+    # In Chinese, an ellipsis without a closing quote or space after it is a pause: 他说……不知道。
     return bool(after) and not follows.islower() and follows not in _CONTINUES and follows != "."
 
 
 def _ends_with_mark(text: str, start: int, boundary: re.Match[str]) -> bool:
     mark, after, follows = boundary["mark"], boundary["after_mark"], text[boundary.end()]
     if not after.endswith((" ", "\n", "\t", "\r", "\u3000", "\xa0")) and not after[-1:].isspace():
-        # No blank: a sentence only where Chinese goes on, as in "OK?他说".
+        # Without a space, only Chinese text starts a new sentence, as in "OK?他说".
         if not _OPENS_OR_HAN.match(follows):
             return False
         if mark != ".":
@@ -108,10 +108,10 @@ def _ends_with_mark(text: str, start: int, boundary: re.Match[str]) -> bool:
 
 
 def _is_abbreviation(text: str, start: int, dot: int, next_word: str, follows: str) -> bool:
-    """Whether the full stop at `dot` belongs to what stands before it, and no sentence ends there."""
+    """Whether the full stop at `dot` belongs to the abbreviation before it and ends no sentence."""
     ending = text[max(start, dot - 7) : dot]
     if len(ending) == 7 and ending.isalpha() and ending.islower():
-        return False  # a long word, and the usual case
+        return False  # a long word: the usual case
     if _MARKER.fullmatch(text, start, dot):
         return True
     before = _WORD_BEFORE.search(text, max(start, dot - 24), dot)
@@ -123,7 +123,7 @@ def _is_abbreviation(text: str, start: int, dot: int, next_word: str, follows: s
         return True
     if lowered in _NUMBERED:
         return follows.isdigit()
-    # In "在U.S.工作" nothing ends; with a blank before the Chinese, it does.
+    # In "在U.S.工作" no sentence ends; with a space before the Chinese, one does.
     begins = next_word in _STARTERS or (text[dot + 1 : dot + 2].isspace() and bool(_OPENS_OR_HAN.match(follows)))
     if lowered in _MAYBE or (len(word) == 1 and word.isupper()) or re.fullmatch(r"(?:[A-Za-z]\.)+[A-Za-z]", word):
         return not begins

@@ -1,4 +1,4 @@
-"""How many tokens a text is likely to cost, before anything is sent."""
+"""Estimate how many tokens a text has before anything is sent."""
 
 import math
 import re
