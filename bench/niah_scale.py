@@ -1,6 +1,6 @@
 """How fast and in how much memory a large needle grid is made into texts.
 
-    python bench/niah_scale.py [--lengths 1k:200k:35] [--depths 0:100:35] [--language en]
+    python bench/niah_scale.py [--lengths 1k:200k:35] [--depths 0:100:35] [--data-language en]
 
 Plans the grid, then makes the whole prompt of every cell, one at a time, as a run does. Goals: at least 50 MB of text a
 second after planning, and memory of about one context: at most 8 times the longest text beyond what the plan takes.
@@ -28,12 +28,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--lengths", default="1k:200k:35")
     parser.add_argument("--depths", default="0:100:35")
-    parser.add_argument("--language", default="en")
+    parser.add_argument("--data-language", default="en")
     parser.add_argument("--tokenizer", default="ragstone/estimate")
     arguments = parser.parse_args()
     start = time.perf_counter()
     options = {
-        "lengths": arguments.lengths, "depths": arguments.depths, "languages": arguments.language,
+        "lengths": arguments.lengths, "depths": arguments.depths, "data_languages": arguments.data_language,
         "tokenizer": arguments.tokenizer,
     }  # fmt: skip
     made = asyncio.run(plan_bench("niah", options, models=["local/extractive"])).benchmark

@@ -62,7 +62,7 @@ def evaluation(browser: Browser, folder: Path) -> None:
     for language, readme in READMES.items():
         run = str(folder / f"{language}.run")
         metrics = "faithfulness,context_precision,context_recall"
-        table = ragstone(*EXAMPLE, run, "--metrics", metrics, "--tables", language)
+        table = ragstone(*EXAMPLE, run, "--metrics", metrics, "--language", language)
         excerpt = re.split(r"\n(?=below, |95% |下方|下面)", table, maxsplit=1)[0].rstrip()
         path = ROOT / readme
         before, _, rest = path.read_text("utf-8").partition("<!-- eval excerpt -->")

@@ -13,6 +13,7 @@ TERMINAL = (
 )  # fmt: skip
 for name in TERMINAL:
     os.environ.pop(name, None)
+os.environ["RAGSTONE_LANGUAGE"] = "en"
 
 # A shared machine stalls now and then: an example's time says nothing about the code.
 settings.register_profile("ragstone", deadline=None)

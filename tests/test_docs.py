@@ -256,7 +256,7 @@ def test_what_a_readme_shows_of_an_evaluation_is_what_it_prints(name: str, langu
     shown = text_of(name).partition("<!-- eval excerpt -->")[2].partition("<!-- /eval excerpt -->")[0]
     lines = [line for line in shown.splitlines() if line and not line.startswith("```")]
     (arguments,) = [one for one in commands(name) if "scripted/examples/judge.jsonl" in one]
-    more = ["--run", str(tmp_path / "e.run"), "--quiet", "--tables", language]
+    more = ["--run", str(tmp_path / "e.run"), "--quiet", "--language", language]
     done = subprocess.run(
         [sys.executable, "-m", "ragstone", *arguments, *more],
         cwd=ROOT, env={**os.environ, "COLUMNS": "100", "XDG_CACHE_HOME": str(tmp_path)}, capture_output=True,

@@ -419,7 +419,7 @@ def test_paths_of_the_configuration_belong_to_its_folder(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--ragstone-protocol", "other"), "--ragstone-protocol is matrix or ragas, not 'other'."),
+        (("--ragstone-judge-protocol", "other"), "--ragstone-judge-protocol is matrix or ragas, not 'other'."),
         (("--ragstone-tolerance", "much"), "--ragstone-tolerance is a number of at least 0, not 'much'."),
         (("--ragstone-tolerance", "-1"), "--ragstone-tolerance is a number of at least 0, not '-1'."),
         (("--ragstone-update-baseline",), "name it with --ragstone-baseline FILE."),

@@ -34,7 +34,7 @@ _OPTIONS = (
     ("judge-base-url", "URL", "its endpoint, where that is not its provider's own"),
     ("embedder", "PROVIDER/MODEL", "the embedder (default: local/e5-small)"),
     ("embedder-base-url", "URL", "its endpoint, where that is not its provider's own"),
-    ("protocol", "matrix|ragas", "how the judge is asked (default: matrix)"),
+    ("judge-protocol", "matrix|ragas", "how the judge is asked (default: matrix)"),
     ("prompts", "DIR", "prompts of your own"),
     ("cache", "DIR", "folder for the judge's replies; a second session asks nothing (also: --cache=DIR)"),
     ("baseline", "FILE", "scores of an earlier session, which must not get worse"),
@@ -65,8 +65,8 @@ def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Gen
 
 def pytest_configure(config: pytest.Config) -> None:
     """Settings that mean nothing are told at once; the scores of all tests are gathered from their reports."""
-    if (protocol := _option(config, "protocol")) not in ("", "matrix", "ragas"):
-        raise pytest.UsageError(f"--ragstone-protocol is matrix or ragas, not {protocol!r}.")
+    if (protocol := _option(config, "judge-protocol")) not in ("", "matrix", "ragas"):
+        raise pytest.UsageError(f"--ragstone-judge-protocol is matrix or ragas, not {protocol!r}.")
     _tolerance(config)
     if _updates(config) and _path(config, "baseline") is None:
         raise pytest.UsageError("--ragstone-update-baseline writes a file: name it with --ragstone-baseline FILE.")
@@ -110,7 +110,7 @@ def _told(work: Callable[[], Any]) -> Any:
     try:
         return work()
     except RagstoneError as error:  # it names the options of the command line
-        lines = [re.sub(r"(?<!\S)--(?=(judge|embedder|prompts|protocol)\b)", "--ragstone-", one) for one in error.lines]
+        lines = [re.sub(r"(?<!\S)--(?=(judge|embedder|prompts)\b)", "--ragstone-", one) for one in error.lines]
     return _fail(lines)
 
 
@@ -141,7 +141,7 @@ def ragstone(request: pytest.FixtureRequest) -> Iterator["Evaluator"]:
         base_url=_option(config, "judge-base-url") or None,
         embedder=_option(config, "embedder") or None,
         embedder_base_url=_option(config, "embedder-base-url") or None,
-        protocol=_option(config, "protocol") or "matrix",  # type: ignore[arg-type]
+        protocol=_option(config, "judge-protocol") or "matrix",  # type: ignore[arg-type]
         prompts=_path(config, "prompts"),
     )
     with Evaluator(judging, cache=_path(config, "cache")) as evaluator:

@@ -14,7 +14,7 @@ from ragstone.models import ModelOptions
 from ragstone.runs import open_run
 
 SMALL: dict[str, Any] = {
-    "fictional_size": 3, "limit": 1, "languages": ["en"], "abilities": ["noise"], "noise_ratios": [0.0],
+    "fictional_size": 3, "limit": 1, "data_languages": ["en"], "abilities": ["noise"], "noise_ratios": [0.0],
 }  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def test_a_metric_that_needs_an_embedder_gets_one(tmp_path: Path, judge: str) ->
 def test_the_command_line_takes_what_such_metrics_need(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["bench", "rgb", "--model", "local/extractive", "--fictional-size", "2", "--limit", "1", "--dry-run"]
     rubric = ["--rubric", "toxicity", "--verify", "separate", "--embedder", "local/e5-small"]
-    assert cli([*asked, "--judge", "openai/gpt-4o-mini", "--metric", "answer_relevancy", *rubric]) == 0
+    assert cli([*asked, "--judge", "openai/gpt-4o-mini", "--metrics", "answer_relevancy", *rubric]) == 0
     assert "cases" in capsys.readouterr().out
     assert cli([*asked, "--verify", "separate"]) == 2
     assert "--verify separate says how a judge is asked, and none is named" in capsys.readouterr().err

@@ -51,7 +51,13 @@ class Retriever:
 
 system = System()
 """
-SMALL: dict[str, Any] = {"fictional_size": 3, "limit": 1, "languages": "en", "abilities": "noise", "noise_ratios": 0}
+SMALL: dict[str, Any] = {
+    "fictional_size": 3,
+    "limit": 1,
+    "data_languages": "en",
+    "abilities": "noise",
+    "noise_ratios": 0,
+}
 
 
 @pytest.fixture

@@ -104,7 +104,7 @@ def test_another_judge_on_the_same_file_is_refused_with_the_difference(tmp_path:
 def test_the_protocol_is_part_of_who_judges(tmp_path: Path) -> None:
     run(tmp_path, metrics=["faithfulness"])
     with pytest.raises(RunMismatch, match=r"judge\.protocol: 'matrix' in the file, 'ragas' now"):
-        run(tmp_path, metrics=["faithfulness"], protocol="ragas")
+        run(tmp_path, metrics=["faithfulness"], judge_protocol="ragas")
     result = run(tmp_path, metrics=["faithfulness", "ragas.faithfulness"])  # both by name, in one run
     assert result.summary.keys() == {"faithfulness", "ragas.faithfulness"}
 
@@ -127,7 +127,12 @@ def test_without_a_file_each_way_to_judge_gets_its_own_and_the_same_way_the_same
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    ways: list[dict[str, Any]] = [{}, {"verify": "separate"}, {"protocol": "ragas"}, {"judge": scripted_judge("a/b")}]
+    ways: list[dict[str, Any]] = [
+        {},
+        {"verify": "separate"},
+        {"judge_protocol": "ragas"},
+        {"judge": scripted_judge("a/b")},
+    ]
     found = [run(tmp_path, metrics=["faithfulness"], **{"run": None, **way}).run for way in ways]
     assert len(set(found)) == len(ways)
     assert run(tmp_path, metrics=["faithfulness", "context_recall"], run=None).run == found[0]
@@ -265,7 +270,7 @@ async def test_the_prediction_is_near_what_is_asked(tmp_path: Path) -> None:
 def test_equal_replies_to_the_copies_of_a_request_are_counted_each(tmp_path: Path) -> None:
     judge, row = scripted_judge(), rows()[0]
     metrics = ["answer_relevancy"]
-    result = run(tmp_path, data=[row], judge=judge, metrics=metrics, protocol="ragas")
+    result = run(tmp_path, data=[row], judge=judge, metrics=metrics, judge_protocol="ragas")
     assert len({request.sample for request in judge.requests}) == len(judge.requests) == 3
     (table,) = [one for one in result.tables() if one.id == "eval-cost"]
     assert table.rows[-1].cells[1].text == "3"
@@ -300,8 +305,9 @@ def test_wrong_options_are_one_line_before_anything_is_asked(tmp_path: Path) -> 
         ({"group_by": ["colour"]}, "no such column"),
         ({"repeat": 0}, "at least once"),
         ({"language": "fr"}, "No language named 'fr'"),
+        ({"data_language": "fr"}, "No language named 'fr'"),
         ({"metrics": ["faithfullness"]}, "Did you mean 'faithfulness'"),
-        ({"protocol": "other"}, "matrix or ragas"),
+        ({"judge_protocol": "other"}, "matrix or ragas"),
         ({"verify": "both"}, "joint or separate"),
         ({"price": "cheap"}, "two numbers"),
         ({"judge": "local/extractive"}, "cannot judge"),

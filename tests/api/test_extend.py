@@ -77,11 +77,11 @@ def test_a_larger_limit_wider_noise_and_repeats_ask_what_is_new(growing: Growing
 
 
 def test_one_language_first_and_both_later(growing: Growing) -> None:
-    growing.run(limit=1, languages=("en",))
-    assert growing.asked[0] == cases(limit=1, languages=("en",))
+    growing.run(limit=1, data_languages=("en",))
+    assert growing.asked[0] == cases(limit=1, data_languages=("en",))
     growing.run(limit=1)
     assert growing.asked[0] == cases(limit=1)
-    growing.run(limit=1, languages=("zh",))
+    growing.run(limit=1, data_languages=("zh",))
     assert growing.asked[0] == cases(limit=1)
 
 
@@ -109,7 +109,7 @@ def test_a_judge_that_comes_later_scores_the_answers_that_are_there(growing: Gro
 
 
 def test_a_grown_file_is_read_as_the_whole_of_what_it_holds(growing: Growing, tmp_path: Path) -> None:
-    growing.run(limit=1, languages=("en",), noise_ratios=(0,))
+    growing.run(limit=1, data_languages=("en",), noise_ratios=(0,))
     growing.run(limit=2)
     whole = Growing(tmp_path / "b.run")
     whole.run(limit=2)
@@ -120,10 +120,10 @@ def test_a_grown_file_is_read_as_the_whole_of_what_it_holds(growing: Growing, tm
 
 
 def test_other_data_in_a_language_that_is_there_are_another_question(growing: Growing) -> None:
-    growing.run(limit=1, languages=("en",))
+    growing.run(limit=1, data_languages=("en",))
     with pytest.raises(RunMismatch, match=r"data\.sha256\.en_int"):
         growing.run(limit=1, fictional_seed=9)
-    assert growing.asked[0] == cases(limit=1, languages=("en",))
+    assert growing.asked[0] == cases(limit=1, data_languages=("en",))
 
 
 async def test_in_a_running_loop_the_async_form_is_named(tmp_path: Path) -> None:

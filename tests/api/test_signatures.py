@@ -89,6 +89,8 @@ def test_a_result_shows_its_scores_as_a_table(tmp_path: Path) -> None:
 
 
 def test_so_does_the_result_of_a_benchmark(tmp_path: Path) -> None:
-    result = bench("rgb", model="local/extractive", languages="en", limit=1, fictional_size=2, run=tmp_path / "a.run")
+    result = bench(
+        "rgb", model="local/extractive", data_languages="en", limit=1, fictional_size=2, run=tmp_path / "a.run"
+    )
     assert "local/extractive" in repr(result)
     assert "local/extractive" in result._repr_html_()

@@ -79,7 +79,7 @@ def test_the_command_line_and_python_say_the_same_of_a_wrong_value(ragstone: Cal
 
 
 def test_an_option_that_there_is_not_is_refused_with_the_nearest_of_all() -> None:
-    for keyword, nearest in (("languag", "languages"), ("metric", "metrics"), ("modle", "model")):
+    for keyword, nearest in (("data_languag", "data_languages"), ("metric", "metrics"), ("modle", "model")):
         wrong: dict[str, Any] = {keyword: "x"}
         with pytest.raises(UnknownName) as caught:
             bench("rgb", **wrong)

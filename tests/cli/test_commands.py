@@ -153,7 +153,7 @@ def test_build_makes_files_that_check_and_bench_take(ragstone: Ragstone, tmp_pat
     made = ragstone("cases", "rgb", "--fictional-size", 2, "--dataset", "zh_fact")
     assert cases.code == made.code == 0
     assert cases.out == made.out
-    again = ragstone("build", "fictional", "-o", tmp_path / "again", "--size", 2, "--language", "zh")
+    again = ragstone("build", "fictional", "-o", tmp_path / "again", "--size", 2, "--data-language", "zh")
     assert again.code == 0
     for path in (tmp_path / "again").iterdir():
         assert path.read_bytes() == (tmp_path / "made" / path.name).read_bytes()
@@ -225,10 +225,10 @@ def test_a_metric_that_is_asked_for_by_name_is_scored(ragstone: Ragstone, run_fi
     shutil.copyfile(run_file, "more.run")
     models = ("--model", "local/extractive", "--model", f"scripted/{script}")
     done = ragstone(
-        "bench", "rgb", *models, *SMALL, "--run", "more.run", "--metric", "answer_match", "--json", "--quiet"
+        "bench", "rgb", *models, *SMALL, "--run", "more.run", "--metrics", "answer_match", "--json", "--quiet"
     )
     assert (done.code, done.document["asked"]) == (0, 0)
-    wrong = ragstone("bench", "rgb", *models, *SMALL, "--metric", "answer_mach")
+    wrong = ragstone("bench", "rgb", *models, *SMALL, "--metrics", "answer_mach")
     assert wrong.code == 2
     assert "Did you mean 'answer_match'?" in wrong.err
 

@@ -35,7 +35,7 @@ def test_a_comparison_says_differences_tests_and_flips(ragstone: Callable[..., T
     assert told.code == 0, told.err
     for words in ("mine (bad.run) against mine (good.run)", "McNemar", "permutation", "Samples that flipped", "q-"):
         assert words in told.out
-    assert "得分翻转的样本" in ragstone("compare", GOOD, BAD, "--tables", "zh").out
+    assert "得分翻转的样本" in ragstone("compare", GOOD, BAD, "--language", "zh").out
     document = ragstone("compare", GOOD, BAD, "--json").document
     assert document["pairs"] == 20
     rows_ = {row["metric"]: row for row in document["metrics"]}
@@ -76,7 +76,7 @@ def test_what_could_not_be_compared_never_passes_for_no_regression(
     told = ragstone("compare", "one.run", "plain.run", "--fail-on-regression")
     assert told.code == 0
     assert "Only the first was asked for: faithfulness." in told.out
-    assert ragstone("compare", "one.run", "plain.run", "--metric", "faithfulness", "--fail-on-regression").code == 3
+    assert ragstone("compare", "one.run", "plain.run", "--metrics", "faithfulness", "--fail-on-regression").code == 3
 
 
 @pytest.mark.usefixtures("runs")
@@ -100,7 +100,7 @@ def test_a_run_can_be_gated_afterwards(ragstone: Callable[..., Told]) -> None:
         (("compare", GOOD, GOOD), ("--system-a",)),
         (("compare", GOOD, "nowhere.run"), ("nowhere.run",)),
         (("compare", GOOD, f"{BAD}.jsonl"), (f"{BAD}.jsonl",)),
-        (("compare", GOOD, BAD, "--metric", "recall"), ("recall",)),
+        (("compare", GOOD, BAD, "--metrics", "recall"), ("recall",)),
         (("compare", GOOD, BAD, "--system-a", "yours"), ("yours", "mine")),
         (("compare", GOOD, BAD, "--by", "0.1"), ("--fail-on-regression",)),
         (("compare", GOOD, BAD, "--where", "topic=none"), ("No case of mine", "topic is a, b")),
@@ -120,8 +120,8 @@ def test_bad_input_is_one_clear_line(
 
 @pytest.mark.usefixtures("runs")
 def test_a_comparison_opens_with_its_verdict(ragstone: Callable[..., Told]) -> None:
-    told = ragstone("compare", GOOD, BAD, "--metric", "answer_match")
-    document = ragstone("compare", GOOD, BAD, "--metric", "answer_match", "--json").document
+    told = ragstone("compare", GOOD, BAD, "--metrics", "answer_match")
+    document = ragstone("compare", GOOD, BAD, "--metrics", "answer_match", "--json").document
     (row,) = document["metrics"]
     assert row["lost_total"] == row["worsened"] == 16
     assert (row["samples"], row["improved"]) == (20, 0)
@@ -130,10 +130,10 @@ def test_a_comparison_opens_with_its_verdict(ragstone: Callable[..., Told]) -> N
     assert line.startswith("answer_match fell by 0.80 [−0.")
     assert line.endswith("]: 16 worse, 0 better of 20 questions: a regression.")
     assert document["verdict"]["kind"] == "regression"
-    better = ragstone("compare", BAD, GOOD, "--metric", "answer_match", "--json").document["verdict"]
+    better = ragstone("compare", BAD, GOOD, "--metrics", "answer_match", "--json").document["verdict"]
     assert better["kind"] == "improvement"
     assert "answer_match rose by 0.80 [0." in better["line"]
-    chinese = ragstone("compare", GOOD, BAD, "--metric", "answer_match", "--tables", "zh").out.splitlines()[0]
+    chinese = ragstone("compare", GOOD, BAD, "--metrics", "answer_match", "--language", "zh").out.splitlines()[0]
     assert chinese.startswith("answer_match 下降 0.80 [−0.")
     assert chinese.endswith("]：20 题中 16 题变差、0 题变好：变差。")
 
@@ -152,7 +152,7 @@ def test_no_difference_is_said_to_be_none_that_was_found(ragstone: Callable[...,
 def test_a_comparison_is_one_page_that_fetches_nothing(
     ragstone: Callable[..., Told], language: str, words: str
 ) -> None:
-    told = ragstone("compare", GOOD, BAD, "--tables", language, "--report", "c.html")
+    told = ragstone("compare", GOOD, BAD, "--language", language, "--report", "c.html")
     assert (told.code, told.err) == (0, "")
     assert told.out.endswith("Report:   c.html\n")
     page = Path("c.html").read_text(encoding="utf-8")

@@ -88,7 +88,7 @@ async def test_the_end_of_an_evaluation_says_scores_advice_and_worst_samples(tmp
     async with FakeEndpoint(answer=judging) as endpoint:
         options = by_judge(endpoint, "--metrics", "context_precision,context_recall", "--report", "r.html")
         told = await ran(tmp_path, "eval", data, *options, "--run", "a.run")
-        chinese = await ran(tmp_path, "eval", data, *options, "--run", "a.run", "--tables", "zh")
+        chinese = await ran(tmp_path, "eval", data, *options, "--run", "a.run", "--language", "zh")
     assert told.code == 0, told.err
     for words in ("context_precision", "rules of thumb", "Rerank", "Worst samples", "Run file: a.run", "r.html"):
         assert words in told.out
@@ -263,7 +263,7 @@ def test_a_dry_run_asks_nobody_and_needs_no_key(ragstone: Callable[..., Told], d
     exact = (0.15 * told.document["prompt_tokens"] + 0.6 * told.document["completion_tokens"]) / 1e6
     assert told.document["cost"] == told.document["judge_cost"] == round(exact, 6) > 0
     assert (told.document["embedder"], told.document["embedder_tokens"] > 0) == ("local/e5-small", True)
-    ragas = ragstone("eval", data, "--judge", "openai/gpt-4o-mini", "--dry-run", "--protocol", "ragas", "--json")
+    ragas = ragstone("eval", data, "--judge", "openai/gpt-4o-mini", "--dry-run", "--judge-protocol", "ragas", "--json")
     assert ragas.document["requests"] > 2 * told.document["requests"]
     assert ragas.document["prompt_tokens"] > told.document["prompt_tokens"]
     cents = ragstone("eval", data, "--judge", "openai/gpt-4o-mini", "--dry-run", "--price", "0.15/0.6").out

@@ -27,7 +27,7 @@ WRITERS = {
     "prompts": (("prompts", "copy", "out", "--force", "--name", "decompose", "--language", "en"),
                 ("en/decompose.toml",)),
     "rgb": (("build", "fictional", "-o", "out", "--dataset", "en_refine", "--size", "9"), ("en_refine.json",)),
-    "mirage": (("build", "fictional", "--format", "mirage", "-o", "out", "--language", "en", "--size", "9"),
+    "mirage": (("build", "fictional", "--format", "mirage", "-o", "out", "--data-language", "en", "--size", "9"),
                ("dataset.json", "doc_pool.json", "oracle.json")),
     "pulled": (("data", "pull", "rgb", "--from", "mirror", "--to", "out", "--only", "en"), ("en.json",)),
 }  # fmt: skip
@@ -136,7 +136,7 @@ def test_a_report_can_be_asked_of_a_pipe_before_the_run(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "page")
     with (tmp_path / "read").open("wb") as read, subprocess.Popen(["cat", "page"], cwd=tmp_path, stdout=read):
         told = limited(
-            ("bench", "rgb", "--model", "local/extractive", "--language", "en", "--limit", "1", "--run", "a.run",
+            ("bench", "rgb", "--model", "local/extractive", "--data-language", "en", "--limit", "1", "--run", "a.run",
              "--fictional-size", "1", "--quiet", "--report", "page"), Path(), tmp_path, blocks=None,
         )  # fmt: skip
         with contextlib.suppress(OSError):  # where nothing was written, the reader waits no longer

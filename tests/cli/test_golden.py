@@ -80,7 +80,7 @@ def test_answers_are_scored_compared_and_gated(session: Callable[..., str]) -> N
         session("eval", "a.jsonl", *LEXICAL, "--limit", "5", "--dry-run"),
         session("eval", "a.jsonl", "--sample", "4", *JUDGE, "--dry-run", "--json"),
         session("compare", "a.run", "b.run", "--on", "common"),
-        session("compare", "b.run", "a.run", "--on", "common", "--json", "--metric", "token_f1"),
+        session("compare", "b.run", "a.run", "--on", "common", "--json", "--metrics", "token_f1"),
         session("compare", "a.run", "b.run", "--on", "common", "--fail-on-regression"),
         session("compare", "a.run", "b.run", "--on", "common", "--fail-on-regression", "--by", "0.9"),
         session("gate", "a.run", "--fail-under", "token_f1=0.3", "--fail-under", "rouge_l=0.9"),
@@ -100,7 +100,19 @@ def model(script: Path, tmp_path: Path) -> tuple[str, str]:
 
 
 def test_rgb_is_counted_run_shown_and_compared(session: Callable[..., str], model: tuple[str, str]) -> None:
-    few = ("--language", "en", "--limit", "4", "--fictional-size", "4", "--noise", "0,0.4", "--quiet", "--run", "r.run")
+    few = (
+        "--data-language",
+        "en",
+        "--limit",
+        "4",
+        "--fictional-size",
+        "4",
+        "--noise",
+        "0,0.4",
+        "--quiet",
+        "--run",
+        "r.run",
+    )
     told = [
         session("bench", "rgb", *model, *few, "--dry-run"),
         session("bench", "rgb", *model, *few),

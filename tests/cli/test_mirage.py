@@ -74,7 +74,7 @@ def test_what_a_retriever_took_first_is_not_forgotten_when_all_of_it_is_kept(
 
 
 def test_retrieval_is_scored_without_a_model(ragstone: Ragstone) -> None:
-    told = ragstone("bench", "mirage", *SMALL, "--metric", "recall@3", "--run", "r.run", "--json", "--quiet")
+    told = ragstone("bench", "mirage", *SMALL, "--metrics", "recall@3", "--run", "r.run", "--json", "--quiet")
     assert (told.code, told.document["done"]) == (0, 6)
     (table,) = [table for table in told.document["tables"] if table["id"] == "mirage-retrievers"]
     assert [row["cells"][1]["text"] for row in table["rows"]] == ["1", "3"]
@@ -143,7 +143,7 @@ def test_cases_are_printed_with_their_prompts(ragstone: Ragstone) -> None:
 
 def test_chinese_is_invented_too(ragstone: Ragstone) -> None:
     told = ragstone(
-        "cases", "mirage", "--language", "zh", "--fictional-size", "12", "--retriever", "bm25", "--top-k", "1"
+        "cases", "mirage", "--data-language", "zh", "--fictional-size", "12", "--retriever", "bm25", "--top-k", "1"
     )
     rows = [json.loads(line) for line in told.out.splitlines()]
     assert rows[0]["messages"][1]["content"].startswith("问题：")
@@ -311,7 +311,7 @@ def test_a_pool_that_cannot_be_written_whole_leaves_what_was_there(ragstone: Rag
     (tmp_path / "pool" / "oracle.json").mkdir()
     before = (tmp_path / "pool" / "dataset.json").read_bytes()
     told = ragstone(
-        "build", "fictional", "--format", "mirage", "-o", "pool", "--size", "2", "--language", "en"
+        "build", "fictional", "--format", "mirage", "-o", "pool", "--size", "2", "--data-language", "en"
     )  # fmt: skip
     assert (told.code, "oracle.json: cannot be written" in told.err) == (2, True)
     assert (tmp_path / "pool" / "dataset.json").read_bytes() == before
@@ -336,7 +336,7 @@ def test_what_is_for_another_format_or_too_much_is_not_built(
 
 
 def test_a_language_named_twice_is_built_once(ragstone: Ragstone, tmp_path: Path) -> None:
-    told = ragstone("build", "fictional", "--format", "mirage", "-o", "p", "--size", "1", "--language", "en,en")
+    told = ragstone("build", "fictional", "--format", "mirage", "-o", "p", "--size", "1", "--data-language", "en,en")
     assert (told.out, (tmp_path / "p" / "dataset.json").is_file()) == ("p: 1 questions, 5 chunks\n", True)
 
 

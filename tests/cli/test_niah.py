@@ -105,7 +105,7 @@ def test_a_dry_run_counts_without_making_any_context(ragstone: Callable[..., Tol
 
 
 def test_cases_are_printed_whole(ragstone: Callable[..., Told]) -> None:
-    told = ragstone("cases", "niah", *GRID, "--language", "zh", "--template", "anthropic-rev2")
+    told = ragstone("cases", "niah", *GRID, "--data-language", "zh", "--template", "anthropic-rev2")
     lines = [json.loads(line) for line in told.out.splitlines()]
     assert len(lines) == 8
     for line in lines:
@@ -176,7 +176,7 @@ def test_models_with_other_tokenizers_are_compared_cell_by_cell(ragstone: Callab
     document = ragstone("compare", "b.run", "a.run", "--json").document
     assert next(row for row in document["metrics"] if row["metric"] == "needle.found")["n"] == 6
     assert [table["id"] for table in document["tables"]] == ["niah-compare-lengths", "niah-compare-effective"]
-    words = ragstone("compare", "a.run", "b.run", "--tables", "zh", "--where", "depth=0.0").out
+    words = ragstone("compare", "a.run", "b.run", "--language", "zh", "--where", "depth=0.0").out
     assert "有效长度" in words
 
 

@@ -113,7 +113,9 @@ def test_an_evil_argument_does_not_act_in_the_error_about_it(ragstone: Ragstone,
 def test_evil_folders_and_files_do_not_act_where_they_are_named(ragstone: Ragstone) -> None:
     told = harmless(ragstone("build", "fictional", "-o", f"d{EVIL}", "--dataset", "en_refine", "--size", "2"))
     assert told.code == 0
-    harmless(ragstone("build", "fictional", "--format", "mirage", "-o", f"m{EVIL}", "--language", "en", "--size", "5"))
+    harmless(
+        ragstone("build", "fictional", "--format", "mirage", "-o", f"m{EVIL}", "--data-language", "en", "--size", "5")
+    )
     harmless(ragstone("prompts", "copy", f"p{EVIL}"))
     harmless(ragstone("prompts", "check", f"p{EVIL}"), shows=False)
     harmless(ragstone("rubrics", "copy", "process_actionability", f"u{EVIL}"))

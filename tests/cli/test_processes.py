@@ -46,7 +46,7 @@ def test_a_pipe_that_is_closed_is_no_error(tmp_path: Path, run_file: Path) -> No
 def test_any_terminal_can_show_the_tables(tmp_path: Path, script: Path, encoding: str) -> None:
     (tmp_path / "m.jsonl").write_bytes(script.read_bytes())
     done = subprocess.run(
-        command("bench", "rgb", "--model", "scripted/m.jsonl", *SMALL, "--run", "a.run", "--tables", "zh", "--quiet"),
+        command("bench", "rgb", "--model", "scripted/m.jsonl", *SMALL, "--run", "a.run", "--language", "zh", "--quiet"),
         cwd=tmp_path, env=environment(tmp_path, PYTHONIOENCODING=encoding), capture_output=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, b"")
@@ -110,8 +110,8 @@ async def test_a_signal_finishes_what_is_in_flight_and_the_same_command_goes_on(
 
     async with FakeEndpoint(plan, delay=0.05) as endpoint:
         arguments = (
-            "bench", "rgb", "--model", "compat/m", "--base-url", endpoint.base_url, "--language", "en", "--limit", "12",
-            "--fictional-size", "12", "--concurrency", "4", "--run", "a.run",
+            "bench", "rgb", "--model", "compat/m", "--base-url", endpoint.base_url, "--data-language", "en",
+            "--limit", "12", "--fictional-size", "12", "--concurrency", "4", "--run", "a.run",
         )  # fmt: skip
         one = await asyncio.create_subprocess_exec(
             *command(*arguments), cwd=tmp_path, env=environment(tmp_path),
@@ -175,8 +175,8 @@ async def test_a_terminal_that_is_closed_loses_nothing_that_was_asked(tmp_path: 
     async with FakeEndpoint(plan, delay=0.05) as endpoint:
         primary, terminal = pty.openpty()
         arguments = (
-            "bench", "rgb", "--model", "compat/m", "--base-url", endpoint.base_url, "--language", "en", "--limit", "12",
-            "--fictional-size", "12", "--concurrency", "4", "--run", "a.run",
+            "bench", "rgb", "--model", "compat/m", "--base-url", endpoint.base_url, "--data-language", "en",
+            "--limit", "12", "--fictional-size", "12", "--concurrency", "4", "--run", "a.run",
         )  # fmt: skip
         one = await asyncio.create_subprocess_exec(
             sys.executable, "-c", _IN_TERMINAL, *command(*arguments), cwd=tmp_path,

@@ -8,7 +8,7 @@ from tests.api.test_evaluate import rows
 from tests.cli.test_eval import asked, judging, ran
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
-MANY = ("--fictional-size", "20", "--language", "en", "--noise", "0,0.2,0.4", "--limit", "20", "--quiet")
+MANY = ("--fictional-size", "20", "--data-language", "en", "--noise", "0,0.2,0.4", "--limit", "20", "--quiet")
 
 
 async def test_a_wrong_key_ends_a_benchmark_and_the_right_one_goes_on(tmp_path: Path) -> None:

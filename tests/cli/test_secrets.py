@@ -114,7 +114,7 @@ async def test_the_key_in_the_name_of_a_retriever_is_kept_nowhere(tmp_path: Path
 
     small = {
         "mirage": ("--fictional-size", 4, "--limit", 2),
-        "niah": ("--lengths", "1000", "--depths", "50", "--language", "en", "--needle", "number"),
+        "niah": ("--lengths", "1000", "--depths", "50", "--data-language", "en", "--needle", "number"),
     }[benchmark]
     async with FakeEndpoint(plan) as endpoint:
         given = name.format(base=endpoint.base_url, secret=SECRET, port=endpoint.port)
@@ -167,7 +167,13 @@ def test_the_key_in_a_users_own_system_is_kept_nowhere(
     tmp_path: Path, ragstone: Callable[..., Told], capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = bench(
-        "rgb", model=Own(), languages=("en",), limit=1, fictional_size=1, noise_ratios=(0.0,), run=tmp_path / "a.run"
+        "rgb",
+        model=Own(),
+        data_languages=("en",),
+        limit=1,
+        fictional_size=1,
+        noise_ratios=(0.0,),
+        run=tmp_path / "a.run",
     )
     assert result.outcome.failed
     told = ragstone("report", tmp_path / "a.run", "-o", tmp_path / "r.html")

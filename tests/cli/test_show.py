@@ -19,7 +19,7 @@ MIRAGE = ("bench", "mirage", "--model", "local/extractive", "--setting", "base,o
 def test_show_prints_what_bench_prints_at_its_end(ragstone: Callable[..., Told]) -> None:
     for arguments in (("bench", "rgb", "--model", "local/extractive", *SMALL), MIRAGE):
         for language in ("en", "zh"):
-            bench = ragstone(*arguments, "--run", f"{arguments[1]}.run", "--tables", language, "--quiet")
+            bench = ragstone(*arguments, "--run", f"{arguments[1]}.run", "--language", language, "--quiet")
             assert bench.code == 0, bench.err
             show = ragstone("show", f"{arguments[1]}.run", "--language", language)
             assert (show.code, show.out) == (0, bench.out)

@@ -55,7 +55,7 @@ class Stopping:
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "rgb": {
         "fictional_size": 8,
-        "languages": ["en"],
+        "data_languages": ["en"],
         "abilities": ["noise"],
         "noise_ratios": [0.0, 0.4, 0.8],
         "limit": 4,

@@ -4,14 +4,17 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
+
 ROOT = Path(__file__).parents[2]
 RGB_DATA = ROOT.parent / "shared" / "data" / "rgb"
 # Data are made as many as are asked for: by default they are a thousand questions, which takes seconds.
-SMALL = ("--fictional-size", "2", "--language", "en", "--limit", "2", "--noise", "0,0.4")
+SMALL = ("--fictional-size", "2", "--data-language", "en", "--limit", "2", "--noise", "0,0.4")
 KEYS = ("OPENAI_API_KEY", "COMPAT_API_KEY", "DASHSCOPE_API_KEY", "DEEPSEEK_API_KEY")
 
 
@@ -33,7 +36,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     """The environment of a process of its own: folders below `folder`, and nothing that this machine happens to set."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "COLUMNS", "TMPDIR") if name in os.environ}
     homes = {name: str(folder / "home" / name) for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "HOME")}
-    return kept | homes | {"PYTHONDONTWRITEBYTECODE": "1"} | more
+    return kept | homes | {"PYTHONDONTWRITEBYTECODE": "1", "RAGSTONE_LANGUAGE": "en"} | more
 
 
 def command(*arguments: object) -> list[str]:
@@ -58,3 +61,14 @@ def one_line(told: Told, *words: str, code: int = 2) -> str:
     for word in words:
         assert word in told.err, told.err
     return told.err
+
+
+def commands(command: click.Command, name: str = "") -> Iterator[tuple[str, click.Command]]:
+    """The command and all below it, each with its path ("bench rgb")."""
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for part in command.list_commands(context):
+            below = command.get_command(context, part)
+            assert below is not None
+            yield from commands(below, f"{name} {part}".strip())

@@ -34,7 +34,7 @@ def test_vectors_of_no_number_are_failed_scores(
     data = [row for row in rows() if row["reference"] and row["contexts"]][:2]
     metrics = METRICS if protocol == "matrix" else METRICS[1:]
     result = evaluate(
-        data, metrics, scripted_judge(), embedder=embedder, protocol=protocol, run=tmp_path / "e.run",
+        data, metrics, scripted_judge(), embedder=embedder, judge_protocol=protocol, run=tmp_path / "e.run",
         model_options=None,
     )  # fmt: skip
     assert len(result.summary) == len(metrics)

@@ -14,6 +14,7 @@ from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.options import options_from
 from ragstone.benchmarks.plugin import Context, Plugin
 from ragstone.errors import UnknownName, UsageError
+from ragstone.messages import checked_language
 from ragstone.models import PROVIDERS, ModelOptions
 from ragstone.registry import is_place
 from ragstone.runs import Stored
@@ -163,17 +164,19 @@ async def bench_async(
     sampling: Mapping[str, Any] | None = None,
     model_options: ModelOptions | None = None,
     concurrency: int | None = None,
+    language: str | None = None,
     **options: Any,
 ) -> BenchResult:
-    """Ask a benchmark of one or more systems and keep everything in one run file; what the file has is not asked again.
+    """Run a benchmark on one or more systems and keep everything in one run file; results already in the file are not
+    computed again.
 
-    `benchmark`: a name, as `ragstone bench --help` lists them, or a plugin of yours. `model`: names as on the command
-    line (`openai/gpt-4o-mini`, `local/extractive`…) or your own `System`s. `judge`: a model for the judged metrics, by
-    name or your own, at `judge_base_url` where that is not its provider's own. `metrics`: more of them, by name or your
-    own, kept with the others. `embedder`, `verify`, `prompts`, `rubrics`: see `Judging`. `run`: the file; by default
-    one whose name follows from the question. `sampling`: `temperature`, `top_p`, `max_tokens`, `seed` instead of the
-    template's. `options`: those of the benchmark, as `ragstone bench NAME --help` lists them. Raises `RagstoneError`s,
-    one line each.
+    `benchmark`: a name listed by `ragstone bench --help`, or your own plugin. `model`: names as on the command line
+    (`openai/gpt-4o-mini`, `local/extractive`…) or your own `System`s. `judge`: a model for the judged metrics, by name
+    or your own; `judge_base_url` overrides its provider's endpoint. `metrics`: additional metrics, by name or your own.
+    `embedder`, `verify`, `prompts`, `rubrics`: see `Judging`. `run`: the run file; by default its name is derived from
+    the settings. `sampling`: `temperature`, `top_p`, `max_tokens`, `seed`, overriding the template's. `language`:
+    language of tables and reports, "en" or "zh". `options`: the benchmark's own, listed by `ragstone bench NAME
+    --help`. Raises `RagstoneError`s, one line each.
     """
     judging = Judging.of(
         judge, embedder=embedder, verify=verify, prompts=prompts, rubrics=rubrics, base_url=judge_base_url,
@@ -188,7 +191,8 @@ async def bench_async(
         sampling=sampling,
         model_options=model_options,
     )
-    return await run_bench(plan, run=run, concurrency=concurrency)
+    shell = Shell(language=checked_language(language) if language else None)
+    return await run_bench(plan, run=run, concurrency=concurrency, shell=shell)
 
 
 bench = blocking(bench_async, name="bench")

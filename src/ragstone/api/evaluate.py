@@ -131,14 +131,14 @@ def plan_evaluation(
     judging: Judging,
     *,
     name: str = "",
-    language: str = "",
+    data_language: str = "",
     group_by: Sequence[str] = (),
     repeat: int = 1,
     system_model: str = "",
 ) -> Plan:
     """Checks all that can be checked before anything is opened. Raises UsageError."""
-    if language:
-        checked_language(language)
+    if data_language:
+        checked_language(data_language)
     rows, warnings = [], list(data.warnings)
     known = {column for item in data.items for column in item.extra}
     for column in group_by:
@@ -150,7 +150,7 @@ def plan_evaluation(
     unanswered = [item.where for item in data.items if item.response is None]
     for item in data.items:
         if item.response is not None:
-            sample = replace(item.sample, language=language) if language else item.sample
+            sample = replace(item.sample, language=data_language) if data_language else item.sample
             rows.append(RecordedRow(item.row, sample, item.response, item.history, item.extra))
     if unanswered:
         told = ", ".join(unanswered[:5]) + ("…" if len(unanswered) > 5 else "")
@@ -161,7 +161,7 @@ def plan_evaluation(
     judging.check(asked)
     warnings += _family_warning(judging, rows, system_model)
     benchmark = RecordedAnswers(
-        rows, data_name=data.name, sha256=data.sha256, language=language, repeat=repeat, group_by=tuple(group_by),
+        rows, data_name=data.name, sha256=data.sha256, language=data_language, repeat=repeat, group_by=tuple(group_by),
         mapping=data.mapping, warnings=tuple(warnings),
     )  # fmt: skip
     system = Recorded(name or data.name, {row.row: row.response for row in rows}, data.sha256)
@@ -195,13 +195,14 @@ async def evaluate_async(
     judge: str | Model | None = None,
     *,
     embedder: str | Embedder | None = None,
-    protocol: Literal["matrix", "ragas"] = "matrix",
+    judge_protocol: Literal["matrix", "ragas"] = "matrix",
     verify: Literal["joint", "separate"] = "joint",
     prompts: str | Path | None = None,
     rubrics: str | Path | Sequence[str | Path] = (),
     run: str | Path | None = None,
     name: str = "",
-    language: str = "",
+    data_language: str = "",
+    language: str | None = None,
     group_by: str | Sequence[str] = (),
     mapping: Mapping[str, str] | None = None,
     sample: int | None = None,
@@ -219,38 +220,43 @@ async def evaluate_async(
     qrels: str | Path | None = None,
     corpus: str | Path | None = None,
 ) -> EvalResult:
-    """Score answers that exist already and keep everything in one run file; what the file has is not asked again.
+    """Score existing answers and keep everything in one run file; results already in the file are not computed again.
 
-    `data`: a path (JSONL, JSON, CSV, TSV, XLSX, Parquet, a folder of Hugging Face), a list of dicts, a pandas or polars
-    frame, a data set; `mapping` says which of our words is which column where the names do not tell. `metrics`: names
-    as `ragstone metrics` lists them, or your own; by default what the data and the judge allow. `judge`: a chat model,
-    by name or your own `Model`. `embedder`: local/e5-small where a metric needs one. `protocol`, `verify`, `prompts`,
-    `rubrics`: see `Judging`. `run`: the file; by default one whose name follows from the question. `group_by`: columns.
-    `sample`, `limit`: so many rows, chosen by a seed or the first. `repeat`: how often the judge is asked, for its own
-    variance. `price`: "IN/OUT" of a million tokens, for the table of costs. `system_model`: which model answered, where
-    the data do not say: a judge of the same family is warned about. `sep`: what parts the contexts in one cell of text;
-    `sheet`: of a spreadsheet; `split`: of a data set with several; `qrels`, `corpus`: relevance labels and documents of
-    a run file of TREC's. Raises `RagstoneError`s, one line each.
+    `data`: a path (JSONL, JSON, CSV, TSV, XLSX, Parquet, a Hugging Face folder), a list of dicts, a pandas or polars
+    frame, or a data set; `mapping` assigns columns to ragstone's fields where their names do not tell. `metrics`: names
+    listed by `ragstone metrics`, or your own; by default whatever the data and the judge allow. `judge`: a chat model,
+    by name or your own `Model`. `embedder`: local/e5-small by default, where a metric needs one. `judge_protocol`:
+    "matrix" or "ragas". `verify`, `prompts`, `rubrics`: see `Judging`. `run`: the run file; by default its name is
+    derived from the settings. `data_language`: language of all rows, detected by default. `language`: language of
+    tables and reports, "en" or "zh". `group_by`: columns to group by. `sample`, `limit`: number of rows, drawn with a
+    seed or taken from the start. `repeat`: how often the judge is asked, to measure its variance. `price`: "IN/OUT" per
+    million tokens, for the cost table. `system_model`: the model that answered, where the data do not say; a judge of
+    the same family causes a warning. `sep`: separator of several contexts in one cell; `sheet`: of a spreadsheet;
+    `split`: of a data set with several; `qrels`, `corpus`: relevance labels and documents of a TREC run file. Raises
+    `RagstoneError`s, one line each.
     """
     if price and price_of(price) is None:
         raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
     reading = {"sep": sep, "sheet": sheet, "split": split, "qrels": qrels, "corpus": corpus}
     given = {name: value for name, value in reading.items() if value is not None}
     judging = Judging.of(
-        judge, embedder=embedder, protocol=protocol, verify=verify, prompts=prompts, rubrics=rubrics,
-        base_url=judge_base_url, embedder_base_url=embedder_base_url, language=language,
+        judge, embedder=embedder, protocol=judge_protocol, verify=verify, prompts=prompts, rubrics=rubrics,
+        base_url=judge_base_url, embedder_base_url=embedder_base_url, language=data_language,
     )  # fmt: skip
     plan = plan_evaluation(
         read_data(data, mapping=mapping, limit=limit, sample=sample, **given),
         [metrics] if isinstance(metrics, str) else metrics,
         judging,
         name=name,
-        language=language,
+        data_language=data_language,
         group_by=[group_by] if isinstance(group_by, str) else group_by,
         repeat=repeat,
         system_model=system_model,
     )
-    return await run_evaluation(plan, run=run, model_options=model_options, concurrency=concurrency, price=price)
+    shell = Shell(language=checked_language(language) if language else None)
+    return await run_evaluation(
+        plan, run=run, model_options=model_options, concurrency=concurrency, price=price, shell=shell
+    )
 
 
 evaluate = blocking(evaluate_async, name="evaluate")

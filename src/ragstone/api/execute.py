@@ -38,11 +38,13 @@ def cache_folder() -> Path:
 
 @dataclass(frozen=True)
 class Shell:
-    """What a command line adds: the command, for the run file; who is told how far it is; what stops it."""
+    """What a command line adds: the command, for the run file; who is told how far it is; what stops it; and the
+    language of the output, which the run file remembers (None: as it was)."""
 
     command: str = ""
     progress: Progress | None = None
     stop: asyncio.Event | None = None
+    language: str | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ async def execute(job: Job, shell: Shell) -> Executed:
         kept = job.model_options.cache is not None
         data_hash = await _until_stopped(benchmark.prepare(resources), shell.stop, kept=kept)
         metrics = tuple({metric.name: metric for metric in (*benchmark.metrics, *opened.metrics)}.values())
-        info = _info(job, metrics, shell.command) | {"data_hash": data_hash}
+        info = _info(job, metrics, shell) | {"data_hash": data_hash}
         specs = {system.id: dict(system.spec) for system in systems}
         question = _question(job, opened)
         with RunFile.create_or_open(job.run, question=question, info=info, systems=specs, growing=GROWING) as file:
@@ -161,13 +163,14 @@ def _question(job: Job, opened: Opened) -> dict[str, Any]:
     return {**job.benchmark.question, "judge": dict(opened.spec), **job.question}
 
 
-def _info(job: Job, metrics: Sequence[Metric], command: str) -> dict[str, Any]:
+def _info(job: Job, metrics: Sequence[Metric], shell: Shell) -> dict[str, Any]:
     """What a reader of the file should know beside the question; of all commands on it together."""
     old: Mapping[str, Any] = {}
     if job.run.exists() and job.run.stat().st_size:
         with open_run(job.run) as run:
             old = dict(run.meta)
-    made = job.benchmark
+    made, command = job.benchmark, shell.command
+    language = shell.language or old.get("language")
     commands = [line for line in str(old.get("command", "")).splitlines() if line]
     preparation = {
         name: _slowest(old.get("preparation", {}).get(name, {}), new) for name, new in made.preparation.items()
@@ -183,6 +186,7 @@ def _info(job: Job, metrics: Sequence[Metric], command: str) -> dict[str, Any]:
         "command": "\n".join(commands if not command or command in commands else [*commands, command]),
         "warnings": list(dict.fromkeys([*old.get("warnings", ()), *made.warnings])),
         **({"preparation": preparation} if preparation else {}),
+        **({"language": language} if language else {}),
         **job.info,
     }
 

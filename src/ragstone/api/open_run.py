@@ -12,6 +12,7 @@ from ragstone.api.blocking import public
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.plugin import Plugin
 from ragstone.errors import UsageError
+from ragstone.messages import LANGUAGES, preferred_language
 from ragstone.report import export, render
 from ragstone.report.optional import load
 from ragstone.report.unfinished import tables_of, unfinished_lines
@@ -19,7 +20,7 @@ from ragstone.runs import RunReader, open_run
 from ragstone.storage import write_file
 from ragstone.types import Aggregate, Benchmark, Score, Table
 
-__all__ = ["OpenRun", "benchmark_of", "check_target", "read_run"]
+__all__ = ["OpenRun", "benchmark_of", "check_target", "read_run", "remembered_language"]
 
 
 _SQLITE = b"SQLite format 3\x00"  # how a run file begins
@@ -78,6 +79,17 @@ def _spare(path: Path) -> None:
         raise UsageError(f"{path} is there already and is no HTML page: name another file for the report.")
 
 
+def remembered_language(path: str | Path) -> str:
+    """The language of the output that a run file remembers, else that of the environment."""
+    with open_run(Path(path)) as run:
+        return _language_of(run.meta)
+
+
+def _language_of(meta: Mapping[str, Any]) -> str:
+    remembered = meta.get("language")
+    return remembered if remembered in LANGUAGES else preferred_language()
+
+
 class OpenRun:
     """A run to look at: `tables`, `aggregates`, `write_report`, `export`. A context manager; the file is only read."""
 
@@ -101,11 +113,17 @@ class OpenRun:
         """Let go of the file."""
         self.run.close()
 
-    def tables(self, *, language: str = "en") -> list[Table]:
-        """The benchmark's tables of this run; those of an unfinished run say so."""
-        return tables_of(self.run, self.benchmark, language=language)
+    @property
+    def language(self) -> str:
+        """The language that the commands on this file asked for, else that of the environment."""
+        return _language_of(self.run.meta)
 
-    def leading_tables(self, *, language: str = "en") -> list[Table]:
+    def tables(self, *, language: str | None = None) -> list[Table]:
+        """The benchmark's tables of this run; those of an unfinished run say so. Here and below,
+        `language` is the run's own by default."""
+        return tables_of(self.run, self.benchmark, language=language or self.language)
+
+    def leading_tables(self, *, language: str | None = None) -> list[Table]:
         """What a person wants to see at once: the tables that lead, as far as something was measured. A note that
         several have is in the first alone, and what `unfinished` says in none."""
         ids = self.benchmark.leads
@@ -124,9 +142,9 @@ class OpenRun:
         found = self.run.meta.get("warnings")
         return [str(one) for one in found] if isinstance(found, list) else []
 
-    def unfinished(self, *, language: str = "en") -> list[str]:
+    def unfinished(self, *, language: str | None = None) -> list[str]:
         """A line for each system of which cases remain that nobody has asked ("6 of 12, unfinished…")."""
-        return unfinished_lines(self.run, language=language)
+        return unfinished_lines(self.run, language=language or self.language)
 
     def aggregates(self, *more: Aggregate) -> dict[str, Score]:
         """The scores that span cases, by name: those of the benchmark, and of `more`, each in one pass over the
@@ -136,7 +154,7 @@ class OpenRun:
             found |= aggregate.over(self.run.records())
         return found
 
-    def write_report(self, target: str | Path, *, language: str = "en", cases_shown: int = 200) -> Path:
+    def write_report(self, target: str | Path, *, language: str | None = None, cases_shown: int = 200) -> Path:
         """Write the report, one self-contained HTML file, and return its path. Needs the extra `report`."""
         path = Path(target)
         if path.is_dir():
@@ -144,10 +162,10 @@ class OpenRun:
         if path.exists() and path.samefile(self.path):
             raise UsageError(f"{path} is the run file itself: name another file for the report.")
         _spare(path)
-        page = render(self.run, self.benchmark, language=language, cases_shown=cases_shown)
+        page = render(self.run, self.benchmark, language=language or self.language, cases_shown=cases_shown)
         return write_file(path, page, parents=True)
 
-    def export(self, target: Any, kind: str, *, language: str = "en") -> None:
+    def export(self, target: Any, kind: str, *, language: str | None = None) -> None:
         """Write records or tables in a format of `ragstone.report.FORMATS` to a path or an open stream."""
         if isinstance(target, str | Path) and Path(target).is_dir():
             raise UsageError(f"{target} is a folder: name a file.")
@@ -155,7 +173,7 @@ class OpenRun:
             raise UsageError(f"{target} is the run file itself: name another file.")
         if isinstance(target, str | Path) and _head(Path(target)).startswith(_SQLITE):
             raise UsageError(f"{target} is a run file or another database: name another file.")
-        export(self.run, self.benchmark, kind, target, language=language)
+        export(self.run, self.benchmark, kind, target, language=language or self.language)
 
 
 @public

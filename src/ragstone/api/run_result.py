@@ -25,12 +25,12 @@ class RunResult:
         """The run, to look at."""
         return read_run(self.run, self.benchmark)
 
-    def tables(self, *, language: str = "en") -> list[Table]:
+    def tables(self, *, language: str | None = None) -> list[Table]:
         """Its tables."""
         with self.open() as run:
             return run.tables(language=language)
 
-    def write_report(self, target: str | Path, *, language: str = "en") -> Path:
+    def write_report(self, target: str | Path, *, language: str | None = None) -> Path:
         """Write the report, one self-contained HTML file."""
         with self.open() as run:
             return run.write_report(target, language=language)
@@ -39,8 +39,8 @@ class RunResult:
         """The leading table, what is unfinished, and where the rest is."""
         from ragstone.report.text import table_text  # noqa: PLC0415  (only where somebody prints it)
 
-        tables, lines = self._leading()
-        return "\n".join([*(table_text(table).rstrip("\n") for table in tables), *lines])
+        language, tables, lines = self._leading()
+        return "\n".join([*(table_text(table, language=language).rstrip("\n") for table in tables), *lines])
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""
@@ -48,9 +48,9 @@ class RunResult:
 
         from ragstone.report.notebook import table_snippet  # noqa: PLC0415
 
-        tables, lines = self._leading()
+        _, tables, lines = self._leading()
         return "".join([*map(table_snippet, tables), *(f"<p>{escape(line)}</p>" for line in lines)])
 
-    def _leading(self) -> tuple[list[Table], list[str]]:
+    def _leading(self) -> tuple[str, list[Table], list[str]]:
         with self.open() as run:
-            return run.leading_tables()[:1], [*run.unfinished(), f"Run file: {self.run}"]
+            return run.language, run.leading_tables()[:1], [*run.unfinished(), f"Run file: {self.run}"]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import both, json_option
+from ragstone.cli.options import both, json_option, language_option
 from ragstone.cli.output import say_json, say_tables
-from ragstone.messages import messages
+from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
     from ragstone.api.agreement import Ways
@@ -43,7 +43,7 @@ def command() -> None:
 )
 @click.option("--no-ragas", is_flag=True, help="Leave out the protocol ragas, which takes the most requests.")
 @click.option("--no-cache", is_flag=True, help="Do not use replies of earlier runs, nor keep any.")
-@click.option("--tables", "words", type=click.Choice(["en", "zh"]), default="en", help="Words of the tables.")
+@language_option
 @json_option
 def protocols(**values: Any) -> int:
     """Judge the answers of DATA jointly, a passage at a time, and as ragas does, and compare the verdicts.
@@ -81,8 +81,9 @@ def protocols(**values: Any) -> int:
     if values["as_json"]:
         say_json([dataclasses.asdict(one) for one in found])
         return code
+    language = values["language"] or preferred_language()
     for one in found:
-        say_tables(_tables(one, values["words"]), language=values["words"])
+        say_tables(_tables(one, language), language=language)
     return code
 
 

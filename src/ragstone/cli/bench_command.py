@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ragstone.cli.options import Number, both, json_option, judge_options, judging_of
+from ragstone.cli.options import Number, both, json_option, judge_options, judging_of, language_option, metrics_option
 from ragstone.cli.output import say, say_json
 from ragstone.cli.show import say_run
 from ragstone.errors import UsageError
@@ -54,16 +54,12 @@ run_options = both(
     click.option(
         "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: by the question]"
     ),
-    click.option(
-        "--metric", "metrics", multiple=True, metavar="NAME", help="Score this too; `ragstone metrics` lists."
-    ),
+    metrics_option("Metrics to score as well (repeatable); `ragstone metrics` lists them."),
     click.option("--dry-run", is_flag=True, help="Print cases, requests, tokens and cost; ask nothing."),
     click.option("--price", metavar="IN/OUT", help="Price of a million tokens of prompts and answers, for --dry-run."),
     click.option("--judge-price", metavar="IN/OUT", help="The same for the judge.  [default: --price]"),
     click.option("--report", "report_file", type=click.Path(path_type=Path), help="Write the report here, too."),
-    click.option(
-        "--tables", "tables_language", type=click.Choice(["en", "zh"]), default="en", help="Words of the tables."
-    ),
+    language_option,
     click.option("--quiet", is_flag=True, help="No progress."),
     json_option,
 )
@@ -85,7 +81,7 @@ class Asked(NamedTuple):
     judge_price: tuple[float, float] | None
     judge_price_text: str
     report_file: Path | None
-    tables_language: str
+    language: str | None
     quiet: bool
     as_json: bool
 
@@ -123,7 +119,7 @@ def read_asked(values: dict[str, Any]) -> Asked:
         calling = replace(calling, in_flight=max(concurrency, calling.in_flight))
     return Asked(
         models, judging, sampling, calling, concurrency, values.pop("run_file"), metrics,
-        dry_run, price, price_text or "", judge_price, judge_text or "", report_file, values.pop("tables_language"),
+        dry_run, price, price_text or "", judge_price, judge_text or "", report_file, values.pop("language"),
         values.pop("quiet"), values.pop("as_json"),
     )  # fmt: skip
 
@@ -156,7 +152,7 @@ async def _bench(plan: "BenchPlan", asked: Asked) -> int:
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
     async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
-        shell = Shell(command_line(sys.argv[1:]), make_progress(quiet=asked.quiet), stop)
+        shell = Shell(command_line(sys.argv[1:]), make_progress(quiet=asked.quiet), stop, asked.language)
         result = await run_bench(plan, run=asked.run_file, concurrency=asked.concurrency, shell=shell)
     return _tell(result, asked)
 
@@ -181,8 +177,9 @@ def _tell(result: "BenchResult", asked: Asked) -> int:
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
-    outcome, language = result.outcome, asked.tables_language
+    outcome = result.outcome
     with result.open() as run:
+        language = run.language
         told = run.write_report(asked.report_file, language=language) if asked.report_file else None
         failures = [str(one.message) for one in run.run.failures()][:3]
         counts = {name: {"answered": one.answered, "failed": one.failed} for name, one in run.run.counts().items()}

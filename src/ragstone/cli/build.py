@@ -19,7 +19,8 @@ def command() -> None:
 @command.command(name="fictional")
 @click.option("--format", "kind", default="rgb", show_default=True, metavar="rgb|mirage", help="Format of the files.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
-@click.option("--language", "languages", type=Names(), default="en,zh", show_default=True)
+@click.option("--data-language", "languages", type=Names(), default="en,zh", show_default=True,
+              help="Languages of the data.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
     "--size",

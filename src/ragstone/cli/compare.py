@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import Names, Number, Pairs, json_option, once
+from ragstone.cli.options import Names, Number, Pairs, json_option, language_option, metrics_option, once
 from ragstone.cli.output import say, say_json, say_tables
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _MOVES_SHOWN = 3  # of each metric, in either direction
 @click.argument("b", required=False, type=click.Path(path_type=Path))
 @click.option("--system-a", metavar="NAME", help="Of A, where it has several.")
 @click.option("--system-b", metavar="NAME", help="Of B (or of A, where that is the only file).")
-@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="This alone; may repeat.")
+@metrics_option("Compare only these metrics (repeatable).")
 @click.option("--on", type=click.Choice(["all", "common"]), default="all", show_default=True,
               help="common: the samples that both have, where the data differ.")  # fmt: skip
 @click.option("--judges", type=click.Choice(["same", "different"]), default="same", show_default=True,
@@ -37,7 +37,7 @@ _MOVES_SHOWN = 3  # of each metric, in either direction
 @click.option(
     "--report", "report_file", type=click.Path(path_type=Path), help="Write the comparison as HTML here, too."
 )
-@click.option("--tables", "words", type=click.Choice(["en", "zh"]), default="en", help="Words of the tables.")
+@language_option
 @json_option
 def command(a: Path, b: Path | None, **values: Any) -> int:
     """Compare two runs (or two systems of A): paired differences, intervals, tests, and which samples flipped.
@@ -52,13 +52,13 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         verdict_of,
         write_comparison,
     )  # fmt: skip
-    from ragstone.api.open_run import check_target  # noqa: PLC0415
+    from ragstone.api.open_run import check_target, remembered_language  # noqa: PLC0415
     from ragstone.errors import UsageError  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
     if values["by"] is not None and not values["fail_on_regression"]:
         raise UsageError("--by belongs to --fail-on-regression: it says how much worse is too much.")
-    report, words = values["report_file"], values["words"]
+    report, language = values["report_file"], values["language"] or remembered_language(a)
     if report is not None:
         check_target(report)
     found = compare(
@@ -67,7 +67,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     )  # fmt: skip
     more = benchmark_tables(
         a, b, system_a=values["system_a"], system_b=values["system_b"], where=dict(values["where"]),
-        language=words,
+        language=language,
     )  # fmt: skip
     worse = [row for row in found.rows if row.regressed(values["by"])]
     thin = [row.label for row in found.rows if row.coverage < values["min_coverage"]]
@@ -78,18 +78,18 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     if values["fail_on_regression"]:
         code = 1 if worse else 3 if thin or short or found.refused or not found.rows else 0
     if report is not None:
-        write_comparison(found, report, more=more, language=words)
-    verdict = comparison_verdict(found, language=words)
+        write_comparison(found, report, more=more, language=language)
+    verdict = comparison_verdict(found, language=language)
     if values["as_json"]:
         document = {"verdict": {"kind": verdict_of(found), "line": verdict}} | _as_json(found, values["by"])
         document |= {"report": None if report is None else str(report), "tables": from_json(to_json(more), list)}
         document |= {"exit": code}
         say_json(document)
         return code
-    for line in (*comparison_notices(found, language=words), verdict):
+    for line in (*comparison_notices(found, language=language), verdict):
         say(line)
-    tables = (*comparison_tables(found, language=words, moves=_MOVES_SHOWN), *more)
-    say_tables(tables, language=words, widest=140)
+    tables = (*comparison_tables(found, language=language, moves=_MOVES_SHOWN), *more)
+    say_tables(tables, language=language, widest=140)
     if report is not None:
         say(f"Report:   {report}")
     if values["fail_on_regression"]:
@@ -111,7 +111,7 @@ def _say_regressions(found: "Comparison", worse: "list[Difference]", thin: list[
     for name in short:
         say(f"{name} is unfinished: run its command again.", err=True)
     for name, why in found.refused.items():
-        say(f"{name} is not compared: {why}. Make the first run anew, or see --judges and --metric.", err=True)
+        say(f"{name} is not compared: {why}. Make the first run anew, or see --judges and --metrics.", err=True)
     if not found.rows:
         say("no metric could be compared.", err=True)
 

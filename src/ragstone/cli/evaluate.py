@@ -19,6 +19,8 @@ from ragstone.cli.options import (
     json_option,
     judge_options,
     judging_of,
+    language_option,
+    metrics_option,
     no_judge,
     once,
 )  # fmt: skip
@@ -46,13 +48,14 @@ data_options = both(
     file_options,
     click.option("--sample", type=click.IntRange(1), help="So many rows, chosen by a seed."),
     click.option("--limit", type=click.IntRange(1), help="The first so many rows."),
-    click.option("--language", type=click.Choice(["en", "zh"]), help="Of all rows.  [default: each row's own]"),
+    click.option("--data-language", type=click.Choice(["en", "zh"]),
+                 help="Language of all rows.  [default: each row's own]"),
 )  # fmt: skip
 
 metric_options = both(
-    click.option("--metrics", type=Names(), help="Names and groups, as `ragstone metrics` lists them."),
+    metrics_option("Metrics and groups to score (repeatable); `ragstone metrics` lists them."),
     judge_options,
-    click.option("--protocol", type=click.Choice(["matrix", "ragas"]), default="matrix", show_default=True,
+    click.option("--judge-protocol", type=click.Choice(["matrix", "ragas"]), default="matrix", show_default=True,
                  help="matrix: two requests a sample; ragas: metric by metric, for comparison."),
     click.option("--repeat", type=click.IntRange(1, MOST_REPEATS), default=1, show_default=True,
                  help="How often the judge is asked, for its own variance."),
@@ -86,7 +89,7 @@ calling_options = both(
     default="",
     help="The judge's price of a million tokens of prompts and answers.",
 )
-@click.option("--tables", "words", type=click.Choice(["en", "zh"]), default="en", help="Words of the tables.")
+@language_option
 @click.option("--quiet", is_flag=True, help="No progress.")
 @calling_options
 @gate_options
@@ -103,10 +106,11 @@ def command(**values: Any) -> int:
         read_price(values["price"])
     if values["report_file"] and not values["dry_run"]:
         check_target(values["report_file"])  # before anything is spent
-    judging = judging_of(values, protocol=values["protocol"], language=values["language"] or "")
+    language = values["data_language"] or ""
+    judging = judging_of(values, protocol=values["judge_protocol"], language=language)
     if judging.model is None and values["repeat"] > 1:
         raise no_judge(["--repeat"])
-    judging.check(values["metrics"] or ())
+    judging.check(values["metrics"])
     reading = {name: values[name] for name in ("sep", "sheet", "split", "qrels", "corpus") if values[name] is not None}
     data = read_data(
         values["data"],
@@ -116,7 +120,7 @@ def command(**values: Any) -> int:
         **reading,
     )
     plan = plan_evaluation(
-        data, values["metrics"], judging, name=values["name"], language=values["language"] or "",
+        data, values["metrics"], judging, name=values["name"], data_language=language,
         group_by=values["group_by"], repeat=values["repeat"], system_model=values["system_model"],
     )  # fmt: skip
     foresee_gates(values, None if (values["run_file"] or default_run(plan)).exists() else _names(plan))
@@ -151,7 +155,7 @@ async def _evaluate(plan: "Plan", values: dict[str, Any]) -> int:
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
     async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
-        shell = Shell(command_line(sys.argv[1:]), make_progress(quiet=values["quiet"]), stop)
+        shell = Shell(command_line(sys.argv[1:]), make_progress(quiet=values["quiet"]), stop, values["language"])
         result = await run_evaluation(
             plan, run=values["run_file"], model_options=_calling(values), concurrency=values["concurrency"],
             price=values["price"], shell=shell,
@@ -163,9 +167,10 @@ def _tell(result: "EvalResult", values: dict[str, Any]) -> int:
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
-    outcome, words = result.outcome, values["words"]
+    outcome = result.outcome
     with result.open() as run:
-        told = run.write_report(values["report_file"], language=words) if values["report_file"] else None
+        language = run.language
+        told = run.write_report(values["report_file"], language=language) if values["report_file"] else None
         failures = [f"{one.kind}: {one.message}" for one in run.run.failures()][:3]
         if values["as_json"]:
             code, gates = _gated(result, values)
@@ -173,11 +178,11 @@ def _tell(result: "EvalResult", values: dict[str, Any]) -> int:
                 "run": str(result.run), "report": None if told is None else str(told), "complete": outcome.complete,
                 "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "unscored": outcome.unscored,
                 "remaining": outcome.remaining, "unfinished": unfinished_systems(run.run), "scores": result.summary,
-                "warnings": list(result.warnings), "gates": gates, "tables": run.tables(language=words),
+                "warnings": list(result.warnings), "gates": gates, "tables": run.tables(language=language),
             }  # fmt: skip
             say_json(from_json(to_json(document), dict))
         else:
-            say_run(run, language=words, report=told, notes=result.warnings)
+            say_run(run, language=language, report=told, notes=result.warnings)
             code, _ = _gated(result, values)
     if not outcome.complete:
         say(f"ragstone: {outcome.advice}", err=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ragstone.errors import UsageError
+from ragstone.messages import LANGUAGES
 
 if TYPE_CHECKING:
     from ragstone.api.judging import Judging
@@ -23,6 +24,7 @@ __all__ = [
     "judge_options",
     "judging_of",
     "language_option",
+    "metrics_option",
     "no_judge",
     "once",
 ]
@@ -108,7 +110,7 @@ def judging_of(values: dict[str, Any], **more: Any) -> "Judging":
     )  # fmt: skip
     given = {
         "--judge-base-url": judging.base_url, "--prompts": judging.prompts,
-        "--protocol ragas": judging.protocol != "matrix", "--verify separate": judging.verify != "joint",
+        "--judge-protocol ragas": judging.protocol != "matrix", "--verify separate": judging.verify != "joint",
     }  # fmt: skip
     if judging.model is None and (named := [option for option, value in given.items() if value]):
         raise no_judge(named)
@@ -129,7 +131,16 @@ def once(pairs: Iterable[tuple[str, V]], option: str) -> dict[str, V]:
     return held
 
 
+def metrics_option(help_text: str) -> Callable[[F], F]:
+    """`--metrics NAME,…`, repeatable."""
+    return click.option("--metrics", type=Names(), multiple=True, callback=_flat, help=help_text)
+
+
+def _flat(ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in value for name in names))
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 language_option = click.option(
-    "--language", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language of the words."
+    "--language", type=click.Choice(LANGUAGES), help="Language of the output.  [default: the run's own, else yours]"
 )

@@ -15,7 +15,7 @@ __all__ = ["command"]
 @click.option("-o", "--output", default="report.html", show_default=True, type=click.Path(path_type=Path))
 @click.option("--cases", "cases_shown", type=click.IntRange(0), default=200, show_default=True, help="Answers shown.")
 @language_option
-def command(run_file: Path, output: Path, cases_shown: int, language: str) -> None:
+def command(run_file: Path, output: Path, cases_shown: int, language: str | None) -> None:
     """Write RUN as one self-contained HTML file that opens offline."""
     from ragstone.api.open_run import read_run  # noqa: PLC0415
 

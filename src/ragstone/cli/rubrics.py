@@ -10,6 +10,7 @@ import msgspec
 
 from ragstone.cli.options import json_option, language_option
 from ragstone.cli.output import say, say_json, say_text
+from ragstone.messages import preferred_language
 
 if TYPE_CHECKING:
     from ragstone.metrics.rubric import Rubric
@@ -25,7 +26,7 @@ def command() -> None:
 @command.command(name="list")
 @language_option
 @json_option
-def list_(language: str, as_json: bool) -> None:
+def list_(language: str | None, as_json: bool) -> None:
     """The ready rubrics: what each asks, what it needs, which values are the better ones."""
     from ragstone.api.rubrics import list_rubrics  # noqa: PLC0415
 
@@ -33,6 +34,7 @@ def list_(language: str, as_json: bool) -> None:
     if as_json:
         say_json([_document(rubric) for rubric in found])
         return
+    language = language or preferred_language()
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
     for rubric in found:
         say(f"{rubric.name:<30}{rubric.title.to(language)}  ({_outline(rubric)})")

@@ -12,6 +12,7 @@ from ragstone.cli.options import json_option
 from ragstone.cli.output import say, say_json
 from ragstone.cli.show import say_run
 from ragstone.errors import UsageError
+from ragstone.messages import LANGUAGES
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.plugin import Plugin
@@ -23,7 +24,8 @@ _RUN_OPTIONS = (
                  help="Keep all as a run file, to report and compare; it may exist."),
     click.Option(["--report", "report_file"], type=click.Path(path_type=Path),
                  help="With --run: write the report here, too."),
-    click.Option(["--tables", "language"], type=click.Choice(["en", "zh"]), default="en", help="Words of the tables."),
+    click.Option(["--language"], type=click.Choice(LANGUAGES),
+                 help="Language of the output.  [default: the run's own, else yours]"),
 )  # fmt: skip
 
 
@@ -75,7 +77,7 @@ def _side_by_side(
     *,
     run_file: Path,
     report_file: Path | None,
-    language: str,
+    language: str | None,
     quiet: bool,
 ) -> None:
     """Writes the run file and the report, and prints the tables unless `quiet`."""
@@ -86,7 +88,8 @@ def _side_by_side(
 
     if report_file is not None:
         check_target(report_file)
-    with import_results(name, paths, run_file, shell=Shell(command_line(sys.argv[1:]))) as run:
+    with import_results(name, paths, run_file, shell=Shell(command_line(sys.argv[1:]), language=language)) as run:
+        language = run.language
         told = run.write_report(report_file, language=language) if report_file is not None else None
         if not quiet:
             say_run(run, language=language, report=told)

@@ -23,12 +23,13 @@ _FAILURES = 3  # kinds of failure that are shown
 @click.option("--all", "every", is_flag=True, help="All tables, not only the leading ones.")
 @language_option
 @json_option
-def command(run_file: Path, language: str, *, every: bool, as_json: bool) -> None:
+def command(run_file: Path, language: str | None, *, every: bool, as_json: bool) -> None:
     """Print the tables of RUN: what is unfinished first, then the leading tables, as at the end of `ragstone bench`."""
     from ragstone.api.open_run import read_run  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
     with read_run(run_file) as run:
+        language = language or run.language
         if as_json:
             say_json(from_json(to_json(_document(run, language)), dict))
             return

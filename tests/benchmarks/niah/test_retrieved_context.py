@@ -45,8 +45,8 @@ def records(path: Path) -> list[Record]:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_model_gets_the_best_chunks_and_the_needle_among_them(language: str, tmp_path: Path) -> None:
     system = Reading()
-    bench("niah", model=system, retrievers=["bm25"], chunks=[60], ks=[2], languages=[language], run=tmp_path / "n.run",
-          **GRID)  # fmt: skip
+    bench("niah", model=system, retrievers=["bm25"], chunks=[60], ks=[2], data_languages=[language],
+          run=tmp_path / "n.run", **GRID)  # fmt: skip
     held = records(tmp_path / "n.run")
     assert len(held) == 8
     for record in held:
@@ -135,7 +135,7 @@ async def test_the_window_bounds_every_prompt_whoever_counts(
 ) -> None:
     monkeypatch.setattr("ragstone.models.tokenizers.estimate_tokens", count)  # chunks are cut by the estimate still
     made = await make_async("niah",
-        retrievers=["bm25"], chunks=[40, 110], ks=[1, 7], languages=[language], needles=["number", "multi"],
+        retrievers=["bm25"], chunks=[40, 110], ks=[1, 7], data_languages=[language], needles=["number", "multi"],
         lengths="4k,12k", depths="0,100",
     )  # fmt: skip
     prompts = [count(prompt_of(made, await made.expand(case.query))) for case in made.cases()]

@@ -67,7 +67,7 @@ def test_what_cannot_be_read_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not UTF-8"):
         haystack("en", source=tmp_path)
     (tmp_path / "a.txt").write_text("这里说的是中文。" * 20, encoding="utf-8")
-    with pytest.raises(UsageError, match="--language zh"):
+    with pytest.raises(UsageError, match="--data-language zh"):
         haystack("en", source=tmp_path)
 
 

@@ -82,7 +82,7 @@ class MirageOptions:
         "official: --scoring official.", choices=("default", "official")
     )] = None  # fmt: skip
     template: Annotated[str, Option("The published prompt.", metavar="NAME")] = "official"
-    language: Annotated[str, Option("Of the fictional data.", choices=("en", "zh"))] = "en"
+    data_language: Annotated[str, Option("Language of the fictional data.", choices=("en", "zh"))] = "en"
     limit: Annotated[int | None, Option("The first so many questions; the pool stays whole.", low=1)] = None
     repeat: Annotated[int, Option("Answers to each case.", low=1)] = 1
     fictional_seed: Annotated[int, Option("Seed of the fictional data.")] = 0
@@ -176,7 +176,7 @@ class MiragePlugin(Plugin):
             negatives=tuple(dict.fromkeys(parse(name).name for name in options.negatives)),
         )
         pool = load_pool(
-            options.data, language=options.language, seed=options.fictional_seed, size=options.fictional_size,
+            options.data, language=options.data_language, seed=options.fictional_seed, size=options.fictional_size,
             multi_hop=options.multi_hop,
         )  # fmt: skip
         calling = replace(context.model_options, base_url=options.retriever_base_url)
@@ -206,7 +206,7 @@ def _benchmark(
     if options.probe and pool.name.startswith("fictional"):
         warnings.append("--probe asks invented questions; these data are invented already, so it adds nothing.")
     elif options.probe:
-        language, seed = options.language, options.fictional_seed
+        language, seed = options.data_language, options.fictional_seed
         probed = load_pool("fictional", language=language, seed=seed, size=_PROBED).questions
     chunking = Chunking(options.chunk_method, options.chunk_overlap, options.chunk_tokenizer)  # type: ignore[arg-type]
     return MIRAGE(

@@ -33,7 +33,7 @@ _MOST_CELLS = 1_000_000
 async def make(options: "NeedleOptions", context: Context) -> NIAH:
     """Plans every cell. Raises UsageError before anything is asked."""
     spans, places = lengths_of(options.lengths), depths_of(options.depths, options.depth_spacing)  # type: ignore[arg-type]
-    languages, needles, models, repeat = options.languages, options.needles, context.models, options.repeat
+    languages, needles, models, repeat = options.data_languages, options.needles, context.models, options.repeat
     rags = _rags(options.retrievers, options.chunks, options.ks)
     whole = options.whole or not rags
     cells_each = len(spans) * len(places) * len(options.templates) * (len(rags) + whole)

@@ -47,7 +47,9 @@ class NeedleOptions:
     depth_spacing: Annotated[str, Option(
         "sigmoid: depths drawn towards both ends.", choices=("linear", "sigmoid")
     )] = "linear"  # fmt: skip
-    languages: Annotated[tuple[str, ...], Option("en, zh or both.", flag="--language")] = ("en",)
+    data_languages: Annotated[
+        tuple[str, ...], Option("Languages of the data: en, zh or both.", flag="--data-language")
+    ] = ("en",)
     needles: Annotated[tuple[str, ...], Option(
         "number, sandwich, topic, multi, distractor, chain, paraphrase, file; by commas.", flag="--needle"
     )] = ("number",)  # fmt: skip

@@ -86,7 +86,7 @@ def _read(
     if not sets:
         raise UsageError(
             f"{where} holds no set in {' or '.join(languages)} (there are: {', '.join(sorted(every))}). "
-            "--language says which to take."
+            "--data-language says which to take."
         )
     return sets, [files[name] for name in sets]
 

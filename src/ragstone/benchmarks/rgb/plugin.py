@@ -31,7 +31,9 @@ class RgbOptions:
     dataset: Annotated[str | None, Option(
         "This set alone (zh_refine…), one case a question, no closed book.", metavar="NAME"
     )] = None  # fmt: skip
-    languages: Annotated[tuple[str, ...], Option("en, zh or both.", flag="--language")] = ("en", "zh")
+    data_languages: Annotated[
+        tuple[str, ...], Option("Languages of the data: en, zh or both.", flag="--data-language")
+    ] = ("en", "zh")
     abilities: Annotated[tuple[str, ...], Option("Which testbeds.", flag="--ability")] = (
         "noise", "rejection", "integration", "counterfactual",
     )  # fmt: skip
@@ -119,11 +121,11 @@ class RgbPlugin(Plugin):
 
         selection, scoring, template = _protocol(options)
         data_name, sets = load_rgb(
-            options.data, languages=options.languages or ("en", "zh"), dataset=options.dataset,
+            options.data, languages=options.data_languages or ("en", "zh"), dataset=options.dataset,
             seed=options.fictional_seed, size=options.fictional_size,
         )  # fmt: skip
         return RGB(
-            sets, data_name=data_name, languages=options.languages, abilities=options.abilities,
+            sets, data_name=data_name, languages=options.data_languages, abilities=options.abilities,
             noise_ratios=options.noise_ratios, passages=options.passages, correct_rate=options.correct_rate,
             selection=selection, scoring=scoring, template=template, limit=options.limit, repeat=options.repeat,
             closed_book=options.closed_book, seed=options.seed, dataset=options.dataset,

@@ -67,7 +67,7 @@ def haystack(language: Literal["en", "zh"] = "en", *, source: str | Path = "essa
     texts = _read(path)
     spoken = detect(" ".join(text[:2000] for text in texts))
     if spoken != language:
-        raise UsageError(f"{path}: the text is in {spoken!r} and not in {language!r}: say --language {spoken}.")
+        raise UsageError(f"{path}: the text is in {spoken!r} and not in {language!r}: say --data-language {spoken}.")
     return Haystack(path.name, language, texts)
 
 
@@ -100,6 +100,8 @@ def _from_package(language: str) -> Haystack:
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtra(f"{_PACKAGE} is not installed: pip install {_PACKAGE}, or use --haystack essays.")
     if language != "en":
-        raise UsageError(f"The essays of {_PACKAGE} are English: leave --language zh to --haystack essays or a folder.")
+        raise UsageError(
+            f"The essays of {_PACKAGE} are English: use --haystack essays or a folder with --data-language zh."
+        )
     folder = Path(next(iter(spec.submodule_search_locations))) / "PaulGrahamEssays"
     return Haystack(_PACKAGE, language, _read(folder))

@@ -1,0 +1,70 @@
+"""One `--language` for what is printed and written: asked for once, remembered by the run, else the environment's."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from tests.cli.tools import ROOT, SMALL, Told, commands
+
+from ragstone.cli.main import app
+
+Ragstone = Callable[..., Told]
+ANSWERS = str(ROOT / "examples" / "answers.jsonl")
+BENCH = ("bench", "rgb", "--model", "local/extractive", *SMALL, "--quiet")
+EVAL = ("eval", ANSWERS, "--metrics", "token_f1", "--quiet")
+
+
+def chinese(text: str) -> bool:
+    return any("\u4e00" <= character <= "\u9fff" for character in text)
+
+
+@pytest.mark.parametrize("arguments", [BENCH, EVAL])
+def test_a_run_remembers_its_language_and_later_commands_use_it(arguments: tuple[str, ...], ragstone: Ragstone) -> None:
+    assert chinese(ragstone(*arguments, "--run", "a.run", "--language", "zh").out)
+    assert chinese(ragstone(*arguments, "--run", "a.run").out)  # resumed
+    assert chinese(ragstone("show", "a.run").out)
+    assert chinese(ragstone("export", "a.run", "--format", "markdown").out)
+    assert ragstone("report", "a.run", "-o", "a.html").code == 0
+    assert '<html lang="zh' in Path("a.html").read_text(encoding="utf-8")
+    assert not chinese(ragstone("show", "a.run", "--language", "en").out)
+    assert not chinese(ragstone(*arguments, "--run", "a.run", "--language", "en").out)
+    assert not chinese(ragstone("show", "a.run").out)
+
+
+def test_a_run_without_a_language_follows_its_reader(ragstone: Ragstone, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not chinese(ragstone(*EVAL, "--run", "a.run").out)
+    monkeypatch.delenv("RAGSTONE_LANGUAGE")
+    monkeypatch.setenv("LANGUAGE", "")
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert chinese(ragstone("show", "a.run").out)
+
+
+def test_compare_speaks_the_language_of_the_first_run(ragstone: Ragstone) -> None:
+    ragstone(*EVAL, "--run", "a.run", "--name", "mine", "--language", "zh")
+    ragstone(*EVAL, "--run", "b.run", "--name", "mine")
+    assert chinese(ragstone("compare", "a.run", "b.run").out)
+    assert not chinese(ragstone("compare", "b.run", "a.run").out)
+
+
+def test_metrics_are_named_by_commas_and_by_repeating_everywhere(ragstone: Ragstone) -> None:
+    several = ("--metrics", "token_f1,rouge_l", "--metrics", "exact_match,token_f1")
+    told = ragstone("eval", ANSWERS, *several, "--run", "a.run", "--quiet", "--json")
+    assert set(told.document["scores"]) == {"token_f1", "rouge_l", "exact_match"}
+    ragstone("eval", ANSWERS, *several, "--run", "b.run", "--quiet", "--name", "mine")
+    asked = ("--metrics", "rouge_l,exact_match", "--metrics", "token_f1")
+    compared = ragstone("compare", "a.run", "b.run", *asked, "--json")
+    assert {row["metric"] for row in compared.document["metrics"]} == {"rouge_l", "exact_match", "token_f1"}
+
+
+def test_an_option_has_one_meaning_in_all_commands() -> None:
+    meanings: dict[str, set[str]] = {}
+    for _, command in commands(app):
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                for flag in parameter.opts:
+                    choices = getattr(parameter.type, "choices", None)
+                    meanings.setdefault(flag, set()).add(str(choices and tuple(choices)))
+    assert not {"--metric", "--tables"} & meanings.keys()
+    assert meanings["--judge-protocol"] == {"('matrix', 'ragas')"}
+    assert meanings["--protocol"] == {"None"}  # a benchmark's, with a check of its own
