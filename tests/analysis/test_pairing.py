@@ -74,6 +74,14 @@ def test_a_text_that_is_cut_by_another_tokenizer_is_the_same_question_and_anothe
             compared([one], [cell("one", sentences=40, at=[3, 9], **changed)])
 
 
+def test_a_side_without_answers_and_a_condition_that_nothing_has_are_told_apart() -> None:
+    with pytest.raises(UsageError, match=r"^b has no answers yet: run its command again\.$"):
+        compared([asked(BASE)], [])
+    cold = replace(asked(BASE), case=replace(asked(BASE).case, condition={"heat": 0.0}))
+    with pytest.raises(UsageError, match=r"^No case of a is as --where says: heat is 0\.0\.$"):
+        compared([cold], [cold], where={"heat": "9"})
+
+
 def test_two_rows_of_one_id_stay_two_pairs() -> None:
     rows = [asked(BASE), asked(replace(BASE, question="How wide is it?"), value=0.0)]
     found = compared(rows, rows)

@@ -54,3 +54,11 @@ def test_a_folder_without_the_permission_is_told_with_the_reason(tmp_path: Path)
     folder.mkdir(mode=0o555)
     told = process("bench", "rgb", "--model", "local/extractive", *SMALL, "--run", folder / "a.run", folder=tmp_path)
     one_line(told, "closed", "Permission denied", "Name ")
+
+
+@pytest.mark.parametrize("arguments", [("export", "--format", "csv"), ("export", "--format", "xlsx"), ("report",)])
+def test_an_output_that_cannot_be_there_is_one_line_and_no_matter_of_space(
+    tmp_path: Path, run_file: Path, arguments: tuple[str, ...]
+) -> None:
+    told = process(arguments[0], run_file, *arguments[1:], "-o", "/dev/null/a.out", folder=tmp_path)
+    assert "space" not in one_line(told, "/dev/null/a.out", "Not a directory", "Name another place.")

@@ -97,8 +97,10 @@ def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> 
     if unknown := [name for name in (*where, *group_by) if name not in seen]:
         raise UsageError(f"No case of {side.name} has {unknown[0]!r}; there are: {', '.join(sorted(seen)[:_SHOWN])}.")
     if not several:
-        told = "; ".join(f"{name} is {', '.join(list(seen[name])[:_SHOWN])}" for name in where)
-        raise UsageError(f"No case of {side.name} is as --where says" + (f": {told}." if told else "; it is empty."))
+        if not where:
+            raise UsageError(f"{side.name} has no answers yet: run its command again.")
+        values = "; ".join(f"{name} is {', '.join(list(seen[name])[:_SHOWN])}" for name in where)
+        raise UsageError(f"No case of {side.name} is as --where says: {values}.")
     found.metrics = {name for scores in several.values() for name in scores}
     lost = dict.fromkeys(found.metrics, One(None, True))
     for pair, scores in several.items():

@@ -13,6 +13,8 @@ from ragstone.errors import UsageError
 
 __all__ = ["replacing", "write_file"]
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 @contextlib.contextmanager
 def replacing(target: str | Path, *, parents: bool = False) -> Iterator[IO[bytes]]:
@@ -25,7 +27,7 @@ def replacing(target: str | Path, *, parents: bool = False) -> Iterator[IO[bytes
     """
     path = Path(target)
     try:
-        if parents:
+        if parents and not path.parent.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():
             with path.open("wb") as stream:
@@ -44,9 +46,8 @@ def replacing(target: str | Path, *, parents: bool = False) -> Iterator[IO[bytes
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        raise UsageError(
-            f"{target}: cannot be written ({error.strerror or error}). Free some space or name another place."
-        ) from error
+        remedy = "Free some space or name" if error.errno in _FULL else "Name"
+        raise UsageError(f"{target}: cannot be written ({error.strerror or error}). {remedy} another place.") from error
 
 
 def _take_place(beside: Path, place: Path) -> None:
