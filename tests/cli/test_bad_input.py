@@ -1,6 +1,7 @@
 """Whatever is wrong with a command: one clear line on standard error, exit code 2 (or 3), and no traceback."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,6 +77,14 @@ OTHERS = [
     (("bnch",), "Did you mean 'bench'?"),
     (("bench", "rbg"), "Did you mean 'rgb'?"),
     (("report", "none.run"), "no such file"),
+    (("show", "pipe"), "is a pipe or a device"),
+    (("export", "/dev/zero", "--format", "csv"), "is a pipe or a device"),
+    (("bench", "rgb", "--model", "local/extractive", "--limit", "1", "--run", "pipe"), "is a pipe or a device"),
+    (("bench", "rgb", "--model", "local/extractive", "--data", "pipe"), "pipe or a device"),
+    (("bench", "rgb", "--model", "scripted/pipe", "--run", "x.run"), "pipe or a device"),
+    (("score", "rgb", "/dev/zero", "--dataset", "zh_fact"), "pipe or a device"),
+    (("score", "mirage", "--dataset", "/dev/zero", "--base", "/dev/zero"), "pipe or a device"),
+    (("score", "niah", "pipe"), "no such file or folder"),
     (("report", "text.json"), "not an SQLite database"),
     (("report", "empty.json"), "is empty"),
     (("report", "folder"), "is a folder"),
@@ -107,6 +116,7 @@ OTHERS = [
 @pytest.fixture(autouse=True)
 def broken_files(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
     (tmp_path / "text.json").write_text("hello\n")
     (tmp_path / "binary.json").write_bytes(b"\x00\x01\xff\xfe\n")
     (tmp_path / "empty.json").write_text("")

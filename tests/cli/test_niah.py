@@ -219,6 +219,14 @@ def test_a_run_of_ours_needs_a_file_to_stand_in(ragstone: Callable[..., Told], f
         (("--needle", "nail"), ("No needle named",)),
         (("--haystack", "nowhere"), ("no such folder",)),
         (("--needle", "file"), ("--needle-file",)),
+        (("--haystack", "/dev/zero"), ("pipe or a device",)),
+        (("--needle", "file", "--needle-file", "/dev/zero"), ("pipe or a device",)),
+        (("--needle-file", "m.jsonl"), ("nothing here uses it", "--needle file")),
+        (("--whole",), ("--whole: nothing here uses it", "--retriever NAME")),
+        (("--chunk", "100", "--top-k", "3"), ("--chunk, --top-k: nothing here uses it", "--retriever NAME")),
+        (("--keys", "9"), ("--keys: nothing here uses it", "--needle multi")),
+        (("--distractors", "9"), ("--distractors: nothing here uses it", "--needle distractor")),
+        (("--needle", "distractor", "--distractors", "64"), ("64 is not in the range 0<=x<=63",)),
     ],
 )
 def test_bad_input_is_one_clear_line_before_anything_is_asked(

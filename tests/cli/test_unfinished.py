@@ -311,3 +311,26 @@ async def test_two_processes_on_one_file_plan_the_same_cases_once(tmp_path: Path
         plan = run.plans()["compat/m"]
     assert (plan.asked, plan.total) == (12, 12)
     assert sum(cell.total for cell in plan.cells) == 12
+
+
+def test_the_cases_that_nobody_asked_are_listed_in_time_that_grows_with_their_number(run_file: Path) -> None:
+    """Counted in steps of SQLite's machine, not in seconds."""
+
+    def steps(cases: int) -> int:
+        copy = Path(f"{cases}.run")
+        copy.write_bytes(run_file.read_bytes())
+        with closing(sqlite3.connect(copy, isolation_level=None)) as db:
+            db.executemany("INSERT INTO planned VALUES ('local/extractive', ?, 1)", ((f"z{n}",) for n in range(cases)))
+        counted = 0
+
+        def count() -> int:
+            nonlocal counted
+            counted += 1
+            return 0
+
+        with open_run(copy) as run:
+            run._connection.set_progress_handler(count, 100)
+            assert len(list(run.unasked("local/extractive"))) == cases
+        return counted
+
+    assert steps(8000) < 6 * steps(2000)  # four times as many

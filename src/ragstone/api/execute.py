@@ -14,7 +14,7 @@ from typing import Any
 import platformdirs
 
 from ragstone.api.judging import Judging, Opened, open_tools
-from ragstone.errors import Unfinished
+from ragstone.errors import StorageError, Unfinished
 from ragstone.models import ModelOptions
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.runs.scoring import waits
@@ -176,7 +176,7 @@ def _info(job: Job, metrics: Sequence[Metric], shell: Shell) -> dict[str, Any]:
         name: _slowest(old.get("preparation", {}).get(name, {}), new) for name, new in made.preparation.items()
     }
     return {
-        "options": _joined(old.get("options", {}), dict(made.options), made.growing),
+        "options": _joined(job.run, old.get("options", {}), dict(made.options), made.growing),
         "versions": {"ragstone": importlib.metadata.version("ragstone"), "python": platform.python_version()},
         "license": made.license,
         "citation": made.citation,
@@ -201,9 +201,9 @@ def _slowest(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     return {**old, **{name: told for name, told in new.items() if seconds(told) >= seconds(old.get(name))}}
 
 
-def _joined(old: Mapping[str, Any], new: dict[str, Any], growing: Sequence[str]) -> dict[str, Any]:
+def _joined(path: Path, old: Mapping[str, Any], new: dict[str, Any], growing: Sequence[str]) -> dict[str, Any]:
     """The options of two commands on one file: of those that are `growing` the wider grid or the larger limit, of the
-    rest the later choice. None (all of them) is the widest."""
+    rest the later choice. None (all of them) is the widest. StorageError where an old one is of another kind."""
     joined = dict(new)
     if not old:
         return joined
@@ -213,6 +213,9 @@ def _joined(old: Mapping[str, Any], new: dict[str, Any], growing: Sequence[str])
             continue
         if before is None or now is None:
             joined[key] = None
-        else:
+            continue
+        try:
             joined[key] = list(dict.fromkeys([*before, *now])) if isinstance(now, list) else max(before, now)
+        except TypeError as error:
+            raise StorageError(f"{path}: the file is damaged: its option {key} cannot be read ({error}).") from error
     return joined

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ragstone.api.blocking import public
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.plugin import Plugin
-from ragstone.errors import UsageError
+from ragstone.errors import RagstoneError, StorageError, UsageError
 from ragstone.messages import LANGUAGES, preferred_language
 from ragstone.report import export, render
 from ragstone.report.optional import load
@@ -39,7 +39,18 @@ def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
             f"{', '.join(BENCHMARKS.names())}."
         )
     # By its name, else from the place that the run was made with.
-    return BENCHMARKS.get(name if name in BENCHMARKS else str(place)).from_meta(meta)
+    return _made(BENCHMARKS.get(name if name in BENCHMARKS else str(place)), meta, path)
+
+
+def _made(plugin: Plugin, meta: Mapping[str, Any], path: object) -> Benchmark:
+    try:
+        return plugin.from_meta(meta)
+    except RagstoneError:
+        raise
+    except Exception as error:  # options of another kind than the benchmark wrote
+        raise StorageError(
+            f"{path}: the file is damaged: its options cannot be read ({type(error).__name__}: {error})."
+        ) from error
 
 
 def check_target(target: str | Path) -> None:
@@ -98,7 +109,7 @@ class OpenRun:
         self.run: RunReader = open_run(self.path)
         try:
             meta = self.run.meta
-            self.benchmark = benchmark_of(meta, self.path) if benchmark is None else benchmark.from_meta(meta)
+            self.benchmark = benchmark_of(meta, self.path) if benchmark is None else _made(benchmark, meta, self.path)
         except BaseException:
             self.run.close()
             raise

@@ -11,7 +11,7 @@ function. A default of None leaves the choice to the benchmark.
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
@@ -22,6 +22,7 @@ from ragstone.errors import UnknownName, UsageError
 __all__ = ["Field", "Option", "fields_of", "options_from"]
 
 _COMMAS = re.compile("[,，、]")
+_SHOWN = 60  # characters of a value in a message
 _PLAIN = (bool, int, float, str, Path)
 
 
@@ -80,7 +81,7 @@ class Field:
             return self._convert_item(value)
         if isinstance(value, str):
             value = [part.strip() for part in ([value] if self.option.repeatable else _COMMAS.split(value))]
-        elif isinstance(value, int | float | Path):
+        elif not isinstance(value, Iterable):
             value = [value]
         values = tuple(self._convert_item(part) for part in value if part != "")
         if not values and value:
@@ -90,45 +91,54 @@ class Field:
 
     def _convert_item(self, value: Any) -> Any:
         if self.kind is bool:
-            return bool(value)
+            if not isinstance(value, bool):
+                raise ValueError(f"{_shown(value)} is neither True nor False.")
+            return value
         if self.kind in (int, float):
             return self._number(value)
-        if self.kind is Path or (self.kind is str and isinstance(value, Path)):
+        if self.kind in (Path, str) and not isinstance(value, str | Path):
+            raise ValueError(f"{_shown(value)} is not a string.")
+        if self.kind is Path or isinstance(value, Path):
             return self.kind(value)
-        if self.kind is str and not isinstance(value, str):
-            raise ValueError(f"{value!r} is not a string.")
         if self.option.choices and value not in self.option.choices:
             near = UnknownName("", value, self.option.choices).suggestion
             hint = f" Did you mean {near!r}?" if near else ""
-            raise ValueError(f"{value!r} is not one of {', '.join(map(repr, self.option.choices))}.{hint}")
+            raise ValueError(f"{_shown(value)} is not one of {', '.join(map(repr, self.option.choices))}.{hint}")
         return value
 
     @property
     def _range(self) -> str:
         """The range to name in an error, for a field that takes several numbers."""
         low, high = self.option.low, self.option.high
-        return "" if not self.many or low is None or high is None else f" Write numbers from {low:g} to {high:g}."
+        return "" if not self.many or low is None or high is None else f" Write numbers from {low:,} to {high:,}."
 
     def _number(self, value: Any) -> Any:
         try:
             number = self.kind(value.strip() if isinstance(value, str) else value)
-            if isinstance(value, bool) or (self.kind is int and not isinstance(value, str) and number != value):
+            odd = isinstance(value, bool) or (isinstance(value, str) and "_" in value)  # which `int` takes
+            if odd or (self.kind is int and not isinstance(value, str) and number != value):
                 raise ValueError
         except (ValueError, TypeError, OverflowError):
             what = "integer" if self.kind is int else "number"
-            raise ValueError(f"{value!r} is not a valid {what}.{self._range}") from None
+            raise ValueError(f"{_shown(value)} is not a valid {what}.{self._range}") from None
         if self.kind is float and not math.isfinite(number):
             raise ValueError(f"{value} is not a finite number.{self._range}")
         low, high = self.option.low, self.option.high
         if (low is not None and number < low) or (high is not None and number > high):
-            raise ValueError(f"{value} is not in the range {_span(low, high)}.{self._range}")
+            raise ValueError(f"{_shown(number)} is not in the range {_span(low, high)}.{self._range}")
         return number
 
 
 def _span(low: float | None, high: float | None) -> str:
     if high is None:
-        return f"x>={low:g}"
-    return f"x<={high:g}" if low is None else f"{low:g}<=x<={high:g}"
+        return f"x>={low:,}"
+    return f"x<={high:,}" if low is None else f"{low:,}<=x<={high:,}"
+
+
+def _shown(value: Any) -> str:
+    """A value as a message has it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def fields_of(options: type[Any]) -> dict[str, Field]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ragstone.errors import DataError
+from ragstone.storage import check_regular
 
 __all__ = ["Line", "json_lines", "kind_of", "strict_json"]
 
@@ -32,6 +33,7 @@ def json_lines(path: Path) -> Iterator[Line]:
 
     Raises DataError only where the file as a whole cannot be read; what is wrong with a line is told in the `Line`."""
     try:
+        check_regular(path)
         with path.open("rb") as file:
             for number, raw in enumerate(file, start=1):  # binary files end their lines at \n alone
                 content = raw

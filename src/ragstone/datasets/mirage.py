@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.storage import replacing
+from ragstone.storage import check_regular, replacing
 
 __all__ = [
     "MirageChunk", "MirageQuestion", "Retrieved", "no_json", "plain", "read_oracle", "read_pool",
@@ -217,6 +217,7 @@ def read_retrieval(path: Path, labels: Mapping[str, int]) -> dict[str, list[bool
 
 def _read(path: Path, kind: Any, what: str) -> Any:
     try:
+        check_regular(path)
         data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None

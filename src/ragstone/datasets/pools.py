@@ -26,6 +26,7 @@ from ragstone.datasets.mirage import (
     sha256_of,
 )
 from ragstone.errors import DataError, MissingExtra
+from ragstone.storage import check_regular
 from ragstone.types import Frozen, Passage
 
 __all__ = ["Pool", "PoolQuestion", "mirage_pool", "read_any_pool", "read_beir", "read_hub", "read_mirage"]
@@ -310,6 +311,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 def _lines(path: Path) -> Iterator[tuple[int, Any]]:
     """The JSON objects of a file: one a line, or a list of them."""
     try:
+        check_regular(path)
         data = path.read_bytes()
         text = data.decode("utf-8-sig")
     except OSError as error:
@@ -341,6 +343,7 @@ def _graded(path: Path, held: Mapping[str, Passage]) -> dict[str, dict[str, int]
     """Query → document → grade, of a BEIR or TREC file of judgements."""
     found: dict[str, dict[str, int]] = {}
     try:
+        check_regular(path)
         with path.open(encoding="utf-8-sig", newline="") as stream:
             for number, cells in enumerate(csv.reader(stream, delimiter="\t"), 1):
                 parts = [cell.strip() for cell in cells] if len(cells) > 1 else (cells[0].split() if cells else [])

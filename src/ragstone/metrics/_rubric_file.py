@@ -40,6 +40,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from ragstone.errors import DataError
+from ragstone.storage import check_regular
 from ragstone.text import detect
 from ragstone.types import Frozen, to_json
 
@@ -156,6 +157,7 @@ def read_rubric(path: Path) -> Rubric:
 def mistakes_in(path: Path) -> tuple[Rubric | None, list[str]]:
     """(the rubric, []) of a file that can be used, else (None, its mistakes, a line each)."""
     try:
+        check_regular(path)
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         return None, [f"is not UTF-8 (byte {error.start}). Save it as UTF-8."]

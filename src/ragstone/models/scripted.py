@@ -21,6 +21,7 @@ from ragstone import errors
 from ragstone.errors import DataError, ModelError, Rejected, UsageError
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Source
+from ragstone.storage import check_regular
 from ragstone.text import estimate_tokens
 from ragstone.types import Completion, Embedder, Model, Request, Usage, from_json, to_json
 
@@ -116,7 +117,9 @@ def load_script(path: str | Path) -> Script:
 
 def _lines(path: str | Path) -> list[str]:
     try:
-        return Path(path).expanduser().read_text(encoding="utf-8").split("\n")
+        file = Path(path).expanduser()
+        check_regular(file)
+        return file.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError:
         raise UsageError(f"scripted/{path}: there is no such file.") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -101,9 +101,11 @@ def tokenizer_id(tokenizer: Tokenizer | Counts | None) -> str:
     return ESTIMATE if tokenizer is None else tokenizer.id
 
 
-def parse_sizes(text: str) -> tuple[int, ...]:
-    """What `--chunk` says: "110,330,550", "mirage", "0,rgb". In the order given, each once; 0 ("none") is the
-    documents as they are. Raises UsageError."""
+def parse_sizes(given: object) -> tuple[int, ...]:
+    """What `--chunk` says: "110,330,550", "mirage", "0,rgb", or a number or numbers from Python. In the order given,
+    each once; 0 ("none") is the documents as they are. Raises UsageError."""
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    text = ",".join(map(str, given)) if several else str(given)  # type: ignore[call-overload]
     sizes: list[int] = []
     for part in re.split(r"[,，、]", text):
         word = part.strip().lower()

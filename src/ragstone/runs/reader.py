@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ragstone.errors import StorageError
 from ragstone.metrics.judge.record import reunited
-from ragstone.runs.schema import LAYOUT, decode, key_of, text_of
+from ragstone.runs.schema import LAYOUT, META, decode, key_of, text_of
 from ragstone.runs.text_store import fetch, references
-from ragstone.storage import connect, storage_errors
+from ragstone.storage import check_regular, connect, storage_errors
 from ragstone.types import Case, Plan, PlanCell, Record, Response, Score
 
 __all__ = ["Counts", "Failure", "RunReader", "is_run_file", "open_run"]
@@ -49,6 +50,7 @@ _SQLITE = b"SQLite format 3\0"
 def is_run_file(path: Path) -> bool:
     """Whether a path may be a run file, by its first bytes."""
     try:
+        check_regular(path)
         with path.open("rb") as file:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError:
@@ -83,13 +85,13 @@ class RunReader:
     def meta(self) -> Mapping[str, Any]:
         """`question`, and what else was noted about the run (options, versions, licence, citation…)."""
         rows = self._all("SELECT key, value FROM meta WHERE key <> 'file_id' ORDER BY key")
-        return {text_of(key): decode(value, object, self.path, f"its {key}") for key, value in rows}
+        return {self._name(key): decode(value, META.get(key, object), self.path, f"its {key}") for key, value in rows}
 
     @property
     def systems(self) -> Mapping[str, Mapping[str, Any]]:
         """System id → spec."""
         rows = self._all("SELECT system_id, spec FROM systems ORDER BY system_id")
-        return {text_of(key): decode(spec, dict[str, Any], self.path, f"system {key!r}") for key, spec in rows}
+        return {self._name(key): decode(spec, dict[str, Any], self.path, f"system {key!r}") for key, spec in rows}
 
     def records(self, *, system: str | None = None) -> Iterator[Record]:
         """Every record, or those of one system. Of a metric with several versions the last counts."""
@@ -142,10 +144,10 @@ class RunReader:
     def _made(self, page: list[Row], texts: Mapping[str, str]) -> Iterator[Record]:
         scores = self._scores((page[0][0], page[0][1]), (page[-1][0], page[-1][1]))
         for system_key, case_key, case, response, error in page:
-            name = text_of(case_key)
+            name = self._name(case_key)
             what = f"case {name!r}"
             yield Record(
-                system_id=text_of(system_key),
+                system_id=self._name(system_key),
                 case=decode(case or "", Case, self.path, what, texts),
                 response=(
                     None
@@ -171,7 +173,7 @@ class RunReader:
             score = decode(payload, Score, self.path, f"a score of case {case!r}")
             held = verdicts.get((system, case), {})
             restored = reunited(score, [held[digest] for digest in named.split() if digest in held])
-            found.setdefault((system, case), {})[text_of(metric)] = restored
+            found.setdefault((system, case), {})[self._name(metric)] = restored
         return found
 
     def scored(self, system: str) -> dict[str, frozenset[str]]:
@@ -182,7 +184,7 @@ class RunReader:
         )
         found: dict[str, set[str]] = {}
         for case, metric in self._all(query, (key_of(system),)):
-            found.setdefault(text_of(case), set()).update([] if metric is None else [text_of(metric)])
+            found.setdefault(self._name(case), set()).update([] if metric is None else [self._name(metric)])
         return {case: frozenset(names) for case, names in found.items()}
 
     def counts(self) -> dict[str, Counts]:
@@ -193,7 +195,7 @@ class RunReader:
         found = {}
         for (key,) in self._all("SELECT system_id FROM systems ORDER BY system_id"):
             good, bad = answered.get(key, 0), failed.get(key, 0)
-            found[text_of(key)] = Counts(good + bad, good, bad, unscored.get(key, 0))
+            found[self._name(key)] = Counts(good + bad, good, bad, unscored.get(key, 0))
         return found
 
     def plans(self) -> Mapping[str, Plan]:
@@ -212,7 +214,7 @@ class RunReader:
         cells: dict[str, list[PlanCell]] = {}
         for system, condition, total, asked in self._all(query):
             axes = decode(condition, dict[str, str | int | float | bool], self.path, "what was planned")
-            cells.setdefault(text_of(system), []).append(PlanCell(axes, total, asked))
+            cells.setdefault(self._name(system), []).append(PlanCell(axes, total, asked))
         found = {}
         for system, counts in self.counts().items():
             if held := cells.get(system):
@@ -231,21 +233,21 @@ class RunReader:
         query = "SELECT metric, count(*) FROM scores WHERE system_id = ? GROUP BY metric, metric_version"
         scored = dict.fromkeys(map(str, metrics), 0) if len(self.systems) == 1 else {}
         for metric, count in self._all(query, (key_of(system),)):
-            if (name := text_of(metric)) in metrics:
+            if (name := self._name(metric)) in metrics:
                 scored[name] = max(count, scored.get(name, 0))
         return {name: answered - count for name, count in scored.items() if count < answered}
 
     def unasked(self, system: str, /) -> Iterator[str]:
         """The ids of the planned cases of a system that have no record, in order."""
         query = (
-            "SELECT case_id FROM planned p WHERE system_id = ?1 AND (?2 IS NULL OR case_id > ?2) AND NOT EXISTS"
+            "SELECT case_id FROM planned p WHERE system_id = ?1 AND case_id {} ?2 AND NOT EXISTS"
             " (SELECT 1 FROM records r WHERE r.system_id = p.system_id AND r.case_id = p.case_id)"
             " ORDER BY case_id LIMIT ?3"
         )
-        last: str | None = None
-        while page := self._all(query, (key_of(system), last, PAGE_RECORDS)):
-            yield from (text_of(key) for (key,) in page)
-            last = page[-1][0]
+        last, after = "", ">="  # an id may be the empty text
+        while page := self._all(query.format(after), (key_of(system), last, PAGE_RECORDS)):
+            yield from (self._name(key) for (key,) in page)
+            last, after = page[-1][0], ">"
 
     def failures(self) -> list[Failure]:
         """What went wrong, by system and kind, the most frequent first; for each the first case and its message."""
@@ -258,18 +260,25 @@ class RunReader:
         for statement in (query, scored):
             for system, case, metric, payload in self._all(statement):
                 if metric:
-                    kind = f"metric {text_of(metric)}"
+                    kind = f"metric {self._name(metric)}"
                     message = decode(payload, Score, self.path, f"a score of case {case!r}").reason
                 else:
                     message = decode(payload, str, self.path, f"the error of case {case!r}")
                     kind = message.partition(":")[0]
                 before = found.get((system, kind))
                 found[system, kind] = (
-                    Failure(text_of(system), kind, 1, text_of(case), message)
+                    Failure(self._name(system), kind, 1, self._name(case), message)
                     if before is None
                     else Failure(before.system_id, kind, before.count + 1, before.case_id, before.message)
                 )
         return sorted(found.values(), key=lambda failure: (failure.system_id, -failure.count, failure.kind))
+
+    def _name(self, key: str) -> str:
+        """The id that a key stands for. StorageError where it is none."""
+        try:
+            return text_of(key)
+        except (ValueError, TypeError) as error:
+            raise StorageError(f"{self.path}: the file is damaged: {key!r} is not the key of a name.") from error
 
     def _all(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
         with storage_errors(self.path):

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,7 +13,7 @@ from ragstone.runs.text_store import loads, plain_json
 from ragstone.storage import Layout
 from ragstone.types import Response, Score, to_json
 
-__all__ = ["LAYOUT", "check_numbers", "decode", "encode_score", "key_of", "text_of"]
+__all__ = ["LAYOUT", "META", "check_numbers", "decode", "encode_score", "key_of", "text_of"]
 
 T = TypeVar("T")
 
@@ -63,6 +63,12 @@ LAYOUT = Layout(
     version=4,
     tables=tuple(_TABLES.split(";")),
 )
+
+# What `meta` has under these names. What is within a question or an option is the benchmark's own.
+META: Mapping[str, Any] = {
+    "question": dict[str, Any], "options": dict[str, Any], "preparation": dict[str, Any], "metrics": dict[str, int],
+    "better": dict[str, str], "warnings": list[str],
+}  # fmt: skip
 
 LARGEST_SCORE = 1e100  # the squares of many are summed
 LARGEST_COUNT = 2**53

@@ -2,7 +2,7 @@
 run file, the reply cache and the vectors; and one way to write any other file, whole or not at all (`files`)."""
 
 from ragstone.storage.database import BUSY_SECONDS, Layout, connect, journal_mode, storage_errors
-from ragstone.storage.files import replacing, write_file
+from ragstone.storage.files import check_regular, replacing, write_file
 from ragstone.storage.group_writer import GATHER_SECONDS, GroupWriter
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "GATHER_SECONDS",
     "GroupWriter",
     "Layout",
+    "check_regular",
     "connect",
     "journal_mode",
     "replacing",

@@ -154,6 +154,8 @@ def _check_path(path: Path, *, write: bool) -> None:
         raise UsageError(f"{str(path)!r} is not a file name.")
     if path.is_dir():
         raise UsageError(f"{path} is a folder: name a file.")
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is a pipe or a device: name a file.")
     if write:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,17 +1,25 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and what is no file to read."""
 
 import contextlib
 import errno
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 from ragstone.errors import UsageError
 
-__all__ = ["replacing", "write_file"]
+__all__ = ["check_regular", "replacing", "write_file"]
+
+
+def check_regular(path: Path) -> None:
+    """Raises OSError for a pipe or a device: reading one may wait for ever, or never come to an end. And for a path of
+    which nothing can be known, as opening it would."""
+    if not stat.S_ISREG(mode := path.stat().st_mode) and not stat.S_ISDIR(mode):
+        raise OSError("it is a pipe or a device: save it as a file first")
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -102,7 +102,7 @@ def test_only_the_mode_with_whole_contexts_needs_a_window_for_them() -> None:
         ({"retrievers": ["bm52"]}, "bm52"),
         ({"retrievers": ["run:x.trec"]}, "knows no needles"),
         ({"retrievers": ["bm25"], "chunks": [0]}, "--chunk 0"),
-        ({"retrievers": ["bm25"], "ks": [0]}, "--top-k 0"),
+        ({"retrievers": ["bm25"], "ks": [0]}, "ks: 0 is not in the range"),
     ],
 )
 def test_what_cannot_be_searched_is_told_before_anything_is_asked(options: dict[str, Any], told: str) -> None:

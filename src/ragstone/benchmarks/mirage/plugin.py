@@ -1,6 +1,6 @@
 """What MIRAGE offers: its options, how it is made of them, how its runs are read, and its official re-scoring."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -24,19 +24,7 @@ _ALONE = ("local/retrieval",)
 def _sizes(value: Any) -> tuple[int, ...]:
     from ragstone.retrieval.chunking import parse_sizes  # noqa: PLC0415
 
-    return parse_sizes(value if isinstance(value, str) else ",".join(map(str, _several(value))))
-
-
-def _ks(value: Any) -> tuple[int, ...]:
-    parts = value.split(",") if isinstance(value, str) else [str(part) for part in _several(value)]
-    parts = [part.strip() for part in parts]
-    if not all(part.isascii() and part.removeprefix("-").isdigit() and len(part) < 20 for part in parts):
-        raise UsageError("--top-k takes whole numbers by commas, such as 1,3,5.")
-    return tuple(dict.fromkeys(map(int, parts)))
-
-
-def _several(value: Any) -> Sequence[Any]:
-    return [value] if isinstance(value, int) else list(value)
+    return parse_sizes(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +39,9 @@ class MirageOptions:
         "bm25, local/e5-small, hybrid(bm25,local/e5-small)…; may repeat. docs/retrievers.md has all.",
         flag="--retriever", metavar="NAME", repeatable=True,
     )] = ()  # fmt: skip
-    ks: Annotated[tuple[int, ...], Option("How many chunks, by commas.", flag="--top-k", parse=_ks)] = (1, 3, 5)
+    ks: Annotated[tuple[int, ...], Option(
+        "How many chunks, by commas.", flag="--top-k", low=1, high=10_000
+    )] = (1, 3, 5)  # fmt: skip
     chunks: Annotated[tuple[int, ...], Option(
         "Sizes in tokens to cut the pool's chunks to, by commas; 0: as they are.", flag="--chunk", parse=_sizes
     )] = (0,)  # fmt: skip

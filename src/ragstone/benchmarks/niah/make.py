@@ -14,6 +14,7 @@ from ragstone.benchmarks.niah.needles import KINDS, read_needles
 from ragstone.benchmarks.niah.planning import Planner, counted_hays
 from ragstone.benchmarks.niah.retrieved_context import Rag, Searcher
 from ragstone.benchmarks.niah.templates import NeedleTemplate, find_template
+from ragstone.benchmarks.options import fields_of
 from ragstone.benchmarks.plugin import Context
 from ragstone.datasets.haystack import haystack
 from ragstone.errors import UnknownName, UsageError
@@ -40,10 +41,7 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
     window, longest = options.window, max(spans) if whole else 0
     _check(languages, needles, repeat, cells_each, longest, window)
     templates = _templates(options.templates)
-    if options.needle_file is not None and "file" not in needles:
-        raise UsageError(
-            f"--needle-file {options.needle_file}: none of its needles is asked for; say --needle file, too."
-        )
+    _check_unused(options)
     own = read_needles(options.needle_file) if options.needle_file is not None else ()
     source = options.haystack_source
     settings = {
@@ -108,6 +106,20 @@ def _check(
         raise UsageError(f"{total:,} cells are too many: ask for fewer lengths, depths or repeats.")
     if not cells * len(languages) * len(needles):
         raise UsageError("Nothing to ask: name at least one language, needle and template.")
+
+
+def _check_unused(options: "NeedleOptions") -> None:
+    """Raises UsageError for options that nothing uses, because what they belong to was forgotten."""
+    fields = fields_of(type(options))
+    for names, used, missing in (
+        (("needle_file",), "file" in options.needles, "--needle file"),
+        (("keys", "values", "queries"), "multi" in options.needles, "--needle multi"),
+        (("distractors",), "distractor" in options.needles, "--needle distractor"),
+        (("chunks", "ks", "whole", "retriever_base_url"), options.retrievers, "--retriever NAME"),
+    ):
+        given = [fields[name].flag for name in names if getattr(options, name) != fields[name].default]
+        if given and not used:
+            raise UsageError(f"{', '.join(given)}: nothing here uses it; say {missing}, too, or leave it out.")
 
 
 def _templates(names: Sequence[str]) -> dict[str, NeedleTemplate]:

@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.storage import check_regular
 from ragstone.types import Frozen
 
 __all__ = ["KINDS", "Asked", "cities", "make_needle", "read_needles"]
@@ -242,6 +243,7 @@ def read_needles(path: Path) -> tuple[Asked, ...]:
     Raises DataError naming the line."""
     found = []
     try:
+        check_regular(path)
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(path, f"cannot be read ({error}).") from None

@@ -1,12 +1,11 @@
 """What the needle test offers: its options, how it is made of them, and how results that exist are read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ragstone.benchmarks.plugin import Context, ImportedResults, Option, Plugin, Rescored, Rescoring
-from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.niah.benchmark import NIAH
@@ -15,20 +14,18 @@ __all__ = ["NeedleOptions", "NeedlePlugin"]
 
 
 def _grid(value: Any) -> str | tuple[float, ...]:
-    return value if isinstance(value, str) else tuple(value)
+    if isinstance(value, str):
+        return value
+    values = tuple(value) if isinstance(value, Iterable) else (value,)
+    if wrong := [one for one in values if isinstance(one, bool) or not isinstance(one, int | float)]:
+        raise ValueError(f"{wrong[0]!r} is not a number.")
+    return values
 
 
 def _sizes(value: Any) -> tuple[int, ...]:
     from ragstone.retrieval.chunking import parse_sizes  # noqa: PLC0415
 
-    return parse_sizes(value) if isinstance(value, str) else tuple(value)
-
-
-def _ks(value: Any) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in (value.split(",") if isinstance(value, str) else value))
-    except ValueError:
-        raise UsageError("--top-k takes whole numbers by commas, such as 1,3,5.") from None
+    return parse_sizes(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +61,7 @@ class NeedleOptions:
     keys: Annotated[int, Option("multi: cities with numbers.", low=1)] = 4
     values: Annotated[int, Option("multi: numbers of each.", low=1)] = 1
     queries: Annotated[int, Option("multi: cities asked for.", low=1)] = 2
-    distractors: Annotated[int, Option("distractor: how many.", low=0)] = 3
+    distractors: Annotated[int, Option("distractor: how many.", low=0, high=63)] = 3
     repeat: Annotated[int, Option("Times each cell is asked.", low=1)] = 1
     seed: Annotated[int, Option("Seed of numbers and cities.", flag="--needle-seed")] = 0
     tokenizer: Annotated[str | None, Option(
@@ -82,7 +79,7 @@ class NeedleOptions:
         "With --retriever: tokens of a chunk, by commas; mirage is 330, rgb 300.", flag="--chunk", parse=_sizes
     )] = (330,)  # fmt: skip
     ks: Annotated[tuple[int, ...], Option(
-        "With --retriever: how many chunks, by commas.", flag="--top-k", parse=_ks
+        "With --retriever: how many chunks, by commas.", flag="--top-k", low=1, high=10_000
     )] = (5,)  # fmt: skip
     whole: Annotated[bool, Option("With --retriever: ask with the whole context, too.")] = False
     retriever_base_url: Annotated[str | None, Option(

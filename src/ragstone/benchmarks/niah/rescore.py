@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.errors import DataError, UsageError
+from ragstone.storage import check_regular
 from ragstone.types import Frozen
 
 __all__ = ["CellResult", "Results", "read_results", "rescore"]
@@ -102,6 +103,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _rows(file: Path) -> Iterator[CellResult]:
     try:
+        check_regular(file)
         held = json.loads(file.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise DataError(file, f"byte {error.start + 1} is not UTF-8.") from None

@@ -10,6 +10,7 @@ from ragstone.datasets.pull import data_folder, known_hashes
 from ragstone.datasets.rgb import NAMES, RGBSet, read_rgb, rgb_files, rgb_set
 from ragstone.datasets.sources import SOURCES
 from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.storage import check_regular
 
 __all__ = ["LANGUAGES", "load_rgb"]
 
@@ -99,6 +100,7 @@ def _not_official(paths: Sequence[Path]) -> list[Path]:
 
 def _sha256(path: Path) -> str:
     try:
+        check_regular(path)
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from ragstone.errors import DataError, MissingExtra, UsageError
+from ragstone.storage import check_regular
 from ragstone.text import detect
 from ragstone.types import Frozen
 
@@ -83,6 +84,7 @@ def _read(path: Path) -> tuple[str, ...]:
     texts = []
     for file in files:
         try:
+            check_regular(file)
             text = file.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
             raise DataError(file, f"byte {error.start + 1} is not UTF-8.", advice="Save it as UTF-8.") from None

@@ -14,6 +14,7 @@ from ragstone.datasets.tabular.sources import open_file
 from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.tabular.words import plain_name
 from ragstone.errors import DataError, UsageError
+from ragstone.storage import check_regular
 from ragstone.types import Passage
 
 __all__ = ["read_qrels", "read_queries", "with_labels", "with_texts"]
@@ -122,3 +123,7 @@ def _documents(rows: Iterable[Row], path: Path) -> Iterable[tuple[str, str, str]
 def _must_exist(path: Path, what: str) -> None:
     if not path.exists():
         raise UsageError(f"--{what} {path}: no such file.")
+    try:
+        check_regular(path)
+    except OSError as error:
+        raise UsageError(f"--{what} {path}: cannot be read ({error.strerror or error}).") from None
