@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.benchmarks.making import make
+from tests.benchmarks.factory import make
 
 from ragstone.errors import UsageError
 
