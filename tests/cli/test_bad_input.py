@@ -57,7 +57,7 @@ OPTIONS = [
     (("--passages", "1000000000"), "--passages"),
     (("--concurrency", "1000000000"), "--concurrency"),
     (("--fictional-size", "100000000000"), "--fictional-size"),
-    (("--correct-rate", "nan"), "no finite number"),
+    (("--correct-rate", "nan"), "finite number"),
     (("--temperature", "nan"), "no finite number"),
     (("--temperature", "-1"), "x>=0"),
     (("--deadline", "inf"), "no finite number"),
