@@ -25,7 +25,7 @@ GRID = {"lengths": 600, "depths": 50, "control": False}
         ("mirage", {"ks": "1_0"}, "ks: '1_0' is not a valid integer"),
         ("mirage", {"chunks": 5.5}, "'5.5' is no size"),
         ("mirage", {"fictional_size": 10**7}, "10000000 is not in the range 1<=x<=1,000,000"),
-        ("rgb", {"languages": 5}, "languages: 5 is not a string"),
+        ("rgb", {"abilities": 5}, "abilities: 5 is not a string"),
         ("rgb", {"limit": "9" * 5000}, "limit: '9999"),
     ],
 )  # fmt: skip

@@ -159,7 +159,7 @@ def test_a_run_file_of_another_question_names_the_difference(
     ragstone: Ragstone, run_file: Path, script: Path, change: tuple[str, ...], words: str
 ) -> None:
     told = ragstone("bench", "rgb", "--model", f"scripted/{script}", *SMALL, "--run", run_file, *change)
-    one_line(told, words, "Use another --run FILE")
+    one_line(told, words, "Name another file with --run")
 
 
 def test_an_unwritable_report_is_told_before_anything_is_asked(
