@@ -21,6 +21,7 @@ def check_regular(path: Path) -> None:
     if not stat.S_ISREG(mode := path.stat().st_mode) and not stat.S_ISDIR(mode):
         raise OSError("it is a pipe or a device: save it as a file first")
 
+
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
