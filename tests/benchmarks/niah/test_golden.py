@@ -146,3 +146,16 @@ def test_needles(language: str) -> None:
             made = make_needle(kind, language, random.Random(seed), own=own, keys=3, values=2, queries=2, distractors=2)
             lines.append(f"{kind} {seed}: {made}")
     golden(f"niah/needles.{language}", "\n".join(lines))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_cells_that_are_planned(language: str) -> None:
+    """Where each needle stands, in which context: the same grid is the same questions, in every version."""
+    lines = []
+    for kind in ("number", "multi", "distractor", "chain"):
+        made = make("niah", data_languages=[language], needles=[kind], lengths="900,3k", depths="0,30,100", repeat=2)
+        for case in made.cases():
+            assert case.query.passages
+            recipe = {name: at for name, at in case.query.passages[0].meta["recipe"].items() if name != "needles"}
+            lines.append(f"{case.id} {case.condition} {recipe} {case.lane}")
+    golden(f"niah/cells.{language}", "\n".join(lines))
