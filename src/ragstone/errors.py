@@ -3,11 +3,11 @@
 RagstoneError
 ├── UsageError                 the input or the usage is wrong (exit 2)
 │   ├── UnknownName            no such model, provider, data set, ability, metric…
-│   ├── DataError              a file: path, line, field, what was expected
+│   ├── DataError              a data file or run file: path, line, field, what was expected
 │   ├── MissingKey             the environment variable that should hold a key is empty
 │   ├── MissingExtra           an optional part of ragstone is not installed
 │   └── RunMismatch            the run file was made with different settings
-├── StorageError               the disk is full, the file is damaged or locked (exit 3)
+├── StorageError               the disk is full or failing, the file is locked (exit 3)
 │   └── FileLost               the file was deleted or replaced while it was in use
 ├── EndpointRefused            an endpoint refuses every request (exit 2; 3 if it had answered before)
 ├── Unfinished                 work remains; the same command resumes it (exit 3)
@@ -94,7 +94,7 @@ class UnknownName(UsageError):
 
 
 class DataError(UsageError):
-    """A data file has unexpected content.
+    """A data file or a run file has unexpected content.
 
     `path` is the file; `line` counts from 1 (0: the whole file); `field` is the name of the field in the row.
     """

@@ -31,7 +31,7 @@ def test_notes_of_another_kind_are_one_line(
     ragstone: Callable[..., Told], run_file: Path, name: str, reader: str
 ) -> None:
     statements, message = ALTERED[name]
-    one_line(ragstone(*READERS[reader](altered(run_file, statements))), "hostile.run", message, code=3)
+    one_line(ragstone(*READERS[reader](altered(run_file, statements))), "hostile.run", message, code=2)
 
 
 @pytest.mark.parametrize("name", ["options", "question", "metrics", "better", "warnings"])
@@ -39,7 +39,7 @@ def test_a_run_is_not_resumed_on_notes_of_another_kind(
     ragstone: Callable[..., Told], run_file: Path, name: str
 ) -> None:
     statements, message = ALTERED[name]
-    one_line(ragstone(*READERS["resume"](altered(run_file, statements))), "hostile.run", message, code=3)
+    one_line(ragstone(*READERS["resume"](altered(run_file, statements))), "hostile.run", message, code=2)
 
 
 @pytest.mark.parametrize(("option", "value"), [("noise_ratios", "5"), ("limit", '"x"')])
@@ -47,7 +47,7 @@ def test_an_option_of_another_kind_is_named_where_it_would_grow(
     ragstone: Callable[..., Told], run_file: Path, option: str, value: str
 ) -> None:
     copy = altered(run_file, OPTION.format(option, value))
-    one_line(ragstone(*READERS["resume"](copy)), "hostile.run", f"its option {option}", code=3)
+    one_line(ragstone(*READERS["resume"](copy)), "hostile.run", f"its option {option}", code=2)
 
 
 def test_a_benchmark_that_is_none_is_one_line(ragstone: Callable[..., Told], run_file: Path) -> None:
@@ -56,7 +56,7 @@ def test_a_benchmark_that_is_none_is_one_line(ragstone: Callable[..., Told], run
         """UPDATE meta SET value = json_set(value, '$.benchmark', 'x') WHERE key = 'question';
         INSERT INTO meta VALUES ('benchmark_at', '"os.path:join"')""",
     )
-    one_line(ragstone("show", copy), "hostile.run", "its options cannot be read", code=3)
+    one_line(ragstone("show", copy), "hostile.run", "its options cannot be read", code=2)
 
 
 def altered(run_file: Path, statements: str) -> str:

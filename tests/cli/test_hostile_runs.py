@@ -36,41 +36,36 @@ def damaged(what: str, reason: str) -> str:
 
 SCORE = 'UPDATE scores SET payload = \'{{"value":{},"status":"scored","reason":""}}\''
 USAGE = "UPDATE records SET response = json_set(response, '$.usage', json('{{\"prompt_tokens\":{0},\"requests\":1}}'))"
-# What is done to the file, how every command ends that reads it, and the line that it says.
+# What is done to the file, and the one line that every command prints that reads it.
 HOSTILE = {
     "view of records": (
         view("records", "'s' system_id, x case_id, null response, '\"e\"' error, 0 retry"),
-        2,
         altered("a view ('records')"),
     ),
-    "view of meta": (view("meta", "x key, '1' value"), 2, altered("a view ('meta')")),
+    "view of meta": (view("meta", "x key, '1' value"), altered("a view ('meta')")),
     "trigger": (
         "CREATE TRIGGER t AFTER INSERT ON leases BEGIN DELETE FROM records; END",
-        2,
         altered("a trigger ('t')"),
     ),
     "computed column": (f"ALTER TABLE systems ADD COLUMN more TEXT AS ({SLOW})", 2, altered("a table ('systems')")),
     "check that is slow": (
         rewritten("meta", "value TEXT NOT NULL", f"value TEXT NOT NULL CHECK ({SLOW} <> value)"),
-        2,
         altered("a table ('meta')"),
     ),
     "index that is slow": (f"CREATE INDEX i ON leases ({SLOW})", 2, altered("an index ('i')")),
     "default that is slow": (
         rewritten("records", "retry INTEGER NOT NULL DEFAULT 0", f"retry INTEGER NOT NULL DEFAULT ({SLOW})"),
-        2,
         altered("a table ('records')"),
     ),
-    "infinite score": (SCORE.format("1e999"), 3, damaged("a score of", "1e999 is no finite number")),
-    "huge score": (SCORE.format("1e308"), 3, damaged("a score of", "a score of 1e+308 is beyond 1e+100")),
-    "score of NaN": (SCORE.format("NaN"), 3, damaged("a score of", "NaN is no finite number")),
-    "integer of 4000 digits": (SCORE.format("9" * 4000), 3, damaged("a score of", "an integer of 4,000 digits")),
+    "infinite score": (SCORE.format("1e999"), damaged("a score of", "1e999 is no finite number")),
+    "huge score": (SCORE.format("1e308"), damaged("a score of", "a score of 1e+308 is beyond 1e+100")),
+    "score of NaN": (SCORE.format("NaN"), damaged("a score of", "NaN is no finite number")),
+    "integer of 4000 digits": (SCORE.format("9" * 4000), damaged("a score of", "an integer of 4,000 digits")),
     "tokens beyond int64": (
         USAGE.format("9" * 25),
-        3,
         damaged("the response to", "a count of tokens is beyond 9,007,199,254,740,992"),
     ),
-    "tokens of 1e400": (USAGE.format("9" * 400), 3, damaged("the response to", "an integer of 400 digits")),
+    "tokens of 1e400": (USAGE.format("9" * 400), damaged("the response to", "an integer of 400 digits")),
 }
 BOTH = ("--system-a", "local/extractive", "--system-b", "local/extractive")
 READERS: dict[str, Callable[[str], tuple[str, ...]]] = {
@@ -108,7 +103,7 @@ def test_a_hostile_run_file_is_told_in_one_line(tmp_path: Path, run_file: Path, 
 
 
 def check(folder: Path, run_file: Path, name: str, reader: str) -> None:
-    statements, code, line = HOSTILE[name]
+    statements, line = HOSTILE[name]
     copy = folder / "hostile.run"
     for path in (copy, folder / "sound.run"):
         path.write_bytes(run_file.read_bytes())
@@ -116,8 +111,8 @@ def check(folder: Path, run_file: Path, name: str, reader: str) -> None:
     file.executescript(statements)
     file.close()
     before = copy.read_bytes()
-    assert one_line(process(*READERS[reader](copy.name), folder=folder), code=code) == f"ragstone: {line}\n"
+    assert one_line(process(*READERS[reader](copy.name), folder=folder), code=2) == f"ragstone: {line}\n"
     assert not (folder / "r.html").exists()
     assert not (folder / "x.csv").exists()
-    if code == 2:
+    if reader != "resume" or "altered" in line:  # a resumed run writes its plan before it reads the records
         assert copy.read_bytes() == before

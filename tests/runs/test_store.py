@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.runs.doubles import QUESTION, Echo, Judge, Length, case, cases, new_file, records, shown
 
-from ragstone.errors import RunMismatch, StorageError, UsageError
+from ragstone.errors import DataError, RunMismatch, UsageError
 from ragstone.runs import RunFile, open_run, run_cases
 from ragstone.runs.config import differences
 from ragstone.runs.schema import key_of, text_of
@@ -168,7 +168,7 @@ async def test_a_tampered_file_is_one_line(tmp_path: Path) -> None:
         connection.execute("UPDATE cases SET payload = ? WHERE case_id = 'noise/en/00001'", (payload,))
         connection.commit()
         connection.close()
-        with pytest.raises(StorageError, match="the file is damaged: case 'noise/en/00001'") as caught:
+        with pytest.raises(DataError, match="the file is damaged: case 'noise/en/00001'") as caught:
             records(path)
         assert len(str(caught.value).splitlines()) == 1
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.runs.doubles import Echo, Length, case, new_file, records
 
-from ragstone.errors import RunMismatch, StorageError, UsageError
+from ragstone.errors import DataError, RunMismatch, UsageError
 from ragstone.runs import open_run, run_cases
 from ragstone.runs.schema import LAYOUT
 from ragstone.runs.text_store import SHORTEST, loads, references, take_out
@@ -203,7 +203,7 @@ async def test_a_lost_text_is_one_line_that_names_the_case(tmp_path: Path, damag
     connection.execute(damage)
     connection.commit()
     connection.close()
-    with pytest.raises(StorageError, match=r"the file is damaged: case '00000' cannot be read .the text .* is missing"):
+    with pytest.raises(DataError, match=r"the file is damaged: case '00000' cannot be read .the text .* is missing"):
         records(path)
 
 

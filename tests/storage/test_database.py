@@ -100,8 +100,9 @@ def test_a_damaged_file_is_one_line(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
     path.write_bytes(content)
-    with pytest.raises(StorageError, match="the file is damaged"), storage_errors(path):
-        notes(path)
+    for as_input, kind in ((False, StorageError), (True, UsageError)):
+        with pytest.raises(kind, match="the file is damaged"), storage_errors(path, as_input=as_input):
+            notes(path)
 
 
 @pytest.mark.parametrize(

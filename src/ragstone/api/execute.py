@@ -14,7 +14,7 @@ from typing import Any
 import platformdirs
 
 from ragstone.api.judging import Judging, Opened, open_tools
-from ragstone.errors import StorageError, Unfinished
+from ragstone.errors import DataError, Unfinished
 from ragstone.models import ModelOptions
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.runs.scoring import waits
@@ -203,7 +203,7 @@ def _slowest(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 
 def _joined(path: Path, old: Mapping[str, Any], new: dict[str, Any], growing: Sequence[str]) -> dict[str, Any]:
     """The options of two commands on one file: of those that are `growing` the wider grid or the larger limit, of the
-    rest the later choice. None (all of them) is the widest. StorageError where an old one is of another kind."""
+    rest the later choice. None (all of them) is the widest. `DataError` where an old one is of another kind."""
     joined = dict(new)
     if not old:
         return joined
@@ -217,5 +217,5 @@ def _joined(path: Path, old: Mapping[str, Any], new: dict[str, Any], growing: Se
         try:
             joined[key] = list(dict.fromkeys([*before, *now])) if isinstance(now, list) else max(before, now)
         except TypeError as error:
-            raise StorageError(f"{path}: the file is damaged: its option {key} cannot be read ({error}).") from error
+            raise DataError(path, f"the file is damaged: its option {key} cannot be read ({error}).") from error
     return joined

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ragstone.api.blocking import public
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.plugin import Plugin
-from ragstone.errors import RagstoneError, StorageError, UsageError
+from ragstone.errors import DataError, RagstoneError, UsageError
 from ragstone.messages import LANGUAGES, preferred_language
 from ragstone.report import export, render
 from ragstone.report.optional import load
@@ -48,9 +48,8 @@ def _made(plugin: Plugin, meta: Mapping[str, Any], path: object) -> Benchmark:
     except RagstoneError:
         raise
     except Exception as error:  # options of another kind than the benchmark wrote
-        raise StorageError(
-            f"{path}: the file is damaged: its options cannot be read ({type(error).__name__}: {error})."
-        ) from error
+        problem = f"the file is damaged: its options cannot be read ({type(error).__name__}: {error})."
+        raise DataError(path, problem) from error
 
 
 def check_target(target: str | Path) -> None:

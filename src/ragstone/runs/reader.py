@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ragstone.errors import StorageError
+from ragstone.errors import DataError
 from ragstone.metrics.judge.record import reunited
 from ragstone.runs.schema import LAYOUT, META, decode, key_of, text_of
 from ragstone.runs.text_store import fetch, references
@@ -119,7 +119,7 @@ class RunReader:
         )
         values = (*last, *(() if system is None else (system,)), PAGE_RECORDS)
         rows, size, digests = list[Row](), 0, set[str]()
-        with storage_errors(self.path):
+        with storage_errors(self.path, as_input=True):
             cursor = self._connection.execute(query, values)
             for row in cursor:
                 rows.append(row)
@@ -137,7 +137,7 @@ class RunReader:
         """These texts; those of `before` are not read again. No text ever leaves the file."""
         found = {digest: before[digest] for digest in digests if digest in before}
         if missing := sorted(digests - found.keys()):
-            with storage_errors(self.path):
+            with storage_errors(self.path, as_input=True):
                 found |= fetch(self._connection, missing)
         return found
 
@@ -274,12 +274,12 @@ class RunReader:
         return sorted(found.values(), key=lambda failure: (failure.system_id, -failure.count, failure.kind))
 
     def _name(self, key: str) -> str:
-        """The id that a key stands for. StorageError where it is none."""
+        """The id that a key stands for. `DataError` if it is not a valid key."""
         try:
             return text_of(key)
         except (ValueError, TypeError) as error:
-            raise StorageError(f"{self.path}: the file is damaged: {key!r} is not the key of a name.") from error
+            raise DataError(self.path, f"the file is damaged: {key!r} is not the key of a name.") from error
 
     def _all(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        with storage_errors(self.path):
+        with storage_errors(self.path, as_input=True):
             return self._connection.execute(query, values).fetchall()

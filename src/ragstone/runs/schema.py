@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ragstone.errors import StorageError
+from ragstone.errors import DataError
 from ragstone.metrics.judge.record import parted
 from ragstone.runs.text_store import loads, plain_json
 from ragstone.storage import Layout
@@ -94,14 +94,14 @@ def text_of(key: str) -> str:
 
 
 def decode(text: str, kind: type[T], path: object, what: str, texts: Mapping[str, str] | None = None) -> T:
-    """Reads a payload; `StorageError` names what is damaged where it is not a `kind`. `texts` (digest → text) are
+    """Reads a payload; `DataError` names what is damaged where it is not a `kind`. `texts` (digest → text) are
     those that a payload of a case or of a response rests on."""
     try:
         value = msgspec.convert(plain_json(text) if texts is None else loads(text, texts), kind)
         check_numbers(value)
         return value
     except (ValueError, RecursionError, TypeError) as error:
-        raise StorageError(f"{path}: the file is damaged: {what} cannot be read ({error}).") from error
+        raise DataError(path, f"the file is damaged: {what} cannot be read ({error}).") from error
 
 
 def check_numbers(value: object) -> None:

@@ -35,7 +35,10 @@ _ENVIRONMENT = {
     sqlite3.SQLITE_NOMEM: "memory ran out",
     sqlite3.SQLITE_NOLFS: "the file system cannot hold a file of this size",
 }
-_WRONG_PLACE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOTADB}
+_BAD_INPUT = {
+    sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}  # fmt: skip
 
 
 def journal_mode(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> Literal["wal", "delete"]:
@@ -64,18 +67,18 @@ def result_code(error: sqlite3.Error) -> int:
 
 
 @contextlib.contextmanager
-def storage_errors(path: object, *, opening: bool = False) -> Iterator[None]:
-    """Turns what SQLite reports about the place, the lock or the file into one line: `StorageError`, or `UsageError`
-    where a file that cannot be used was named (`opening`). Errors of our own statements pass through."""
+def storage_errors(path: object, *, as_input: bool = False) -> Iterator[None]:
+    """Turns what SQLite reports about the disk, the lock or the file into one line: a `StorageError`, or a `UsageError`
+    if a file that the user named (`as_input`) is damaged or unusable. Errors in our own statements pass through."""
     try:
         yield
     except sqlite3.Error as error:
         code = result_code(error)
         if code == sqlite3.SQLITE_ERROR and "no such" in str(error):
-            raise StorageError(f"{path}: the file is damaged ({error}).") from error
+            raise (UsageError if as_input else StorageError)(f"{path}: the file is damaged ({error}).") from error
         if code not in _ENVIRONMENT:
             raise
-        kind = UsageError if opening and code in _WRONG_PLACE else StorageError
+        kind = UsageError if as_input and code in _BAD_INPUT else StorageError
         detail = f" ({error})" if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT) else ""
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             detail = _why_not_writable(Path(str(path))) + ". Name a file in a folder that can be written"
@@ -115,7 +118,7 @@ def connect(
     """
     path = Path(path)
     _check_path(path, write=write)
-    with storage_errors(path, opening=True):
+    with storage_errors(path, as_input=True):
         mode = "rwc" if write else "rw"
         uri = path.absolute().as_uri()
         # "rw" for readers too: only a connection that may write can roll back what a killed writer left. SQLite
