@@ -47,12 +47,12 @@ HOSTILE = {
         "CREATE TRIGGER t AFTER INSERT ON leases BEGIN DELETE FROM records; END",
         altered("a trigger ('t')"),
     ),
-    "computed column": (f"ALTER TABLE systems ADD COLUMN more TEXT AS ({SLOW})", 2, altered("a table ('systems')")),
+    "computed column": (f"ALTER TABLE systems ADD COLUMN more TEXT AS ({SLOW})", altered("a table ('systems')")),
     "check that is slow": (
         rewritten("meta", "value TEXT NOT NULL", f"value TEXT NOT NULL CHECK ({SLOW} <> value)"),
         altered("a table ('meta')"),
     ),
-    "index that is slow": (f"CREATE INDEX i ON leases ({SLOW})", 2, altered("an index ('i')")),
+    "index that is slow": (f"CREATE INDEX i ON leases ({SLOW})", altered("an index ('i')")),
     "default that is slow": (
         rewritten("records", "retry INTEGER NOT NULL DEFAULT 0", f"retry INTEGER NOT NULL DEFAULT ({SLOW})"),
         altered("a table ('records')"),
