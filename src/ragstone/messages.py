@@ -15,7 +15,7 @@ from typing import Any
 
 from ragstone.errors import UnknownName
 
-__all__ = ["LANGUAGES", "checked_language", "messages", "preferred_language"]
+__all__ = ["LANGUAGES", "checked_language", "help_texts", "messages", "preferred_language"]
 
 LANGUAGES = ("en", "zh")
 
@@ -52,6 +52,14 @@ def messages(module: str, language: str) -> Mapping[str, str]:
 
 
 @cache
-def _file(package: str, language: str) -> dict[str, Any]:
-    path = files(package) / f"messages_{language}.toml"
+def help_texts(module: str, language: str) -> Mapping[str, str]:
+    """Help of commands and options in a language other than English, whose help is in the code: `help_LANGUAGE.toml` of
+    the module's package, by command and flag; empty where there is none."""
+    package = module.rpartition(".")[0]
+    return MappingProxyType(_file(package, language, "help") if package else {})
+
+
+@cache
+def _file(package: str, language: str, kind: str = "messages") -> dict[str, Any]:
+    path = files(package) / f"{kind}_{language}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

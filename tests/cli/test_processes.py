@@ -206,7 +206,8 @@ def test_other_commands_end_by_a_signal_with_one_line(tmp_path: Path, number: si
         one.send_signal(number)
         one.stdout.read()
         assert (
-            one.stderr.read().strip() == "ragstone: stopped. What was done is kept; the same command goes on with it."
+            one.stderr.read().strip()
+            == "ragstone: stopped. Finished work is kept; run the same command again to resume."
         )
         assert one.wait() == code
 

@@ -32,7 +32,7 @@ def test_official_choice_of_a_base_set(ragstone: Ragstone, noise: float) -> None
     data = rows("zh_refine.json")
     assert [case["sample_id"] for case in found] == [f"zh_refine:{row['id']}" for row in data]
     for case, row in zip(found, data, strict=True):
-        assert set(case) == {"case_id", "sample_id", "condition", "messages", "passages"}
+        assert set(case) == {"case_id", "sample_id", "condition", "messages", "passages", "answers"}
         wanted = ceil(5 * noise)
         positive, negative = row["positive"], row["negative"]
         if noise == 1:

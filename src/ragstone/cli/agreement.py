@@ -20,37 +20,43 @@ __all__ = ["command"]
 _MOST = 1_000  # passages a sample; beyond it a typing error is likelier than a wish
 
 judge_options = both(
-    click.option("--judge", required=True, metavar="PROVIDER/MODEL", help="The chat model that judges."),
-    click.option("--judge-base-url", metavar="URL", help="Another endpoint than the provider's own."),
-    click.option("--embedder", metavar="PROVIDER/MODEL", help="For similarities.  [default: local/e5-small]"),
-    click.option("--embedder-base-url", metavar="URL", help="Another endpoint than the provider's own."),
-    click.option("--prompts", type=click.Path(path_type=Path), help="Your prompts."),
+    click.option("--judge", required=True, metavar="PROVIDER/MODEL", help="Chat model used as the judge."),
+    click.option("--judge-base-url", metavar="URL", help="Endpoint of the judge, overriding its provider's."),
+    click.option("--embedder", metavar="PROVIDER/MODEL", help="Embedder for similarities.  [default: local/e5-small]"),
+    click.option("--embedder-base-url", metavar="URL", help="Endpoint of the embedder, overriding its provider's."),
+    click.option("--prompts", type=click.Path(path_type=Path), help="Folder of your own prompts."),
 )
 
 
 @click.group()
 def command() -> None:
-    """How far verdicts agree that were made in different ways."""
+    """Measure how far different ways of judging agree."""
 
 
 @command.command(name="protocols")
 @click.argument("data", type=click.Path(path_type=Path))
 @judge_options
-@click.option("--sample", type=click.IntRange(1), help="So many rows, chosen by a seed.")
-@click.option("--passages", metavar="N,…", help="Also with so many passages a sample, filled up from other samples.")
+@click.option("--sample", type=click.IntRange(1), help="Number of rows, drawn with a fixed seed.")
 @click.option(
-    "--tokens", type=click.IntRange(50, 100_000), default=500, show_default=True, help="Of each filled-up passage."
+    "--passages", metavar="N,…", help="Repeat with this many passages per sample, filled up from other samples."
 )
-@click.option("--no-ragas", is_flag=True, help="Leave out the protocol ragas, which takes the most requests.")
-@click.option("--no-cache", is_flag=True, help="Do not use replies of earlier runs, nor keep any.")
+@click.option(
+    "--tokens",
+    type=click.IntRange(50, 100_000),
+    default=500,
+    show_default=True,
+    help="Length of each filled-up passage.",
+)
+@click.option("--no-ragas", is_flag=True, help="Skip the ragas protocol, which takes the most requests.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies.")
 @language_option
 @json_option
 def protocols(**values: Any) -> int:
-    """Judge the answers of DATA jointly, a passage at a time, and as ragas does, and compare the verdicts.
+    """Judge the answers of DATA jointly, one passage at a time, and as ragas does, and compare the verdicts.
 
-    It says what the saving of the joint protocol costs with this judge on these data: κ for each kind of verdict, and
-    the difference of each metric. --passages 5,10 adds how it holds up with many long passages. Exit 3 where a sample
-    could not be judged."""
+    The result shows how much accuracy the cheaper joint verification costs with this judge on these data: κ for each
+    kind of verdict and the difference in each metric. --passages 5,10 repeats it with many long passages. Exit 3 if a
+    sample could not be judged."""
     from ragstone.api.agreement import agreement_of_protocols_async  # noqa: PLC0415
     from ragstone.api.evaluate import read_data  # noqa: PLC0415
     from ragstone.api.execute import cache_folder  # noqa: PLC0415

@@ -31,36 +31,41 @@ _ANSWER_TOKENS = 60  # of a typical answer, for --dry-run
 _VERDICT_TOKENS = 40  # of a judge's reply
 
 model_options = both(
-    click.option("--model", "models", multiple=True, metavar="PROVIDER/MODEL", help="Whom to ask; may repeat."),
-    click.option("--base-url", metavar="URL", help="Another endpoint than the provider's own; compat/… needs it."),
+    click.option("--model", "models", multiple=True, metavar="PROVIDER/MODEL", help="Model to evaluate (repeatable)."),
+    click.option("--base-url", metavar="URL",
+                 help="Endpoint of the model, overriding its provider's; compat/… needs it."),
     judge_options,
-    click.option("--temperature", type=Number(0), help="Instead of the template's."),
-    click.option("--top-p", type=Number(0, 1)),
-    click.option("--max-tokens", type=click.IntRange(1), help="Longest answer."),
-    click.option("--seed", "sampling_seed", type=int, help="Seed of the model's sampling, where it takes one."),
+    click.option("--temperature", type=Number(0), help="Override the template's temperature."),
+    click.option("--top-p", type=Number(0, 1), help="Override the template's top-p."),
+    click.option("--max-tokens", type=click.IntRange(1), help="Maximum length of an answer, in tokens."),
+    click.option("--seed", "sampling_seed", type=int, help="Sampling seed, for models that support one."),
     click.option(
-        "--concurrency", type=click.IntRange(1, 4096), help="Cases under way at once.  [default: 16; 4 if local]"
+        "--concurrency", type=click.IntRange(1, 4096), help="Cases run concurrently.  [default: 16; 4 if local]"
     ),
-    click.option("--rpm", type=Number(0, min_open=True), help="Requests a minute."),
-    click.option("--tpm", type=Number(0, min_open=True), help="Tokens a minute."),
+    click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute."),
+    click.option("--tpm", type=Number(0, min_open=True), help="Maximum tokens per minute."),
     click.option(
         "--deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
-        help="Seconds for one call with all its retries.",
+        help="Time limit of a call including its retries, in seconds.",
     ),
-    click.option("--no-cache", is_flag=True, help="Do not use replies of earlier runs, nor keep any."),
+    click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies."),
 )  # fmt: skip
 
 run_options = both(
     click.option(
-        "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: by the question]"
+        "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: named after the settings]"
     ),
-    metrics_option("Metrics to score as well (repeatable); `ragstone metrics` lists them."),
-    click.option("--dry-run", is_flag=True, help="Print cases, requests, tokens and cost; ask nothing."),
-    click.option("--price", metavar="IN/OUT", help="Price of a million tokens of prompts and answers, for --dry-run."),
-    click.option("--judge-price", metavar="IN/OUT", help="The same for the judge.  [default: --price]"),
-    click.option("--report", "report_file", type=click.Path(path_type=Path), help="Write the report here, too."),
+    metrics_option("Additional metrics (repeatable); `ragstone metrics` lists them."),
+    click.option(
+        "--dry-run", is_flag=True, help="Print the number of cases, requests and tokens and the cost, then stop."
+    ),
+    click.option("--price", metavar="IN/OUT", help="Price per million prompt and answer tokens, for --dry-run."),
+    click.option("--judge-price", metavar="IN/OUT", help="The judge's price, likewise.  [default: --price]"),
+    click.option(
+        "--report", "report_file", type=click.Path(path_type=Path), help="Also write the report to this file."
+    ),
     language_option,
-    click.option("--quiet", is_flag=True, help="No progress."),
+    click.option("--quiet", is_flag=True, help="Do not show progress."),
     json_option,
 )
 

@@ -18,26 +18,27 @@ def command() -> None:
 
 @command.command(name="fictional")
 @click.option("--format", "kind", default="rgb", show_default=True, metavar="rgb|mirage", help="Format of the files.")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Output folder.")  # fmt: skip
 @click.option("--data-language", "languages", type=Names(), default="en,zh", show_default=True,
               help="Languages of the data.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
 @click.option(
     "--size",
     type=click.IntRange(1, MOST_QUESTIONS),
-    help="Questions a set.  [default: 300, and 100 of _int and _fact; mirage: 200]",
+    help="Questions per data set.  [default: 300; 100 for _int and _fact; 200 for mirage]",
 )
-@click.option("--dataset", metavar="NAME", help="rgb: this set alone (zh_refine…).")
-@click.option("--multi-hop", type=Number(0, 1), help="mirage: share of questions that need two chunks.")
-@click.option("--chunks", type=click.IntRange(2), help="mirage: chunks a question.  [default: 5]")
+@click.option("--dataset", metavar="NAME", help="rgb: only this data set (zh_refine…).")
+@click.option("--multi-hop", type=Number(0, 1), help="mirage: share of questions that need two passages.")
+@click.option("--chunks", type=click.IntRange(2), help="mirage: passages per question.  [default: 5]")
 def fictional(
     kind: str, output: Path, languages: tuple[str, ...], seed: int, size: int | None, dataset: str | None,
     multi_hop: float | None, chunks: int | None,
 ) -> None:  # fmt: skip
-    """Invented news with questions, in the official format: nothing in it was ever published.
+    """Generate fictional news with questions in the official format; none of it was ever published.
 
-    The counterfactual sets of rgb are of well-known real facts, which a model must know; they have as many as there
-    are. mirage: questions, a pool of labelled chunks and the oracle's, a folder for each language.
+    The counterfactual sets of rgb use well-known real facts, which a model should know, so their size is fixed. mirage:
+    questions, a pool of labelled passages and the oracle passages, one folder per language.
     """
     from ragstone.datasets.fictional import fictional_rgb  # noqa: PLC0415
     from ragstone.datasets.rgb import NAMES  # noqa: PLC0415

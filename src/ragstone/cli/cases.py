@@ -8,6 +8,7 @@ import click
 from ragstone.cli.benchmarks import BenchmarkGroup, option_flags, take_options
 from ragstone.cli.output import say, stream_json
 from ragstone.cli.progress import tell_retrieval
+from ragstone.cli.translation import summary_of, translated
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.plugin import Plugin
@@ -24,11 +25,11 @@ def _command(name: str, plugin: "Plugin") -> click.Command:
     @click.command(name=plugin.name)
     @option_flags(options)
     def cases(**values: Any) -> None:
-        """One line a case: case_id, sample_id, condition, messages, passages, answers. Retrieval is done; no chat model
-        is asked, unless a retriever names one."""
+        """One line per case: case_id, sample_id, condition, messages, passages, answers. Retrieval is performed; chat
+        models are called only if a retriever uses one."""
         asyncio.run(_print(name, take_options(options, values)))
 
-    return cases
+    return translated(cases, "cases NAME", plugin)
 
 
 async def _print(name: str, given: dict[str, Any]) -> None:
@@ -66,7 +67,7 @@ async def _line(made: "Benchmark", case: "Case") -> dict[str, Any]:
 @click.group(
     cls=BenchmarkGroup,
     command=_command,
-    summary=lambda plugin: None if plugin.Options is None else plugin.summary,
+    summary=lambda plugin: None if plugin.Options is None else summary_of("summary", plugin.summary, plugin),
 )
 def command() -> None:
     """Print the cases of a benchmark as JSON lines, without asking any model."""

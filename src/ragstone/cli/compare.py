@@ -20,22 +20,22 @@ _MOVES_SHOWN = 3  # of each metric, in either direction
 @click.command(name="compare")
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", required=False, type=click.Path(path_type=Path))
-@click.option("--system-a", metavar="NAME", help="Of A, where it has several.")
-@click.option("--system-b", metavar="NAME", help="Of B (or of A, where that is the only file).")
+@click.option("--system-a", metavar="NAME", help="System of A, if it has several.")
+@click.option("--system-b", metavar="NAME", help="System of B, or of A if that is the only file.")
 @metrics_option("Compare only these metrics (repeatable).")
 @click.option("--on", type=click.Choice(["all", "common"]), default="all", show_default=True,
-              help="common: the samples that both have, where the data differ.")  # fmt: skip
+              help="common: only samples that both runs have, if the data differ.")  # fmt: skip
 @click.option("--judges", type=click.Choice(["same", "different"]), default="same", show_default=True,
-              help="different: compare verdicts of different judges or prompts, too.")  # fmt: skip
+              help="different: compare verdicts of different judges or prompts as well.")  # fmt: skip
 @click.option("--where", type=Pairs(), multiple=True, metavar="NAME=VALUE",
-              help="Only cases of this condition, or with this value of a column.")  # fmt: skip
-@click.option("--group-by", type=Names(), default=(), help="A row for each value of these (ability, a column…).")
-@click.option("--fail-on-regression", is_flag=True, help="Exit 1 where B is significantly worse in a metric.")
-@click.option("--by", type=Number(0), help="With --fail-on-regression: only where the mean is worse by more than this.")
+              help="Only cases with this value of a condition or column (repeatable).")  # fmt: skip
+@click.option("--group-by", type=Names(), default=(), help="One row per value of these conditions or columns.")
+@click.option("--fail-on-regression", is_flag=True, help="Exit 1 if B is significantly worse in any metric.")
+@click.option("--by", type=Number(0), help="With --fail-on-regression: only if the mean is worse by more than this.")
 @click.option("--min-coverage", type=Number(0, 1), default=0.95, show_default=True,
-              help="Exit 3 where a smaller share of pairs has both scores.")  # fmt: skip
+              help="Exit 3 if a smaller share of pairs has both scores.")  # fmt: skip
 @click.option(
-    "--report", "report_file", type=click.Path(path_type=Path), help="Write the comparison as HTML here, too."
+    "--report", "report_file", type=click.Path(path_type=Path), help="Also write the comparison to this HTML file."
 )
 @language_option
 @json_option

@@ -29,7 +29,7 @@ def command() -> None:
 @command.command(name="list")
 @json_option
 def list_(as_json: bool) -> None:
-    """The data sets that can be pulled, and what of them is here."""
+    """List the data sets that can be pulled and which of their files are here."""
     from ragstone.datasets.pull import data_folder  # noqa: PLC0415
     from ragstone.datasets.sources import list_data  # noqa: PLC0415
 
@@ -46,11 +46,13 @@ def list_(as_json: bool) -> None:
 
 @command.command()
 @click.argument("name")
-@click.option("--to", type=click.Path(path_type=Path, file_okay=False), help="Folder.  [default: ragstone's own]")
-@click.option("--from", "mirror", metavar="URL|PATH", help="A mirror: an address, a folder or a zip archive.")
-@click.option("--only", multiple=True, metavar="FILE", help="This file only; may repeat.")
+@click.option(
+    "--to", type=click.Path(path_type=Path, file_okay=False), help="Target folder.  [default: ragstone's data folder]"
+)
+@click.option("--from", "mirror", metavar="URL|PATH", help="Mirror: a URL, a folder or a zip archive.")
+@click.option("--only", multiple=True, metavar="FILE", help="Fetch only this file (repeatable).")
 def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) -> None:
-    """Fetch the official files of NAME (rgb, mirage) from where they are published, at a pinned revision."""
+    """Download the official files of NAME (rgb, mirage) from their publisher, at a pinned revision."""
     from ragstone.datasets.pull import data_folder  # noqa: PLC0415
     from ragstone.datasets.pull import pull as fetch  # noqa: PLC0415
     from ragstone.datasets.sources import SOURCES  # noqa: PLC0415
@@ -80,11 +82,11 @@ def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) 
 @file_options
 @json_option
 def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
-    """Say what PATHS hold, and name file, line and field of everything that is wrong.
+    """Describe what PATHS hold, and report file, line and field of every error.
 
-    Of answers to be scored (`ragstone eval` reads them) it tells the layout, which column is which, and for which
-    metrics rows lack data. Files of RGB's format are checked as such, and pools in MIRAGE's: there the labels
-    are compared with what the chunks hold."""
+    For answers to be scored by `ragstone eval`: the layout, the meaning of each column, and the metrics for which rows
+    lack data. Files in RGB's format and passage pools in MIRAGE's are checked by their own rules; the labels of a pool
+    are compared with the contents of its passages."""
     from ragstone.api.data_check import Checked, check_data  # noqa: PLC0415
 
     checked, problems = check_data(paths, **{**values, "mapping": once(values["mapping"], "--map")})

@@ -34,7 +34,7 @@ _REPORT = ("jinja2", "matplotlib")
 
 @click.command()
 def command() -> None:
-    """Say what this installation can do, and what to do next. Values of keys are not shown."""
+    """Check what this installation can do and suggest next steps. Values of keys are not shown."""
     from ragstone.models import PROVIDERS, Provider  # noqa: PLC0415
     from ragstone.models.cache import default_cache  # noqa: PLC0415
     from ragstone.storage import journal_mode  # noqa: PLC0415

@@ -36,18 +36,18 @@ __all__ = ["command"]
 
 file_options = both(
     click.option("--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN",
-                 help="Which column is which: reference=gold_answer; may repeat."),
-    click.option("--sep", metavar="TEXT", help="What parts the contexts in one cell of text."),
-    click.option("--sheet", metavar="NAME", help="Of a spreadsheet."),
-    click.option("--split", metavar="NAME", help="Of a Hugging Face data set with several."),
-    click.option("--qrels", type=click.Path(path_type=Path), help="Relevance labels (TREC, BEIR) for a run file."),
-    click.option("--corpus", type=click.Path(path_type=Path), help="Texts of the documents that a run file names."),
+                 help="Meaning of a column, such as reference=gold_answer (repeatable)."),
+    click.option("--sep", metavar="TEXT", help="Separator of several contexts in one cell."),
+    click.option("--sheet", metavar="NAME", help="Sheet of a spreadsheet."),
+    click.option("--split", metavar="NAME", help="Split of a Hugging Face data set."),
+    click.option("--qrels", type=click.Path(path_type=Path), help="Relevance labels of a TREC or BEIR run file."),
+    click.option("--corpus", type=click.Path(path_type=Path), help="Documents of a TREC or BEIR run file."),
 )  # fmt: skip
 
 data_options = both(
     file_options,
-    click.option("--sample", type=click.IntRange(1), help="So many rows, chosen by a seed."),
-    click.option("--limit", type=click.IntRange(1), help="The first so many rows."),
+    click.option("--sample", type=click.IntRange(1), help="Number of rows, drawn with a fixed seed."),
+    click.option("--limit", type=click.IntRange(1), help="Use only the first rows."),
     click.option("--data-language", type=click.Choice(["en", "zh"]),
                  help="Language of all rows.  [default: each row's own]"),
 )  # fmt: skip
@@ -56,19 +56,20 @@ metric_options = both(
     metrics_option("Metrics and groups to score (repeatable); `ragstone metrics` lists them."),
     judge_options,
     click.option("--judge-protocol", type=click.Choice(["matrix", "ragas"]), default="matrix", show_default=True,
-                 help="matrix: two requests a sample; ragas: metric by metric, for comparison."),
+                 help="matrix: two requests per sample; ragas: metric by metric, for comparison."),
     click.option("--repeat", type=click.IntRange(1, MOST_REPEATS), default=1, show_default=True,
-                 help="How often the judge is asked, for its own variance."),
-    click.option("--system-model", default="", metavar="NAME", help="Which model answered, if the data do not say."),
+                 help="How often the judge scores each sample, to measure its variance."),
+    click.option("--system-model", default="", metavar="NAME", help="The model that answered, if the data do not say."),
 )  # fmt: skip
 
 calling_options = both(
-    click.option("--concurrency", type=click.IntRange(1, 4096), help="Samples at once.  [default: 64; 4 if local]"),
-    click.option("--rpm", type=Number(0, min_open=True), help="Requests a minute."),
-    click.option("--tpm", type=Number(0, min_open=True), help="Tokens a minute."),
+    click.option("--concurrency", type=click.IntRange(1, 4096),
+                 help="Samples scored concurrently.  [default: 64; 4 if local]"),
+    click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute."),
+    click.option("--tpm", type=Number(0, min_open=True), help="Maximum tokens per minute."),
     click.option("--deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
-                 help="Seconds for one call with all its retries."),
-    click.option("--no-cache", is_flag=True, help="Do not use replies of earlier runs, nor keep any."),
+                 help="Time limit of a call including its retries, in seconds."),
+    click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies."),
 )  # fmt: skip
 
 
@@ -76,26 +77,30 @@ calling_options = both(
 @click.argument("data", type=click.Path(path_type=Path))
 @data_options
 @metric_options
-@click.option("--group-by", type=Names(), default=(), help="Columns to tabulate by.")
-@click.option("--name", default="", help="What the system is called.  [default: the file's name]")
-@click.option("--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: by the question]")
-@click.option("--report", "report_file", type=click.Path(path_type=Path), help="Write the report here, too.")
-@click.option("--dry-run", is_flag=True, help="Print samples, requests, tokens and cost; ask nothing.")
+@click.option("--group-by", type=Names(), default=(), help="Columns to group the tables by.")
+@click.option("--name", default="", help="Name of the system.  [default: the file's name]")
+@click.option(
+    "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: named after the settings]"
+)
+@click.option("--report", "report_file", type=click.Path(path_type=Path), help="Also write the report to this file.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the number of samples, requests and tokens and the cost, then stop."
+)
 @click.option(
     "--price",
     "--judge-price",
     "price",
     metavar="IN/OUT",
     default="",
-    help="The judge's price of a million tokens of prompts and answers.",
+    help="The judge's price per million prompt and answer tokens.",
 )
 @language_option
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Do not show progress.")
 @calling_options
 @gate_options
 @json_option
 def command(**values: Any) -> int:
-    """Score answers that exist already: DATA is JSONL, JSON, CSV, TSV, XLSX, Parquet or a data set's folder.
+    """Score existing answers: DATA is JSONL, JSON, CSV, TSV, XLSX, Parquet or a data set's folder.
 
     The columns of ragas, deepeval, RAGChecker, BEIR, TREC and OpenInference are known; `ragstone data check` tells
     what is seen. Without --judge only what needs none is scored."""

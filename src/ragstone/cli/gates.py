@@ -36,13 +36,15 @@ class Threshold(click.ParamType[tuple[str, float]]):
 
 
 gate_options = both(
-    click.option("--fail-under", type=Threshold(), multiple=True, help="Exit 1 where the mean is below; may repeat."),
-    click.option("--fail-over", type=Threshold(), multiple=True, help="Exit 1 where the mean is above; may repeat."),
+    click.option("--fail-under", type=Threshold(), multiple=True,
+                 help="Exit 1 if the mean is lower than this (repeatable)."),
+    click.option("--fail-over", type=Threshold(), multiple=True,
+                 help="Exit 1 if the mean is higher than this (repeatable)."),
     click.option("--gate", "gate_mode", type=click.Choice(["interval", "point"]), default=None,
-                 help="interval: fail where the whole 95% interval is on the wrong side; point: where the mean is."
+                 help="interval: fail if the whole 95% interval is on the wrong side; point: if the mean is."
                  "  [default: interval]"),
     click.option("--min-coverage", type=Number(0, 1), default=None,
-                 help="Exit 3 where a smaller share could be scored.  [default: 0.95]"),
+                 help="Exit 3 if a smaller share could be scored.  [default: 0.95]"),
 )  # fmt: skip
 
 
@@ -124,11 +126,11 @@ def _as_json(one: "GateResult") -> dict[str, Any]:
 
 @click.command(name="gate")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--system", metavar="NAME", help="This alone, where the run has several.")
+@click.option("--system", metavar="NAME", help="Check only this system, if the run has several.")
 @gate_options
 @json_option
 def command(run: Path, **values: Any) -> int:
-    """Check thresholds on the metrics of a run: exit 1 where one fails, 3 where too little was scored."""
+    """Check thresholds on the metrics of a run: exit 1 if one fails, 3 if too few samples were scored."""
     from ragstone.errors import UsageError  # noqa: PLC0415
     from ragstone.runs import open_run  # noqa: PLC0415
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from ragstone.cli.translation import summary_of, translated
 from ragstone.errors import UnknownName
 
 __all__ = ["Lazy"]
@@ -26,7 +27,7 @@ class Lazy(click.Group):
             return None
         module, _, attribute = self.table[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute or "command")
-        return command
+        return translated(command, cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -37,4 +38,4 @@ class Lazy(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, told) for name, (_, told) in self.table.items()])
+            formatter.write_dl([(name, summary_of(name, text)) for name, (_, text) in self.table.items()])

@@ -16,6 +16,7 @@ import click
 from ragstone import __version__
 from ragstone.cli.lazy import Lazy
 from ragstone.cli.output import forget, say, say_text, to_stdout
+from ragstone.cli.translation import translated
 from ragstone.errors import RagstoneError, StorageError, Terminated, Unfinished, UsageError
 
 __all__ = ["app", "run"]
@@ -27,21 +28,21 @@ SIGNALLED = 128
 COMMANDS = {
     "bench": ("ragstone.cli.bench", "Run a benchmark."),
     "cases": ("ragstone.cli.cases", "Print the cases of a benchmark, without asking any model."),
-    "eval": ("ragstone.cli.evaluate", "Score answers that exist already."),
+    "eval": ("ragstone.cli.evaluate", "Score existing answers."),
     "compare": ("ragstone.cli.compare", "Compare two runs, sample by sample."),
-    "agreement": ("ragstone.cli.agreement", "How far verdicts agree that were made in different ways."),
+    "agreement": ("ragstone.cli.agreement", "Measure how far different ways of judging agree."),
     "gate": ("ragstone.cli.gates", "Check thresholds on the metrics of a run."),
     "score": ("ragstone.cli.score", "Re-score saved predictions in the official formats."),
     "show": ("ragstone.cli.show", "Print the tables of a run."),
     "report": ("ragstone.cli.report", "Write a run as one self-contained HTML file."),
-    "export": ("ragstone.cli.export", "Write a run for other programs (csv, jsonl, xlsx…)."),
+    "export": ("ragstone.cli.export", "Export a run for other programs (csv, jsonl, xlsx…)."),
     "build": ("ragstone.cli.build", "Construct data sets: fictional."),
     "data": ("ragstone.cli.data", "List, pull and check data sets."),
     "setup": ("ragstone.cli.setup", "Fetch the embedded models: local."),
     "metrics": ("ragstone.cli.metrics", "List the metrics."),
-    "prompts": ("ragstone.cli.prompts", "Show, copy and check what a judge is told."),
-    "rubrics": ("ragstone.cli.rubrics", "List, show, copy and check criteria of your own."),
-    "doctor": ("ragstone.cli.doctor", "Say what this installation can do."),
+    "prompts": ("ragstone.cli.prompts", "Show, copy and check the judge's prompts."),
+    "rubrics": ("ragstone.cli.rubrics", "List, show, copy and check rubrics."),
+    "doctor": ("ragstone.cli.doctor", "Check what this installation can do."),
 }
 
 
@@ -141,7 +142,7 @@ def _signals() -> Iterator[None]:
 def _run(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
     try:
-        result = app.main(
+        result = translated(app, "").main(
             args=[argument for argument in arguments if argument != "--debug"],
             prog_name="ragstone",
             standalone_mode=False,
@@ -156,14 +157,14 @@ def _run(arguments: Sequence[str]) -> int:
         say_text(error.format_message(), err=True)
         return 2
     except click.UsageError as error:
-        where = f" `{error.ctx.command_path} --help` tells more." if error.ctx else ""
+        where = f" `{error.ctx.command_path} --help` shows more." if error.ctx else ""
         _tell(f"{error.format_message()}{where}")
         return 2
     except click.ClickException as error:
         _tell(error.format_message())
         return 2
     except (KeyboardInterrupt, click.Abort) as error:
-        _tell("stopped. What was done is kept; the same command goes on with it.")
+        _tell("stopped. Finished work is kept; run the same command again to resume.")
         by = error if isinstance(error, Terminated) else error.__cause__  # click turns the one into the other
         return SIGNALLED + (by.number if isinstance(by, Terminated) else signal.SIGINT)
     except RagstoneError as error:

@@ -30,9 +30,9 @@ _GROUPS = {
 @click.argument("name", required=False)
 @json_option
 def command(name: str | None, as_json: bool) -> None:
-    """List the metrics: what each says, what it needs, its range. With a NAME: all of its documentation.
+    """List the metrics: what each measures, what it needs, its range. With a NAME: its full documentation.
 
-    A name of a group stands for all of its metrics wherever metrics are named.
+    Wherever metrics are named, the name of a group stands for all of its metrics.
     """
     from ragstone.metrics import GROUPS  # noqa: PLC0415
     from ragstone.metrics.catalogue import catalogue, entry  # noqa: PLC0415
@@ -83,7 +83,7 @@ def _list(entries: "list[Entry]", groups: list[str]) -> None:
             for line in (one.about, f"{one.range}. Needs {_needed(one)}."):
                 say_text(textwrap.fill(line, _width(), initial_indent="      ", subsequent_indent="      "))
         say("")
-    say("`ragstone metrics NAME` tells all of one: formula, edges, source.")
+    say("`ragstone metrics NAME` shows the full documentation: formula, edge cases, source.")
 
 
 def _width() -> int:

@@ -87,14 +87,15 @@ def both(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 
 
 judge_options = both(
-    click.option("--judge", metavar="PROVIDER/MODEL", help="The chat model that judges."),
-    click.option("--judge-base-url", metavar="URL", help="Another endpoint than the provider's own."),
-    click.option("--embedder", metavar="PROVIDER/MODEL", help="For similarities.  [default: local/e5-small]"),
-    click.option("--embedder-base-url", metavar="URL", help="Another endpoint than the provider's own."),
+    click.option("--judge", metavar="PROVIDER/MODEL", help="Chat model used as the judge."),
+    click.option("--judge-base-url", metavar="URL", help="Endpoint of the judge, overriding its provider's."),
+    click.option("--embedder", metavar="PROVIDER/MODEL", help="Embedder for similarities.  [default: local/e5-small]"),
+    click.option("--embedder-base-url", metavar="URL", help="Endpoint of the embedder, overriding its provider's."),
     click.option("--verify", type=click.Choice(["joint", "separate"]), default="joint", show_default=True,
-                 help="separate: the judge gets a request a passage."),
-    click.option("--prompts", type=click.Path(path_type=Path), help="Your prompts; `ragstone prompts copy` begins."),
-    click.option("--rubric", "rubrics", multiple=True, metavar="NAME|FILE|DIR", help="Your own criteria; may repeat."),
+                 help="joint: one request verifies all passages; separate: one request per passage."),
+    click.option("--prompts", type=click.Path(path_type=Path),
+                 help="Folder of your own prompts; start with `ragstone prompts copy`."),
+    click.option("--rubric", "rubrics", multiple=True, metavar="NAME|FILE|DIR", help="Your own rubric (repeatable)."),
 )  # fmt: skip
 
 
@@ -140,7 +141,9 @@ def _flat(ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, ..
     return tuple(dict.fromkeys(name for names in value for name in names))
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print a single JSON document.")
 language_option = click.option(
-    "--language", type=click.Choice(LANGUAGES), help="Language of the output.  [default: the run's own, else yours]"
+    "--language",
+    type=click.Choice(LANGUAGES),
+    help="Language of the output.  [default: that of the run, else the environment's]",
 )

@@ -13,15 +13,15 @@ __all__ = ["command"]
 
 @click.group()
 def command() -> None:
-    """Show, copy and check what a judge is told."""
+    """Show, copy and check the judge's prompts."""
 
 
-@command.command(short_help="The text of a prompt, or the list of all.")
+@command.command(short_help="Show a prompt, or list all prompts.")
 @click.argument("name", required=False)
-@click.option("--language", metavar="en|zh", help="This language only.  [default: both]")
+@click.option("--language", metavar="en|zh", help="Only this language.  [default: both]")
 @json_option
 def show(name: str | None, language: str | None, as_json: bool) -> None:
-    """The text of the prompt NAME, or the list of all: version, hash, and about how many tokens each request costs."""
+    """Show the prompt NAME, or list all prompts: version, hash and approximate tokens per request."""
     from ragstone.api.prompts import prompt_text, show_prompts  # noqa: PLC0415
 
     found = show_prompts(name, language)
@@ -38,12 +38,12 @@ def show(name: str | None, language: str | None, as_json: bool) -> None:
 
 @command.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--name", "names", multiple=True, metavar="NAME", help="This prompt only; may repeat.")
-@click.option("--language", "languages", multiple=True, metavar="en|zh", help="This language only.")
-@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+@click.option("--name", "names", multiple=True, metavar="NAME", help="Only this prompt (repeatable).")
+@click.option("--language", "languages", multiple=True, metavar="en|zh", help="Only this language (repeatable).")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 def copy(folder: Path, names: tuple[str, ...], languages: tuple[str, ...], force: bool) -> None:
-    """Copy the prompts to DIR, to be edited. In an edited file, what is left out (the instruction, the examples) stays
-    as it is here; `--prompts DIR` uses them."""
+    """Copy the prompts to DIR for editing. Parts that an edited file leaves out (the instruction, the examples) keep
+    their built-in text; use the copies with `--prompts DIR`."""
     from ragstone.api.prompts import copy_prompts  # noqa: PLC0415
 
     for path in copy_prompts(folder, names=names, languages=languages, force=force):
@@ -51,11 +51,11 @@ def copy(folder: Path, names: tuple[str, ...], languages: tuple[str, ...], force
     say(f"When they are edited: ragstone prompts check {folder}", err=True)
 
 
-@command.command(short_help="Check edited prompts: what differs, what is wrong.")
+@command.command(short_help="Check edited prompts: differences and errors.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @json_option
 def check(folder: Path, as_json: bool) -> int:
-    """Check the prompts in DIR: which differ from ragstone's and in what, with token counts, and what is wrong."""
+    """Check the prompts in DIR: differences from the built-in ones, token counts and errors."""
     from ragstone.api.prompts import check_prompts  # noqa: PLC0415
 
     found = check_prompts(folder)

@@ -12,8 +12,11 @@ __all__ = ["command"]
 
 @click.command()
 @click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("-o", "--output", default="report.html", show_default=True, type=click.Path(path_type=Path))
-@click.option("--cases", "cases_shown", type=click.IntRange(0), default=200, show_default=True, help="Answers shown.")
+@click.option("-o", "--output", default="report.html", show_default=True, type=click.Path(path_type=Path),
+              help="Output file.")  # fmt: skip
+@click.option(
+    "--cases", "cases_shown", type=click.IntRange(0), default=200, show_default=True, help="Number of answers shown."
+)
 @language_option
 def command(run_file: Path, output: Path, cases_shown: int, language: str | None) -> None:
     """Write RUN as one self-contained HTML file that opens offline."""

@@ -20,14 +20,14 @@ __all__ = ["command"]
 
 @click.group()
 def command() -> None:
-    """List, show, copy and check criteria of your own: `eval --rubric NAME|FILE|DIR`."""
+    """List, show, copy and check rubrics, to be used with `eval --rubric NAME|FILE|DIR`."""
 
 
 @command.command(name="list")
 @language_option
 @json_option
 def list_(language: str | None, as_json: bool) -> None:
-    """The ready rubrics: what each asks, what it needs, which values are the better ones."""
+    """List the built-in rubrics: what each asks, what it needs, which direction is better."""
     from ragstone.api.rubrics import list_rubrics  # noqa: PLC0415
 
     found = list_rubrics()
@@ -45,7 +45,7 @@ def list_(language: str | None, as_json: bool) -> None:
 @click.argument("name", metavar="NAME|FILE")
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """The file of a rubric: a ready one by its name, or yours by its path."""
+    """Show a rubric: a built-in one by name, or your own by path."""
     from ragstone.api.rubrics import show_rubric  # noqa: PLC0415
 
     rubric, text = show_rubric(name)
@@ -58,9 +58,9 @@ def show(name: str, as_json: bool) -> None:
 @command.command()
 @click.argument("name")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--force", is_flag=True, help="Overwrite a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def copy(name: str, folder: Path, force: bool) -> None:
-    """Copy the ready rubric NAME to DIR, to be edited; `eval --rubric DIR` uses it."""
+    """Copy the built-in rubric NAME to DIR for editing; use it with `eval --rubric DIR`."""
     from ragstone.api.rubrics import copy_rubric  # noqa: PLC0415
 
     path = copy_rubric(name, folder, force=force)
@@ -72,7 +72,7 @@ def copy(name: str, folder: Path, force: bool) -> None:
 @click.argument("path", metavar="FILE|DIR", type=click.Path(path_type=Path))
 @json_option
 def check(path: Path, as_json: bool) -> int:
-    """Check the rubric in FILE, or each in DIR: a line for every mistake."""
+    """Check the rubric in FILE, or all rubrics in DIR; one line per error."""
     from ragstone.api.rubrics import check_rubrics  # noqa: PLC0415
 
     found = check_rubrics(path)

@@ -11,6 +11,7 @@ from ragstone.cli.benchmarks import BenchmarkGroup, option_flags, take_options, 
 from ragstone.cli.options import json_option
 from ragstone.cli.output import say, say_json
 from ragstone.cli.show import say_run
+from ragstone.cli.translation import summary_of, translated
 from ragstone.errors import UsageError
 from ragstone.messages import LANGUAGES
 
@@ -21,11 +22,11 @@ __all__ = ["command"]
 
 _RUN_OPTIONS = (
     click.Option(["--run", "run_file"], type=click.Path(path_type=Path),
-                 help="Keep all as a run file, to report and compare; it may exist."),
+                 help="Save everything as a run file, for reports and comparisons; it may exist."),
     click.Option(["--report", "report_file"], type=click.Path(path_type=Path),
-                 help="With --run: write the report here, too."),
+                 help="With --run: also write the report to this file."),
     click.Option(["--language"], type=click.Choice(LANGUAGES),
-                 help="Language of the output.  [default: the run's own, else yours]"),
+                 help="Language of the output.  [default: that of the run, else the environment's]"),
 )  # fmt: skip
 
 
@@ -57,7 +58,7 @@ def _command(name: str, plugin: "Plugin") -> click.Command:
         for line in found.lines:
             say(line)
 
-    return score
+    return translated(score, "score", plugin)
 
 
 def _check_paths(paths: tuple[Path, ...], report_file: Path | None) -> None:
@@ -98,7 +99,9 @@ def _side_by_side(
 @click.group(
     cls=BenchmarkGroup,
     command=_command,
-    summary=lambda plugin: None if plugin.rescoring is None else plugin.rescoring.summary,
+    summary=lambda plugin: (
+        None if plugin.rescoring is None else summary_of("score summary", plugin.rescoring.summary, plugin)
+    ),
 )
 def command() -> None:
-    """Re-score saved predictions in the official formats, to the count."""
+    """Re-score saved predictions in the official formats, exactly as the official programs do."""

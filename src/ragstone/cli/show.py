@@ -20,11 +20,11 @@ _FAILURES = 3  # kinds of failure that are shown
 
 @click.command(name="show")
 @click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--all", "every", is_flag=True, help="All tables, not only the leading ones.")
+@click.option("--all", "every", is_flag=True, help="Print all tables, not only the main ones.")
 @language_option
 @json_option
 def command(run_file: Path, language: str | None, *, every: bool, as_json: bool) -> None:
-    """Print the tables of RUN: what is unfinished first, then the leading tables, as at the end of `ragstone bench`."""
+    """Print the tables of RUN: unfinished work first, then the main tables, as at the end of `ragstone bench`."""
     from ragstone.api.open_run import read_run  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
