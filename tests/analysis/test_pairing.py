@@ -78,7 +78,7 @@ def test_a_side_without_answers_and_a_condition_that_nothing_has_are_told_apart(
     with pytest.raises(UsageError, match=r"^b has no answers yet: run its command again\.$"):
         compared([asked(BASE)], [])
     cold = replace(asked(BASE), case=replace(asked(BASE).case, condition={"heat": 0.0}))
-    with pytest.raises(UsageError, match=r"^No case of a is as --where says: heat is 0\.0\.$"):
+    with pytest.raises(UsageError, match=r"^No case of a matches --where; available values: heat is 0\.0\.$"):
         compared([cold], [cold], where={"heat": "9"})
 
 
@@ -123,7 +123,7 @@ def test_rows_of_groups_share_one_correction() -> None:
     assert found.rows[0].p == pytest.approx(2 / 2**6)
     assert found.rows[0].p_holm == pytest.approx(2 * found.rows[0].p)
     assert found.rows[1].p_holm == 1.0
-    with pytest.raises(UsageError, match=r"No case of a has 'subject'; there are: topic\."):
+    with pytest.raises(UsageError, match=r"No case of a has 'subject'; available: topic\."):
         compared(held(0.0), held(0.25), group_by=["subject"])
 
 

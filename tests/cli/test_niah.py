@@ -157,7 +157,9 @@ def test_the_run_of_another_benchmark_is_refused(ragstone: Callable[..., Told], 
         "benchmark",
     )
     told = one_line(ragstone("compare", run_file, "n.run", "--system-a", "local/extractive"))
-    assert "local/extractive is a run of 'rgb' and scripted/no.jsonl one of 'niah': they share no question." in told
+    assert (
+        "local/extractive is a run of 'rgb' and scripted/no.jsonl one of 'niah': compare runs of one benchmark." in told
+    )
     assert run_file.read_bytes() == before
 
 

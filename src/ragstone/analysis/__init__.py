@@ -1,1 +1,1 @@
-"""What is read from runs: gates on metrics, comparison of runs, agreement of verdicts."""
+"""Analysis of finished runs: gates on metrics, comparison of runs, agreement of verdicts."""

@@ -1,8 +1,7 @@
-"""How far verdicts that were made in different ways agree: Cohen's kappa for each kind of verdict, and what the
-difference does to the metrics.
+"""How well two ways of judging agree: Cohen's kappa for each kind of verdict, and the effect on the metrics.
 
-Verdicts are compared item by item: a claim with a passage (does it support the claim, contradict it, neither), a claim
-with the other side (is it in the reference, in the answer), a passage (is it useful, is it relevant). The interval of a
+Verdicts are compared item by item: a claim and a passage (does it support the claim, contradict it, neither), a claim
+and the other text (is it in the reference, in the answer), a passage (is it useful, is it relevant). The interval of
 kappa is a bootstrap over samples, because the verdicts of one sample are not independent.
 """
 
@@ -25,8 +24,8 @@ _RESAMPLES = 1_000
 
 @dataclass(frozen=True)
 class Agreement:
-    """Of one kind of verdict: `n` items of `samples` samples, the share that agree, kappa with its 95% interval. Kappa
-    is None where it is not defined (see `stats.cohen_kappa`)."""
+    """One kind of verdict: `n` items of `samples` samples, the share that agree, and kappa with its 95% interval. Kappa
+    is None where it is undefined (see `stats.cohen_kappa`)."""
 
     kind: str
     n: int
@@ -39,7 +38,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class MetricGap:
-    """The mean of one metric in both ways over the same `n` samples, and the mean of their differences (second minus
+    """The means of one metric, judged in both ways, over the same `n` samples, and the mean difference (second minus
     first) with its 95% interval."""
 
     metric: str
@@ -52,7 +51,7 @@ class MetricGap:
 
 
 def verdicts_of(judged: Judged) -> Verdicts:
-    """Every verdict in a sample, by kind and item."""
+    """Every verdict of a sample, by kind and item."""
     places = [passage.id for passage in judged.passages]
 
     def support(supported: Sequence[int], contradicted: Sequence[int], place: int) -> str:
@@ -79,18 +78,18 @@ def verdicts_of(judged: Judged) -> Verdicts:
 
 
 def agreement(first: Sequence[Verdicts], second: Sequence[Verdicts]) -> list[Agreement]:
-    """The agreement of two ways to judge the same samples, in the same order; only items that both have. Kinds of which
-    there is no item are left out."""
-    found = []
+    """The agreement of two ways to judge the same samples, in the same order, over the items that both judged. Kinds
+    without an item are left out."""
+    result = []
     for kind in KINDS:
         pairs = []
-        for one, other in zip(first, second, strict=True):
-            a, b = one.get(kind, {}), other.get(kind, {})
+        for verdicts_a, verdicts_b in zip(first, second, strict=True):
+            a, b = verdicts_a.get(kind, {}), verdicts_b.get(kind, {})
             if common := [(a[item], b[item]) for item in a if item in b]:
                 pairs.append(common)
         if pairs:
-            found.append(_agreement(kind, pairs))
-    return found
+            result.append(_agreement(kind, pairs))
+    return result
 
 
 def _agreement(kind: str, samples: Sequence[Sequence[tuple[Label, Label]]]) -> Agreement:
@@ -99,20 +98,20 @@ def _agreement(kind: str, samples: Sequence[Sequence[tuple[Label, Label]]]) -> A
     low = high = None
     if kappa is not None:
         rng = np.random.Generator(np.random.PCG64(0))
-        drawn = []
+        kappas = []
         for _ in range(_RESAMPLES):
-            chosen = [pair for at in rng.integers(0, len(samples), len(samples)) for pair in samples[at]]
-            value = cohen_kappa([a for a, _ in chosen], [b for _, b in chosen])
+            resample = [pair for index in rng.integers(0, len(samples), len(samples)) for pair in samples[index]]
+            value = cohen_kappa([a for a, _ in resample], [b for _, b in resample])
             if value is not None:
-                drawn.append(value)
-        if drawn:
-            low, high = (float(bound) for bound in np.quantile(drawn, [0.025, 0.975]))
-    agreed = sum(a == b for a, b in flat) / len(flat)
-    return Agreement(kind, len(flat), len(samples), agreed, kappa, low, high)
+                kappas.append(value)
+        if kappas:
+            low, high = (float(bound) for bound in np.quantile(kappas, [0.025, 0.975]))
+    agree = sum(a == b for a, b in flat) / len(flat)
+    return Agreement(kind, len(flat), len(samples), agree, kappa, low, high)
 
 
 def gap(metric: str, first: Sequence[float | None], second: Sequence[float | None]) -> MetricGap | None:
-    """The difference of a metric between two ways, over the samples that both could score; None where there is none."""
+    """The difference of a metric between both ways, over the samples scored in both; None where there are none."""
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     if not pairs:
         return None

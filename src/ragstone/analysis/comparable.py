@@ -1,23 +1,23 @@
-"""Which metrics of two runs measure the same: verdicts of another judge, with other prompts, are another measure."""
+"""Which metrics of two runs measure the same thing: verdicts of another judge or prompt are another measure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ragstone.analysis.pairing import Held, Side
+from ragstone.analysis.pairing import Side, SideScores
 from ragstone.errors import UsageError
 from ragstone.metrics import find_metric
 
 __all__ = ["Reason", "question_of", "refused"]
 
 _JUDGE = ("model", "protocol", "version", "verify", "budget", "language")
-# Prompts by their names → the metrics, by theirs, that alone rest on them; the rest belong to the matrix.
+# Prompts by prefix → the only metrics, by prefix, that use them; other prompts belong to the matrix.
 _OWN_PROMPTS = {"ragas_": "ragas.", "rubric/": "rubric.", "needle/": "needle."}
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a metric is not compared: `what` differs, which is `a` in the first and `b` in the second."""
+    """Why a metric is not compared: `what` differs, with the value `a` in the first run and `b` in the second."""
 
     kind: Literal["version", "judge", "prompts", "rubrics", "embedder"]
     what: str
@@ -35,38 +35,38 @@ class Reason:
 
 
 def question_of(side: Side) -> Mapping[str, Any]:
-    """What a run says it asked."""
+    """The settings that the run recorded as its question."""
     question = side.run.meta.get("question", {})
     return question if isinstance(question, Mapping) else {}
 
 
-def refused(a: Side, b: Side, one: Held, other: Held) -> dict[str, Reason]:
+def refused(a: Side, b: Side, scores_a: SideScores, scores_b: SideScores) -> dict[str, Reason]:
     """The metrics of both sides that are not the same measure, each with the first reason."""
-    versions = [side.run.meta.get("metrics", {}) for side in (a, b)]
-    judges = [_judge(side) for side in (a, b)]
-    found: dict[str, Reason] = {}
-    for name in sorted(one.metrics & other.metrics):
-        old, new = (held.get(name) for held in versions)
-        if old is not None and new is not None and old != new:
-            found[name] = Reason("version", name, str(old), str(new))
-        elif reason := _differs(name, name in one.judged | other.judged, judges[0], judges[1]):
-            found[name] = reason
-    return found
+    versions_a, versions_b = (side.run.meta.get("metrics", {}) for side in (a, b))
+    judge_a, judge_b = _judge(a), _judge(b)
+    reasons: dict[str, Reason] = {}
+    for name in sorted(scores_a.metrics & scores_b.metrics):
+        if versions := _both(versions_a, versions_b, name):
+            reasons[name] = Reason("version", name, *versions)
+        elif reason := _judge_reason(name, name in scores_a.judged | scores_b.judged, judge_a, judge_b):
+            reasons[name] = reason
+    return reasons
 
 
 def _judge(side: Side) -> Mapping[str, Any]:
-    """Who judged and how. RGB's own judge and the judge of the matrix stand apart in a run file; here they are one."""
+    """The judge and its settings. A run file records RGB's own judge and the matrix judge separately; they are merged
+    here."""
     parts = [side.run.meta.get("matrix"), side.run.meta.get("judge"), question_of(side).get("judge")]
-    held = [part for part in parts if isinstance(part, Mapping)]
-    joined: dict[str, Any] = {key: value for part in held for key, value in part.items()}
+    mappings = [part for part in parts if isinstance(part, Mapping)]
+    merged: dict[str, Any] = {key: value for part in mappings for key, value in part.items()}
     for key in ("prompts", "rubrics"):
-        joined[key] = {
-            name: value for part in held if isinstance(part.get(key), Mapping) for name, value in part[key].items()
+        merged[key] = {
+            name: value for part in mappings if isinstance(part.get(key), Mapping) for name, value in part[key].items()
         }
-    return joined
+    return merged
 
 
-def _differs(name: str, judged: bool, a: Mapping[str, Any], b: Mapping[str, Any]) -> Reason | None:
+def _judge_reason(name: str, judged: bool, a: Mapping[str, Any], b: Mapping[str, Any]) -> Reason | None:
     uses = _uses(name)
     if "embedder" in uses and (pair := _both(a, b, "embedder")):
         return Reason("embedder", name, *pair)
@@ -75,19 +75,19 @@ def _differs(name: str, judged: bool, a: Mapping[str, Any], b: Mapping[str, Any]
     for key in _JUDGE:
         if pair := _both(a, b, key):
             return Reason("judge", key, *pair)
-    if name in a["rubrics"] and name in b["rubrics"] and a["rubrics"][name] != b["rubrics"][name]:
+    if _both(a["rubrics"], b["rubrics"], name):
         return Reason("rubrics", name)
-    told = [
+    prompts = [
         prompt
         for prompt in sorted(a["prompts"].keys() & b["prompts"].keys())
         if a["prompts"][prompt] != b["prompts"][prompt]
-        and (name == prompt if name in a["prompts"] else _rests_on(name, prompt))
+        and (name == prompt if name in a["prompts"] else _may_use(name, prompt))
     ]
-    return Reason("prompts", ", ".join(told[:5])) if told else None
+    return Reason("prompts", ", ".join(prompts[:5])) if prompts else None
 
 
 def _both(a: Mapping[str, Any], b: Mapping[str, Any], key: str) -> tuple[str, str] | None:
-    """The values where both sides have one and they differ."""
+    """The two values, where both sides have one and they differ."""
     old, new = a.get(key), b.get(key)
     return None if old is None or new is None or old == new else (str(old), str(new))
 
@@ -101,8 +101,8 @@ def _uses(name: str) -> set[str]:
         return set()
 
 
-def _rests_on(name: str, prompt: str) -> bool:
-    """Whether a metric may rest on a prompt, by their names. Each of RGB's judges has one prompt, called as it is."""
+def _may_use(name: str, prompt: str) -> bool:
+    """Whether a metric may use a prompt, judging by their names. Each of RGB's judges has one prompt of its name."""
     for prompts, metrics in _OWN_PROMPTS.items():
         if prompt.startswith(prompts):
             return name.startswith(metrics)

@@ -1,9 +1,9 @@
-"""Two systems on the same samples: paired differences with intervals and tests, and which samples flipped.
+"""Two systems on the same samples: paired differences with intervals and tests, and the samples that flipped.
 
-A pair is a sample under one condition, in both runs. The difference is that of B minus A. Scores that are only 0 and 1
-are tested by McNemar's exact test, with Tango's interval of the difference; others by permutation of the signs, with a
-bootstrap over samples. The p-values of one comparison are corrected by Holm. Verdicts of different judges, prompts or
-protocols are different measurements: such metrics are left out, with the reason, unless they are asked for.
+A pair is a sample under one condition, in both runs. The difference is B minus A. Scores that are only 0 and 1 are
+tested by McNemar's exact test, with Tango's interval of the difference; others by permutation of the signs, with a
+bootstrap over samples. The p-values of a comparison are corrected by Holm. Verdicts of different judges, prompts or
+protocols are different measurements: such metrics are left out, with the reason, unless requested.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,23 +11,23 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ragstone.analysis.comparable import Reason, question_of, refused
-from ragstone.analysis.pairing import Held, One, Pair, Side, read_side
+from ragstone.analysis.pairing import Pair, PairScore, Side, SideScores, read_side
 from ragstone.errors import UsageError
 from ragstone.metrics import better
 from ragstone.stats import bootstrap_mean, holm, mcnemar_exact, paired_difference, permutation_paired
 
 __all__ = ["FLIPPED", "Comparison", "Difference", "Flip", "Reason", "Side", "compare_runs"]
 
-FLIPPED = 0.5  # how far a score that is not 0 or 1 must move to count as a flip
+FLIPPED = 0.5  # the least change of a non-binary score that counts as a flip
 _MOST_FLIPS = 50
-_LARGEST = 5  # moves that are named although they are no flips
-_APART = ("benchmark", "version", "data", "judge")  # of a question, what is looked at by itself
+_LARGEST = 5  # changes that are listed even if they are not flips
+_COMPARED_ELSEWHERE = ("benchmark", "version", "data", "judge")  # parts of a question with checks of their own
 
 
 @dataclass(frozen=True)
 class Flip:
-    """A sample whose score moved. `condition` has what varies among the cases that are compared. `flipped`: from wrong
-    to right or back, or by at least `FLIPPED`."""
+    """A sample whose score changed. `condition` has the parts that vary among the compared cases. `flipped`: it went
+    from wrong to right or back, or changed by at least `FLIPPED`."""
 
     sample: str
     condition: str
@@ -38,15 +38,14 @@ class Flip:
 
 @dataclass(frozen=True)
 class Difference:
-    """One metric: both means over the `n` pairs that both sides have a score for, the mean of the differences (B − A)
-    with its 95% interval, the test and its p-value, raw and by Holm.
+    """One metric: both means over the `n` pairs with a score on both sides, the mean difference (B − A) with its 95%
+    interval, the test, and its p-value before and after Holm's correction.
 
-    `failed_a`, `failed_b`: pairs whose score failed on one side; `lacking`: pairs that are missing for that. `only_a`,
-    `only_b`: pairs to which the metric applies on one side only. `gained` and `lost` are the flips for the better and
-    for the worse, the largest first, and the largest other moves of scores that are not 0 or 1; `gained_total` and
-    `lost_total` count flips. `samples`: how many samples the pairs are of, on which the test rests (the effective
-    n); `improved` and `worsened` of them moved in the mean. `group`: the part of the cases that this is about, "" for
-    all."""
+    `failed_a`, `failed_b`: pairs whose score failed on that side; `lacking`: pairs left out because of a failure.
+    `only_a`, `only_b`: pairs to which the metric applies on that side only. `gained` and `lost` are the flips for the
+    better and for the worse, the largest first, with the largest other changes of non-binary scores; `gained_total`
+    and `lost_total` count flips only. `samples`: the number of distinct samples, on which the test is based (the
+    effective n); the mean of `improved` and `worsened` of them changed. `group`: the group of cases, "" for all."""
 
     metric: str
     n: int
@@ -75,25 +74,25 @@ class Difference:
 
     @property
     def label(self) -> str:
-        """The metric, and the part of the cases."""
+        """The metric and its group of cases."""
         return f"{self.metric} ({self.group})" if self.group else self.metric
 
     @property
     def coverage(self) -> float:
-        """The share of pairs that have both scores, of those that could have."""
+        """The share of pairs with both scores, among those to which the metric applies on both sides."""
         return self.n / (self.n + self.lacking) if self.n + self.lacking else 1.0
 
     def significant(self, level: float = 0.05) -> bool:
-        """Whether the sides differ, after Holm."""
+        """Whether the sides differ after Holm's correction."""
         return self.difference != 0 and self.p_holm < level
 
     @property
     def gain(self) -> float:
-        """The difference, turned so that more is better; 0 where neither direction is."""
+        """The difference with its sign set so that more is better; 0 where neither direction is better."""
         return {"higher": 1.0, "lower": -1.0, "neither": 0.0}[self.better] * self.difference
 
     def regressed(self, by: float | None = None, level: float = 0.05) -> bool:
-        """Whether B is worse: significantly so (Holm), and, with `by`, by more than that in the mean."""
+        """Whether B is significantly worse (after Holm) and, with `by`, by more than that in the mean."""
         if self.gain >= 0 or not self.significant(level):
             return False
         return by is None or -self.gain > by
@@ -101,14 +100,13 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two sides. `pairs` that were compared; `left_out`, pairs that only one side has (in A only, in B only);
-    `changed`, pairs in which the sides were not asked the same. `refused` metrics with why.
+    """The comparison of A and B. `pairs` counts the compared pairs; `left_out`, those that only one side has (A only,
+    B only); `changed`, those whose question or data differ. `refused` has metrics that were not compared, with reasons.
 
-    `unpaired`: metrics of which no pair has both scores, with the number of pairs that failed in A and in B.
-    `one_sided`: metrics that only one side was asked for: (A only, B only). `judges`: the judge's model as the endpoint
-    called it, in A and in B. `differing`: in what else the questions of the runs differ, such as the template.
-    `unfinished`: sides of which cases remain that nobody has asked, as (name, asked, planned). `commands` made A and B,
-    a line each."""
+    `unpaired`: metrics without a pair that has both scores, with the number of failed pairs in A and in B.
+    `one_sided`: metrics that only one side has: (A only, B only). `judges`: the judge's models as the endpoint named
+    them, in A and in B. `differing`: other settings in which the runs differ, such as the template. `unfinished`:
+    sides with cases left to ask, as (name, asked, planned). `commands`: the command lines of A and B."""
 
     a: Side
     b: Side
@@ -135,108 +133,113 @@ def compare_runs(
     where: Mapping[str, str] | None = None,
     group_by: Sequence[str] = (),
 ) -> Comparison:
-    """Compares two systems. `metrics`: these alone. `on="common"`: the pairs in which both were asked the same, where
-    the data differ; with "all" that is refused. `where`: only cases of which the condition, or a column of the data,
-    has these values. `group_by`: a row for each value of these, instead of one for all.
+    """Compare two systems. `metrics`: compare only these. `on`: where the data of the runs differ, "common" compares
+    the identical pairs and "all" raises. `where`: only cases whose condition, or column of the data, has these values.
+    `group_by`: one row for each value of these, instead of one for all cases.
 
-    Raises UsageError where they cannot be compared: different benchmarks, different data, nothing in common."""
+    Raises UsageError where the runs cannot be compared: different benchmarks, different data, nothing in common."""
     _check_benchmarks(a, b)
-    one, other = read_side(a, where or {}, group_by), read_side(b, where or {}, group_by)
-    only_a, only_b = one.scores.keys() - other.scores.keys(), other.scores.keys() - one.scores.keys()
-    both = sorted(one.scores.keys() & other.scores.keys())
-    unfinished = tuple(found for side in (a, b) if (found := _unfinished(side, where or {})) is not None)
-    common = [pair for pair in both if one.asked[pair] == other.asked[pair]]
-    changed = [pair for pair in both if one.asked[pair] != other.asked[pair]]
+    scores_a, scores_b = (read_side(side, where or {}, group_by) for side in (a, b))
+    only_a = scores_a.scores.keys() - scores_b.scores.keys()
+    only_b = scores_b.scores.keys() - scores_a.scores.keys()
+    both = sorted(scores_a.scores.keys() & scores_b.scores.keys())
+    unfinished = tuple(counts for side in (a, b) if (counts := _unfinished(side, where or {})) is not None)
+    common = [pair for pair in both if scores_a.digests[pair] == scores_b.digests[pair]]
+    changed = [pair for pair in both if scores_a.digests[pair] != scores_b.digests[pair]]
     if on == "all" and (only_a or only_b or changed):
         raise UsageError(_data_differ(a, b, only_a, only_b, changed, len(common), unfinished))
     if not common:
         raise UsageError(f"{a.name} and {b.name} have no sample in common: nothing can be compared.")
-    names = sorted(one.metrics | other.metrics)
+    names = sorted(scores_a.metrics | scores_b.metrics)
     if unknown := [name for name in metrics if name not in names]:
-        raise UsageError(f"Neither run has scores of {unknown[0]!r}; there are: {', '.join(names)}.")
-    apart = {} if judges == "different" else refused(a, b, one, other)
-    asked = [name for name in dict.fromkeys(metrics or names) if name not in apart]
-    made = [
-        _difference(name, group, conditions, one, other, better(name, b.run.meta))
-        for group, conditions in _groups(common, one)
-        for name in asked
-        if name in one.metrics and name in other.metrics
+        raise UsageError(f"Neither run has scores of {unknown[0]!r}; available: {', '.join(names)}.")
+    reasons = {} if judges == "different" else refused(a, b, scores_a, scores_b)
+    selected = [name for name in dict.fromkeys(metrics or names) if name not in reasons]
+    differences = [
+        _difference(name, group, conditions, scores_a, scores_b, better(name, b.run.meta))
+        for group, conditions in _groups(common, scores_a)
+        for name in selected
+        if name in scores_a.metrics and name in scores_b.metrics
     ]
-    rows = [row for row in made if row.n]
+    rows = [row for row in differences if row.n]
     rows = [replace(row, p_holm=p) for row, p in zip(rows, holm([row.p for row in rows]), strict=True)]
     return Comparison(
         a, b, tuple(rows), len(common), (len(only_a), len(only_b)),
-        {name: why for name, why in apart.items() if not metrics or name in metrics},
-        unpaired={row.label: (row.failed_a, row.failed_b) for row in made if not row.n},
-        one_sided=(tuple(sorted({*asked} - other.metrics)), tuple(sorted({*asked} - one.metrics))),
-        judges=(one.judges, other.judges), changed=len(changed), differing=_differing(a, b),
+        {name: reason for name, reason in reasons.items() if not metrics or name in metrics},
+        unpaired={row.label: (row.failed_a, row.failed_b) for row in differences if not row.n},
+        one_sided=(tuple(sorted({*selected} - scores_b.metrics)), tuple(sorted({*selected} - scores_a.metrics))),
+        judges=(scores_a.judges, scores_b.judges), changed=len(changed), differing=_differing(a, b),
         unfinished=unfinished,
         commands=(str(a.run.meta.get("command", "")), str(b.run.meta.get("command", ""))),
     )  # fmt: skip
 
 
-def _groups(common: Sequence[Pair], one: Held) -> list[tuple[str, dict[Pair, str]]]:
-    """The groups by name, each with its pairs and what of their conditions varies in it."""
-    found: dict[str, list[Pair]] = {}
+def _groups(common: Sequence[Pair], side: SideScores) -> list[tuple[str, dict[Pair, str]]]:
+    """The groups by name, each with its pairs and the parts of their conditions that vary within it."""
+    pairs_by_group: dict[str, list[Pair]] = {}
     for pair in common:
-        found.setdefault(one.groups[pair], []).append(pair)
-    return [(group, one.varying(pairs)) for group, pairs in sorted(found.items())]
+        pairs_by_group.setdefault(side.groups[pair], []).append(pair)
+    return [(group, side.varying(pairs)) for group, pairs in sorted(pairs_by_group.items())]
 
 
 def _check_benchmarks(a: Side, b: Side) -> None:
     names = [question_of(side).get("benchmark") for side in (a, b)]
     if names[0] != names[1]:
-        raise UsageError(f"{a.name} is a run of {names[0]!r} and {b.name} one of {names[1]!r}: they share no question.")
+        raise UsageError(
+            f"{a.name} is a run of {names[0]!r} and {b.name} one of {names[1]!r}: compare runs of one benchmark."
+        )
 
 
 def _unfinished(side: Side, where: Mapping[str, str]) -> tuple[str, int, int] | None:
-    """Of a side of which cases remain: its name, how many were asked and planned; of `where` alone, where the plan
-    knows these names."""
+    """The name of a side with cases left to ask, and how many were asked and planned; only cases that match `where`, if
+    the plan has these names."""
     if (plan := side.run.plans().get(side.system)) is None:
         return None
     asked, total = plan.asked, plan.total
     if where and all(any(name in cell.condition for cell in plan.cells) for name in where):
-        cells = [
-            cell for cell in plan.cells if all(str(cell.condition.get(name)) == where[name] for name in where)
-        ]  # fmt: skip
+        cells = [cell for cell in plan.cells if all(str(cell.condition.get(name)) == where[name] for name in where)]
         asked, total = sum(cell.asked for cell in cells), sum(cell.total for cell in cells)
     return (side.name, asked, total) if asked < total else None
 
 
 def _differing(a: Side, b: Side) -> tuple[str, ...]:
     old, new = question_of(a), question_of(b)
-    return tuple(key for key in sorted(old.keys() | new.keys()) if key not in _APART and old.get(key) != new.get(key))
+    keys = sorted((old.keys() | new.keys()) - set(_COMPARED_ELSEWHERE))
+    return tuple(key for key in keys if old.get(key) != new.get(key))
 
 
 def _data_differ(
     a: Side, b: Side, only_a: set[Pair], only_b: set[Pair], changed: Sequence[Pair], common: int,
     unfinished: Sequence[tuple[str, int, int]],
 ) -> str:  # fmt: skip
-    named = [
+    parts = [
         f"{len(only)} only in {side.name} ({min(only)[0]!r}…)" for side, only in ((a, only_a), (b, only_b)) if only
     ]
     if changed:
-        named.append(f"{len(changed)} with another question, reference or given passages ({changed[0][0]!r}…)")
-    told = f"The data differ: {' and '.join(named)}"
+        parts.append(f"{len(changed)} with another question, reference or given passages ({changed[0][0]!r}…)")
+    message = f"The data differ: {' and '.join(parts)}"
     for name, asked, total in unfinished:
-        told += f"; {name}: {asked:,} of {total:,}, unfinished"
-    return f"{told}; {common} in both. Compare what both have with --on common." if common else f"{told}, none in both."
+        message += f"; {name}: {asked:,} of {total:,}, unfinished"
+    if not common:
+        return f"{message}, none in both."
+    return f"{message}; {common} in both. To compare the pairs that both have, add --on common."
 
 
 def _difference(
     name: str,
     group: str,
     conditions: Mapping[Pair, str],
-    one: Held,
-    other: Held,
+    scores_a: SideScores,
+    scores_b: SideScores,
     direction: Literal["higher", "lower", "neither"],
 ) -> Difference:
-    """Of one metric in these pairs; with `n` 0, and no number that means anything, where no pair has both scores."""
+    """The difference of one metric over these pairs. Where no pair has both scores, `n` is 0 and no other figure means
+    anything."""
     pairs: list[tuple[Pair, float, float]] = []
     failed_a = failed_b = lacking = only_a = only_b = 0
-    nothing = One(None, False)
+    absent = PairScore(None, False)
     for pair in conditions:
-        before, after = one.scores[pair].get(name, nothing), other.scores[pair].get(name, nothing)
+        before, after = scores_a.scores[pair].get(name, absent), scores_b.scores[pair].get(name, absent)
         failed_a, failed_b = failed_a + before.failed, failed_b + after.failed
         lacking += before.failed or after.failed
         if before.value is not None and after.value is not None:
@@ -259,7 +262,7 @@ def _difference(
     improved, worsened = (lower, higher) if direction == "lower" else (higher, lower)
     return replace(
         empty, n=len(pairs), a=sum(a) / len(a), b=sum(b) / len(b), difference=(sum(b) - sum(a)) / len(a),
-        low=low, high=high, test=test, p=p, p_holm=p, gained=_named(gained), lost=_named(lost),
+        low=low, high=high, test=test, p=p, p_holm=p, gained=_listed(gained), lost=_listed(lost),
         gained_total=sum(flip.flipped for flip in gained), lost_total=sum(flip.flipped for flip in lost),
         samples=len(means), improved=improved, worsened=worsened,
     )  # fmt: skip
@@ -268,8 +271,8 @@ def _difference(
 def _tested(
     samples: Sequence[str], a: Sequence[float], b: Sequence[float]
 ) -> tuple[Literal["mcnemar", "permutation"], float, float, float]:
-    """The test that suits these scores, its p-value, and the interval of the mean difference. What is exchangeable is a
-    sample, not each of its conditions: where a sample has several pairs, its mean takes part in the test."""
+    """The test for these scores, its p-value, and the interval of the mean difference. Samples are exchangeable, their
+    conditions are not: where a sample has several pairs, the test uses its mean."""
     several = len(set(samples)) < len(samples)
     if {*a, *b} <= {0.0, 1.0} and not several:
         only_a, only_b = (sum(x > y for x, y in zip(*each, strict=True)) for each in ((a, b), (b, a)))
@@ -280,16 +283,16 @@ def _tested(
 
 
 def _by_sample(samples: Sequence[str], values: Sequence[float]) -> list[float]:
-    held: dict[str, list[float]] = {}
+    grouped: dict[str, list[float]] = {}
     for sample, value in zip(samples, values, strict=True):
-        held.setdefault(sample, []).append(value)
-    return [sum(each) / len(each) for each in held.values()]
+        grouped.setdefault(sample, []).append(value)
+    return [sum(group) / len(group) for group in grouped.values()]
 
 
 def _moves(
     pairs: Sequence[tuple[Pair, float, float]], conditions: Mapping[Pair, str], *, binary: bool
 ) -> tuple[list[Flip], list[Flip]]:
-    """Those that went up and those that went down, the largest first."""
+    """The pairs whose score went up and those whose score went down, the largest changes first."""
     least = 1.0 if binary else FLIPPED
     moved = [
         Flip(pair[0], conditions[pair], before, after, flipped=abs(after - before) >= least - 1e-9)
@@ -300,5 +303,5 @@ def _moves(
     return [flip for flip in moved if flip.after > flip.before], [flip for flip in moved if flip.after < flip.before]
 
 
-def _named(moves: Sequence[Flip]) -> tuple[Flip, ...]:
-    return tuple(flip for place, flip in enumerate(moves[:_MOST_FLIPS]) if flip.flipped or place < _LARGEST)
+def _listed(moves: Sequence[Flip]) -> tuple[Flip, ...]:
+    return tuple(flip for rank, flip in enumerate(moves[:_MOST_FLIPS]) if flip.flipped or rank < _LARGEST)

@@ -1,8 +1,8 @@
-"""Gates: does a metric of a run reach its threshold, as far as the samples can tell?
+"""Gates: whether a metric of a run reaches its threshold, as far as the samples can tell.
 
-By `interval` a gate fails only where the 95% interval of the mean lies wholly on the wrong side, warns where it holds
-the threshold, and passes otherwise; by `point` the mean alone decides. Where too few samples were scored, neither says
-anything: the gate is `unknown`.
+In mode `interval` a gate fails only if the whole 95% interval of the mean is on the wrong side, warns if the interval
+contains the threshold, and passes otherwise; in mode `point` the mean decides. Where too few samples were scored, the
+gate is `unknown`.
 """
 
 import math
@@ -19,12 +19,12 @@ from ragstone.types import Plan, Run
 __all__ = ["Gate", "GateResult", "Verdict", "check_gates", "check_thresholds", "gates_of"]
 
 Verdict = Literal["passed", "warned", "failed", "unknown"]
-_DECIDED = 5  # samples that a result names
+_MOST_WORST = 5  # samples that a result names
 
 
 @dataclass(frozen=True)
 class Gate:
-    """A threshold for the mean of a metric: at least (`side` "under": it fails under it) or at most ("over")."""
+    """A threshold for the mean of a metric. `side` "under" fails below the threshold, "over" above it."""
 
     metric: str
     threshold: float
@@ -33,10 +33,9 @@ class Gate:
 
 @dataclass(frozen=True)
 class GateResult:
-    """What became of a gate, for one system. `worst` are the samples that decided: (sample id, value), the worst first.
-    `coverage` is the share of scores that could be had, of all that were planned (`total`); those that are not
-    applicable count as had, and cases without an answer, or that nobody has asked or scored yet, as not had. `alone`:
-    the run has no other system."""
+    """The result of a gate for one system. `worst` has the deciding samples as (sample id, value), the worst first.
+    `coverage` is the share of the planned scores (`total`) that are available: scores that are not applicable count as
+    available, cases without an answer or not yet asked or scored do not. `only_system`: the run has no other system."""
 
     gate: Gate
     system: str
@@ -49,16 +48,16 @@ class GateResult:
     coverage: float
     worst: tuple[tuple[str, float], ...]
     reason: str
-    alone: bool = True
+    only_system: bool = True
 
     @property
     def line(self) -> str:
-        """One line for a person."""
+        """The result in one line of text."""
         sign = "≥" if self.gate.side == "under" else "≤"
-        told = "no score" if self.mean is None else f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
-        whose = "" if self.alone else f"{self.system}: "
+        mean = "no score" if self.mean is None else f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        system = "" if self.only_system else f"{self.system}: "
         return (
-            f"{self.verdict}: {whose}{self.gate.metric} {sign} {self.gate.threshold:g}: {told}, "
+            f"{self.verdict}: {system}{self.gate.metric} {sign} {self.gate.threshold:g}: {mean}, "
             f"{self.scored} of {self.total} scored. {self.reason}"
         )
 
@@ -71,22 +70,22 @@ def check_gates(
     min_coverage: float = 0.95,
     system: str | None = None,
 ) -> list[GateResult]:
-    """Each gate for each system of the run, or for this one, in order. Raises UsageError for a metric or a system that
-    the run has not."""
+    """Each gate for each system of the run, or for `system` only, in order. Raises UsageError for a metric or a system
+    that the run does not have."""
     if mode not in ("interval", "point"):
-        raise UsageError(f"No way to decide is named {mode!r}: it is interval or point.")
+        raise UsageError(f"Unknown gate mode {mode!r}: choose interval or point.")
     if not 0 <= min_coverage <= 1:
-        raise UsageError(f"The least coverage is a share from 0 to 1, not {min_coverage!r}.")
+        raise UsageError(f"The minimum coverage must be from 0 to 1, not {min_coverage!r}.")
     values: dict[tuple[str, str], list[tuple[str, float]]] = {}
     counts: dict[tuple[str, str], list[int]] = {}
     names: set[str] = set()
     systems = list(run.systems)
     if system is not None and system not in systems:
         raise UnknownName("system", system, systems)
-    wanted = {gate.metric for gate in gates}
+    metrics = {gate.metric for gate in gates}
     for record in run.records(system=system):
         names.update(record.scores)
-        for metric in wanted:
+        for metric in metrics:
             score = record.scores.get(metric)
             count = counts.setdefault((record.system_id, metric), [0, 0])
             count[1] += 1
@@ -97,24 +96,24 @@ def check_gates(
     plans = run.plans()
     for name, plan in plans.items():
         names.update(plan.unscored)
-        for metric in wanted if system in (None, name) else ():
+        for metric in metrics if system in (None, name) else ():
             count = counts.setdefault((name, metric), [0, 0])
             count[0] += plan.total - plan.asked
             count[1] += plan.total - plan.asked
-    unknown = sorted(wanted - names)
+    unknown = sorted(metrics - names)
     if unknown and (names or not any(plan.unfinished for plan in plans.values())):
         raise UsageError(
-            f"The run has no scores of {unknown[0]!r}, for which there is a gate; it has: {', '.join(sorted(names))}."
+            f"The run has no scores of {unknown[0]!r}, which has a gate; available: {', '.join(sorted(names))}."
         )
     return [
         replace(
             _result(
-                gate, one, values.get((one, gate.metric), []), counts.get((one, gate.metric), [0, 0]), mode,
-                min_coverage, plans.get(one),
+                gate, name, values.get((name, gate.metric), []), counts.get((name, gate.metric), [0, 0]), mode,
+                min_coverage, plans.get(name),
             ),
-            alone=len(systems) == 1,
+            only_system=len(systems) == 1,
         )
-        for one in (systems if system is None else [system])
+        for name in (systems if system is None else [system])
         for gate in gates
     ]  # fmt: skip
 
@@ -134,21 +133,21 @@ def _result(
     verdict, reason = _verdict(gate, mean, coverage, mode, min_coverage)
     if plan is not None and (plan.asked < plan.total or gate.metric in plan.unscored):
         reason = f"{plan.asked - plan.unscored.get(gate.metric, 0):,} of {plan.total:,}, unfinished. {reason}"
-    without = total - failed - len(scored)
-    if scored and without > (1 - min_coverage) * total:
-        reason += f" {without} of {total} are not applicable: the mean says nothing of them."
+    not_applicable = total - failed - len(scored)
+    if scored and not_applicable > (1 - min_coverage) * total:
+        reason += f" {not_applicable} of {total} are not applicable: the mean does not cover them."
     sign = 1 if gate.side == "under" else -1
     beyond = [(sample, value) for sample, value in _by_sample(scored) if sign * (value - gate.threshold) < 0]
-    worst = tuple(sorted(beyond, key=lambda one: (sign * one[1], one[0]))[:_DECIDED])
+    worst = tuple(sorted(beyond, key=lambda item: (sign * item[1], item[0]))[:_MOST_WORST])
     return GateResult(gate, system, verdict, mean.value, mean.low, mean.high, mean.n, total, coverage, worst, reason)
 
 
 def _by_sample(scored: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
-    """The mean of each sample, in the order in which they came: one name each, however often it was judged."""
-    held: dict[str, list[float]] = {}
+    """The mean of each sample over its conditions and judgements, in order of first appearance."""
+    grouped: dict[str, list[float]] = {}
     for sample, value in scored:
-        held.setdefault(sample, []).append(value)
-    return [(sample, sum(values) / len(values)) for sample, values in held.items()]
+        grouped.setdefault(sample, []).append(value)
+    return [(sample, sum(values) / len(values)) for sample, values in grouped.items()]
 
 
 def _verdict(
@@ -162,9 +161,9 @@ def _verdict(
         return "unknown", "Nothing was scored."
     value, low, high = mean.known
     if coverage < min_coverage:
-        return "unknown", f"Only {coverage:.1%} could be scored, less than {min_coverage:.1%}: run the command again."
+        return "unknown", f"Only {coverage:.1%} was scored, less than {min_coverage:.1%}: run the command again."
     under = gate.side == "under"
-    near, far = (high, low) if under else (low, high)  # the end on the side of the good values, and the other
+    near, far = (high, low) if under else (low, high)  # the end nearer to the good values, and the other
 
     def bad(bound: float) -> bool:
         return bound < gate.threshold if under else bound > gate.threshold
@@ -174,24 +173,24 @@ def _verdict(
     if bad(near):
         return "failed", "The whole interval is on the wrong side."
     if bad(far):
-        return "warned", "The interval holds the threshold: more samples would tell."
+        return "warned", "The interval contains the threshold: more samples are needed to decide."
     return "passed", "The whole interval is on the right side."
 
 
 def gates_of(
     under: Mapping[str, float], over: Mapping[str, float], meta: Mapping[str, Any] | None = None
 ) -> list[Gate]:
-    """Gates from thresholds by metric. `meta`: of the run, which says which values of the user's own metrics are the
-    better ones. UsageError for a gate on the side where all good values lie, and for one that no value can reach."""
-    for held in (under, over):
-        check_thresholds(held)
-    for held, wrong, option in ((under, "lower", "--fail-over"), (over, "higher", "--fail-under")):
-        for metric, threshold in held.items():
-            # Of a metric that has both a least and a most, each is meant.
+    """Gates from thresholds by metric. `meta`: that of the run, which records the better direction of the user's own
+    metrics. Raises UsageError for a gate that would fail on good values, and for one that no value can reach."""
+    for thresholds in (under, over):
+        check_thresholds(thresholds)
+    for thresholds, wrong, option in ((under, "lower", "--fail-over"), (over, "higher", "--fail-under")):
+        for metric, threshold in thresholds.items():
+            # A metric with both a minimum and a maximum is meant to have both.
             both = metric in under and metric in over
             if better(metric, meta) == wrong and not both and _is_known(metric, meta):
                 raise UsageError(
-                    f"{wrong.capitalize()} values of {metric} are the better ones: write {option} {metric}={threshold}."
+                    f"{wrong.capitalize()} values of {metric} are better: write {option} {metric}={threshold}."
                 )
     return [
         *(Gate(metric, threshold) for metric, threshold in under.items()),
@@ -200,28 +199,27 @@ def gates_of(
 
 
 def check_thresholds(thresholds: Mapping[str, Any]) -> None:
-    """UsageError for a threshold that is no finite number, or that is outside of what the metric can be."""
+    """Raise UsageError for a threshold that is not a finite number, or is outside the range of the metric."""
     for metric, threshold in thresholds.items():
         if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not math.isfinite(threshold):
             raise UsageError(f"The threshold of {metric} is {threshold!r}; expected a number, such as {metric}=0.8.")
         if not 0 <= threshold <= 1 and _is_share(metric):
             percent = f"; {threshold:g}% is {metric}={threshold / 100:g}" if 1 < threshold <= 100 else ""
-            raise UsageError(f"The threshold {metric}={threshold:g} is out of range: it is from 0 to 1{percent}.")
+            raise UsageError(f"The threshold {metric}={threshold:g} is out of range: it must be from 0 to 1{percent}.")
 
 
 def _is_share(metric: str) -> bool:
-    """Whether the metric is known to be from 0 to 1. Of the user's own only their documentation tells."""
+    """Whether the metric is known to range from 0 to 1."""
     try:
-        told = entry(metric).range
+        return entry(metric).range.startswith(("0 to 1", "0 or 1"))
     except UsageError:
         return False
-    return told.startswith(("0 to 1", "0 or 1"))
 
 
 def _is_known(metric: str, meta: Mapping[str, Any] | None) -> bool:
-    """Whether the run or the registry says which values are the better ones: of the user's own only the run does."""
-    told = (meta or {}).get("better")
-    if isinstance(told, Mapping) and metric in told:
+    """Whether the better direction is known, from the run or the registry."""
+    directions = (meta or {}).get("better")
+    if isinstance(directions, Mapping) and metric in directions:
         return True
     try:
         find_metric(metric)

@@ -1,4 +1,4 @@
-"""What a side of a comparison holds: its scores by pair and metric, and what was asked in each pair."""
+"""One side of a comparison: its scores by pair and metric, and a digest of what was asked in each pair."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,20 +9,20 @@ from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
 from ragstone.types import Case, Passage, Record, Run, Score, to_json
 
-__all__ = ["Held", "One", "Pair", "Side", "read_side"]
+__all__ = ["Pair", "PairScore", "Side", "SideScores", "read_side"]
 
 Pair = tuple[str, str]  # sample id, condition as text
-# Of the condition, what does not make another pair: how many documents came of it, which judgement of an answer it is,
-# and what a length in tokens came to, which differs between models by their tokenizers.
-_NO_PART = ("documents", "judge_repeat", "length_reached", "depth_reached", "tokenizer")
-# Of how a text is to be made ("recipe"), what follows from who counts its tokens.
-_COUNTED = ("sentences", "at", "wanted")
-_SHOWN = 20
+# Parts of a condition that do not identify a pair: the number of documents that it led to, the repeat of the judge,
+# and the length reached in tokens, which depends on the tokenizer of each model.
+_NOT_IDENTIFYING = ("documents", "judge_repeat", "length_reached", "depth_reached", "tokenizer")
+# Parts of the recipe for a generated text that follow from the tokenizer.
+_TOKENIZER_DEPENDENT = ("sentences", "at", "wanted")
+_MOST_LISTED = 20
 
 
 @dataclass(frozen=True)
 class Side:
-    """One system of one run. `name` is what it is called in tables."""
+    """One system of one run. `name` is its name in tables."""
 
     run: Run
     system: str
@@ -30,20 +30,21 @@ class Side:
 
 
 @dataclass(frozen=True)
-class One:
-    """A score of a pair: several judgements of one answer (`--repeat`) are one, their mean."""
+class PairScore:
+    """The score of a pair; several judgements of the same answer (`--repeat`) are averaged."""
 
     value: float | None
     failed: bool
 
 
 @dataclass
-class Held:
-    """A side, read. `asked` has a digest of what was asked in a pair; `groups` the values that it is grouped by;
-    `judges` the judge's models as the endpoint called them."""
+class SideScores:
+    """The scores of one side. `digests` identifies what was asked in each pair; `groups` has the values that a pair is
+    grouped by; `judged` names the metrics that asked a judge; `judges` are the names that the judge's endpoint gave
+    its models."""
 
-    scores: dict[Pair, dict[str, One]] = field(default_factory=dict)
-    asked: dict[Pair, bytes] = field(default_factory=dict)
+    scores: dict[Pair, dict[str, PairScore]] = field(default_factory=dict)
+    digests: dict[Pair, bytes] = field(default_factory=dict)
     groups: dict[Pair, str] = field(default_factory=dict)
     conditions: dict[Pair, dict[str, str]] = field(default_factory=dict)
     metrics: set[str] = field(default_factory=set)
@@ -51,97 +52,103 @@ class Held:
     judges: tuple[str, ...] = ()
 
     def varying(self, pairs: Sequence[Pair]) -> dict[Pair, str]:
-        """Of the condition of each of these pairs what is not the same in all of them, as text."""
-        seen: dict[str, set[str | None]] = {}
-        names = {name for pair in pairs for name in self.conditions[pair]}
-        for pair in pairs:
-            for name in names:
-                seen.setdefault(name, set()).add(self.conditions[pair].get(name))
-        shown = sorted(name for name, values in seen.items() if len(values) > 1)
+        """The parts of each pair's condition that differ among these pairs, as text."""
+        conditions = {pair: self.conditions[pair] for pair in pairs}
+        names = {name for condition in conditions.values() for name in condition}
+        varying = sorted(name for name in names if len({condition.get(name) for condition in conditions.values()}) > 1)
         return {
-            pair: ", ".join(f"{name}={held[name]}" for name in shown if name in held)
-            for pair in pairs
-            for held in [self.conditions[pair]]
+            pair: ", ".join(f"{name}={condition[name]}" for name in varying if name in condition)
+            for pair, condition in conditions.items()
         }
 
 
-def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> Held:
-    """Reads the records of a side, those of `where` alone. A record without an answer counts as a failed score of every
-    metric that the side has. UsageError where no record is as `where` says, or `group_by` names what no record has."""
-    found, judges = Held(), set[str]()
-    several: dict[Pair, dict[str, list[Score]]] = {}
-    seen: dict[str, dict[str, None]] = {}
+def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> SideScores:
+    """Read the records of a side that match `where`. A record without an answer counts as a failed score of every
+    metric of this side. Raises UsageError where no record matches, or no record has a name of `group_by`."""
+    result, judges = SideScores(), set[str]()
+    scores_by_pair: dict[Pair, dict[str, list[Score]]] = {}
+    values_by_name: dict[str, dict[str, None]] = {}
     for record in side.run.records(system=side.system):
-        traits = _traits(record)
-        for name, value in traits.items():
-            seen.setdefault(name, {})[value] = None
-        if any(traits.get(name) != value for name, value in where.items()):
+        attributes = _attributes(record)
+        for name, value in attributes.items():
+            values_by_name.setdefault(name, {})[value] = None
+        if any(attributes.get(name) != value for name, value in where.items()):
             continue
         pair = _pair(record.case)
         digest = _digest(record.case)
-        number = 2  # two rows of one id are two samples, in their order
-        while found.asked.get(pair, digest) != digest:
+        number = 2  # two rows with the same id are two samples, in their order
+        while result.digests.get(pair, digest) != digest:
             pair = (pair[0], f"{_pair(record.case)[1]} #{number}")
             number += 1
-        found.asked[pair] = digest
-        found.conditions[pair] = {
-            name: str(value) for name, value in record.case.condition.items() if name not in _NO_PART
+        result.digests[pair] = digest
+        result.conditions[pair] = {
+            name: str(value) for name, value in record.case.condition.items() if name not in _NOT_IDENTIFYING
         }
-        found.groups[pair] = ", ".join(f"{name}={traits[name]}" for name in group_by if name in traits)
-        scores = several.setdefault(pair, {})
+        result.groups[pair] = ", ".join(f"{name}={attributes[name]}" for name in group_by if name in attributes)
+        scores = scores_by_pair.setdefault(pair, {})
         for name, score in record.scores.items():
             scores.setdefault(name, []).append(score)
         for name, steps in steps_by_metric(record).items():
-            found.judged.update([name] if steps else [])
+            result.judged.update([name] if steps else [])
             judges.update(step.model for step in steps if step.model)
-    if unknown := [name for name in (*where, *group_by) if name not in seen]:
-        raise UsageError(f"No case of {side.name} has {unknown[0]!r}; there are: {', '.join(sorted(seen)[:_SHOWN])}.")
-    if not several:
-        if not where:
-            raise UsageError(f"{side.name} has no answers yet: run its command again.")
-        values = "; ".join(f"{name} is {', '.join(list(seen[name])[:_SHOWN])}" for name in where)
-        raise UsageError(f"No case of {side.name} is as --where says: {values}.")
-    found.metrics = {name for scores in several.values() for name in scores}
-    lost = dict.fromkeys(found.metrics, One(None, True))
-    for pair, scores in several.items():
-        found.scores[pair] = {name: _one(held) for name, held in scores.items()} if scores else lost
-    found.judges = tuple(sorted(judges))
-    return found
+    _check_selection(side, where, group_by, values_by_name, empty=not scores_by_pair)
+    result.metrics = {name for scores in scores_by_pair.values() for name in scores}
+    all_failed = dict.fromkeys(result.metrics, PairScore(None, True))
+    for pair, scores in scores_by_pair.items():
+        result.scores[pair] = {name: _pair_score(repeats) for name, repeats in scores.items()} if scores else all_failed
+    result.judges = tuple(sorted(judges))
+    return result
 
 
-def _traits(record: Record) -> dict[str, str]:
-    """What cases are chosen and grouped by: the condition, and the columns of the user's data."""
+def _check_selection(
+    side: Side, where: Mapping[str, str], group_by: Sequence[str], values_by_name: Mapping[str, Mapping[str, None]],
+    *, empty: bool,
+) -> None:  # fmt: skip
+    if unknown := [name for name in (*where, *group_by) if name not in values_by_name]:
+        names = ", ".join(sorted(values_by_name)[:_MOST_LISTED])
+        raise UsageError(f"No case of {side.name} has {unknown[0]!r}; available: {names}.")
+    if empty and not where:
+        raise UsageError(f"{side.name} has no answers yet: run its command again.")
+    if empty:
+        values = "; ".join(f"{name} is {', '.join(list(values_by_name[name])[:_MOST_LISTED])}" for name in where)
+        raise UsageError(f"No case of {side.name} matches --where; available values: {values}.")
+
+
+def _attributes(record: Record) -> dict[str, str]:
+    """What cases are selected and grouped by: the condition, and the columns of the user's data."""
     columns = record.case.sample.meta.get("columns")
-    held = {**(columns if isinstance(columns, Mapping) else {}), **record.case.condition}
-    return {name: str(value) for name, value in held.items() if name not in _NO_PART}
+    attributes = {**(columns if isinstance(columns, Mapping) else {}), **record.case.condition}
+    return {name: str(value) for name, value in attributes.items() if name not in _NOT_IDENTIFYING}
 
 
 def _pair(case: Case) -> Pair:
     condition = case.condition
-    told = ", ".join(f"{name}={condition[name]}" for name in sorted(condition) if name not in _NO_PART)
-    return case.sample.id, told
+    return case.sample.id, ", ".join(
+        f"{name}={condition[name]}" for name in sorted(condition) if name not in _NOT_IDENTIFYING
+    )
 
 
 def _digest(case: Case) -> bytes:
-    """Of all that was asked and is known to be right; not of what the system retrieved or answered."""
+    """A digest of the question, the given passages and the gold data, but not of what the system retrieved or
+    answered."""
     sample, query = case.sample, case.query
-    gold = sorted(to_json([one.id, one.relevant, one.meta.get("grade")]) for one in sample.passages)
-    asked = [query.question, None if query.passages is None else [_shown(one) for one in query.passages], query.history]
-    text = to_json([sample.question, sample.references, gold, asked])
+    gold = sorted(to_json([passage.id, passage.relevant, passage.meta.get("grade")]) for passage in sample.passages)
+    passages = None if query.passages is None else [_digested(passage) for passage in query.passages]
+    text = to_json([sample.question, sample.references, gold, [query.question, passages, query.history]])
     return blake2b(text.encode(), digest_size=16).digest()
 
 
-def _shown(passage: Passage) -> list[Any]:
+def _digested(passage: Passage) -> list[Any]:
     meta = passage.meta
     if isinstance(recipe := meta.get("recipe"), Mapping):
-        kept = {name: value for name, value in recipe.items() if name not in _COUNTED}
-        meta = {**meta, "recipe": kept | {"needles": sorted(recipe.get("needles", ()))}}
+        fixed = {name: value for name, value in recipe.items() if name not in _TOKENIZER_DEPENDENT}
+        meta = {**meta, "recipe": fixed | {"needles": sorted(recipe.get("needles", ()))}}
     return [passage.title, passage.text, passage.relevant, meta]
 
 
-def _one(scores: Sequence[Score]) -> One:
-    values = [score.value for score in scores if score.value is not None]
-    return One(
+def _pair_score(repeats: Sequence[Score]) -> PairScore:
+    values = [score.value for score in repeats if score.value is not None]
+    return PairScore(
         sum(values) / len(values) if values else None,
-        not values and any(score.status == "failed" for score in scores),
+        not values and any(score.status == "failed" for score in repeats),
     )
