@@ -46,6 +46,11 @@ def test_each_model_and_version_is_a_system_with_its_scores_and_those_by_rule(pu
         tables = {table.id: table for table in run.tables()}
     places = [tuple(one.case.condition[name] for name in ("length", "depth", "repeat")) for one in records]
     assert places == [(1000, 0.0, 0), (1000, 0.0, 1), (1000, 100.0, 0), (2000, 0.0, 0), (2000, 100.0, 0)]
+    assert records[-1].case.condition == {
+        "ability": "needle", "language": "en", "length": 2000, "depth": 100.0, "length_reached": 2000,
+        "depth_reached": 100.0, "template": "", "needle": records[0].case.condition["needle"], "needles": 1,
+        "repeat": 0, "tokenizer": "", "mode": "full",
+    }  # fmt: skip
     assert [one.scores["needle.given"].value for one in records] == [1, 0, 1, 0, 1]
     assert [one.scores["needle.found"].value for one in records] == [1, 0, 1, 0, 1]
     rows = tables["niah-summary"].rows

@@ -8,7 +8,7 @@ import pytest
 from tests.benchmarks.factory import make
 from tests.benchmarks.niah.test_tables import record
 from tests.benchmarks.recorded.memory_run import MemoryRun
-from tests.golden import golden, structure
+from tests.golden import figures, golden, structure
 
 from ragstone.benchmarks.niah.charts import charts
 from ragstone.benchmarks.niah.diagnosis import explain
@@ -84,6 +84,14 @@ def test_a_report_has_at_most_24_charts_the_curves_first() -> None:
 
     assert made(23) == [*(f"niah-map-{number}" for number in range(23)), "niah-lengths"]
     assert made(24) == ["niah-lengths", *(f"niah-map-{number}" for number in range(23))]
+
+
+@pytest.mark.parametrize("count", [49, 50, 51])
+def test_at_most_fifty_disagreements_of_rule_and_judge_are_listed(count: int) -> None:
+    found = [record(1000, float(depth), 1.0, judged=0.0) for depth in range(count)]
+    table = next(one for one in tables(kept(found)) if one.id == "niah-rule-judge")
+    assert len(table.rows) == min(count, 50)
+    assert [figures(note) for note in table.notes] == (["w 1 w"] if count > 50 else [])
 
 
 def test_windows_that_a_model_needs_for_what_a_retriever_gives() -> None:
