@@ -13,7 +13,7 @@ import resource
 import time
 
 from ragstone.api.bench import plan_bench
-from ragstone.benchmarks.niah.benchmark import NIAH, expanded
+from ragstone.benchmarks.niah.benchmark import NIAH, expand_query
 
 GOAL_SPEED = 50.0
 GOAL_TIMES = 8.0
@@ -42,7 +42,7 @@ def main() -> int:
     start = time.perf_counter()
     characters = longest = size = 0
     for case in made.cases():
-        turns = made.template.messages(expanded(case.query, made.hays or {}))
+        turns = made.template.messages(expand_query(case.query, made.haystacks or {}))
         text = turns[0].content
         characters += len(text)
         longest = max(longest, len(text))

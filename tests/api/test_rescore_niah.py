@@ -96,7 +96,7 @@ def test_a_low_score_is_explained_and_no_prompt_is_claimed(tmp_path: Path) -> No
         right, wrong = [run.benchmark.explain(record) for record in run.run.records()]
         assert run.benchmark.template.sampling.temperature is None
     assert right.right is True
-    assert (wrong.right, wrong.cause, wrong.reason) == (False, "partly", "Its score was 3 of 10.")
+    assert (wrong.right, wrong.cause, wrong.reason) == (False, "partly", "Its score was 3 out of 10.")
 
 
 def place(record: Record) -> tuple[str, object]:

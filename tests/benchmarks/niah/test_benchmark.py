@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.benchmarks.factory import make
 
-from ragstone.benchmarks.niah.benchmark import NIAH, expanded, rng_of
+from ragstone.benchmarks.niah.benchmark import NIAH, expand_query, rng_for
 from ragstone.benchmarks.niah.grid import grid_of
 from ragstone.benchmarks.niah.needles import KINDS, cities, make_needle, read_needles
 from ragstone.errors import DataError, UnknownName, UsageError
@@ -23,7 +23,7 @@ SMALL: dict[str, Any] = {"lengths": "600,1200", "depths": "0:100:5"}
 def prompts(made: NIAH) -> list[tuple[Case, str]]:
     found = []
     for case in made.cases():
-        turns = made.template.messages(expanded(case.query, made.hays or {}))
+        turns = made.template.messages(expand_query(case.query, made.haystacks or {}))
         found.append((case, "\n".join(turn.content for turn in turns)))
     return found
 
@@ -65,8 +65,8 @@ def test_every_cell_has_a_number_of_its_own_that_is_not_in_the_haystack() -> Non
     numbers = Counter(case.sample.references[0][0] for case in made.cases() if case.sample.references)
     assert max(numbers.values()) == 1
     assert all(len(number) == 7 for number in numbers)
-    assert made.hays is not None
-    assert not any(number in hay.text for number in numbers for hay in made.hays.values())
+    assert made.haystacks is not None
+    assert not any(number in hay.text for number in numbers for hay in made.haystacks.values())
 
 
 def test_repeats_begin_their_haystack_elsewhere() -> None:
@@ -116,16 +116,16 @@ def test_grids_are_ranges_or_lists(text: str, expected: tuple[float, ...]) -> No
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"depths": "0,101"}, "101 is not from 0 to 100"),
-        ({"depths": "-1"}, "-1 is not from 0 to 100"),
+        ({"depths": "0,101"}, "101 is not between 0 and 100"),
+        ({"depths": "-1"}, "-1 is not between 0 and 100"),
         ({"lengths": "many"}, "expected numbers"),
         ({"lengths": "1k:2k:0"}, "expected numbers"),
         ({"lengths": "nan"}, "expected numbers"),
-        ({"lengths": "10"}, "10 is not from 50"),
-        ({"lengths": "200"}, "length of 200 tokens, template simple: .* holds not even one sentence"),
-        ({"depths": "-5:50:3"}, "-5 is not from 0 to 100"),
-        ({"needle_file": Path("needles.jsonl")}, "say --needle file"),
-        ({"lengths": "64k", "window": 8192}, "beyond the window of 8,192"),
+        ({"lengths": "10"}, "10 is not between 50"),
+        ({"lengths": "200"}, "Length 200, template simple: .* no room for even one sentence"),
+        ({"depths": "-5:50:3"}, "-5 is not between 0 and 100"),
+        ({"needle_file": Path("needles.jsonl")}, "add --needle file"),
+        ({"lengths": "64k", "window": 8192}, "exceeds the window of 8,192"),
         ({"needles": ["nedle"]}, "No needle named"),
         ({"needles": ["file"]}, "--needle-file"),
         ({"templates": ["simpel"]}, "Did you mean 'simple'"),
@@ -159,7 +159,7 @@ def test_a_broken_needle_is_told_with_its_line(row: str, tmp_path: Path) -> None
 def test_a_needle_that_is_longer_than_its_context_is_told(tmp_path: Path) -> None:
     row = {"needle": "A very long needle, " * 400, "question": "What?", "answer": "long"}
     (tmp_path / "needles.jsonl").write_text(json.dumps(row))
-    with pytest.raises(UsageError, match=r"1,000 tokens.*holds not even one sentence .* beside the needle"):
+    with pytest.raises(UsageError, match=r"1,000.*no room for even one sentence .* beside the needle"):
         make("niah", lengths="1000", depths="50", needles=["file"], needle_file=tmp_path / "needles.jsonl")
 
 
@@ -172,7 +172,7 @@ def test_a_template_has_a_name_that_ids_can_hold(name: str, tmp_path: Path) -> N
 
 def test_two_templates_of_one_name_are_not_taken_for_one(tmp_path: Path) -> None:
     (tmp_path / "simple.txt").write_text("{context} {question}")
-    with pytest.raises(UsageError, match="another template is called 'simple'"):
+    with pytest.raises(UsageError, match="another template is also called 'simple'"):
         make("niah", lengths="1000", depths="50", templates=["simple", str(tmp_path / "simple.txt")])
 
 
@@ -211,7 +211,7 @@ def test_there_are_cities_enough(language: str) -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_paraphrase_shares_no_word_with_its_question(language: str) -> None:
     for number in range(30):
-        asked = make_needle("paraphrase", language, rng_of(number))
+        asked = make_needle("paraphrase", language, rng_for(number))
         asked_words, told = set(words(asked.question, language)), set(words(asked.needles[0], language))
         assert not asked_words & told - {
             "the",

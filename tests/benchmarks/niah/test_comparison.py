@@ -23,7 +23,7 @@ def test_lengths_and_effective_lengths_of_both() -> None:
     assert [row.cells[4].value for row in rows] == pytest.approx([0, 2 / 3, 1 / 3])
     assert found["niah-compare-lengths"].columns[2:4] == ("old", "new")
     nolima, ruler = found["niah-compare-effective"].rows
-    assert nolima.cells[1].text == "85% of the shortest"
+    assert nolima.cells[1].text == "85% of the shortest length"
     assert nolima.cells[2].text.startswith("1k")
     assert ruler.cells[3].text.startswith("2k")
     assert ruler.cells[4].value is not None

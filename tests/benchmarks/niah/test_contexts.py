@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.benchmarks.niah.contexts import PARTING, Haystack, make_hay, parts_of
+from ragstone.benchmarks.niah.contexts import SEPARATOR, Haystack, make_haystack, parts_of
 from ragstone.datasets.haystack import haystack
 from ragstone.errors import UsageError
 from ragstone.text import sentences
@@ -19,7 +19,7 @@ def by_characters(texts: Sequence[str]) -> list[int]:
 
 def made(texts: Sequence[str], language: str) -> Haystack:
     parts = parts_of(texts, language)
-    return make_hay(parts, by_characters(parts), parting=by_characters([PARTING])[0], language=language)
+    return make_haystack(parts, by_characters(parts), separator_tokens=by_characters([SEPARATOR])[0], language=language)
 
 
 def hay(language: str) -> Haystack:
@@ -46,7 +46,7 @@ def test_a_context_keeps_to_its_budget_and_fills_it_to_a_sentence(language: str,
     plan = one.plan(budget, [(text, tokens, depth)])
     made = one.make(plan)
     assert by_characters([made.text])[0] <= plan.tokens <= budget
-    assert plan.tokens > budget - one.longest - one.parting - 1
+    assert plan.tokens > budget - one.longest - one.separator_tokens - 1
 
 
 @given(language=languages, budget=budgets, depth=depths)
@@ -112,7 +112,7 @@ def test_contexts_of_every_length_begin_alike_up_to_their_needle(language: str, 
 @given(language=languages, count=st.integers(0, 5_000))
 def test_offsets_agree_with_the_text_they_count(language: str, count: int) -> None:
     one = HAYS[language]
-    repeated = PARTING.join([one.text] * 20)
+    repeated = SEPARATOR.join([one.text] * 20)
     assert one.slice(0, count) == repeated[: one.end_of(count)]
     assert by_characters([one.slice(0, count)])[0] <= one.tokens_of(count)
     assert one.fitting(one.tokens_of(count)) >= count
@@ -122,19 +122,19 @@ def test_a_haystack_is_repeated_where_a_context_is_longer() -> None:
     one = HAYS["en"]
     plan = one.plan(3 * one.tokens[-1], [])
     text = one.make(plan).text
-    assert text.startswith(one.text + PARTING + one.text)
+    assert text.startswith(one.text + SEPARATOR + one.text)
     assert plan.depth is None
 
 
 def test_a_context_too_short_for_the_needle_is_one_clear_line() -> None:
-    with pytest.raises(UsageError, match="not even one sentence of the haystack beside the needle"):
+    with pytest.raises(UsageError, match="even one sentence of the haystack beside the needle"):
         HAYS["en"].plan(12, [*[(NEEDLES["en"], 10, 0.0)]])
     with pytest.raises(UsageError, match="--lengths"):
         HAYS["zh"].plan(-5, [])
 
 
 def test_a_haystack_without_ends_of_sentences_is_one_clear_line() -> None:
-    with pytest.raises(UsageError, match="without the end of a sentence"):
+    with pytest.raises(UsageError, match="without a sentence end"):
         made(["word " * 20_000], "en")
     with pytest.raises(UsageError, match="empty"):
         made([" \n"], "en")
@@ -143,7 +143,7 @@ def test_a_haystack_without_ends_of_sentences_is_one_clear_line() -> None:
 
 
 # Sentences of 2, 6, 2 and 10 tokens, so that they end at 0, 2, 8, 10 and 20.
-UNEVEN = make_hay(["a. ", "b. ", "c. ", "d. "], [2, 6, 2, 10], parting=1, language="en")
+UNEVEN = make_haystack(["a. ", "b. ", "c. ", "d. "], [2, 6, 2, 10], separator_tokens=1, language="en")
 
 
 @pytest.mark.parametrize(
@@ -164,5 +164,5 @@ def test_a_plan_by_hand() -> None:
     assert (plan.sentences, plan.at, plan.needles, plan.tokens, plan.before) == (6, (3,), ("NEEDLE.",), 33, 10)
     assert plan.depth == pytest.approx(100 * 10 / 29)
     made = UNEVEN.make(plan)
-    assert made.text == f"a. b. c. NEEDLE. d. {PARTING}a. b. "
+    assert made.text == f"a. b. c. NEEDLE. d. {SEPARATOR}a. b. "
     assert made.text[made.places[0] :].startswith("NEEDLE.")

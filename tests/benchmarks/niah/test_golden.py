@@ -13,7 +13,7 @@ from tests.golden import figures, golden, structure
 from ragstone.benchmarks.niah.charts import charts
 from ragstone.benchmarks.niah.diagnosis import explain
 from ragstone.benchmarks.niah.grid import depths_of, lengths_of
-from ragstone.benchmarks.niah.needles import KINDS, Asked, make_needle
+from ragstone.benchmarks.niah.needles import KINDS, NeedleQuestion, make_needle
 from ragstone.benchmarks.niah.tables import name_of_length, tables
 from ragstone.errors import UsageError
 from ragstone.types import Record
@@ -136,9 +136,9 @@ def test_depths_by_hand() -> None:
     # 100 / (1 + e^(-(depth - 50) / 10)), but the ends stay.
     assert depths_of("0,1,40,50,60,99,100", "sigmoid") == [0.0, 0.74, 26.89, 50.0, 73.11, 99.26, 100.0]
     for bad in ("-0.01", "100.01", "nan"):
-        with pytest.raises(UsageError, match=r"not from 0 to 100|expected numbers"):
+        with pytest.raises(UsageError, match=r"not between 0 and 100|expected numbers"):
             depths_of(bad)
-    with pytest.raises(UsageError, match="is not from 0 to 100"):
+    with pytest.raises(UsageError, match="is not between 0 and 100"):
         depths_of([50.0, float("nan")])
     with pytest.raises(UsageError, match="at least one"):
         depths_of([])
@@ -150,8 +150,10 @@ def test_needles(language: str) -> None:
     lines = []
     for kind in KINDS:
         for seed in range(2):
-            own = (Asked("Why?", ("Because.",), (("Because", "So"),)),)
-            made = make_needle(kind, language, random.Random(seed), own=own, keys=3, values=2, queries=2, distractors=2)
+            own = (NeedleQuestion("Why?", ("Because.",), (("Because", "So"),)),)
+            made = make_needle(
+                kind, language, random.Random(seed), from_file=own, keys=3, values=2, queries=2, distractors=2
+            )
             lines.append(f"{kind} {seed}: {made}")
     golden(f"niah/needles.{language}", "\n".join(lines))
 

@@ -76,10 +76,10 @@ def test_answers_are_kept(tmp_path: Path) -> None:
     ("row", "told"),
     [
         (cell(depth=101.0), "depth_percent.*expected 0 to 100"),
-        (cell(length=0), "no number of tokens"),
-        (cell(score=float("nan")), "no number"),
+        (cell(length=0), "not a number of tokens"),
+        (cell(score=float("nan")), "not a number"),
         ({"score": 1, "depth_percent": 0}, "context_length or token_limit"),
-        (cell(score=None), "None is no number"),  # type: ignore[arg-type]
+        (cell(score=None), "None is not a number"),  # type: ignore[arg-type]
         ([1], "expected an object"),
     ],
 )

@@ -12,9 +12,9 @@ from tests.benchmarks.factory import make, make_async
 
 from ragstone.api import bench, read_run
 from ragstone.benchmarks.niah.benchmark import NIAH
-from ragstone.benchmarks.niah.contexts import Context
-from ragstone.benchmarks.niah.needles import Asked
-from ragstone.benchmarks.niah.retrieved_context import Rag, Searcher, chunks_of
+from ragstone.benchmarks.niah.contexts import BuiltContext
+from ragstone.benchmarks.niah.needles import NeedleQuestion
+from ragstone.benchmarks.niah.retrieved_context import RagSetting, Searcher, chunks_of
 from ragstone.errors import UsageError
 from ragstone.metrics.needle_retrieved import NeedleRetrieved
 from ragstone.retrieval import open_retriever
@@ -90,7 +90,7 @@ def test_the_whole_context_can_be_asked_beside_it(tmp_path: Path) -> None:
 def test_only_the_mode_with_whole_contexts_needs_a_window_for_them() -> None:
     made = make("niah", retrievers=["bm25"], chunks=[100], ks=[3], lengths="20k", depths="50", window=2000)
     assert made.window < 2000
-    with pytest.raises(UsageError, match="beyond the window"):
+    with pytest.raises(UsageError, match="exceeds the window"):
         make("niah", retrievers=["bm25"], whole=True, lengths="20k", depths="50", window=2000)
     with pytest.raises(UsageError, match="--top-k"):
         make("niah", retrievers=["bm25"], chunks=[500], ks=[9], lengths="20k", depths="50", window=2000)
@@ -100,7 +100,7 @@ def test_only_the_mode_with_whole_contexts_needs_a_window_for_them() -> None:
     ("options", "told"),
     [
         ({"retrievers": ["bm52"]}, "bm52"),
-        ({"retrievers": ["run:x.trec"]}, "knows no needles"),
+        ({"retrievers": ["run:x.trec"]}, "has no needles"),
         ({"retrievers": ["bm25"], "chunks": [0]}, "--chunk 0"),
         ({"retrievers": ["bm25"], "ks": [0]}, "ks: 0 is not in the range"),
     ],
@@ -151,7 +151,7 @@ async def test_who_asks_for_the_same_search_waits_for_it_and_its_chunks_are_cut_
         cut.append(1)
         return [Passage("a", "Lima is a city."), Passage("b", "Bread is baked.")]
 
-    rag = Rag("bm25", 60, 1)
+    rag = RagSetting("bm25", 60, 1)
     answers = await asyncio.gather(*(searcher.search("same", "Where is Lima?", pool, rag) for _ in range(4)))
     assert len(cut) == 1
     assert {found[0].id for found in answers} == {"a"}
@@ -177,14 +177,14 @@ async def test_few_contexts_are_in_memory_however_many_cases_are_under_way(monke
 
     monkeypatch.setattr("ragstone.benchmarks.niah.retrieved_context.open_retriever", opened)
     searcher = Searcher()
-    asked = (searcher.search(number, "Where is Lima?", pool, Rag("bm25", 60, 1)) for number in range(20))
+    asked = (searcher.search(number, "Where is Lima?", pool, RagSetting("bm25", 60, 1)) for number in range(20))
     assert len(await asyncio.gather(*asked)) == 20
     assert (held, most) == (0, 2)
 
 
 async def test_a_search_that_fails_is_tried_again_and_goes_on_for_the_one_who_still_waits() -> None:
     searcher = Searcher()
-    rag = Rag("bm25", 60, 1)
+    rag = RagSetting("bm25", 60, 1)
     begun, held = threading.Event(), threading.Event()
 
     def broken() -> list[Passage]:
@@ -206,7 +206,7 @@ async def test_a_search_that_fails_is_tried_again_and_goes_on_for_the_one_who_st
 
 
 def test_a_needle_that_is_cut_in_two_is_there_where_both_parts_are() -> None:
-    context = Context(f"One sentence. {NEEDLE} And another one.", (14,))
+    context = BuiltContext(f"One sentence. {NEEDLE} And another one.", (14,))
     parts = chunks_of(context, [NEEDLE], [0], 4, "en")
     cut = [part for part in parts if part.relevant]
     assert len(cut) > 1
@@ -231,7 +231,7 @@ def test_retrieved_is_a_share_of_the_needles_that_are_asked_for() -> None:
 
 
 def test_of_several_facts_those_asked_for_are_wanted_and_of_a_chain_both() -> None:
-    several = Asked("?", ("A is 1.", "B is 2.", "C is 3."), (("1",), ("3",)))
+    several = NeedleQuestion("?", ("A is 1.", "B is 2.", "C is 3."), (("1",), ("3",)))
     assert several.places(["C is 3.", "X.", "A is 1.", "B is 2."]) == [0, 2]
-    chain = Asked("?", ("Lima sent Ana.", "Ana has 7."), (("7",),))
+    chain = NeedleQuestion("?", ("Lima sent Ana.", "Ana has 7."), (("7",),))
     assert chain.places(["Ana has 7.", "Lima sent Ana."]) == [0, 1]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.planless import Planless
 
-from ragstone.benchmarks.niah.aggregate import Cells, effective_length
+from ragstone.benchmarks.niah.aggregate import CellScores, effective_length
 from ragstone.benchmarks.niah.charts import charts
 from ragstone.benchmarks.niah.diagnosis import explain
 from ragstone.benchmarks.niah.tables import name_of_length, tables
@@ -104,7 +104,7 @@ def test_many_depths_are_told_by_tenths() -> None:
 
 
 def test_effective_lengths_by_both_bars() -> None:
-    cells = Cells()
+    cells = CellScores()
     for length, value in ((1000, 1.0), (2000, 0.9), (4000, 0.852), (8000, 0.9), (16000, 0.2)):
         cells.values[length, 0.0].append(value)
     assert effective_length(cells, 0.85) == 8000
@@ -193,8 +193,8 @@ def test_an_effective_length_ends_before_a_length_of_which_cases_are_still_to_be
     ]  # fmt: skip
     run.planned = {"m": Plan(6, 4, 0, tuple(cells))}
     (row,) = by_id(run)["niah-effective"].rows
-    assert [cell.text for cell in row.cells[1:]] == ["at least 2k: unfinished"] * 2
+    assert [cell.text for cell in row.cells[1:]] == ["at least 2k (unfinished)"] * 2
     (row,) = by_id(run, "zh")["niah-effective"].rows
-    assert [cell.text for cell in row.cells[1:]] == ["至少 2k，未完成"] * 2
+    assert [cell.text for cell in row.cells[1:]] == ["至少 2k（未完成）"] * 2
     whole = by_id(run)["niah-summary"].rows[0].cells[2]
     assert (whole.scored, whole.total) == (4, 6)

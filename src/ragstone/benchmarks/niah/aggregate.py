@@ -1,6 +1,6 @@
-"""One pass over a run: the scores of each cell, by system and by what was asked (language, template, needle, mode).
+"""One pass over a run: the scores of each cell, by system, language, template, needle and mode.
 
-A cell's repeats are averaged first, and cells afterwards, so that a cell that was asked more often counts no more.
+Repeats of a cell are averaged first and cells afterwards, so that a cell with more repeats does not count more.
 """
 
 import math
@@ -16,26 +16,26 @@ __all__ = [
     "NOLIMA_SHARE",
     "PUBLISHED",
     "RULER_BAR",
-    "Cells",
-    "Group",
-    "Key",
-    "count",
+    "CellScores",
+    "NeedleKey",
+    "NeedleTally",
     "effective_length",
+    "tally_needles",
 ]
 
 GIVEN = "needle.given"
-"""The score that somebody's results came with, (score - 1) / 9 of a scale from 1 to 10; by whom, they do not say."""
+"""The score of imported results, (score - 1) / 9 on a scale from 1 to 10; its judge is unknown."""
 PUBLISHED = "published"
-"""The kind of a system whose answers were read from somebody's results."""
+"""The kind of a system whose answers were imported."""
 RULER_BAR = 0.856
-"""Hsieh et al. 2024 (RULER): the score of Llama 2 7B at 4k, by which a length counts as effective."""
+"""Hsieh et al. 2024 (RULER): the score of Llama 2 7B at 4k, the threshold of an effective length."""
 NOLIMA_SHARE = 0.85
-"""Modarressi et al. 2025 (NoLiMa): of the score at the shortest length."""
+"""Modarressi et al. 2025 (NoLiMa): the threshold as a share of the score at the shortest length."""
 
 
 @dataclass(frozen=True, order=True)
-class Key:
-    """What a map is about."""
+class NeedleKey:
+    """The key of a heat map."""
 
     system: str
     language: str
@@ -46,9 +46,9 @@ class Key:
 
 
 @dataclass
-class Cells:
-    """Values by cell: (length, depth) → repeats. `planned`: the cells there were to be, where that is known, each with
-    how many of its cases nobody has asked."""
+class CellScores:
+    """Values by cell: (length, depth) → repeats. `planned`: the cells of the plan, if known, each with the number of
+    its pending cases."""
 
     values: dict[tuple[int, float], list[float]] = field(default_factory=lambda: defaultdict(list))
     planned: dict[tuple[int, float], int] = field(default_factory=dict)
@@ -62,12 +62,12 @@ class Cells:
         return Estimate.of_mean(list(self.means().values()))
 
     def at_length(self, length: int) -> list[float]:
-        """The means of the cells of one length."""
-        return [mean for (one, _), mean in sorted(self.means().items()) if one == length]
+        """The means of the cells at one length."""
+        return [mean for (cell_length, _), mean in sorted(self.means().items()) if cell_length == length]
 
     def at_depth(self, depth: float) -> list[float]:
-        """The means of the cells of one depth."""
-        return [mean for (_, one), mean in sorted(self.means().items()) if one == depth]
+        """The means of the cells at one depth."""
+        return [mean for (_, cell_depth), mean in sorted(self.means().items()) if cell_depth == depth]
 
     @property
     def lengths(self) -> list[int]:
@@ -79,67 +79,65 @@ class Cells:
 
     @property
     def grid(self) -> set[tuple[int, float]]:
-        """Every cell, measured or still to be."""
+        """Every cell, measured or pending."""
         return self.values.keys() | self.planned.keys()
 
     def is_open(self, length: int) -> bool:
-        """Whether cases of this length are still to be asked."""
-        return any(left for (one, _), left in self.planned.items() if one == length)
+        """Whether cases of this length are pending."""
+        return any(left for (cell_length, _), left in self.planned.items() if cell_length == length)
 
 
 @dataclass
-class Group:
-    """All that was measured under one key. `found`: the share of needles stated; `alarms`: a refusal although the model
-    was given a needle; `refused`: the refusal where there was none, by length; `judged`: the judge's, from 0 to 1;
-    `retrieved`: the share of needles that the retriever found; `both`: retrieved and stated; `given`: the score that
-    somebody's results came with. `published`: nothing of this was asked here."""
+class NeedleTally:
+    """The measurements under one key. `found`: the share of needles stated; `alarms`: refusals although a needle was in
+    the prompt; `refused`: refusals of controls, by length; `judged`: the judge's score, from 0 to 1; `retrieved`: the
+    share of needles that the retriever found; `both`: retrieved and stated; `given`: the score of imported results.
+    `published`: all of it was imported."""
 
-    found: Cells = field(default_factory=Cells)
-    alarms: Cells = field(default_factory=Cells)
-    refused: Cells = field(default_factory=Cells)
-    judged: Cells = field(default_factory=Cells)
-    retrieved: Cells = field(default_factory=Cells)
-    both: Cells = field(default_factory=Cells)
-    given: Cells = field(default_factory=Cells)
+    found: CellScores = field(default_factory=CellScores)
+    alarms: CellScores = field(default_factory=CellScores)
+    refused: CellScores = field(default_factory=CellScores)
+    judged: CellScores = field(default_factory=CellScores)
+    retrieved: CellScores = field(default_factory=CellScores)
+    both: CellScores = field(default_factory=CellScores)
+    given: CellScores = field(default_factory=CellScores)
     disagreements: list[tuple[str, float, float]] = field(default_factory=list)  # case, by rule, by the judge
     answers: dict[str, float] = field(default_factory=dict)  # sample of a cell and repeat → found, for paired tests
     errors: int = 0
-    prompt_tokens: list[tuple[int, int]] = field(
-        default_factory=list
-    )  # (reached by our tokenizer, as the endpoint says)
+    prompt_tokens: list[tuple[int, int]] = field(default_factory=list)  # (by our tokenizer, by the endpoint)
     tokenizers: set[str] = field(default_factory=set)
     published: bool = False
 
     @property
-    def main(self) -> Cells:
-        """What its maps and lengths are about: what was found by rule, else the judge's score, else the one that was
-        given, from 0 to 1; where nobody answered, what was retrieved."""
-        several = (self.found, self.judged, self.given, self.retrieved)
-        return next((one for one in several if one.values), self.found)
+    def main(self) -> CellScores:
+        """The scores of its maps and lengths: found by rule, or else the judge's score, or else the imported one, or
+        without answers what was retrieved."""
+        candidates = (self.found, self.judged, self.given, self.retrieved)
+        return next((scores for scores in candidates if scores.values), self.found)
 
 
-def count(run: Run) -> dict[Key, Group]:
-    """Every key of the run, in order."""
-    found: dict[Key, Group] = {}
+def tally_needles(run: Run) -> dict[NeedleKey, NeedleTally]:
+    """The tally of each key of the run, in order."""
+    tallies: dict[NeedleKey, NeedleTally] = {}
     for record in run.records():
         key = _key(record.system_id, record.case.condition)
         published = run.systems.get(record.system_id, {}).get("kind") == PUBLISHED
-        _add(found.setdefault(key, Group(published=published)), record)
+        _add(tallies.setdefault(key, NeedleTally(published=published)), record)
     for system, plan in run.plans().items():
         for cell in plan.cells:
             if cell.condition.get("ability") == "needle":
-                _plan(found.setdefault(_key(system, cell.condition), Group()), cell)
-    return dict(sorted(found.items()))
+                _plan(tallies.setdefault(_key(system, cell.condition), NeedleTally()), cell)
+    return dict(sorted(tallies.items()))
 
 
-def _key(system: str, condition: Mapping[str, Scalar]) -> Key:
-    return Key(
+def _key(system: str, condition: Mapping[str, Scalar]) -> NeedleKey:
+    return NeedleKey(
         system, str(condition.get("language", "")), str(condition.get("needle", "")),
         str(condition.get("template", "")), str(condition.get("mode", "full")), _retriever(condition),
     )  # fmt: skip
 
 
-def _plan(group: Group, cell: PlanCell) -> None:
+def _plan(group: NeedleTally, cell: PlanCell) -> None:
     place = _place(cell.condition)
     for cells in (group.found, group.judged, group.retrieved, group.both):
         cells.planned[place] = cell.total - cell.asked
@@ -150,12 +148,12 @@ def _place(condition: Mapping[str, Scalar]) -> tuple[int, float]:
 
 
 def _retriever(condition: Mapping[str, Scalar]) -> str:
-    """How a context was searched: "bm25, 330 × 5" is by BM25, in chunks of 330 tokens, of which 5 were given."""
+    """How a context was searched: "bm25, 330 × 5" means BM25, 5 chunks of 330 tokens."""
     name = str(condition.get("retriever", ""))
     return f"{name}, {condition['chunk']} × {condition['k']}" if "chunk" in condition else name
 
 
-def _add(group: Group, record: Record) -> None:
+def _add(group: NeedleTally, record: Record) -> None:
     condition = record.case.condition
     cell = _place(condition)
     group.tokenizers.add(str(condition.get("tokenizer", "")))
@@ -187,9 +185,9 @@ def _add(group: Group, record: Record) -> None:
             group.both.values[cell].append(min(hit, found))
 
 
-def effective_length(cells: Cells, bar: float) -> int | None:
-    """The longest length up to which every length has at least `bar` in the mean; None where the shortest has not. A
-    length of which cases are still to be asked has no mean yet, and so ends it."""
+def effective_length(cells: CellScores, bar: float) -> int | None:
+    """The longest length up to which every length has a mean of at least `bar`; None if the shortest one does not. A
+    length with pending cases has no mean yet and ends the search."""
     reached = None
     for length in cells.lengths:
         means = cells.at_length(length)
@@ -199,17 +197,14 @@ def effective_length(cells: Cells, bar: float) -> int | None:
     return reached
 
 
-def nolima_bar(cells: Cells) -> float | None:
-    """85% of the mean at the shortest length; None where nothing is measured there, or cases are still to be asked."""
+def nolima_bar(cells: CellScores) -> float | None:
+    """85% of the mean at the shortest length; None if nothing is measured there or cases are pending."""
     means = cells.at_length(cells.lengths[0]) if cells.lengths else []
     if not means or cells.is_open(cells.lengths[0]):
         return None
     return NOLIMA_SHARE * math.fsum(means) / len(means)
 
 
-def by_pair(one: Group, other: Group) -> list[tuple[float, float]]:
-    """The values of cells and repeats that both groups have."""
-    return [(one.answers[name], other.answers[name]) for name in sorted(one.answers) if name in other.answers]
-
-
-Groups = Mapping[Key, Group]
+def by_pair(first: NeedleTally, second: NeedleTally) -> list[tuple[float, float]]:
+    """The values of the cells and repeats that both groups have."""
+    return [(first.answers[name], second.answers[name]) for name in sorted(first.answers) if name in second.answers]

@@ -1,19 +1,20 @@
-"""Two systems side by side: what each finds by length, and how long a context is effective for either.
+"""Two systems side by side: needles found by length, and effective lengths.
 
-Only cells that both have are looked at, paired by length and depth. The uncertainty of an effective length is that of
-its cells: at each length they are drawn anew, the same for both, and the effective lengths are taken again.
+Only the cells that both systems have are compared, paired by length and depth. The uncertainty of an effective length
+is bootstrapped: at each length the cells are resampled, identically for both systems, and the effective lengths are
+computed again.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragstone.benchmarks.niah.aggregate import NOLIMA_SHARE, RULER_BAR, Group, Key, count
+from ragstone.benchmarks.niah.aggregate import NOLIMA_SHARE, RULER_BAR, NeedleKey, NeedleTally, tally_needles
 from ragstone.benchmarks.niah.tables import name_of_length
 from ragstone.messages import messages
 from ragstone.stats import bootstrap_mean, paired_difference
 from ragstone.types import Cell, Row, Run, Table
 
-__all__ = ["Effective", "Lengths", "compare_tables", "effective_of", "paired_cells"]
+__all__ = ["EffectiveLengths", "Lengths", "compare_tables", "effective_of", "paired_cells"]
 
 _DRAWS = 2000
 _SEED = 0
@@ -23,9 +24,9 @@ Lengths = dict[int, list[tuple[float, float]]]
 
 
 @dataclass(frozen=True)
-class Effective:
-    """Effective lengths of both, each with its 95% interval; 0 where even the shortest length is below the bar.
-    `longer`, `shorter`: the share of draws in which that of the second is longer, or shorter."""
+class EffectiveLengths:
+    """The effective lengths of two systems with 95% intervals; 0 if even the shortest length is below the bar.
+    `longer`, `shorter`: the share of draws in which the second one's is longer or shorter."""
 
     a: int
     b: int
@@ -35,32 +36,32 @@ class Effective:
     shorter: float
 
 
-def paired_cells(one: Group, other: Group) -> Lengths:
+def paired_cells(first_tally: NeedleTally, second_tally: NeedleTally) -> Lengths:
     """The cells that both have."""
-    first, second = one.main.means(), other.main.means()
-    found: Lengths = {}
+    first, second = first_tally.main.means(), second_tally.main.means()
+    pairs: Lengths = {}
     for cell in sorted(first.keys() & second.keys()):
-        found.setdefault(cell[0], []).append((first[cell], second[cell]))
-    return found
+        pairs.setdefault(cell[0], []).append((first[cell], second[cell]))
+    return pairs
 
 
-def effective_of(cells: Lengths, bar: float | None) -> Effective:
-    """By a bar; None: 85% of the mean at the shortest length, of each its own."""
+def effective_of(cells: Lengths, bar: float | None) -> EffectiveLengths:
+    """Effective lengths by a bar; None: 85% of each system's own mean at the shortest length."""
     import numpy as np  # noqa: PLC0415
 
     lengths = np.array([0, *cells])
     rng = np.random.default_rng(_SEED)
     drawn = []
-    for held in cells.values():
-        values = np.array(held)  # (cells, 2)
-        at = rng.integers(len(values), size=(_DRAWS, len(values)))
-        drawn.append(np.concatenate([values.mean(axis=0)[None], values[at].mean(axis=1)]))
-    means = np.stack(drawn)  # (lengths, 1 + draws, 2); the first draw is the cells themselves
+    for pairs in cells.values():
+        values = np.array(pairs)  # (cells, 2)
+        draws = rng.integers(len(values), size=(_DRAWS, len(values)))
+        drawn.append(np.concatenate([values.mean(axis=0)[None], values[draws].mean(axis=1)]))
+    means = np.stack(drawn)  # (lengths, 1 + draws, 2); the first "draw" is the original sample
     bars = NOLIMA_SHARE * means[0] if bar is None else np.full(means.shape[1:], bar)
     above = (means >= bars - 1e-12) & (bars > 0)
     reached = lengths[np.cumprod(above, axis=0).sum(axis=0)]  # (1 + draws, 2)
     ranges = np.quantile(reached[1:], [0.025, 0.975], axis=0, method="nearest")
-    return Effective(
+    return EffectiveLengths(
         int(reached[0, 0]), int(reached[0, 1]), (int(ranges[0, 0]), int(ranges[1, 0])),
         (int(ranges[0, 1]), int(ranges[1, 1])), float((reached[1:, 1] > reached[1:, 0]).mean()),
         float((reached[1:, 1] < reached[1:, 0]).mean()),
@@ -68,10 +69,10 @@ def effective_of(cells: Lengths, bar: float | None) -> Effective:
 
 
 def compare_tables(a: tuple[Run, str, str], b: tuple[Run, str, str], *, language: str = "en") -> list[Table]:
-    """Of two systems, each (its run, its id, what to call it): by length, and the effective lengths. [] where they
+    """Tables by length and of effective lengths for two systems, each (its run, its id, its display name). [] if they
     share no cell."""
-    told = messages(__name__, language)
-    first, second = ({_alike(key): group for key, group in count(run).items() if key.system == system}
+    texts = messages(__name__, language)
+    first, second = ({_without_system(key): group for key, group in tally_needles(run).items() if key.system == system}
                      for run, system, _ in (a, b))  # fmt: skip
     shared = {
         key: cells for key in sorted(first.keys() & second.keys()) if (cells := paired_cells(first[key], second[key]))
@@ -79,69 +80,69 @@ def compare_tables(a: tuple[Run, str, str], b: tuple[Run, str, str], *, language
     if not shared:
         return []
     names = (a[2], b[2])
-    return [_by_length(shared, names, told), *_effective(shared, names, told)]
+    return [_by_length(shared, names, texts), *_effective(shared, names, texts)]
 
 
-def _alike(key: Key) -> Key:
-    return Key("", key.language, key.needle, key.template, key.mode, key.retriever)
+def _without_system(key: NeedleKey) -> NeedleKey:
+    return NeedleKey("", key.language, key.needle, key.template, key.mode, key.retriever)
 
 
-def _asked(key: Key, told: Mapping[str, str]) -> Cell:
-    parts = (told.get(key.language, key.language), told.get(key.needle, key.needle), key.template, key.retriever)
-    return Cell(told["comma"].join(part for part in parts if part))
+def _key_cell(key: NeedleKey, texts: Mapping[str, str]) -> Cell:
+    parts = (texts.get(key.language, key.language), texts.get(key.needle, key.needle), key.template, key.retriever)
+    return Cell(texts["comma"].join(part for part in parts if part))
 
 
-def _by_length(shared: Mapping[Key, Lengths], names: tuple[str, str], told: Mapping[str, str]) -> Table:
+def _by_length(shared: Mapping[NeedleKey, Lengths], names: tuple[str, str], texts: Mapping[str, str]) -> Table:
     rows = []
     for key, lengths in shared.items():
         for length, cells in lengths.items():
-            one, other = ([pair[side] for pair in cells] for side in (0, 1))
-            mean, low, high = _difference(one, other)
+            first, second = ([pair[side] for pair in cells] for side in (0, 1))
+            mean, low, high = _difference_with_interval(first, second)
             rows.append(
                 Row((
-                    _asked(key, told), Cell(name_of_length(length)), Cell(value=sum(one) / len(one), unit="%"),
-                    Cell(value=sum(other) / len(other), unit="%"), Cell(value=mean, low=low, high=high, unit="%"),
+                    _key_cell(key, texts), Cell(name_of_length(length)),
+                    Cell(value=sum(first) / len(first), unit="%"),
+                    Cell(value=sum(second) / len(second), unit="%"), Cell(value=mean, low=low, high=high, unit="%"),
                     Cell(str(len(cells))),
                 ))
             )  # fmt: skip
-    columns = (told["asked"], told["length"], *names, told["difference"], told["cells"])
-    return Table("niah-compare-lengths", told["beside_lengths"], columns, tuple(rows), (told["beside_note"],), keys=2)
+    columns = (texts["asked"], texts["length"], *names, texts["difference"], texts["cells"])
+    return Table("niah-compare-lengths", texts["beside_lengths"], columns, tuple(rows), (texts["beside_note"],), keys=2)
 
 
-def _difference(one: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:
-    """Of the means, with its 95% interval: Tango's where every cell is 0 or 1, else by bootstrap."""
-    mean = (sum(other) - sum(one)) / len(one)
-    if {*one, *other} <= {0.0, 1.0}:
-        only_one = sum(a > b for a, b in zip(one, other, strict=True))
-        only_other = sum(a < b for a, b in zip(one, other, strict=True))
-        return mean, *paired_difference(only_one, only_other, len(one))
-    return mean, *bootstrap_mean([b - a for a, b in zip(one, other, strict=True)])
+def _difference_with_interval(first: Sequence[float], second: Sequence[float]) -> tuple[float, float, float]:
+    """The difference of means with its 95% interval: Tango's if every cell is 0 or 1, else a bootstrap."""
+    mean = (sum(second) - sum(first)) / len(first)
+    if {*first, *second} <= {0.0, 1.0}:
+        first_wins = sum(a > b for a, b in zip(first, second, strict=True))
+        second_wins = sum(a < b for a, b in zip(first, second, strict=True))
+        return mean, *paired_difference(first_wins, second_wins, len(first))
+    return mean, *bootstrap_mean([b - a for a, b in zip(first, second, strict=True)])
 
 
-def _effective(shared: Mapping[Key, Lengths], names: tuple[str, str], told: Mapping[str, str]) -> list[Table]:
+def _effective(shared: Mapping[NeedleKey, Lengths], names: tuple[str, str], texts: Mapping[str, str]) -> list[Table]:
     rows = []
     for key, lengths in shared.items():
         if len(lengths) < 2:
             continue
         for name, bar in (("effective_nolima", None), ("effective_ruler", RULER_BAR)):
-            found = effective_of(lengths, bar)
-            shortest = min(lengths)
+            both, shortest = effective_of(lengths, bar), min(lengths)
             rows.append(
                 Row((
-                    _asked(key, told), Cell(told[name]), Cell(_range(found.a, found.a_range, shortest, told)),
-                    Cell(_range(found.b, found.b_range, shortest, told)), Cell(value=found.longer, unit="%"),
-                    Cell(value=found.shorter, unit="%"),
+                    _key_cell(key, texts), Cell(texts[name]), Cell(_range(both.a, both.a_range, shortest, texts)),
+                    Cell(_range(both.b, both.b_range, shortest, texts)), Cell(value=both.longer, unit="%"),
+                    Cell(value=both.shorter, unit="%"),
                 ))
             )  # fmt: skip
-    columns = (told["asked"], told["bar"], *names, told["longer"], told["shorter"])
-    notes = (told["effective_note"], told["draws_note"].format(n=f"{_DRAWS:,}", b=names[1]))
-    made = Table("niah-compare-effective", told["effective"], columns, tuple(rows), notes, keys=2)
-    return [made] if rows else []
+    columns = (texts["asked"], texts["bar"], *names, texts["longer"], texts["shorter"])
+    notes = (texts["effective_note"], texts["draws_note"].format(n=f"{_DRAWS:,}", b=names[1]))
+    table = Table("niah-compare-effective", texts["effective"], columns, tuple(rows), notes, keys=2)
+    return [table] if rows else []
 
 
-def _range(value: int, ends: tuple[int, int], shortest: int, told: Mapping[str, str]) -> str:
-    shown = [
-        name_of_length(one) if one else told["none_effective"].format(length=name_of_length(shortest))
-        for one in (value, *ends)
+def _range(value: int, ends: tuple[int, int], shortest: int, texts: Mapping[str, str]) -> str:
+    labels = [
+        name_of_length(length) if length else texts["none_effective"].format(length=name_of_length(shortest))
+        for length in (value, *ends)
     ]
-    return shown[0] if ends == (value, value) else f"{shown[0]} ({shown[1]}–{shown[2]})"
+    return labels[0] if ends == (value, value) else f"{labels[0]} ({labels[1]}–{labels[2]})"

@@ -1,4 +1,4 @@
-"""Why a needle was missed: not retrieved, refused, found in part, not found; or invented where there was none."""
+"""Why a needle was missed: not retrieved, refused, found in part, not found; or an answer invented without a needle."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -11,10 +11,10 @@ __all__ = ["explain"]
 
 
 def explain(record: Record, *, language: str = "en") -> Diagnosis:
-    """A control is right where it is refused; any other case where every needle is stated."""
-    told = messages(__name__, language)
+    """A control is right if the answer refuses; any other case if the answer states every needle."""
+    texts = messages(__name__, language)
     condition = record.case.condition
-    group = told.get(str(condition.get("needle", "")), str(condition.get("needle", "")))
+    group = texts.get(str(condition.get("needle", "")), str(condition.get("needle", "")))
     found, refused = record.scores.get("needle.found"), record.scores.get("needle.refused")
     said_no = refused is not None and refused.value == 1.0
     spans = _spans(record)
@@ -23,58 +23,58 @@ def explain(record: Record, *, language: str = "en") -> Diagnosis:
             return Diagnosis(None, group)
         if said_no:
             return Diagnosis(True, group, spans=spans)
-        return _wrong("invented", group, told, told["reason_invented"], 0.6, spans)
+        return _wrong("invented", group, texts, texts["reason_invented"], 0.6, spans)
     if found is None or found.value is None:
-        return _by_score(record, group, told)
+        return _by_score(record, group, texts)
     if found.value >= 1.0:
         return Diagnosis(True, group, spans=spans)
     weight = 1.0 - found.value
     retrieved = record.scores.get("needle.retrieved")
     if retrieved is not None and retrieved.value == 0.0:
-        return _wrong("not_retrieved", group, told, told["reason_not_retrieved"], weight, spans)
+        return _wrong("not_retrieved", group, texts, texts["reason_not_retrieved"], weight, spans)
     if found.value > 0:
-        return _wrong("partly", group, told, told["reason_partly"].format(share=f"{found.value:.0%}"), weight, spans)
+        return _wrong("partly", group, texts, texts["reason_partly"].format(share=f"{found.value:.0%}"), weight, spans)
     if said_no:
         depth = f"{float(condition.get('depth_reached', condition.get('depth', 0))):.0f}"
-        return _wrong("refused", group, told, told["reason_refused"].format(depth=depth), weight, spans)
-    return _wrong("missed", group, told, told["reason_missed"], weight, spans)
+        return _wrong("refused", group, texts, texts["reason_refused"].format(depth=depth), weight, spans)
+    return _wrong("missed", group, texts, texts["reason_missed"], weight, spans)
 
 
-def _by_score(record: Record, group: str, told: Mapping[str, str]) -> Diagnosis:
-    """By the score that a judge or somebody's results gave, where no rule applies."""
+def _by_score(record: Record, group: str, texts: Mapping[str, str]) -> Diagnosis:
+    """By the score of a judge or of imported results, if the rule does not apply."""
     for name in ("needle.judge", GIVEN):
         score = record.scores.get(name)
         if score is not None and score.value is not None:
             if score.value >= 1.0:
                 return Diagnosis(True, group)
-            reason = told["reason_score"].format(score=f"{1 + 9 * score.value:g}")
-            return _wrong("missed" if score.value == 0 else "partly", group, told, reason, 1 - score.value, ())
+            reason = texts["reason_score"].format(score=f"{1 + 9 * score.value:g}")
+            return _wrong("missed" if score.value == 0 else "partly", group, texts, reason, 1 - score.value, ())
     return Diagnosis(None, group)
 
 
 def _wrong(
-    cause: str, group: str, told: Mapping[str, str], reason: str, weight: float, spans: tuple[Span, ...]
+    cause: str, group: str, texts: Mapping[str, str], reason: str, weight: float, spans: tuple[Span, ...]
 ) -> Diagnosis:
-    return Diagnosis(False, group, cause, told[f"cause_{cause}"], reason, weight, spans)
+    return Diagnosis(False, group, cause, texts[f"cause_{cause}"], reason, weight, spans)
 
 
 def _spans(record: Record) -> tuple[Span, ...]:
-    made: list[Span] = []
+    spans: list[Span] = []
     kinds: tuple[tuple[str, Literal["match", "refusal"]], ...]
     kinds = (("needle.found", "match"), ("needle.refused", "refusal"))
     for name, kind in kinds:
         score = record.scores.get(name)
-        held = score.evidence.get("spans") if score is not None and isinstance(score.evidence, dict) else None
-        made += [Span("answer", start, end, kind) for start, end in _flat(held)]
-    return tuple(made)
+        recorded = score.evidence.get("spans") if score is not None and isinstance(score.evidence, dict) else None
+        spans += [Span("answer", start, end, kind) for start, end in _flat(recorded)]
+    return tuple(spans)
 
 
-def _flat(held: object) -> Iterable[tuple[int, int]]:
-    """Every [start, end] in a list of spans, or of lists of them."""
-    if not isinstance(held, list):
+def _flat(value: object) -> Iterable[tuple[int, int]]:
+    """Every [start, end] in a nested list of spans."""
+    if not isinstance(value, list):
         return
-    if len(held) == 2 and all(isinstance(one, int) for one in held):
-        yield held[0], held[1]
+    if len(value) == 2 and all(isinstance(item, int) for item in value):
+        yield value[0], value[1]
         return
-    for one in held:
-        yield from _flat(one)
+    for item in value:
+        yield from _flat(item)

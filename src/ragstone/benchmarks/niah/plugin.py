@@ -1,4 +1,4 @@
-"""What the needle test offers: its options, how it is made of them, and how results that exist are read."""
+"""The plugin of the needle test: its options, its construction, and the import of existing results."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,10 +30,9 @@ def _sizes(value: Any) -> tuple[int, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class NeedleOptions:
-    """What a needle test is made of. `lengths`: tokens of prompt and answer together; `depths`: percent. `tokenizer`:
-    by default the first model's own where somebody tells it. `retrievers`: contexts are cut into `chunks` of so many
-    tokens, and the model gets the `ks` best that each of these finds, instead of the whole context; with `whole`, that
-    too."""
+    """The options of a needle test. `lengths`: tokens of prompt and answer together; `depths`: percent. `tokenizer`: by
+    default that of the first model, if it is known. `retrievers`: contexts are cut into chunks of `chunks` tokens, and
+    the model gets each retriever's `ks` best chunks instead of the whole context (with `whole`, both)."""
 
     lengths: Annotated[str | tuple[float, ...], Option(
         "Tokens of prompt and answer: start:stop:count (k = 1000) or a list.", metavar="GRID", parse=_grid
@@ -90,18 +89,18 @@ class NeedleOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RescoreOptions:
-    """Which results are read."""
+    """The results to read."""
 
     paths: Annotated[tuple[Path, ...], Option("Folders and files of results.", positional=True)]
 
 
 class NeedleRescoring(Rescoring):
-    """PATHS: folders of one JSON file a cell, files with a list of cells, and with --run run files of niah.
+    """PATHS: folders with one JSON file per cell, files with a list of cells, and with --run also niah run files.
 
-    Cells are averaged first, then over cells, one result for each model and version. With --run all of them stand side
-    by side in one run: tables, heat maps, effective lengths."""
+    Repeats are averaged within a cell, then cells are averaged, for each model and version. With --run all results are
+    put into one run, to compare tables, heat maps and effective lengths."""
 
-    summary: ClassVar[str] = "Results of other needle tests: a file a cell, or lists of cells."
+    summary: ClassVar[str] = "Results of other needle tests: one file per cell, or lists of cells."
     Options: ClassVar[type[Any]] = RescoreOptions
 
     def score(self, options: RescoreOptions, /) -> Rescored:
@@ -111,23 +110,24 @@ class NeedleRescoring(Rescoring):
         paths = [path for path in options.paths if not is_run_file(path)]
         lines: list[str] = []
         results = read_results(paths) if paths else []
-        for one in results:
-            found = one.summary()
-            version = "" if one.version is None else f", version {one.version}"
+        for result in results:
+            summary = result.summary()
+            version = "" if result.version is None else f", version {result.version}"
             lines += [
-                f"{one.model or one.source or '(no model named)'}{version}",
-                f"  cells: {len(found['cells'])} ({found['n']} rows)",
-                f"  mean of cells: {found['mean_of_cells']:.3f}",
-                f"  share of cells at 10: {found['share_at_10']:.1%}",
+                f"{result.model or result.source or '(no model named)'}{version}",
+                f"  cells: {len(summary['cells'])} ({summary['n']} rows)",
+                f"  mean of cells: {summary['mean_of_cells']:.3f}",
+                f"  share of cells at 10: {summary['share_at_10']:.1%}",
             ]
-        return Rescored([one.summary() for one in results], lines)
+        return Rescored([result.summary() for result in results], lines)
 
 
 class NeedlePlugin(Plugin):
-    """Needle in a haystack: is a sentence found in a long text, at which length and depth?
+    """Needle in a haystack: does the model find a sentence in a long text, by length and depth?
 
-    Every cell has a new random number and city unless --needle says otherwise; controls without a needle count who
-    answers all the same. With --retriever the context goes through it first; without --model that is all."""
+    Each cell hides a new random number and city unless --needle says otherwise. Controls without a needle show which
+    models answer anyway. With --retriever the model gets the retrieved chunks; without --model only retrieval is
+    scored."""
 
     name: ClassVar[str] = "niah"
     summary: ClassVar[str] = "Needle in a haystack: length by depth."

@@ -1,10 +1,9 @@
-"""Results of other needle programs: a folder of one JSON file a cell (Kamradt), or a JSON list of cells (as OpenAI's
-runs were published), read and summed up.
+"""Results of other needle programs: a folder with one JSON file per cell (Kamradt), or a JSON list of cells (as
+OpenAI's runs were published).
 
-Runs of a cell that was asked again are averaged into that cell first and cells are averaged afterwards: runs that were
-repeated for some cells only would otherwise count more than the rest. `share_at_10` is the share of cells whose mean is
-the highest score. (Of the published files for Claude 2.1 these are 6.016 and 54.9%; the 27% that its first report names
-is another statistic.)
+Repeats of a cell are averaged first and cells afterwards, so that cells that were repeated do not count more than the
+rest. `share_at_10` is the share of cells whose mean is the highest score. (For the published files of Claude 2.1 these
+are 6.016 and 54.9%; the 27% in its first report is another statistic.)
 """
 
 import json
@@ -19,12 +18,12 @@ from ragstone.types import Frozen
 
 __all__ = ["CellResult", "Results", "read_results", "rescore"]
 
-TOP = 10  # of the judge's scale from 1
+TOP = 10  # the judge's scale is 1 to 10
 _LENGTHS, _DEPTHS = ("context_length", "token_limit"), ("depth_percent",)
 
 
 class CellResult(Frozen, frozen=True):
-    """One row as its file has it. `version` and `model` are None where it does not say; `source` is the file."""
+    """One row of a file. `version` and `model` are None if the file does not name them; `source` is the file."""
 
     context_length: int
     depth_percent: float
@@ -37,7 +36,7 @@ class CellResult(Frozen, frozen=True):
 
 
 class Results(Frozen, frozen=True):
-    """The rows of one model and version. Rows of list files that name no model are apart by file (`source`)."""
+    """The rows of one model and version. Rows without a model are grouped by file (`source`)."""
 
     model: str | None
     version: int | str | None
@@ -45,20 +44,20 @@ class Results(Frozen, frozen=True):
     source: str = ""
 
     def cells(self) -> list[dict[str, Any]]:
-        """One dict a cell, by length and depth: `context_length`, `depth_percent`, `score` (the mean), `n` rows."""
-        held: dict[tuple[int, float], list[float]] = {}
+        """One dict per cell, by length and depth: `context_length`, `depth_percent`, `score` (mean), `n` rows."""
+        scores_by_cell: dict[tuple[int, float], list[float]] = {}
         for row in self.rows:
-            held.setdefault((row.context_length, row.depth_percent), []).append(row.score)
+            scores_by_cell.setdefault((row.context_length, row.depth_percent), []).append(row.score)
         return [
             {
-                "context_length": length, "depth_percent": _plain(depth),
-                "score": _plain(math.fsum(scores) / len(scores)), "n": len(scores),
+                "context_length": length, "depth_percent": _as_number(depth),
+                "score": _as_number(math.fsum(scores) / len(scores)), "n": len(scores),
             }
-            for (length, depth), scores in sorted(held.items())
+            for (length, depth), scores in sorted(scores_by_cell.items())
         ]  # fmt: skip
 
     def summary(self) -> dict[str, Any]:
-        """What `ragstone score niah --json` prints of it."""
+        """The output of `ragstone score niah --json`."""
         cells = self.cells()
         return {
             "cells": cells,
@@ -71,30 +70,30 @@ class Results(Frozen, frozen=True):
 
 
 def rescore(paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """One summary a model and version, in order. Raises DataError naming file and field of what cannot be read."""
-    return [one.summary() for one in read_results(paths)]
+    """One summary per model and version, in order. Raises DataError with the file and field that cannot be read."""
+    return [results.summary() for results in read_results(paths)]
 
 
 def read_results(paths: Sequence[Path]) -> list[Results]:
     """Every row under these files and folders, by model and version."""
-    held: dict[tuple[str, str, str], list[CellResult]] = {}
+    rows_by_model: dict[tuple[str, str, str], list[CellResult]] = {}
     for path in paths:
         for file in _files(path):
             for row in _rows(file):
-                apart = row.source if row.model is None else ""
-                key = (row.model or "", f"{row.version!s:>8}" if row.version is not None else "", apart)
-                held.setdefault(key, []).append(row)
-    if not held:
-        raise UsageError(f"{', '.join(map(str, paths))}: no result is in it; expected JSON files.")
-    return [Results(rows[0].model, rows[0].version, tuple(rows), key[2]) for key, rows in sorted(held.items())]
+                source = row.source if row.model is None else ""
+                key = (row.model or "", f"{row.version!s:>8}" if row.version is not None else "", source)
+                rows_by_model.setdefault(key, []).append(row)
+    if not rows_by_model:
+        raise UsageError(f"{', '.join(map(str, paths))}: contains no results; expected JSON files.")
+    return [Results(rows[0].model, rows[0].version, tuple(rows), key[2]) for key, rows in sorted(rows_by_model.items())]
 
 
 def _files(path: Path) -> Iterator[Path]:
     if path.is_dir():
-        found = sorted(file for file in path.rglob("*.json") if file.is_file())
-        if not found:
-            raise UsageError(f"{path}: no JSON file is in this folder.")
-        yield from found
+        files = sorted(file for file in path.rglob("*.json") if file.is_file())
+        if not files:
+            raise UsageError(f"{path}: this folder contains no JSON file.")
+        yield from files
     elif path.is_file():
         yield path
     else:
@@ -104,14 +103,14 @@ def _files(path: Path) -> Iterator[Path]:
 def _rows(file: Path) -> Iterator[CellResult]:
     try:
         check_regular(file)
-        held = json.loads(file.read_text(encoding="utf-8-sig"))
+        content = json.loads(file.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise DataError(file, f"byte {error.start + 1} is not UTF-8.") from None
     except (json.JSONDecodeError, RecursionError) as error:
         raise DataError(file, f"not JSON ({error}).") from None
     except OSError as error:
         raise DataError(file, f"cannot be read ({error.strerror or error}).") from None
-    rows: Iterable[Any] = held if isinstance(held, list) else [held]
+    rows: Iterable[Any] = content if isinstance(content, list) else [content]
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
             raise DataError(file, "expected an object, or a list of objects.", line=0, field=f"item {number}")
@@ -121,10 +120,10 @@ def _rows(file: Path) -> Iterator[CellResult]:
 def _row(file: Path, row: dict[str, Any]) -> CellResult:
     length = _number(file, row, _LENGTHS)
     if length != int(length) or length < 1:
-        raise DataError(file, f"{length} is no number of tokens.", field=_LENGTHS[0])
+        raise DataError(file, f"{length} is not a number of tokens.", field=_LENGTHS[0])
     depth = _number(file, row, _DEPTHS)
     if not 0 <= depth <= 100:
-        raise DataError(file, f"{depth} is no percentage; expected 0 to 100.", field=_DEPTHS[0])
+        raise DataError(file, f"{depth} is not a percentage; expected 0 to 100.", field=_DEPTHS[0])
     model, version = row.get("model"), row.get("version")
     return CellResult(
         int(length),
@@ -141,13 +140,13 @@ def _row(file: Path, row: dict[str, Any]) -> CellResult:
 def _number(file: Path, row: dict[str, Any], names: Sequence[str]) -> float:
     name = next((name for name in names if name in row), None)
     if name is None:
-        raise DataError(file, f"there is no {' or '.join(names)}; expected a cell of a needle test.")
+        raise DataError(file, f"has no {' or '.join(names)}; expected a cell of a needle test.")
     value = row[name]
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise DataError(file, f"{value!r} is no number.", field=name)
+        raise DataError(file, f"{value!r} is not a number.", field=name)
     return float(value)
 
 
-def _plain(value: float) -> float | int:
-    """25 rather than 25.0, as the files write it."""
+def _as_number(value: float) -> float | int:
+    """25 rather than 25.0, as in the files."""
     return int(value) if value == int(value) else value

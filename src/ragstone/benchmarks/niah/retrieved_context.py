@@ -1,8 +1,8 @@
-"""A needle test of a system that retrieves: the haystack is cut into chunks, and what a retriever finds among them for
-the question is all that the model gets.
+"""A needle test with retrieval: the haystack is cut into chunks, and the model gets only the chunks that a retriever
+finds for the question.
 
-A chunk is relevant where it has some of a needle that is asked for. Whether the retriever found the needle, whether the
-model stated it, and both, are three maps.
+A chunk is relevant if it contains part of a requested needle. Three maps show whether the retriever found the needle,
+whether the model stated it, and both.
 """
 
 import asyncio
@@ -13,21 +13,21 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from ragstone.benchmarks.niah.contexts import Context
+from ragstone.benchmarks.niah.contexts import BuiltContext
 from ragstone.models import ModelOptions
 from ragstone.models.cache import Shared
 from ragstone.retrieval import open_retriever
 from ragstone.retrieval.chunking import chunk
 from ragstone.types import Frozen, Passage, Retriever, to_json
 
-__all__ = ["Rag", "Searcher", "chunks_of"]
+__all__ = ["RagSetting", "Searcher", "chunks_of"]
 
-_AT_ONCE = 2  # indexes that are built side by side: each is as large as its context
-_KEPT = 4096  # searches that are remembered: every template and model asks the same
+_CONCURRENT_INDEXES = 2  # indexes built at the same time: each is as large as its context
+_CACHED_SEARCHES = 4096  # every template and model repeats the same searches
 
 
-class Rag(Frozen, frozen=True):
-    """How contexts are searched: by which retriever, in chunks of how many tokens, and how many of them are given."""
+class RagSetting(Frozen, frozen=True):
+    """How contexts are searched: the retriever, the tokens per chunk, and the number of chunks in the prompt."""
 
     retriever: str
     chunk: int
@@ -39,73 +39,75 @@ class Rag(Frozen, frozen=True):
 
 
 def chunks_of(
-    context: Context, needles: Sequence[str], wanted: Sequence[int], size: int, language: str
+    context: BuiltContext, needles: Sequence[str], relevant: Sequence[int], size: int, language: str
 ) -> list[Passage]:
-    """The chunks of a context, in order. `needles[i]` begins at `context.places[i]`; `wanted` are those asked for. Of a
-    chunk, `meta["needles"]` lists [which needle, from, to], in characters of the needle."""
-    found = []
+    """The chunks of a context, in order. `needles[i]` begins at `context.places[i]`; `relevant` has the indexes of the
+    requested needles. `meta["needles"]` of a chunk lists [needle index, start, end] in characters of the needle."""
+    chunks = []
     for number, part in enumerate(chunk(context.text, size=size, language=language)):
-        held = []
-        for at in wanted:
-            start, stop = context.places[at], context.places[at] + len(needles[at])
+        overlaps = []
+        for index in relevant:
+            start, stop = context.places[index], context.places[index] + len(needles[index])
             if part.start < stop and start < part.end:
-                held.append([at, max(part.start, start) - start, min(part.end, stop) - start])
-        meta = {"needles": held} if held else {}
-        found.append(Passage(f"chunk-{number:05d}", part.text, relevant=bool(held), meta=meta))
-    return found
+                overlaps.append([index, max(part.start, start) - start, min(part.end, stop) - start])
+        meta = {"needles": overlaps} if overlaps else {}
+        chunks.append(Passage(f"chunk-{number:05d}", part.text, relevant=bool(overlaps), meta=meta))
+    return chunks
 
 
 @dataclass
 class Searcher:
-    """Searches contexts, a few at a time, and remembers what was found. `options` are for the models that retrievers
-    ask; `given`: name of a retriever → as it was given, with what its address may hold of keys, which is kept nowhere
+    """Searches contexts, a few at a time, and caches the results. `options`: for the models that retrievers call.
+    `full_names`: name of a retriever → the user's spelling, whose address may contain keys; it is stored nowhere
     else."""
 
     options: ModelOptions = field(default_factory=ModelOptions)
-    given: Mapping[str, str] = field(default_factory=dict, repr=False)
-    _found: dict[str, tuple[Passage, ...]] = field(default_factory=dict)
-    _under_way: dict[str, Shared[tuple[Passage, ...]]] = field(default_factory=dict)
-    _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+    full_names: Mapping[str, str] = field(default_factory=dict, repr=False)
+    _results: dict[str, tuple[Passage, ...]] = field(default_factory=dict)
+    _pending: dict[str, Shared[tuple[Passage, ...]]] = field(default_factory=dict)
+    _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_CONCURRENT_INDEXES))
 
-    async def check(self, rags: Sequence[Rag], texts: Sequence[str]) -> None:
-        """Opens each retriever over a few texts and asks it once, so that what is wrong with it (a missing package, a
-        model that is not there) is told before anything else is asked. Raises what opening and asking raise."""
+    async def check(self, settings: Sequence[RagSetting], texts: Sequence[str]) -> None:
+        """Open each retriever over a few texts and query it once, so that a problem (a missing package, an unavailable
+        model) is reported before any other request. Raises whatever opening and querying raise."""
         pool = [Passage(f"chunk-{at}", text) for at, text in enumerate(texts)]
-        for name in dict.fromkeys(rag.retriever for rag in rags):
+        for name in dict.fromkeys(rag.retriever for rag in settings):
             async with self._open(name, pool) as retriever:
                 await retriever.retrieve([texts[0][:80]], k=1)
 
     def _open(self, name: str, pool: Sequence[Passage]) -> contextlib.AbstractAsyncContextManager[Retriever]:
-        return open_retriever(self.given.get(name, name), pool, options=self.options)
+        return open_retriever(self.full_names.get(name, name), pool, options=self.options)
 
     async def search(
-        self, key: object, question: str, make_pool: Callable[[], Sequence[Passage]], rag: Rag
+        self, key: object, question: str, make_pool: Callable[[], Sequence[Passage]], setting: RagSetting
     ) -> tuple[Passage, ...]:
-        """The best chunks of a pool for a question, the best first. `key` says which context it is; who asks for the
-        same while it is searched waits for that search. The pool is made, in a thread, when its turn to be searched
-        comes. Raises what making it, opening the retriever and asking it raise."""
-        name = to_json([key, question, rag.id])
-        if (found := self._found.get(name)) is not None:
-            return found
-        shared = self._under_way.get(name)
+        """The best chunks of a pool for a question, best first. `key` identifies the context; concurrent callers with
+        the same key share one search. The pool is built in a thread when the search starts. Raises whatever building
+        it, opening the retriever and querying it raise."""
+        name = to_json([key, question, setting.id])
+        if (cached := self._results.get(name)) is not None:
+            return cached
+        shared = self._pending.get(name)
         if shared is None or shared.abandoned:
-            task = asyncio.ensure_future(self._search(name, question, make_pool, rag))
-            shared = self._under_way[name] = Shared(task)
+            task = asyncio.ensure_future(self._search(name, question, make_pool, setting))
+            shared = self._pending[name] = Shared(task)
             task.add_done_callback(functools.partial(self._done, name, shared))
         return await shared.result()
 
     def _done(self, name: str, shared: Shared[tuple[Passage, ...]], _: "asyncio.Future[tuple[Passage, ...]]") -> None:
-        if self._under_way.get(name) is shared:  # an abandoned one may have a successor already
-            del self._under_way[name]
+        if self._pending.get(name) is shared:  # an abandoned search may already have a successor
+            del self._pending[name]
 
     async def _search(
-        self, name: str, question: str, make_pool: Callable[[], Sequence[Passage]], rag: Rag
+        self, name: str, question: str, make_pool: Callable[[], Sequence[Passage]], setting: RagSetting
     ) -> tuple[Passage, ...]:
         async with self._gate:
             pool = await asyncio.to_thread(make_pool)
-            async with self._open(rag.retriever, pool) as retriever:
-                (best,) = await retriever.retrieve([question], k=rag.k)
-        if len(self._found) >= _KEPT:
-            self._found.pop(next(iter(self._found)))
-        found = self._found[name] = tuple(replace(one, score=0.0 if one.score is None else one.score) for one in best)
-        return found
+            async with self._open(setting.retriever, pool) as retriever:
+                (passages,) = await retriever.retrieve([question], k=setting.k)
+        if len(self._results) >= _CACHED_SEARCHES:
+            self._results.pop(next(iter(self._results)))
+        results = self._results[name] = tuple(
+            replace(passage, score=0.0 if passage.score is None else passage.score) for passage in passages
+        )
+        return results

@@ -1,5 +1,5 @@
-"""The tables of a needle run: what was found, at which length and depth, how long a context is effective, templates
-against each other, and where the rule and the judge disagree."""
+"""The tables of a needle run: needles found by length and depth, effective lengths, templates compared pairwise, and
+disagreements between the rule and the judge."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -7,13 +7,13 @@ from typing import Any
 
 from ragstone.benchmarks.niah.aggregate import (
     RULER_BAR,
-    Cells,
-    Group,
-    Key,
+    CellScores,
+    NeedleKey,
+    NeedleTally,
     by_pair,
-    count,
     effective_length,
     nolima_bar,
+    tally_needles,
 )
 from ragstone.messages import messages
 from ragstone.stats import Estimate, mcnemar_exact
@@ -21,21 +21,21 @@ from ragstone.types import Cell, Row, Run, Table
 
 __all__ = ["name_of_length", "tables"]
 
-_SHOWN = 50  # disagreements that are listed
+_SHOWN = 50  # disagreements listed
 _DEPTHS = 40  # columns of a table of depths
 _WHOLE = 1.0 - 1e-9
-# Tokenizers that may not be the model's own: the names of defaults.
+# Default tokenizers, which may not be the model's own.
 _DEFAULTS = ("ragstone/words", "local/e5-small")
 
 
 def tables(run: Run, *, language: str = "en") -> list[Table]:
-    """All tables, in the language of the report; only those that have something to say."""
-    writer = _Writer(count(run), language)
-    made = [
+    """All tables that have rows, in the language of the report."""
+    writer = _NeedleTables(tally_needles(run), language)
+    candidates = [
         writer.summary(), writer.by_length(), writer.by_depth(), writer.effective(), writer.templates(),
         writer.disagreements(),
     ]  # fmt: skip
-    return [table for table in made if table.rows]
+    return [table for table in candidates if table.rows]
 
 
 def name_of_length(tokens: int) -> str:
@@ -43,31 +43,31 @@ def name_of_length(tokens: int) -> str:
     return f"{tokens / 1000:g}k" if tokens >= 1000 else str(tokens)
 
 
-class _Writer:
-    def __init__(self, groups: Mapping[Key, Group], language: str) -> None:
+class _NeedleTables:
+    def __init__(self, groups: Mapping[NeedleKey, NeedleTally], language: str) -> None:
         self.groups, self.words = groups, messages(__name__, language)
-        held: dict[str, set[Any]] = {
+        values: dict[str, set[Any]] = {
             "language": {key.language for key in groups}, "needle": {key.needle for key in groups},
             "template": {key.template for key in groups}, "mode": {(key.mode, key.retriever) for key in groups},
         }  # fmt: skip
-        self.varying = tuple(name for name, different in held.items() if len(different) > 1)
+        self.varying_keys = tuple(name for name, distinct in values.items() if len(distinct) > 1)
 
-    def _keys(self, key: Key, without: str = "") -> tuple[Cell, ...]:
-        """The system, and of the rest (but `without`) what is not the same in every row."""
-        told = self.words
-        mode = told.get(key.mode, key.mode)
-        texts = {
-            "language": told.get(key.language, key.language), "needle": told.get(key.needle, key.needle),
+    def _keys(self, key: NeedleKey, except_for: str = "") -> tuple[Cell, ...]:
+        """The system and the keys that vary between rows, except `except_for`."""
+        texts = self.words
+        mode = texts.get(key.mode, key.mode)
+        labels = {
+            "language": texts.get(key.language, key.language), "needle": texts.get(key.needle, key.needle),
             "template": key.template, "mode": f"{mode} ({key.retriever})" if key.retriever else mode,
         }  # fmt: skip
-        return (Cell(key.system), *(Cell(texts[name]) for name in self.varying if name != without))
+        return (Cell(key.system), *(Cell(labels[name]) for name in self.varying_keys if name != except_for))
 
     @property
     def keys(self) -> int:
-        return 1 + len(self.varying)
+        return 1 + len(self.varying_keys)
 
     def _columns(self, *names: str) -> tuple[str, ...]:
-        return tuple(self.words[name] for name in ("system", *self.varying, *names))
+        return tuple(self.words[name] for name in ("system", *self.varying_keys, *names))
 
     def summary(self) -> Table:
         rows = []
@@ -86,7 +86,7 @@ class _Writer:
                 score = (group.judged if group.judged.values else group.given).mean().value
                 cells.append(Cell() if score is None else Cell(value=1 + 9 * score))
             if searched:
-                cells += [_percent(one.mean()) for one in (group.retrieved, group.both)]
+                cells += [_percent(scores.mean()) for scores in (group.retrieved, group.both)]
             rows.append(Row(tuple(cells), group.published))
         more = (*(("judged",) if judged else ()), *(("retrieved", "both") if searched else ()))
         names = ("found", "whole", "misses", "refused", "alarms", *more)
@@ -96,10 +96,12 @@ class _Writer:
     def _notes(self) -> Iterator[str]:
         if self.groups:
             key = next(iter(self.groups))
-            same = [self.words.get(value, value) for name, value in (("language", key.language), ("needle", key.needle),
-                    ("template", key.template)) if value and name not in self.varying]  # fmt: skip
-            if same:
-                yield self.words["asked_note"].format(asked=", ".join(same))
+            values = (("language", key.language), ("needle", key.needle), ("template", key.template))
+            constant = [
+                self.words.get(value, value) for name, value in values if value and name not in self.varying_keys
+            ]
+            if constant:
+                yield self.words["asked_note"].format(asked=", ".join(constant))
         yield self.words["mean_note"]
         yield self.words["found_note"]
         if any(group.given.values for group in self.groups.values()):
@@ -109,11 +111,11 @@ class _Writer:
         names = sorted({name for group in self.groups.values() for name in group.tokenizers if name})
         if names:
             yield self.words["tokenizer_note"].format(names=", ".join(names))
-        if foreign := [name for name in names if name in _DEFAULTS]:
-            yield self.words["not_model"].format(names=", ".join(foreign))
+        if defaults := [name for name in names if name in _DEFAULTS]:
+            yield self.words["not_model"].format(names=", ".join(defaults))
         counted = [pair for group in self.groups.values() for pair in group.prompt_tokens if pair[0]]
         if counted:
-            ratio = sum(said for _, said in counted) / sum(reached for reached, _ in counted)
+            ratio = sum(reported for _, reported in counted) / sum(reached for reached, _ in counted)
             yield self.words["counted_note"].format(ratio=f"{ratio:.2f}")
         if missing := sum(group.errors for group in self.groups.values()):
             yield self.words["errors"].format(n=missing)
@@ -153,7 +155,7 @@ class _Writer:
             "niah-effective", self.words["effective"], columns, tuple(rows), (self.words["effective_note"],), self.keys
         )
 
-    def _effective(self, cells: Cells, bar: float | None) -> Cell:
+    def _effective(self, cells: CellScores, bar: float | None) -> Cell:
         if bar is None or bar == 0:
             return Cell("–")
         reached = effective_length(cells, bar)
@@ -164,51 +166,57 @@ class _Writer:
         return Cell(self.words["none_effective"].format(length=name) if reached is None else name)
 
     def templates(self) -> Table:
-        """Pairs of templates of one system, language, needle and mode: misses on both sides, and McNemar's exact test
+        """Pairs of templates with the same system, language, needle and mode: misses of both, and McNemar's exact test
         over cells."""
         rows = []
-        for (key, group), (other_key, other) in combinations(self.groups.items(), 2):
-            same = (key.system, key.language, key.needle, key.mode, key.retriever)
-            if same != (other_key.system, other_key.language, other_key.needle, other_key.mode, other_key.retriever):
+        for (key, group), (other_key, other_group) in combinations(self.groups.items(), 2):
+            identity = (key.system, key.language, key.needle, key.mode, key.retriever)
+            if identity != (
+                other_key.system,
+                other_key.language,
+                other_key.needle,
+                other_key.mode,
+                other_key.retriever,
+            ):
                 continue
-            pairs = [(one >= _WHOLE, two >= _WHOLE) for one, two in by_pair(group, other)]
+            pairs = [(first >= _WHOLE, second >= _WHOLE) for first, second in by_pair(group, other_group)]
             if not pairs:
                 continue
-            only_first = sum(one and not two for one, two in pairs)
-            only_second = sum(two and not one for one, two in pairs)
+            only_first = sum(first and not second for first, second in pairs)
+            only_second = sum(second and not first for first, second in pairs)
             misses = [sum(not pair[side] for pair in pairs) for side in (0, 1)]
             rows.append(
                 Row((
-                    *self._keys(key, without="template"), Cell(key.template), Cell(other_key.template),
+                    *self._keys(key, except_for="template"), Cell(key.template), Cell(other_key.template),
                     *map(Cell, map(str, misses)), Cell(str(only_first)), Cell(str(only_second)),
                     Cell(f"{mcnemar_exact(only_first, only_second):.3g}"), Cell(str(len(pairs))),
                 ))
             )  # fmt: skip
-        keys = ("system", *(name for name in self.varying if name != "template"), "first", "second")
+        keys = ("system", *(name for name in self.varying_keys if name != "template"), "first", "second")
         names = (*keys, "misses_first", "misses_second", "only_first", "only_second", "p")
         columns = (*(self.words[name] for name in names), "n")
         return Table("niah-templates", self.words["templates"], columns, tuple(rows), keys=len(keys))
 
     def disagreements(self) -> Table:
-        held = [(key, *one) for key, group in self.groups.items() for one in group.disagreements]
+        disagreements = [(key, *item) for key, group in self.groups.items() for item in group.disagreements]
         rows = [
             Row((Cell(key.system), Cell(case), Cell(value=rule, unit="%"), Cell(value=1 + 9 * judge)))
-            for key, case, rule, judge in held[:_SHOWN]
+            for key, case, rule, judge in disagreements[:_SHOWN]
         ]
-        notes = (self.words["and_more"].format(n=len(held) - _SHOWN),) if len(held) > _SHOWN else ()
+        notes = (self.words["and_more"].format(n=len(disagreements) - _SHOWN),) if len(disagreements) > _SHOWN else ()
         columns = tuple(self.words[name] for name in ("system", "case", "by_rule", "by_judge"))
         return Table("niah-rule-judge", self.words["disagreements"], columns, tuple(rows), notes, keys=2)
 
 
 def _bands(depths: Sequence[float]) -> dict[str, list[float]]:
-    """The columns of depths: each its own, or, where they are many, ten of a tenth each."""
+    """The columns of depths: one per depth, or ten bands of 10% if there are many."""
     if len(depths) <= _DEPTHS:
         return {f"{depth:g}%": [depth] for depth in depths}
-    found: dict[str, list[float]] = {}
+    bands: dict[str, list[float]] = {}
     for depth in depths:
         band = min(90, int(depth // 10) * 10)
-        found.setdefault(f"{band}–{band + 10}%", []).append(depth)
-    return found
+        bands.setdefault(f"{band}–{band + 10}%", []).append(depth)
+    return bands
 
 
 def _percent(mean: Estimate) -> Cell:

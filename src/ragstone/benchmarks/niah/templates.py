@@ -1,11 +1,11 @@
-"""How a context and its question become messages: the templates of the needle tests that were published, in both
-languages, and the user's own.
+"""How a context and its question become messages: the published templates of needle tests, in both languages, and the
+user's own.
 
 The English texts of `simple`, `anthropic-original`, `anthropic-rev2` and `earlier` are those of Aparna Dhinakaran, "The
-Needle in a Haystack Test" (2024); indentation is left out. Where they write `Human:` and `Assistant:`, as the model of
-that time was asked, ours are the turns of a chat: what follows `Assistant:` begins the assistant's reply, which the
-model continues. `earlier` asks about San Francisco by itself there; here the needle's own question stands in its
-place. The Chinese texts are ragstone's, made for the same purpose.
+Needle in a Haystack Test" (2024), without indentation. Where they have `Human:` and `Assistant:`, as the models of that
+time expected, ragstone sends chat turns: the text after `Assistant:` begins the assistant's reply, which the model
+continues. The original `earlier` always asks about San Francisco; here it asks the needle's own question. The Chinese
+texts are ragstone's.
 """
 
 import re
@@ -27,8 +27,8 @@ _SAMPLING = Sampling(temperature=0.0, max_tokens=128)
 
 
 class NeedleTemplate(Frozen, frozen=True):
-    """The user's turn by language, with `{context}` and `{question}` in it, and how the assistant's reply begins ("":
-    it begins by itself)."""
+    """The user's turn by language, with `{context}` and `{question}`, and an optional beginning of the assistant's
+    reply."""
 
     name: str
     user: dict[str, str]
@@ -37,7 +37,7 @@ class NeedleTemplate(Frozen, frozen=True):
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        """Everything that determines the messages, as JSON."""
+        """Everything that determines the messages, as JSON values."""
         return {"name": self.name, "user": self.user, "prefill": self.prefill}
 
     def messages(self, query: Query, /) -> tuple[Turn, ...]:
@@ -48,10 +48,10 @@ class NeedleTemplate(Frozen, frozen=True):
         values = {
             "context": "\n\n".join(passage.text for passage in query.passages or ()), "question": query.question
         }  # fmt: skip
-        # In one pass, so that "{question}" in a context stays what it is.
-        text = _FIELDS.sub(lambda found: values[found[1]], self.user[language])
-        begun = self.prefill.get(language, "")
-        return (*query.history, Turn("user", text), *((Turn("assistant", begun),) if begun else ()))
+        # A single pass leaves a "{question}" inside the context unchanged.
+        text = _FIELDS.sub(lambda match: values[match[1]], self.user[language])
+        reply_start = self.prefill.get(language, "")
+        return (*query.history, Turn("user", text), *((Turn("assistant", reply_start),) if reply_start else ()))
 
 
 _CLOSE_READING = """You are a close-reading bot with a great memory who answers questions for users. I'm going to give you the text of some essays. Amidst the essays ("the haystack") I've inserted a sentence ("the needle") that contains an answer to the user's question.
@@ -66,7 +66,7 @@ Now that you've read the context, please answer the user's question, repeated on
 
 To do so, first find the sentence from the haystack that contains the answer (there is such a sentence, I promise!) and put it inside <most_relevant_sentence> XML tags. Then, put your answer in <answer> tags. Base your answer strictly on the context, without reference to outside information. Thank you.
 If you can't find the answer return the single word UNANSWERABLE"""  # noqa: E501
-# The original has typographic quotes where the revision has plain ones, but for the line of the question.
+# The original has typographic quotes where the revision has plain ones, except in the line with the question.
 _CLOSE_READING_ORIGINAL = (
     _CLOSE_READING.replace("I'm going", "I’m going")
     .replace('("the haystack") I\'ve', "(“the haystack”) I’ve")
@@ -90,8 +90,8 @@ _CLOSE_READING_ZH = """你是一个记忆力极好、阅读极细致的机器人
 如果找不到答案，只回复一个词：UNANSWERABLE"""  # noqa: E501
 
 TEMPLATES: Mapping[str, NeedleTemplate] = {
-    one.name: one
-    for one in (
+    template.name: template
+    for template in (
         NeedleTemplate(
             "simple",
             {
@@ -132,44 +132,50 @@ TEMPLATES: Mapping[str, NeedleTemplate] = {
 }
 
 
-_OR_A_FILE = f"There are: {', '.join(TEMPLATES)}; or name a file with {{context}} and {{question}} in it."
+_HINT = f"There are: {', '.join(TEMPLATES)}; or name a file that contains {{context}} and {{question}}."
 
 
 def find_template(name: str) -> NeedleTemplate:
-    """One of ours by its name, or the user's own from a file: TOML with `name`, `user` and perhaps `prefill`, each a
-    text or a table by language; or plain text with `{context}` and `{question}` in it. Raises UsageError."""
+    """A built-in template by name, or the user's from a file: TOML with `name`, `user` and optionally `prefill`, each a
+    text or a table by language; or plain text with `{context}` and `{question}`. Raises UsageError."""
     if name in TEMPLATES:
         return TEMPLATES[name]
     path = Path(name)
     if not path.suffix or not path.is_file():
-        raise UnknownName("template", name, TEMPLATES, hint=_OR_A_FILE)
+        raise UnknownName("template", name, TEMPLATES, hint=_HINT)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(path, f"cannot be read ({error}).") from None
-    held: dict[str, Any] = {"user": text}
+    fields: dict[str, Any] = {"user": text}
     if path.suffix == ".toml":
         try:
-            held = tomllib.loads(text)
+            fields = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise DataError(path, f"not TOML ({error}).") from None
-    if unknown := sorted(set(held) - {"name", "user", "prefill"}):
+    if unknown := sorted(set(fields) - {"name", "user", "prefill"}):
         raise DataError(path, "expected name, user and prefill.", field=unknown[0])
-    user, prefill = _by_language(path, held, "user"), _by_language(path, held, "prefill")
-    for language, told in user.items():
-        if lacking := {"{context}", "{question}"} - set(re.findall(r"\{\w+\}", told)):
-            raise DataError(path, f"the text ({language}) lacks {' and '.join(sorted(lacking))}.", field="user")
-    called = str(held.get("name", path.stem))
-    if not called.strip() or not called.isprintable() or "/" in called:  # it is part of the ids of cases
-        raise DataError(path, f"{called!r} is no name; expected a line of text without a slash.", field="name")
-    return NeedleTemplate(called, user, prefill)
+    user, prefill = _by_language(path, fields, "user"), _by_language(path, fields, "prefill")
+    for language, text in user.items():
+        if missing := {"{context}", "{question}"} - set(re.findall(r"\{\w+\}", text)):
+            raise DataError(path, f"the text ({language}) needs {' and '.join(sorted(missing))}.", field="user")
+    template_name = str(fields.get("name", path.stem))
+    if (
+        not template_name.strip() or not template_name.isprintable() or "/" in template_name
+    ):  # it becomes part of case ids
+        raise DataError(
+            path, f"{template_name!r} is not a valid name; expected a line of text without a slash.", field="name"
+        )
+    return NeedleTemplate(template_name, user, prefill)
 
 
-def _by_language(path: Path, held: Mapping[str, Any], field: str) -> dict[str, str]:
-    told = held.get(field, {} if field == "prefill" else None)
-    if isinstance(told, str) and told.strip():
-        return {"en": told, "zh": told}
-    known = isinstance(told, dict) and all(key in ("en", "zh") and isinstance(one, str) for key, one in told.items())
-    if isinstance(told, dict) and known and (told or field == "prefill"):
-        return dict(told)
+def _by_language(path: Path, fields: Mapping[str, Any], field: str) -> dict[str, str]:
+    value = fields.get(field, {} if field == "prefill" else None)
+    if isinstance(value, str) and value.strip():
+        return {"en": value, "zh": value}
+    known = isinstance(value, dict) and all(
+        key in ("en", "zh") and isinstance(template, str) for key, template in value.items()
+    )
+    if isinstance(value, dict) and known and (value or field == "prefill"):
+        return dict(value)
     raise DataError(path, "expected a text, or texts by language (en, zh).", field=field)
