@@ -97,7 +97,7 @@ def test_dry_run_has_the_judge_in_the_cost_at_its_own_price(ragstone: Ragstone) 
     assert dearer["judge_cost"] == pytest.approx(10 * judged["judge_cost"], abs=1e-5)
     lines = ragstone(*arguments, "--judge", "openai/j", "--judge-price", "10/20").out.splitlines()
     assert f"of the requests, about {judged['judge_tokens']:,} tokens, 0.0" in lines[-2]
-    assert lines[-1].endswith("at 1/2 a million tokens; the judge at 10/20")
+    assert lines[-1].endswith("at 1/2 per million tokens; the judge at 10/20")
     assert ragstone(*arguments, "--judge-price", "10/20").code == 2
 
 
@@ -127,7 +127,7 @@ def test_report_is_written_in_both_languages(ragstone: Ragstone, run_file: Path,
     for language in ("en", "zh"):
         path = tmp_path / f"{language}.html"
         told = ragstone("report", run_file, "-o", path, "--language", language)
-        assert (told.code, told.out) == (0, f"Report: {path}\n")
+        assert (told.code, told.out) == (0, f"{'Report: ' if language == 'en' else '报告：'}{path}\n")
         assert f'<html lang="{language}' in path.read_text(encoding="utf-8")
 
 

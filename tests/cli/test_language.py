@@ -1,5 +1,7 @@
 """One `--language` for what is printed and written: asked for once, remembered by the run, else the environment's."""
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,9 +9,12 @@ import click
 import pytest
 from tests.cli.tools import ROOT, SMALL, Told, commands
 
+import ragstone as package
 from ragstone.cli.main import app
+from ragstone.messages import messages
 
 Ragstone = Callable[..., Told]
+SOURCE = Path(package.__file__).parent
 ANSWERS = str(ROOT / "examples" / "answers.jsonl")
 BENCH = ("bench", "rgb", "--model", "local/extractive", *SMALL, "--quiet")
 EVAL = ("eval", ANSWERS, "--metrics", "token_f1", "--quiet")
@@ -68,3 +73,48 @@ def test_an_option_has_one_meaning_in_all_commands() -> None:
     assert not {"--metric", "--tables"} & meanings.keys()
     assert meanings["--judge-protocol"] == {"('matrix', 'ragas')"}
     assert meanings["--protocol"] == {"None"}  # a benchmark's, with a check of its own
+
+
+@pytest.fixture
+def reader_of_chinese(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGSTONE_LANGUAGE", "zh")
+
+
+@pytest.mark.usefixtures("reader_of_chinese")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("bench", "rgb", "--model", "openai/m", *SMALL, "--dry-run", "--price", "1/2", "--judge", "openai/j"),
+        ("bench", "rgb", "--model", "openai/m", *SMALL, "--dry-run"),
+        ("bench", "mirage", "--retriever", "local/e5-small", "--fictional-size", "2", "--dry-run"),
+        ("bench", "mirage", "--fictional-size", "2", "--retriever", "bm25", "--run", "m.run"),
+        ("eval", ANSWERS, "--judge", "openai/j", "--metrics", "five", "--dry-run", "--price", "1/2"),
+        ("eval", ANSWERS, "--metrics", "token_f1", "--run", "a.run", "--report", "a.html"),
+    ],
+    ids=" ".join,
+)
+def test_every_line_of_a_command_is_chinese(arguments: tuple[str, ...], ragstone: Ragstone) -> None:
+    told = ragstone(*arguments)
+    assert told.code == 0, told.err
+    lines = [
+        line for line in (*told.out.splitlines(), *told.err.splitlines()) if re.search("[A-Za-z]{3} [A-Za-z]", line)
+    ]
+    assert [line for line in lines if not chinese(line)] == []
+
+
+@pytest.mark.usefixtures("reader_of_chinese")
+def test_progress_and_what_compare_says_are_chinese(ragstone: Ragstone) -> None:
+    assert "个用例" in ragstone(*BENCH[:-1], "--run", "r.run").err
+    ragstone(*EVAL, "--run", "a.run", "--name", "mine")
+    rows = [json.loads(line) for line in Path(ANSWERS).read_text(encoding="utf-8").splitlines()]
+    Path("bad.jsonl").write_text("\n".join(json.dumps(row | {"answer": "no"}) for row in rows), encoding="utf-8")
+    ragstone("eval", "bad.jsonl", "--metrics", "token_f1", "--quiet", "--run", "b.run", "--name", "mine")
+    told = ragstone("compare", "a.run", "b.run", "--on", "common", "--fail-on-regression")
+    assert all(map(chinese, told.err.splitlines())), told.err
+
+
+def test_every_line_that_retrieval_logs_has_a_chinese_text() -> None:
+    files = [*(SOURCE / "retrieval").glob("*.py"), *(SOURCE / "benchmarks").rglob("*.py")]
+    formats = {text for path in files for text in re.findall(r'log\.info\("(.*?)"', path.read_text(encoding="utf-8"))}
+    assert len(formats) >= 3
+    assert formats - messages("ragstone.cli.progress", "zh").keys() == set()

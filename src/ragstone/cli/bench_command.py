@@ -1,4 +1,4 @@
-"""What every `ragstone bench …` shares: whom to ask and how, the run itself, what is told at its end, `--dry-run`."""
+"""What every `ragstone bench NAME` shares: its common options, the run, its summary, and `--dry-run`."""
 
 import asyncio
 import math
@@ -13,8 +13,9 @@ import click
 
 from ragstone.cli.options import Number, both, json_option, judge_options, judging_of, language_option, metrics_option
 from ragstone.cli.output import say, say_json
-from ragstone.cli.show import say_run
+from ragstone.cli.show import say_failures, say_run
 from ragstone.errors import UsageError
+from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
     from ragstone.api.bench import BenchPlan, BenchResult
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from ragstone.models import ModelOptions
 
 __all__ = [
-    "Asked", "command_line", "cost_of", "model_options", "money", "read_asked", "read_price", "run_named",
-    "run_options",
+    "SharedOptions", "command_line", "cost_of", "model_options", "read_price", "read_shared_options", "run_named",
+    "run_options", "say_cost",
 ]  # fmt: skip
 
 _NO_REQUESTS = ("local/extractive", "local/retrieval")
@@ -70,7 +71,7 @@ run_options = both(
 )
 
 
-class Asked(NamedTuple):
+class SharedOptions(NamedTuple):
     """What `model_options` and `run_options` parsed, checked."""
 
     models: tuple[str, ...]
@@ -91,7 +92,7 @@ class Asked(NamedTuple):
     as_json: bool
 
 
-def read_asked(values: dict[str, Any]) -> Asked:
+def read_shared_options(values: dict[str, Any]) -> SharedOptions:
     """Takes the shared options out of `values` and checks them before anything is spent. Raises UsageError."""
     from ragstone.api.execute import cache_folder  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
@@ -102,7 +103,7 @@ def read_asked(values: dict[str, Any]) -> Asked:
     price = None if price_text is None else read_price(price_text)
     judge_text = values.pop("judge_price")
     if judge_text and (judging.model is None or not price):
-        raise UsageError("--judge-price belongs to --price and --judge: name both, or leave it out.")
+        raise UsageError("--judge-price belongs to --price and --judge: give both, or leave it out.")
     judge_price = None if judge_text is None else read_price(judge_text, "--judge-price")
     if price and not dry_run:
         raise UsageError("--price belongs to --dry-run: it computes what a run would cost, and limits nothing.")
@@ -122,7 +123,7 @@ def read_asked(values: dict[str, Any]) -> Asked:
     concurrency = values.pop("concurrency")
     if concurrency:
         calling = replace(calling, in_flight=max(concurrency, calling.in_flight))
-    return Asked(
+    return SharedOptions(
         models, judging, sampling, calling, concurrency, values.pop("run_file"), metrics,
         dry_run, price, price_text or "", judge_price, judge_text or "", report_file, values.pop("language"),
         values.pop("quiet"), values.pop("as_json"),
@@ -130,112 +131,117 @@ def read_asked(values: dict[str, Any]) -> Asked:
 
 
 def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int:
-    """Runs a benchmark with these options of its own and the shared ones, or tells what it would take; returns the exit
-    code."""
+    """Runs a benchmark with its own options and the shared ones, or with --dry-run prints what it would take. Returns
+    the exit code."""
     from ragstone.api.bench import plan_bench  # noqa: PLC0415
-    from ragstone.cli.progress import tell_retrieval  # noqa: PLC0415
+    from ragstone.cli.progress import log_retrieval  # noqa: PLC0415
 
-    asked = read_asked(values)
+    shared = read_shared_options(values)
     planning = plan_bench(
-        name, options, models=asked.models, judging=asked.judging, metrics=asked.metrics, sampling=asked.sampling,
-        model_options=asked.calling,
+        name, options, models=shared.models, judging=shared.judging, metrics=shared.metrics, sampling=shared.sampling,
+        model_options=shared.calling,
     )  # fmt: skip
     plan = asyncio.run(planning)
-    if asked.dry_run:
-        return _dry_run(plan, asked)
-    if plan.benchmark.prepares and not asked.quiet:
-        tell_retrieval()
-        if not asked.as_json:
-            _tell_before(_expected(plan, asked))
-    return asyncio.run(_bench(plan, asked))
+    if shared.dry_run:
+        return _dry_run(plan, shared)
+    if plan.benchmark.prepares and not shared.quiet:
+        log_retrieval(shared.language)
+        if not shared.as_json:
+            _say_expected(_expected(plan, shared), shared.language or preferred_language())
+    return asyncio.run(_bench(plan, shared))
 
 
-async def _bench(plan: "BenchPlan", asked: Asked) -> int:
+async def _bench(plan: "BenchPlan", shared: SharedOptions) -> int:
     from ragstone.api.bench import run_bench  # noqa: PLC0415
     from ragstone.api.execute import Shell  # noqa: PLC0415
     from ragstone.cli.progress import make_progress  # noqa: PLC0415
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
     async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
-        shell = Shell(command_line(sys.argv[1:]), make_progress(quiet=asked.quiet), stop, asked.language)
-        result = await run_bench(plan, run=asked.run_file, concurrency=asked.concurrency, shell=shell)
-    return _tell(result, asked)
+        shell = Shell(
+            command_line(sys.argv[1:]),
+            make_progress(quiet=shared.quiet, language=shared.language),
+            stop,
+            shared.language,
+        )
+        result = await run_bench(plan, run=shared.run_file, concurrency=shared.concurrency, shell=shell)
+    return _say_result(result, shared)
 
 
 def command_line(arguments: list[str]) -> str:
-    """The command, to be kept in the run file: without what a URL may hold that nobody else should read."""
+    """The command as the run file records it, without secrets in URLs."""
     from ragstone.text.redaction import redact, shown_url  # noqa: PLC0415
 
-    kept: list[str] = []
+    redacted: list[str] = []
     for argument in arguments:
         name, equals, value = argument.partition("=")
-        if kept and kept[-1].endswith("-url"):
-            kept.append(shown_url(argument))
+        if redacted and redacted[-1].endswith("-url"):
+            redacted.append(shown_url(argument))
         elif equals and name.endswith("-url"):
-            kept.append(f"{name}={shown_url(value)}")
+            redacted.append(f"{name}={shown_url(value)}")
         elif argument != "--debug":
-            kept.append(redact(argument))
-    return "ragstone " + shlex.join(kept)
+            redacted.append(redact(argument))
+    return "ragstone " + shlex.join(redacted)
 
 
-def _tell(result: "BenchResult", asked: Asked) -> int:
+def _say_result(result: "BenchResult", shared: SharedOptions) -> int:
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
     outcome = result.outcome
     with result.open() as run:
         language = run.language
-        told = run.write_report(asked.report_file, language=language) if asked.report_file else None
-        failures = [str(one.message) for one in run.run.failures()][:3]
-        counts = {name: {"answered": one.answered, "failed": one.failed} for name, one in run.run.counts().items()}
-        if asked.as_json:
+        report = run.write_report(shared.report_file, language=language) if shared.report_file else None
+        failures = [str(failure.message) for failure in run.run.failures()][:3]
+        counts = {name: {"answered": count.answered, "failed": count.failed}
+                  for name, count in run.run.counts().items()}  # fmt: skip
+        if shared.as_json:
             document = {
-                "run": str(result.run), "report": None if told is None else str(told), "complete": outcome.complete,
+                "run": str(result.run), "report": None if report is None else str(report), "complete": outcome.complete,
                 "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "remaining": outcome.remaining,
                 "unfinished": unfinished_systems(run.run), "systems": counts, "warnings": list(result.warnings),
                 "tables": run.tables(language=language),
             }  # fmt: skip
             say_json(from_json(to_json(document), dict))
         else:
-            say_run(run, language=language, report=told, notes=result.warnings)
+            say_run(run, language=language, report=report, notes=result.warnings)
     if not outcome.complete:
         say(f"ragstone: {outcome.advice}", err=True)
-        for message in failures:
-            say(f"failed: {' '.join(message.split())[:300]}", err=True)
+        say_failures(failures, language)
         return 2 if outcome.refused and not outcome.done else 3
     return 0
 
 
-def _dry_run(plan: "BenchPlan", asked: Asked) -> int:
-    """Tells what the run would take."""
-    document = _expected(plan, asked)
-    if asked.as_json:
+def _dry_run(plan: "BenchPlan", shared: SharedOptions) -> int:
+    """Prints what the run would take."""
+    document = _expected(plan, shared)
+    if shared.as_json:
         say_json(document)
     else:
-        _tell_dry_run(document, _answer_tokens(asked), asked)
+        _say_dry_run(document, shared, shared.language or preferred_language())
     return 0
 
 
-def _answer_tokens(asked: Asked) -> int:
-    return min(_ANSWER_TOKENS, asked.sampling["max_tokens"] or _ANSWER_TOKENS)
+def _answer_tokens(shared: SharedOptions) -> int:
+    return min(_ANSWER_TOKENS, shared.sampling["max_tokens"] or _ANSWER_TOKENS)
 
 
-def _expected(plan: "BenchPlan", asked: Asked) -> dict[str, Any]:
-    """What a run takes, by counting every prompt. Answers are assumed to have 60 tokens, or --max-tokens."""
+def _expected(plan: "BenchPlan", shared: SharedOptions) -> dict[str, Any]:
+    """What a run takes, counting every prompt. Answers are assumed to have 60 tokens, or --max-tokens if fewer."""
     from ragstone.api.bench import stored_of  # noqa: PLC0415
 
-    made, answer, judged_by = plan.benchmark, _answer_tokens(asked), frozenset(plan.plugin.judged)
-    stored, models = stored_of(plan, asked.run_file), [str(getattr(model, "id", model)) for model in plan.models]
+    benchmark, answer, judged_by = plan.benchmark, _answer_tokens(shared), frozenset(plan.plugin.judged)
+    stored, models = stored_of(plan, shared.run_file), [str(getattr(model, "id", model)) for model in plan.models]
     done = requests = prompt = judged = judge_prompt = cases = 0
-    for case in made.planned():
+    for case in benchmark.planned():
         cases += len(models)
         missing = [model for model in models if not stored.has(model, case.id)]
         done += len(models) - len(missing)
         if sent := len([model for model in missing if model not in _NO_REQUESTS]):
             requests += sent
-            prompt += made.prompt_tokens(case) * sent
-        unjudged = [model for model in models if asked.judging.model and not stored.has(model, case.id, judged_by)]
-        if unjudged and (more := made.judge_tokens(case)):
+            prompt += benchmark.prompt_tokens(case) * sent
+        unjudged = [model for model in models if shared.judging.model and not stored.has(model, case.id, judged_by)]
+        if unjudged and (more := benchmark.judge_tokens(case)):
             judged += len(unjudged)
             judge_prompt += more * len(unjudged)
     document: dict[str, Any] = {
@@ -243,66 +249,63 @@ def _expected(plan: "BenchPlan", asked: Asked) -> dict[str, Any]:
         "prompt_tokens": prompt, "completion_tokens": answer * requests,
         "judge_requests": judged, "judge_tokens": judge_prompt, "cost": None, "judge_cost": None,
     }  # fmt: skip
-    if made.prepares:
+    if benchmark.prepares:
         document["retrievers"] = [
-            {"model": cost.model, "requests": cost.requests, "tokens": cost.tokens} for cost in made.retrieval_cost()
+            {"model": cost.model, "requests": cost.requests, "tokens": cost.tokens}
+            for cost in benchmark.retrieval_cost()
         ]
-    if asked.price:
+    if shared.price:
         written = _VERDICT_TOKENS * judged
-        judge_cost = cost_of(max(0, judge_prompt - written), written, asked.judge_price or asked.price)
+        judge_cost = cost_of(max(0, judge_prompt - written), written, shared.judge_price or shared.price)
         document["judge_cost"] = round(judge_cost, 6)
-        document["cost"] = round(cost_of(prompt, answer * requests, asked.price) + judge_cost, 6)
+        document["cost"] = round(cost_of(prompt, answer * requests, shared.price) + judge_cost, 6)
     return document
 
 
-def _tell_before(expected: Mapping[str, Any]) -> None:
-    """One line on what a sweep takes, before anything is spent."""
+def _say_expected(expected: Mapping[str, Any], language: str) -> None:
+    """Says what a sweep takes before anything is spent."""
     if expected["requests"]:
-        say(
-            f"{expected['cases']:,} cases: {expected['requests']:,} requests at most, about "
-            f"{expected['prompt_tokens']:,} tokens of prompts and {expected['completion_tokens']:,} of answers.",
-            err=True,
-        )
-    for line in _retrieving(expected):
+        say(messages(__name__, language)["expected"].format(**expected), err=True)
+    for line in _retriever_lines(expected, language):
         say(line, err=True)
 
 
-def _retrieving(expected: Mapping[str, Any]) -> list[str]:
-    """What the retrievers' models are asked, a line for each."""
+def _retriever_lines(expected: Mapping[str, Any], language: str) -> list[str]:
+    """What is sent to the retrievers' models, one line for each."""
+    texts = messages(__name__, language)
     return [
-        f"retrievers: {one['requests']:,} requests to {one['model']} at most, about {one['tokens']:,} tokens of prompts"
-        if one["requests"]
-        else f"retrievers: about {one['tokens']:,} tokens for {one['model']} to embed"
-        for one in expected.get("retrievers", ())
+        texts["retriever_requests" if cost["requests"] else "retriever_tokens"].format(**cost)
+        for cost in expected.get("retrievers", ())
     ]
 
 
-def _tell_dry_run(document: Mapping[str, Any], answer: int, asked: Asked) -> None:
-    done = f" ({document['done']:,} answered already)" if document["done"] else ""
-    say(
-        f"{document['cases']:,} cases{done}, {document['requests']:,} requests at most (fewer where replies are cached)"
-    )
-    say(
-        f"about {document['prompt_tokens']:,} tokens of prompts and {document['completion_tokens']:,} of answers "
-        f"({answer} an answer assumed)"
-    )
-    for line in _retrieving(document):
-        say(f"{line}; not in the cost")
-    if document["judge_requests"]:
-        say(
-            f"the judge: {document['judge_requests']:,} of the requests, about {document['judge_tokens']:,} tokens"
-            + ("" if document["cost"] is None else f", {money(document['judge_cost'])} of the cost")
-        )
-    if document["cost"] is None:
-        say("cost: unknown; --price IN/OUT (per million tokens) computes it; local models cost nothing")
+def _say_dry_run(expected: Mapping[str, Any], shared: SharedOptions, language: str) -> None:
+    texts = messages(__name__, language)
+    done = texts["done"].format(**expected) if expected["done"] else ""
+    say(texts["cases"].format(**{**expected, "done": done}))
+    say(texts["tokens"].format(**expected, answer=_answer_tokens(shared)))
+    for line in _retriever_lines(expected, language):
+        say(texts["not_in_cost"].format(line=line))
+    if expected["judge_requests"]:
+        known = expected["cost"] is not None
+        cost = texts["judge_cost"].format(cost=money(expected["judge_cost"])) if known else ""
+        say(texts["judge"].format(**expected) + cost)
+    judge = texts["judge_price"].format(price=shared.judge_price_text) if shared.judge_price_text else ""
+    say_cost(expected["cost"], shared.price_text, language, judge=judge)
+
+
+def say_cost(cost: float | None, price: str, language: str, *, judge: str = "") -> None:
+    """Print the cost of a dry run; None where no price was given."""
+    texts = messages(__name__, language)
+    if cost is None:
+        say(texts["cost.unknown"])
     else:
-        judge = f"; the judge at {asked.judge_price_text}" if asked.judge_price_text else ""
-        say(f"cost: about {money(document['cost'])} at {asked.price_text} a million tokens{judge}")
+        say(texts["cost.known"].format(cost=money(cost), price=price, judge=judge))
 
 
-def cost_of(asked: float, written: float, price: tuple[float, float]) -> float:
+def cost_of(prompt: float, written: float, price: tuple[float, float]) -> float:
     """What so many tokens of prompts and of answers cost."""
-    return (asked * price[0] + written * price[1]) / 1e6
+    return (prompt * price[0] + written * price[1]) / 1e6
 
 
 def money(cost: float) -> str:

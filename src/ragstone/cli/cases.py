@@ -7,8 +7,9 @@ import click
 
 from ragstone.cli.benchmarks import BenchmarkGroup, option_flags, take_options
 from ragstone.cli.output import say, stream_json
-from ragstone.cli.progress import tell_retrieval
+from ragstone.cli.progress import log_retrieval
 from ragstone.cli.translation import summary_of, translated
+from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.plugin import Plugin
@@ -32,29 +33,29 @@ def _command(name: str, plugin: "Plugin") -> click.Command:
     return translated(cases, "cases NAME", plugin)
 
 
-async def _print(name: str, given: dict[str, Any]) -> None:
+async def _print(name: str, options: dict[str, Any]) -> None:
     from ragstone.api.bench import make_benchmark  # noqa: PLC0415
     from ragstone.api.execute import cache_folder  # noqa: PLC0415
     from ragstone.types import Resources  # noqa: PLC0415
 
-    made = await make_benchmark(name, given)
-    for warning in made.warnings:
-        say(f"note: {warning}", err=True)
-    if made.prepares:
-        tell_retrieval()
-    await made.prepare(Resources(cache=str(cache_folder().parent)))
-    for case in made.cases():
-        stream_json(await _line(made, case))
+    benchmark = await make_benchmark(name, options)
+    for warning in benchmark.warnings:
+        say(messages(__name__, preferred_language())["note"].format(text=warning), err=True)
+    if benchmark.prepares:
+        log_retrieval()
+    await benchmark.prepare(Resources(cache=str(cache_folder().parent)))
+    for case in benchmark.cases():
+        stream_json(await _line(benchmark, case))
 
 
-async def _line(made: "Benchmark", case: "Case") -> dict[str, Any]:
+async def _line(benchmark: "Benchmark", case: "Case") -> dict[str, Any]:
     """A case as it is asked. One that is a recipe has its text in the messages; one text is in memory at a time."""
-    query = case.query if made.expand is None else await made.expand(case.query)
+    query = case.query if benchmark.expand is None else await benchmark.expand(case.query)
     return {
         "case_id": case.id,
         "sample_id": case.sample.id,
         "condition": case.condition,
-        "messages": [{"role": turn.role, "content": turn.content} for turn in made.template.messages(query)],
+        "messages": [{"role": turn.role, "content": turn.content} for turn in benchmark.template.messages(query)],
         "passages": [
             {"id": passage.id, "text": passage.text, "relevant": passage.relevant}
             | ({"kind": passage.meta["kind"]} if "kind" in passage.meta else {})

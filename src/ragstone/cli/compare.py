@@ -8,6 +8,7 @@ import click
 
 from ragstone.cli.options import Names, Number, Pairs, json_option, language_option, metrics_option, once
 from ragstone.cli.output import say, say_json, say_tables
+from ragstone.messages import messages
 
 if TYPE_CHECKING:
     from ragstone.analysis.compare import Comparison, Difference
@@ -61,7 +62,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     report, language = values["report_file"], values["language"] or remembered_language(a)
     if report is not None:
         check_target(report)
-    found = compare(
+    comparison = compare(
         a, b, system_a=values["system_a"], system_b=values["system_b"], metrics=values["metrics"], on=values["on"],
         judges=values["judges"], where=once(values["where"], "--where"), group_by=values["group_by"],
     )  # fmt: skip
@@ -69,65 +70,65 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         a, b, system_a=values["system_a"], system_b=values["system_b"], where=dict(values["where"]),
         language=language,
     )  # fmt: skip
-    worse = [row for row in found.rows if row.regressed(values["by"])]
-    thin = [row.label for row in found.rows if row.coverage < values["min_coverage"]]
-    thin += [name for name, failed in found.unpaired.items() if any(failed)]
-    thin += [name for names in found.one_sided for name in names if name in values["metrics"]]
-    short = [name for name, asked, total in found.unfinished if asked < values["min_coverage"] * total]
+    worse = [row for row in comparison.rows if row.regressed(values["by"])]
+    thin = [row.label for row in comparison.rows if row.coverage < values["min_coverage"]]
+    thin += [name for name, failed in comparison.unpaired.items() if any(failed)]
+    thin += [name for names in comparison.one_sided for name in names if name in values["metrics"]]
+    unfinished = [name for name, asked, total in comparison.unfinished if asked < values["min_coverage"] * total]
     code = 0
     if values["fail_on_regression"]:
-        code = 1 if worse else 3 if thin or short or found.refused or not found.rows else 0
+        code = 1 if worse else 3 if thin or unfinished or comparison.refused or not comparison.rows else 0
     if report is not None:
-        write_comparison(found, report, more=more, language=language)
-    verdict = comparison_verdict(found, language=language)
+        write_comparison(comparison, report, more=more, language=language)
+    verdict = comparison_verdict(comparison, language=language)
     if values["as_json"]:
-        document = {"verdict": {"kind": verdict_of(found), "line": verdict}} | _as_json(found, values["by"])
+        document = {"verdict": {"kind": verdict_of(comparison), "line": verdict}} | _as_json(comparison, values["by"])
         document |= {"report": None if report is None else str(report), "tables": from_json(to_json(more), list)}
         document |= {"exit": code}
         say_json(document)
         return code
-    for line in (*comparison_notices(found, language=language), verdict):
+    for line in (*comparison_notices(comparison, language=language), verdict):
         say(line)
-    tables = (*comparison_tables(found, language=language, moves=_MOVES_SHOWN), *more)
+    tables = (*comparison_tables(comparison, language=language, moves=_MOVES_SHOWN), *more)
     say_tables(tables, language=language, widest=140)
     if report is not None:
-        say(f"Report:   {report}")
+        say(messages(__name__, language)["report"].format(path=report))
     if values["fail_on_regression"]:
-        _say_regressions(found, worse, thin, short)
+        _say_regressions(comparison, worse, thin, unfinished, language)
     return code
 
 
-def _say_regressions(found: "Comparison", worse: "list[Difference]", thin: list[str], short: list[str]) -> None:
-    """Why `--fail-on-regression` ends as it does, on standard error."""
+def _say_regressions(
+    comparison: "Comparison", worse: "list[Difference]", thin: list[str], unfinished: list[str], language: str
+) -> None:
+    """Says on standard error why `--fail-on-regression` ends as it does."""
+    texts = messages(__name__, language)
     for row in worse:
-        told = ", ".join(flip.sample for flip in row.lost[:10])
-        say(
-            f"regression: {row.label} {row.a:.3f} → {row.b:.3f} (p {row.p_holm:.3g})"
-            + (f"; worse: {told}" if told else ""),
-            err=True,
-        )
+        samples = ", ".join(flip.sample for flip in row.lost[:10])
+        line = texts["regression"].format(label=row.label, a=row.a, b=row.b, p=row.p_holm)
+        say(line + (texts["worse"].format(samples=samples) if samples else ""), err=True)
     for name in thin:
-        say(f"too few pairs have both scores of {name}: run the evaluation again.", err=True)
-    for name in short:
-        say(f"{name} is unfinished: run its command again.", err=True)
-    for name, why in found.refused.items():
-        say(f"{name} is not compared: {why}. Make the first run anew, or see --judges and --metrics.", err=True)
-    if not found.rows:
-        say("no metric could be compared.", err=True)
+        say(texts["thin"].format(name=name), err=True)
+    for name in unfinished:
+        say(texts["unfinished"].format(name=name), err=True)
+    for name, why in comparison.refused.items():
+        say(texts["refused"].format(name=name, why=why), err=True)
+    if not comparison.rows:
+        say(texts["none"], err=True)
 
 
-def _as_json(found: "Comparison", by: float | None) -> dict[str, Any]:
-    rows = []
-    for row in found.rows:
-        told = dataclasses.asdict(row)
-        rows.append({**told, "coverage": row.coverage, "regressed": row.regressed(by)})
+def _as_json(comparison: "Comparison", by: float | None) -> dict[str, Any]:
+    rows = [
+        {**dataclasses.asdict(row), "coverage": row.coverage, "regressed": row.regressed(by)}
+        for row in comparison.rows
+    ]  # fmt: skip
     return {
-        "a": found.a.name, "b": found.b.name, "pairs": found.pairs,
-        "left_out": {"only_a": found.left_out[0], "only_b": found.left_out[1], "changed": found.changed},
-        "metrics": rows, "refused": {name: str(why) for name, why in found.refused.items()},
-        "differing": list(found.differing),
-        "unfinished": [{"name": name, "asked": asked, "total": total} for name, asked, total in found.unfinished],
-        "unpaired": {name: {"failed_a": a, "failed_b": b} for name, (a, b) in found.unpaired.items()},
-        "one_sided": {"only_a": list(found.one_sided[0]), "only_b": list(found.one_sided[1])},
-        "judges": {"a": list(found.judges[0]), "b": list(found.judges[1])},
+        "a": comparison.a.name, "b": comparison.b.name, "pairs": comparison.pairs,
+        "left_out": {"only_a": comparison.left_out[0], "only_b": comparison.left_out[1], "changed": comparison.changed},
+        "metrics": rows, "refused": {name: str(why) for name, why in comparison.refused.items()},
+        "differing": list(comparison.differing),
+        "unfinished": [{"name": name, "asked": asked, "total": total} for name, asked, total in comparison.unfinished],
+        "unpaired": {name: {"failed_a": a, "failed_b": b} for name, (a, b) in comparison.unpaired.items()},
+        "one_sided": {"only_a": list(comparison.one_sided[0]), "only_b": list(comparison.one_sided[1])},
+        "judges": {"a": list(comparison.judges[0]), "b": list(comparison.judges[1])},
     }  # fmt: skip

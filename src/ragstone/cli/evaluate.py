@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.bench_command import command_line, cost_of, money, read_price
+from ragstone.cli.bench_command import command_line, cost_of, read_price, say_cost
 from ragstone.cli.gates import foresee_gates, gate_options, tell_gates
 from ragstone.cli.options import (
     MOST_REPEATS,
@@ -25,7 +25,8 @@ from ragstone.cli.options import (
     once,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
-from ragstone.cli.show import say_run
+from ragstone.cli.show import say_failures, say_run
+from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
     from ragstone.api.evaluate import EvalResult, Plan
@@ -62,7 +63,7 @@ metric_options = both(
     click.option("--system-model", default="", metavar="NAME", help="The model that answered, if the data do not say."),
 )  # fmt: skip
 
-calling_options = both(
+limit_options = both(
     click.option("--concurrency", type=click.IntRange(1, 4096),
                  help="Samples scored concurrently.  [default: 64; 4 if local]"),
     click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute."),
@@ -96,7 +97,7 @@ calling_options = both(
 )
 @language_option
 @click.option("--quiet", is_flag=True, help="Do not show progress.")
-@calling_options
+@limit_options
 @gate_options
 @json_option
 def command(**values: Any) -> int:
@@ -135,22 +136,22 @@ def command(**values: Any) -> int:
 
 
 def _names(plan: "Plan") -> list[str] | None:
-    """What the metrics will be called; None where rubrics are among them, whose files say it."""
+    """Names of the metrics; None where rubrics are among them, whose names are in their files."""
     names = [str(name) for name in plan.judging.names(plan.metrics)]
     return None if any(name.startswith("rubric:") for name in names) else names
 
 
-def _calling(values: dict[str, Any]) -> "ModelOptions":
+def _model_options(values: dict[str, Any]) -> "ModelOptions":
     from ragstone.api.execute import cache_folder  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 
-    calling = ModelOptions(
+    options = ModelOptions(
         cache=None if values["no_cache"] else cache_folder(), deadline=values["deadline"],
         requests_per_minute=values["rpm"], tokens_per_minute=values["tpm"],
     )  # fmt: skip
     if values["concurrency"]:
-        calling = replace(calling, in_flight=max(values["concurrency"], calling.in_flight))
-    return calling
+        options = replace(options, in_flight=max(values["concurrency"], options.in_flight))
+    return options
 
 
 async def _evaluate(plan: "Plan", values: dict[str, Any]) -> int:
@@ -160,39 +161,43 @@ async def _evaluate(plan: "Plan", values: dict[str, Any]) -> int:
     from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
     async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
-        shell = Shell(command_line(sys.argv[1:]), make_progress(quiet=values["quiet"]), stop, values["language"])
+        shell = Shell(
+            command_line(sys.argv[1:]),
+            make_progress(quiet=values["quiet"], language=values["language"]),
+            stop,
+            values["language"],
+        )
         result = await run_evaluation(
-            plan, run=values["run_file"], model_options=_calling(values), concurrency=values["concurrency"],
+            plan, run=values["run_file"], model_options=_model_options(values), concurrency=values["concurrency"],
             price=values["price"], shell=shell,
         )  # fmt: skip
-    return _tell(result, values)
+    return _say_result(result, values)
 
 
-def _tell(result: "EvalResult", values: dict[str, Any]) -> int:
+def _say_result(result: "EvalResult", values: dict[str, Any]) -> int:
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
     outcome = result.outcome
     with result.open() as run:
         language = run.language
-        told = run.write_report(values["report_file"], language=language) if values["report_file"] else None
-        failures = [f"{one.kind}: {one.message}" for one in run.run.failures()][:3]
+        report = run.write_report(values["report_file"], language=language) if values["report_file"] else None
+        failures = [f"{failure.kind}: {failure.message}" for failure in run.run.failures()][:3]
         if values["as_json"]:
             code, gates = _gated(result, values)
             document = {
-                "run": str(result.run), "report": None if told is None else str(told), "complete": outcome.complete,
+                "run": str(result.run), "report": None if report is None else str(report), "complete": outcome.complete,
                 "asked": outcome.asked, "done": outcome.done, "failed": outcome.failed, "unscored": outcome.unscored,
                 "remaining": outcome.remaining, "unfinished": unfinished_systems(run.run), "scores": result.summary,
                 "warnings": list(result.warnings), "gates": gates, "tables": run.tables(language=language),
             }  # fmt: skip
             say_json(from_json(to_json(document), dict))
         else:
-            say_run(run, language=language, report=told, notes=result.warnings)
+            say_run(run, language=language, report=report, notes=result.warnings)
             code, _ = _gated(result, values)
     if not outcome.complete:
         say(f"ragstone: {outcome.advice}", err=True)
-        for message in failures:
-            say(f"failed: {' '.join(message.split())[:300]}", err=True)
+        say_failures(failures, language)
     if outcome.refused and not any(error.answered for error in outcome.refused):
         return 2  # no judge and no embedder has answered anything
     return code if code == 1 else 0 if outcome.complete and code == 0 else 3
@@ -204,7 +209,7 @@ def _gated(result: "EvalResult", values: dict[str, Any]) -> tuple[int, list[dict
 
 
 async def _dry_run(plan: "Plan", values: dict[str, Any]) -> int:
-    """What the evaluation would take: every first request is counted as it would be sent."""
+    """Prints what the evaluation would take, counting every first request as it would be sent."""
     from ragstone.api.evaluate import predict  # noqa: PLC0415
 
     expected = await predict(plan, values["run_file"])
@@ -220,15 +225,14 @@ async def _dry_run(plan: "Plan", values: dict[str, Any]) -> int:
     if values["as_json"]:
         say_json(document)
         return 0
+    language = values["language"] or preferred_language()
+    texts = messages(__name__, language)
     for warning in plan.warnings:
-        say(f"note: {warning}", err=True)
-    done = f" ({expected.done:,} of {document['cases']:,} cases scored already)" if expected.done else ""
-    say(f"{document['samples']:,} samples{done}, about {usage.requests:,} requests (fewer where replies are cached)")
-    say(f"about {usage.prompt_tokens:,} tokens of prompts and {usage.completion_tokens:,} of replies")
+        say(texts["note"].format(text=warning), err=True)
+    done = texts["done"].format(**document) if expected.done else ""
+    say(texts["samples"].format(**{**document, "done": done}))
+    say(texts["tokens"].format(**document))
     if expected.embedded:
-        say(f"about {expected.embedded:,} tokens for {expected.embedder} to embed; not in the cost")
-    if cost is None:
-        say("cost: unknown; --price IN/OUT (per million tokens) computes it; local models cost nothing")
-    else:
-        say(f"cost: about {money(cost)} at {values['price']} a million tokens")
+        say(texts["not_in_cost"].format(line=texts["embedder"].format(**document)))
+    say_cost(cost, values["price"], language)
     return 0

@@ -20,11 +20,11 @@ import click
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ragstone.types import Table
 
-__all__ = ["SayingHandler", "forget", "say", "say_json", "say_tables", "say_text", "stream_json", "to_stdout"]
+__all__ = ["StderrHandler", "forget", "say", "say_json", "say_tables", "say_text", "stream_json", "to_stdout"]
 
 
 def say(line: object, *, err: bool = False) -> None:
@@ -57,10 +57,15 @@ def say_tables(tables: "Iterable[Table]", *, language: str, widest: int = 120) -
         _put(table_text(table, width=width, color=sys.stdout.isatty(), language=language) + "\n", err=False)
 
 
-class SayingHandler(logging.Handler):
-    """Log records as lines on standard error."""
+class StderrHandler(logging.Handler):
+    """Log records as lines on standard error. `texts` has translations by the record's format."""
+
+    def __init__(self, texts: "Mapping[str, str]") -> None:
+        super().__init__()
+        self._texts = texts
 
     def emit(self, record: logging.LogRecord) -> None:
+        record.msg = self._texts.get(record.msg, record.msg)
         say(record.getMessage(), err=True)
 
 

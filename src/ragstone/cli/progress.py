@@ -1,4 +1,4 @@
-"""How a run goes, on standard error: a bar on a terminal, a line now and then elsewhere, nothing when quiet."""
+"""Progress of a run on standard error: a bar on a terminal, an occasional line elsewhere, nothing when quiet."""
 
 import contextlib
 import logging
@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ragstone.cli.output import SayingHandler
+from ragstone.cli.output import StderrHandler
+from ragstone.messages import messages, preferred_language
 from ragstone.models.work import Pace, duration
 from ragstone.runs.outcome import NullProgress, Outcome, Progress
 from ragstone.types import Record
@@ -16,34 +17,37 @@ from ragstone.types import Record
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-__all__ = ["BarProgress", "LineProgress", "make_progress", "tell_retrieval"]
+__all__ = ["BarProgress", "LineProgress", "log_retrieval", "make_progress"]
 
-# A bar is drawn at most so often, in seconds, and a line written; a line also whenever another tenth is done.
+# Seconds between two drawings of the bar, and between two lines; a line is also written at every tenth.
 REDRAW_SECONDS = 0.2
 LINE_SECONDS = 30.0
 
 
-def make_progress(*, quiet: bool = False, stream: TextIO | None = None) -> Progress:
-    """What suits the stream (standard error). A terminal that cannot move its cursor (`TERM=dumb`) gets lines."""
+def make_progress(*, quiet: bool = False, stream: TextIO | None = None, language: str | None = None) -> Progress:
+    """The progress that suits the stream (standard error by default). A terminal that cannot move its cursor
+    (`TERM=dumb`) gets lines."""
     stream = sys.stderr if stream is None else stream
     if quiet:
         return NullProgress()
     moves = stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
-    return BarProgress(stream) if moves else LineProgress(stream)
+    language = language or preferred_language()
+    return BarProgress(stream, language) if moves else LineProgress(stream, language=language)
 
 
-def tell_retrieval() -> None:
-    """Retrieval comes before the first case, and embedding a pool takes minutes: on standard error, how far it is."""
+def log_retrieval(language: str | None = None) -> None:
+    """Shows the log of retrieval on standard error: it precedes the first case, and embedding a pool takes minutes."""
     for name in ("ragstone.retrieval", "ragstone.benchmarks"):
         logger = logging.getLogger(name)
         logger.setLevel(logging.INFO)
-        logger.handlers = [SayingHandler()]
+        logger.handlers = [StderrHandler(messages(__name__, language or preferred_language()))]
 
 
-class _Counting:
-    """What both forms count."""
+class _Count:
+    """The counts that both forms show."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, language: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.texts = messages(__name__, language)
         self.total: int | None = None
         self.done = self.failed = self.tokens = 0
         self.clock, self.pace = clock, Pace(clock)
@@ -64,60 +68,67 @@ class _Counting:
         if usage is not None and (usage.requests or not usage.cached):
             self.tokens += usage.prompt_tokens + usage.completion_tokens
 
+    def cases(self) -> str:
+        """ "12/40 cases"."""
+        return self.texts["cases" if self.total is None else "of"].format(done=self.done, total=self.total)
+
     def parts(self) -> list[str]:
-        """ "12.3/s", "4 min left", "2 failed", "1.2M tokens": what there is to say beside the count."""
+        """ "12.3/s", "4 min left", "2 failed", "1.2M tokens": what there is to say besides the count."""
         parts = []
         if (rate := self.pace.rate) is not None:
             parts.append(f"{rate:.1f}/s")
             left = None if self.total is None else self.pace.seconds_left(self.total - self.done)
             if left:
-                parts.append(f"{duration(left)} left")
+                parts.append(self.texts["left"].format(time=self._time(left)))
         if self.failed:
-            parts.append(f"{self.failed:,} failed")
+            parts.append(self.texts["failures"].format(n=self.failed))
         if self.tokens:
-            parts.append(f"{_short(self.tokens)} tokens")
+            parts.append(self.texts["tokens"].format(n=_short(self.tokens)))
         return parts
+
+    def _time(self, seconds: float) -> str:
+        return " ".join(self.texts.get(f"unit.{word}", word) for word in duration(seconds).split())
 
 
 class LineProgress:
-    """A plain line at each tenth of the work, and at least every half minute in which something was done."""
+    """A line at each tenth of the work, and at least every half minute while cases finish."""
 
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream, self._count, self._clock = stream, _Counting(clock), clock
-        self._told_at, self._told_tenth = clock(), 0
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic, *, language: str = "en") -> None:
+        self._stream, self._count, self._clock = stream, _Count(language, clock), clock
+        self._shown_at, self._shown_tenth = clock(), 0
 
     def start(self, total: int | None, done: int = 0) -> None:
         self._count.start(total, done)
-        self._told_at, self._told_tenth = self._clock(), self._tenth()
+        self._shown_at, self._shown_tenth = self._clock(), self._tenth()
 
     def already(self, count: int) -> None:
         self._count.already(count)
-        self._told_tenth = max(self._told_tenth, self._tenth())
+        self._shown_tenth = max(self._shown_tenth, self._tenth())
 
     def case_done(self, record: Record, *, free: bool = False) -> None:
         self._count.add(record, free=free)
-        if self._tenth() > self._told_tenth or self._clock() - self._told_at >= LINE_SECONDS:
-            self._told_at, self._told_tenth = self._clock(), self._tenth()
-            self._tell()
+        if self._tenth() > self._shown_tenth or self._clock() - self._shown_at >= LINE_SECONDS:
+            self._shown_at, self._shown_tenth = self._clock(), self._tenth()
+            self._show()
 
     def finish(self, outcome: Outcome | None) -> None:
-        """The last line was that of the last tenth; what remains is for the command to say."""
+        """The last tenth has its line already; the command prints the rest."""
 
     def _tenth(self) -> int:
         return 10 * self._count.done // self._count.total if self._count.total else 0
 
-    def _tell(self) -> None:
-        of = f"/{self._count.total:,}" if self._count.total is not None else ""
+    def _show(self) -> None:
         with contextlib.suppress(OSError):  # a terminal that was closed, a full disk: the work goes on
-            self._stream.write(", ".join([f"{self._count.done:,}{of} cases", *self._count.parts()]) + "\n")
+            parts = [self._count.cases(), *self._count.parts()]
+            self._stream.write(self._count.texts["join"].join(parts) + "\n")
             self._stream.flush()
 
 
 class BarProgress:
-    """A bar with rate, time left, failures and tokens; it goes when the run has ended."""
+    """A bar with rate, time left, failures and tokens; it disappears when the run ends."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream, self._count = stream, _Counting()
+    def __init__(self, stream: TextIO, language: str = "en") -> None:
+        self._stream, self._count = stream, _Count(language)
         self._bar: Any = None
         self._task: TaskID | None = None
         self._drawn_at = 0.0

@@ -6,6 +6,7 @@ import click
 
 from ragstone.cli.options import language_option
 from ragstone.cli.output import say
+from ragstone.messages import messages
 
 __all__ = ["command"]
 
@@ -23,4 +24,5 @@ def command(run_file: Path, output: Path, cases_shown: int, language: str | None
     from ragstone.api.open_run import read_run  # noqa: PLC0415
 
     with read_run(run_file) as run:
-        say(f"Report: {run.write_report(output, language=language, cases_shown=cases_shown)}")
+        path = run.write_report(output, language=language, cases_shown=cases_shown)
+        say(messages(__name__, language or run.language)["report_only"].format(path=path))

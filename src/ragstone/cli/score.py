@@ -13,7 +13,7 @@ from ragstone.cli.output import say, say_json
 from ragstone.cli.show import say_run
 from ragstone.cli.translation import summary_of, translated
 from ragstone.errors import UsageError
-from ragstone.messages import LANGUAGES
+from ragstone.messages import LANGUAGES, messages, preferred_language
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.plugin import Plugin
@@ -40,35 +40,36 @@ def _command(name: str, plugin: "Plugin") -> click.Command:
     @with_parameters(_RUN_OPTIONS if plugin.import_results else ())
     @json_option
     def score(as_json: bool, **values: Any) -> None:
+        language = values.get("language")
         from ragstone.benchmarks.options import options_from  # noqa: PLC0415
 
-        given = take_options(rescoring.Options, values)
+        options = take_options(rescoring.Options, values)
         if values.get("run_file") is not None:
-            _side_by_side(name, plugin, given["paths"], **values, quiet=as_json)
+            _side_by_side(name, plugin, options["paths"], **values, quiet=as_json)
             if not as_json:
                 return
         elif plugin.import_results is not None:
-            _check_paths(given["paths"], values["report_file"])
-        found = rescoring.score(options_from(rescoring.Options, given, of=plugin.name))
-        for note in found.notes:
-            say(f"note: {note}", err=True)
+            _check_paths(options["paths"], values["report_file"])
+        rescored = rescoring.score(options_from(rescoring.Options, options, of=plugin.name))
+        for note in rescored.notes:
+            say(messages(__name__, language or preferred_language())["note"].format(text=note), err=True)
         if as_json:
-            say_json(found.document)
+            say_json(rescored.document)
             return
-        for line in found.lines:
+        for line in rescored.lines:
             say(line)
 
     return translated(score, "score", plugin)
 
 
 def _check_paths(paths: tuple[Path, ...], report_file: Path | None) -> None:
-    """UsageError where something is asked for that only a run file has."""
+    """Raises UsageError for what only a run file offers."""
     from ragstone.runs import is_run_file  # noqa: PLC0415
 
     if report_file is not None:
-        raise UsageError("--report is written from a run file: say --run FILE, too.")
-    if own := [path for path in paths if is_run_file(path)]:
-        raise UsageError(f"{own[0]} is a run file: say --run FILE to put it beside others, or see `ragstone report`.")
+        raise UsageError("--report is written from a run file: add --run FILE.")
+    if run_files := [path for path in paths if is_run_file(path)]:
+        raise UsageError(f"{run_files[0]} is a run file: add --run FILE to combine it, or use `ragstone report`.")
 
 
 def _side_by_side(
@@ -91,9 +92,9 @@ def _side_by_side(
         check_target(report_file)
     with import_results(name, paths, run_file, shell=Shell(command_line(sys.argv[1:]), language=language)) as run:
         language = run.language
-        told = run.write_report(report_file, language=language) if report_file is not None else None
+        report = run.write_report(report_file, language=language) if report_file is not None else None
         if not quiet:
-            say_run(run, language=language, report=told)
+            say_run(run, language=language, report=report)
 
 
 @click.group(

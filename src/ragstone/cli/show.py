@@ -9,11 +9,12 @@ import click
 
 from ragstone.cli.options import json_option, language_option
 from ragstone.cli.output import say, say_json, say_tables
+from ragstone.messages import messages
 
 if TYPE_CHECKING:
     from ragstone.api.open_run import OpenRun
 
-__all__ = ["command", "say_run"]
+__all__ = ["command", "say_failures", "say_run"]
 
 _FAILURES = 3  # kinds of failure that are shown
 
@@ -36,7 +37,8 @@ def command(run_file: Path, language: str | None, *, every: bool, as_json: bool)
         say_run(run, language=language, every=every, notes=run.warnings)
         for failure in run.run.failures()[:_FAILURES]:
             kind = f"{failure.kind}: " if not failure.message.startswith(failure.kind) else ""
-            say(f"failed: {failure.count:,} × {kind}{' '.join(failure.message.split())[:300]}", err=True)
+            text = kind + " ".join(failure.message.split())[:300]
+            say(messages(__name__, language)["failures"].format(count=failure.count, text=text), err=True)
 
 
 def _document(run: "OpenRun", language: str) -> dict[str, Any]:
@@ -46,9 +48,10 @@ def _document(run: "OpenRun", language: str) -> dict[str, Any]:
         "unfinished": {name: plan for name, plan in plans.items() if plan.unfinished},
         "systems": {
             name: {
-                "answered": one.answered, "failed": one.failed, "planned": plans[name].total if name in plans else None
+                "answered": count.answered, "failed": count.failed,
+                "planned": plans[name].total if name in plans else None,
             }
-            for name, one in run.run.counts().items()
+            for name, count in run.run.counts().items()
         },
         "warnings": run.warnings, "tables": run.tables(language=language),
     }  # fmt: skip
@@ -57,16 +60,24 @@ def _document(run: "OpenRun", language: str) -> dict[str, Any]:
 def say_run(
     run: "OpenRun", *, language: str, every: bool = False, report: Path | None = None, notes: Sequence[str] = ()
 ) -> None:
-    """Print what is unfinished, the leading tables (with `every`, all), and where the rest is. `report`: where one was
-    written. `notes`: on standard error."""
+    """Print what is unfinished, the leading tables (with `every`, all), and where the rest is. `report`: path of the
+    report, if one was written. `notes` go to standard error."""
+    texts = messages(__name__, language)
     for line in run.unfinished(language=language):
         say(line)
     tables, leading = run.tables(language=language), run.leading_tables(language=language)
-    if any(one.answered for one in run.run.counts().values()):
+    if any(count.answered for count in run.run.counts().values()):
         say_tables(tables if every else leading, language=language)
     for note in notes:
-        say(f"note: {note}", err=True)
-    say(f"Run file: {run.path}")
+        say(texts["note"].format(text=note), err=True)
+    say(texts["run_file"].format(path=run.path))
     more = len(tables) - (len(tables) if every else len(leading))
-    rest = f"{more} more tables, charts, answers" if more else "charts, answers"
-    say(f"Report:   {report or shlex.join(['ragstone', 'report', str(run.path), '-o', 'report.html'])}   ({rest})")
+    rest = texts["rest.tables" if more else "rest.none"].format(n=more)
+    path = report or shlex.join(["ragstone", "report", str(run.path), "-o", "report.html"])
+    say(texts["report"].format(path=path) + texts["rest"].format(rest=rest))
+
+
+def say_failures(failures: Sequence[str], language: str) -> None:
+    """Print messages of failures to standard error, one line each."""
+    for message in failures:
+        say(messages(__name__, language)["failed"].format(text=" ".join(message.split())[:300]), err=True)
