@@ -154,7 +154,7 @@ def test_a_comparison_is_one_page_that_fetches_nothing(
 ) -> None:
     told = ragstone("compare", GOOD, BAD, "--language", language, "--report", "c.html")
     assert (told.code, told.err) == (0, "")
-    assert told.out.endswith("Report:   c.html\n")
+    assert told.out.endswith("c.html\n")
     page = Path("c.html").read_text(encoding="utf-8")
     assert page.index(words) < page.index("answer_match</bdi></th>")  # the verdict, then the tables
     assert "mine (bad.run)" in page
