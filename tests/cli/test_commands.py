@@ -69,7 +69,7 @@ def test_failed_cases_are_exit_3_with_the_cause(ragstone: Ragstone, tmp_path: Pa
     (tmp_path / "mute.jsonl").write_text('{"contains": "no such words", "text": "x"}\n')
     told = ragstone("bench", "rgb", "--model", "scripted/mute.jsonl", *SMALL, "--run", "m.run", "--quiet")
     assert told.code == 3
-    assert "mend what the messages name, then the same command goes on" in told.err
+    assert "Fix the errors above, then run the same command again" in told.err
     assert "mute.jsonl has no reply" in told.err
 
 

@@ -57,9 +57,9 @@ HOSTILE = {
         rewritten("records", "retry INTEGER NOT NULL DEFAULT 0", f"retry INTEGER NOT NULL DEFAULT ({SLOW})"),
         altered("a table ('records')"),
     ),
-    "infinite score": (SCORE.format("1e999"), damaged("a score of", "1e999 is no finite number")),
+    "infinite score": (SCORE.format("1e999"), damaged("a score of", "1e999 is not a finite number")),
     "huge score": (SCORE.format("1e308"), damaged("a score of", "a score of 1e+308 is beyond 1e+100")),
-    "score of NaN": (SCORE.format("NaN"), damaged("a score of", "NaN is no finite number")),
+    "score of NaN": (SCORE.format("NaN"), damaged("a score of", "NaN is not a finite number")),
     "integer of 4000 digits": (SCORE.format("9" * 4000), damaged("a score of", "an integer of 4,000 digits")),
     "tokens beyond int64": (
         USAGE.format("9" * 25),

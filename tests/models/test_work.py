@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.models.clock import Clock
 
 from ragstone.models.cache import Cached, ReplyCache
-from ragstone.models.work import WINDOW_SECONDS, Pace, duration, taking
+from ragstone.models.work import WINDOW_SECONDS, Pace, duration, track_work
 from ragstone.types import Completion, Request, Turn, Usage
 
 
@@ -60,7 +60,7 @@ async def test_work_is_free_where_caches_did_all_of_it(tmp_path: Path) -> None:
 
         found = []
         for texts in (["a"], ["a"], ["a", "b"], []):
-            with taking() as work:
+            with track_work() as work:
                 await asyncio.gather(*map(ask, texts))
             found.append((work.sent, work.cached, work.free))
     assert found == [(1, 0, False), (0, 1, True), (1, 1, False), (0, 0, False)]

@@ -74,7 +74,7 @@ class Length:
 
 @dataclass
 class Judge:
-    """A metric that waits, with raw verdicts in its evidence."""
+    """A metric that is_async, with raw verdicts in its evidence."""
 
     name: str = "judge"
     version: int = 1

@@ -10,16 +10,16 @@ from tests.runs.doubles import Echo, Length, cases, new_file, records
 
 from ragstone.errors import StorageError
 from ragstone.runs import run_cases
-from ragstone.runs.entries import Entry, ScoreRow, Want
-from ragstone.runs.outbox import PART_BYTES, Outbox, leftovers
+from ragstone.runs.entries import CaseResult, CaseRow, ScoreRow
+from ragstone.runs.outbox import FILE_BYTES, Outbox, leftovers
 from ragstone.runs.owners import forget, is_dead, new_owner
 from ragstone.runs.schema import key_of
 from ragstone.types import Response, Score, to_json
 
 
-def answered(number: int, text: str = "kept") -> Entry:
+def answered(number: int, text: str = "kept") -> CaseResult:
     row = ScoreRow("length", 1, "scored", to_json(Score.of(4.0)), ['"a verdict"'])
-    return Entry("scripted/echo", f"noise/en/{number:05d}", to_json(Response(text)), None, [row])
+    return CaseResult("scripted/echo", f"noise/en/{number:05d}", to_json(Response(text)), None, [row])
 
 
 async def left_behind(path: Path) -> Path:
@@ -30,8 +30,8 @@ async def left_behind(path: Path) -> Path:
         outbox = Outbox(path, owner, file._outbox._file_id)
         for number in (0, 1, 2):
             part = outbox.put(answered(number))
-        wants = [Want(key_of(case.id), to_json(case)) for case in cases(5)()]
-        await file.claim("scripted/echo", wants, frozenset())
+        rows = [CaseRow(key_of(case.id), to_json(case)) for case in cases(5)()]
+        await file.lease("scripted/echo", rows, frozenset())
     with part.path.open("ab") as stream:
         stream.write(b'not an answer\n["scripted/echo","noise/en/00003","{\\"answer\\":')  # cut off by the kill
     assert leftovers(path) == []
@@ -66,7 +66,7 @@ async def test_answers_of_a_run_file_that_was_deleted_are_not_taken_for_those_of
 
 def test_a_part_goes_when_all_of_it_is_committed(tmp_path: Path) -> None:
     outbox = Outbox(tmp_path / "a.run", new_owner(), "id")
-    big = "x" * (PART_BYTES // 2)
+    big = "x" * (FILE_BYTES // 2)
     parts = [outbox.put(answered(number, big)) for number in range(5)]
     assert [part.path.name[-2:] for part in parts] == ["-1", "-1", "-2", "-2", "-3"]
     for part in parts[:3]:

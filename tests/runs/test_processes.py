@@ -270,7 +270,7 @@ def test_a_signal_finishes_what_is_in_flight_and_says_how_to_go_on(tmp_path: Pat
     first, last = err.splitlines()
     by = "" if number == signal.SIGINT else f" ({number.name})"
     assert first.startswith(f"Stopping{by}: finishing what is in flight.")
-    assert last == f"{2000 - len(seen):,} of 2,000 cases remain: the same command goes on with what is missing."
+    assert last == f"{2000 - len(seen):,} of 2,000 cases remain. Run the same command again to resume."
 
 
 @pytest.mark.parametrize(

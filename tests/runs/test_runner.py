@@ -84,10 +84,7 @@ async def test_a_failure_that_would_come_again_is_told_as_one(tmp_path: Path) ->
     echo = Echo(fails=lambda question: Unauthorized("401: no such key") if "7?" in question else None)
     outcome = await run(tmp_path / "a.run", echo, count=20)
     assert (outcome.failed, outcome.permanent) == (2, 2)
-    assert outcome.advice == (
-        "2 failed (2 in a way that trying again does not change): mend what the messages name, then the same command "
-        "goes on with what is missing."
-    )
+    assert outcome.advice == ("2 failed permanently. Fix the errors above, then run the same command again to resume.")
 
 
 async def test_a_failed_case_is_a_record_and_is_asked_again_by_the_next_run(tmp_path: Path) -> None:
@@ -95,7 +92,7 @@ async def test_a_failed_case_is_a_record_and_is_asked_again_by_the_next_run(tmp_
     echo = Echo(fails=lambda question: TimedOut("no reply\nin 2 s") if "7?" in question else None)
     outcome = await run(path, echo, count=20)
     assert (outcome.asked, outcome.done, outcome.failed) == (20, 18, 2)
-    assert outcome.advice == "2 failed: the same command goes on with what is missing."
+    assert outcome.advice == "2 failed. Run the same command again to resume."
     assert [r.error for r in records(path) if r.error] == ["timed_out: no reply in 2 s"] * 2
     outcome = await run(path, echo, count=20, retry_failed=False)
     assert (outcome.asked, outcome.done, outcome.failed) == (0, 18, 2)
@@ -127,7 +124,7 @@ async def test_a_metric_that_raises_is_a_failed_score_and_is_tried_again(tmp_pat
     ]:
         outcome = await run(path, echo, count=2, metrics=[Odd(result=result), Judge(fails=True)])
         assert (outcome.done, outcome.unscored) == (2, 4)
-        assert "4 scores could not be made" in outcome.advice
+        assert "4 scores failed" in outcome.advice
         scores = records(path)[0].scores
         assert (scores["length"].status, scores["length"].value) == ("failed", None)
         assert said in scores["length"].reason
@@ -227,7 +224,7 @@ async def test_a_stop_finishes_what_is_in_flight_and_says_what_remains(tmp_path:
     assert outcome.interrupted
     assert len(echo.asked) == outcome.asked == outcome.done == len(records(path)) < 30
     assert outcome.done + outcome.remaining == 50
-    assert f"{outcome.remaining} of 50 cases remain: the same command goes on" in outcome.advice
+    assert f"{outcome.remaining} of 50 cases remain. Run the same command again" in outcome.advice
     echo.before = None
     outcome = await run(path, echo)
     assert len(echo.asked) == 50

@@ -198,7 +198,7 @@ def test_an_empty_run_shows_nothing(tmp_path: Path) -> None:
 
 
 class _Judged:
-    """A metric that waits and rests on a verdict that others rest on, too."""
+    """A metric that is_async and rests on a verdict that others rest on, too."""
 
     version = 1
     needs = frozenset[Need]()

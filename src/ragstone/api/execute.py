@@ -17,7 +17,7 @@ from ragstone.api.judging import Judging, Opened, open_tools
 from ragstone.errors import DataError, Unfinished
 from ragstone.models import ModelOptions
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
-from ragstone.runs.scoring import waits
+from ragstone.runs.scoring import is_async
 from ragstone.systems import open_system
 from ragstone.systems.expand import Expanding
 from ragstone.types import Benchmark, Metric, Resources, Sampling, System, Template, to_json
@@ -182,7 +182,9 @@ def _info(job: Job, metrics: Sequence[Metric], shell: Shell) -> dict[str, Any]:
         "citation": made.citation,
         "metrics": {**old.get("metrics", {}), **{metric.name: metric.version for metric in metrics}},
         "better": {**old.get("better", {}), **{metric.name: getattr(metric, "better", "higher") for metric in metrics}},
-        "scored_later": sorted({*old.get("scored_later", ()), *(metric.name for metric in metrics if waits(metric))}),
+        "scored_later": sorted(
+            {*old.get("scored_later", ()), *(metric.name for metric in metrics if is_async(metric))}
+        ),
         "command": "\n".join(commands if not command or command in commands else [*commands, command]),
         "warnings": list(dict.fromkeys([*old.get("warnings", ()), *made.warnings])),
         **({"preparation": preparation} if preparation else {}),

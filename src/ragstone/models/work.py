@@ -1,6 +1,6 @@
 """What a piece of work takes of models, and how fast work goes that takes something.
 
-Whoever does a piece of work opens `taking()`; models note there what was sent and what a cache had. A piece whose
+Whoever does a piece of work opens `track_work()`; models note there what was sent and what a cache had. A piece whose
 replies were all kept costs nothing and takes no time, so `Pace` leaves it out of the rate.
 """
 
@@ -14,7 +14,7 @@ from typing import Protocol
 
 from ragstone.types import Completion
 
-__all__ = ["Pace", "Replies", "Work", "duration", "note", "replies", "taking"]
+__all__ = ["Pace", "Replies", "Work", "duration", "note", "replies", "track_work"]
 
 # The rate is that of the last seconds, because what comes later may be longer, or the endpoint slower.
 WINDOW_SECONDS = 120.0
@@ -60,7 +60,7 @@ _WORK: ContextVar[Work | None] = ContextVar("work", default=None)
 
 
 @contextlib.contextmanager
-def taking(replies: Replies | None = None) -> Iterator[Work]:
+def track_work(replies: Replies | None = None) -> Iterator[Work]:
     """What models take from here on, in this task and those that it starts."""
     work = Work(replies=replies)
     token = _WORK.set(work)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragstone.errors import BadReply
-from ragstone.models.work import Pace, duration, taking
+from ragstone.models.work import Pace, duration, track_work
 from ragstone.types import Embedder
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ async def embed_all(
         for start in _until(starts, errors):
             some = different[start : start + batch]
             try:
-                with taking() as work:
+                with track_work() as work:
                     parts[start] = _checked(await embedder.embed(some, kind=kind), len(some), embedder.id)
             except Exception as error:
                 errors.append(error)

@@ -1,63 +1,61 @@
-"""Whether two questions are one, and in what they differ."""
+"""Whether two run configurations are the same, and how they differ."""
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from ragstone.types import to_json
 
-__all__ = ["differences", "few", "grown", "plain"]
+__all__ = ["differences", "first_differences", "keep_old_names", "plain"]
 
 SHOWN = 60  # characters of a value in a message
 SHOWN_DIFFERENCES = 5
 
 
 def plain(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The value as JSON gives it back (tuples are lists, words are objects): what a run file holds."""
+    """The value as a run file stores it: after a JSON round trip (tuples become lists, structs become objects)."""
     loaded: dict[str, Any] = json.loads(to_json(dict(value)))
     return loaded
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> dict[str, tuple[Any, Any]]:
-    """Dotted key → (old, new) for everything that differs; None stands for what is absent. Long values are cut to
-    where they differ. Both are plain JSON."""
-    found: dict[str, tuple[Any, Any]] = {}
-    _compare(dict(old), dict(new), prefix.rstrip("."), found)
-    return found
+    """Dotted key → (old, new) for everything that differs; None means absent. Long values are cut to where they differ.
+    Both are plain JSON."""
+    changes: dict[str, tuple[Any, Any]] = {}
+    _compare(dict(old), dict(new), prefix.rstrip("."), changes)
+    return changes
 
 
-def grown(old: Mapping[str, Any], new: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """`new`, with the names that only `old` has in the mappings under these dotted keys."""
+def keep_old_names(old: Mapping[str, Any], new: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """`new`, plus the names that only `old` has in the mappings at these dotted keys."""
     result = dict(new)
     for key in keys:
         name, _, rest = key.partition(".")
         before, now = old.get(name), result.get(name)
         if isinstance(before, dict) and isinstance(now, dict):
-            result[name] = grown(before, now, [rest]) if rest else dict(sorted((before | now).items()))
+            result[name] = keep_old_names(before, now, [rest]) if rest else dict(sorted((before | now).items()))
     return result
 
 
-def _compare(old: Any, new: Any, key: str, found: dict[str, tuple[Any, Any]]) -> None:
+def _compare(old: Any, new: Any, key: str, changes: dict[str, tuple[Any, Any]]) -> None:
     if isinstance(old, dict) and isinstance(new, dict):
         for name in sorted(old.keys() | new.keys()):
-            _compare(old.get(name), new.get(name), f"{key}.{name}" if key else name, found)
+            _compare(old.get(name), new.get(name), f"{key}.{name}" if key else name, changes)
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for index, (before, after) in enumerate(zip(old, new, strict=True)):
-            _compare(before, after, f"{key}.{index}", found)
+            _compare(before, after, f"{key}.{index}", changes)
     elif old != new or isinstance(old, bool) is not isinstance(new, bool):  # 0 is 0.0, but not false
-        found[key] = _cut(old, new)
+        changes[key] = _cut(old, new)
 
 
 def _cut(old: Any, new: Any) -> tuple[Any, Any]:
-    """Long texts shortened around their first difference."""
+    """Long texts, shortened around their first difference."""
     before, after = _shown(old), _shown(new)
     if not (isinstance(before, str) and isinstance(after, str)) or max(len(before), len(after)) <= SHOWN:
         return before, after
-    shared = 0
-    for one, other in zip(before, after, strict=False):
-        if one != other:
-            break
-        shared += 1
+    pairs = enumerate(zip_longest(before, after))
+    shared = next((index for index, (old_char, new_char) in pairs if old_char != new_char), 0)
     start = max(0, shared - SHOWN // 3)
 
     def part(text: str) -> str:
@@ -71,9 +69,9 @@ def _shown(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value
 
 
-def few(found: dict[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:
-    """At most a line's worth of differences."""
-    shown = dict(sorted(found.items())[:SHOWN_DIFFERENCES])
-    if len(found) > len(shown):
-        shown["…"] = (f"{len(found)} differences", f"the first {len(shown)} are named")
+def first_differences(changes: dict[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:
+    """As many differences as fit into one line."""
+    shown = dict(sorted(changes.items())[:SHOWN_DIFFERENCES])
+    if len(changes) > len(shown):
+        shown["…"] = (f"{len(changes)} differences", f"the first {len(shown)} are shown")
     return shown

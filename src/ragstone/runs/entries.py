@@ -1,4 +1,4 @@
-"""Writing finished work into a run file: few statements for many records, because each costs a change of threads."""
+"""Writing finished work into a run file: few statements for many records, because each costs a thread switch."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from ragstone.runs.text_store import take_out, write_texts
+from ragstone.runs.text_store import intern, write_texts
 
-__all__ = ["Entry", "Interim", "ScoreRow", "Want", "insert", "write_cases", "write_entries", "write_interim"]
+__all__ = ["CaseResult", "CaseRow", "Interim", "ScoreRow", "insert", "write_cases", "write_interim", "write_results"]
 
 Row = tuple[Any, ...]
 
-# Rows of one INSERT. A statement is prepared for each size that occurs, so only powers of two do.
+# Rows in one INSERT. A statement is prepared for each size that occurs, so sizes are powers of two.
 LARGEST_INSERT = 64
 
 
 @dataclass(slots=True)
-class Want:
-    """A case as it is in the tables, `key` for its id; `lane` "" where it has none."""
+class CaseRow:
+    """A case as the tables store it; `key` encodes its id, and `lane` is "" if it has none."""
 
     key: str
     payload: str
@@ -27,7 +27,7 @@ class Want:
 
 @dataclass(slots=True)
 class ScoreRow:
-    """A score as it is stored, its raw verdicts apart."""
+    """A score as it is stored, with its raw verdicts kept apart."""
 
     metric: str
     version: int
@@ -37,8 +37,8 @@ class ScoreRow:
 
 
 @dataclass(slots=True)
-class Entry:
-    """What one piece of work brought: a response or an error (JSON), or only scores (both None)."""
+class CaseResult:
+    """The result of one piece of work: a response or an error (JSON), or only scores (both None)."""
 
     system_key: str
     key: str
@@ -49,8 +49,8 @@ class Entry:
 
 @dataclass(slots=True)
 class Interim:
-    """What a case that is being scored has so far, in the table of verdicts until its scores are there: `name` is
-    "reply:KEY" for a reply (JSON of a Completion), "sent:KEY:…" for a request without one."""
+    """A judge's reply for a case whose scores are not complete, kept among the verdicts until they are. `name` is
+    "reply:KEY" for a reply (JSON of a Completion), "sent:KEY:…" for a request without a reply yet."""
 
     system_key: str
     key: str
@@ -59,7 +59,7 @@ class Interim:
 
 
 def write_interim(connection: sqlite3.Connection, interim: Interim) -> None:
-    """Writes what a killed process had, inside a transaction. A reply says how many requests it took."""
+    """Writes what a killed process had received, inside a transaction. A reply counts the requests that it took."""
     place = (interim.system_key, interim.key)
     connection.execute("INSERT OR IGNORE INTO verdicts VALUES (?, ?, ?, ?)", (*place, interim.name, interim.payload))
     kind, _, key = interim.name.partition(":")
@@ -68,21 +68,22 @@ def write_interim(connection: sqlite3.Connection, interim: Interim) -> None:
         connection.execute(statement, (*place, f"sent:{key}:", f"sent:{key};"))
 
 
-def write_cases(connection: sqlite3.Connection, wants: Sequence[Want]) -> None:
-    """Writes what is about to be asked, inside a transaction."""
+def write_cases(connection: sqlite3.Connection, rows: Sequence[CaseRow]) -> None:
+    """Writes the cases that are about to be asked, inside a transaction."""
     texts: dict[str, str] = {}
-    rows = [(want.key, take_out(want.payload, texts)) for want in wants]
+    values = [(row.key, intern(row.payload, texts)) for row in rows]
     write_texts(connection, texts)
-    insert(connection, "INSERT OR IGNORE INTO cases VALUES {}", rows)
+    insert(connection, "INSERT OR IGNORE INTO cases VALUES {}", values)
 
 
-def write_entries(connection: sqlite3.Connection, entries: Sequence[Entry]) -> list[bool]:
-    """Writes all of them, inside a transaction. False for one whose case another process had answered before: the
-    first answer stands, because what was acknowledged is never replaced; a failure makes room for anything."""
-    told = [entry for entry in entries if entry.response is not None or entry.error is not None]
+def write_results(connection: sqlite3.Connection, results: Sequence[CaseResult]) -> list[bool]:
+    """Writes all of them, inside a transaction. False for a case that another process answered first: that answer is
+    kept, because what was acknowledged is never replaced. A failure is replaced by anything."""
+    complete = [result for result in results if result.response is not None or result.error is not None]
     texts: dict[str, str] = {}
     rows = [
-        (entry.system_key, entry.key, entry.response and take_out(entry.response, texts), entry.error) for entry in told
+        (result.system_key, result.key, result.response and intern(result.response, texts), result.error)
+        for result in complete
     ]
     write_texts(connection, texts)
     late: set[int] = set()
@@ -92,32 +93,33 @@ def write_entries(connection: sqlite3.Connection, entries: Sequence[Entry]) -> l
     )
     connection.execute("SAVEPOINT records")
     if insert(connection, statement, rows) != len(rows):
-        # Seldom: one by one, to know which were too late.
+        # Rare: one by one, to know which were too late.
         connection.execute("ROLLBACK TO records")
-        late = {id(e) for e, row in zip(told, rows, strict=True) if insert(connection, statement, [row]) != 1}
+        late = {
+            id(result) for result, row in zip(complete, rows, strict=True) if insert(connection, statement, [row]) != 1
+        }
     connection.execute("RELEASE records")
-    standing = [entry for entry in entries if id(entry) not in late]
-    _write_scores(connection, standing)
-    # These scores were waited for, and now they are there.
+    _write_scores(connection, [result for result in results if id(result) not in late])
+    # Their scores are written now, so interim replies are not needed any more.
     connection.executemany(
         "DELETE FROM verdicts WHERE system_id = ? AND case_id = ? AND (digest >= 'reply:' AND digest < 'reply;'"
         " OR digest >= 'sent:' AND digest < 'sent;')",
-        [(entry.system_key, entry.key) for entry in entries if entry.response is None and entry.error is None],
+        [(result.system_key, result.key) for result in results if result.response is None and result.error is None],
     )
-    return [id(entry) not in late for entry in entries]
+    return [id(result) not in late for result in results]
 
 
-def _write_scores(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
-    """The first score stands, unless it is a failed one. Each verdict of a case is written once, however many scores
-    name it; one that a replaced score named stays, as a record of what was replied."""
+def _write_scores(connection: sqlite3.Connection, results: Sequence[CaseResult]) -> None:
+    """The first score is kept unless it failed. Each verdict of a case is written once, however many scores refer to
+    it; the verdicts of a replaced score stay, as a record of the replies."""
     scores: list[Row] = []
     verdicts: list[Row] = []
-    for entry in entries:
-        for score in entry.scores:
+    for result in results:
+        for score in result.scores:
             digests = [_digest(verdict) for verdict in score.verdicts]
-            verdicts += [(entry.system_key, entry.key, *pair) for pair in zip(digests, score.verdicts, strict=True)]
+            verdicts += [(result.system_key, result.key, *pair) for pair in zip(digests, score.verdicts, strict=True)]
             scores.append(
-                (entry.system_key, entry.key, score.metric, score.version, score.status, score.payload,
+                (result.system_key, result.key, score.metric, score.version, score.status, score.payload,
                  " ".join(digests))
             )  # fmt: skip
     insert(connection, "INSERT OR IGNORE INTO verdicts VALUES {}", list(dict.fromkeys(verdicts)))
@@ -134,7 +136,7 @@ def _digest(verdict: str) -> str:
 
 
 def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[Row]) -> int:
-    """Inserts the rows, many in each statement (`{}` stands for them); returns how many were inserted or updated."""
+    """Inserts the rows, many per statement (in place of `{}`); returns how many were inserted or updated."""
     count, start = 0, 0
     while start < len(rows):
         size = min(LARGEST_INSERT, 1 << ((len(rows) - start).bit_length() - 1))

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the first finishes what is in flight, the second leaves at once."""
+"""Ctrl-C, SIGTERM and SIGHUP: the first finishes what is in flight, the second exits at once."""
 
 import asyncio
 import contextlib
@@ -12,18 +12,18 @@ from ragstone.errors import Terminated
 __all__ = ["finish_on_interrupt"]
 
 STOPPING = "Stopping{by}: finishing what is in flight. {again} leaves at once; what is done is kept either way."
-# Containers, CI and service managers send the second, a terminal that is closed the third. Windows has no SIGHUP.
+# Containers, CI and service managers send SIGTERM, a closing terminal sends SIGHUP. Windows has no SIGHUP.
 _SIGNALS = tuple(signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if name in signal.Signals.__members__)
 
 
 @contextlib.asynccontextmanager
 async def finish_on_interrupt(announce: Callable[[str], None] | None = None) -> AsyncIterator[asyncio.Event]:
-    """Gives the event that a first signal sets, for `run_cases(stop=…)`; `announce` gets the line that says so.
+    """Yields the event that the first signal sets, for `run_cases(stop=…)`; `announce` gets a line for the user.
 
-    A second signal cancels what runs inside and becomes the exception it would have been: KeyboardInterrupt, or
-    `Terminated` with the signal's number. A third does not wait for anything. SIGHUP never counts as a second signal:
-    kernel and shell both send it when a terminal closes. SIGTERM and SIGHUP stay ignored where the parent has them
-    ignored (`nohup`). Off the main thread, where signals do not arrive, the event is never set.
+    A second signal cancels what runs inside and becomes its usual exception: KeyboardInterrupt, or `Terminated` with
+    the signal's number. A third waits for nothing. SIGHUP never counts as a second signal: kernel and shell both send
+    it when a terminal closes. SIGTERM and SIGHUP stay ignored if the parent ignores them (`nohup`). Off the main
+    thread, where signals do not arrive, the event is never set.
     """
     stop = asyncio.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -52,7 +52,7 @@ async def finish_on_interrupt(announce: Callable[[str], None] | None = None) -> 
     def handler(number: int, _: object) -> None:
         loop.call_soon_threadsafe(interrupted, number)
 
-    # Not `loop.add_signal_handler`: Windows has none. A signal that finds the loop asleep wakes it by the call.
+    # Not `loop.add_signal_handler`: Windows has none. `call_soon_threadsafe` wakes a sleeping loop.
     for name in _SIGNALS:
         if name == signal.SIGINT or signal.getsignal(name) != signal.SIG_IGN:
             before[name] = signal.signal(name, handler)

@@ -1,4 +1,4 @@
-"""What there is to do: cases are leased from the run file a few at a time, and come to the workers lane by lane."""
+"""The queue of unfinished cases, leased from the run file a few at a time and handed to the workers lane by lane."""
 
 import asyncio
 import contextlib
@@ -6,40 +6,40 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ragstone.runs.case_stream import Item, Ledger, batches
+from ragstone.runs.case_stream import Ledger, StreamedCase, batches
 from ragstone.runs.halt import Halt
 from ragstone.runs.leases import Lease, State
 from ragstone.runs.schema import key_of
 from ragstone.runs.store import RunFile
 from ragstone.types import Case, System
 
-__all__ = ["Job", "JobQueue"]
+__all__ = ["CaseJob", "JobQueue"]
 
-# As much as half of what is in flight is taken at one go, so that processes share the end of a run well; more where
-# the system answers faster than that brings work. What is done already is passed in larger steps.
-LARGEST_TAKE = 256
-LARGEST_GLANCE = 512
+# At most half of what is in flight is leased at once, so that processes share the end of a run evenly; more if the
+# system answers faster than leasing brings work. Cases that are done already are skipped in larger steps.
+MAX_TAKE = 256
+MAX_LOOKAHEAD = 512
 SETTLED = (State.DONE, State.FAILED)
 FREE = (State.ASK, State.SCORE)
-# How far the stream is read ahead where cases wait for others of their lane.
+# How far the stream is read ahead while cases wait for others of their lane.
 AHEAD_CASES = 1024
 AHEAD_BYTES = 64 * 2**20
-# How often to look whether other processes have finished, in seconds: at first and at most.
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+# How often to check whether other processes have finished, in seconds: at first and at most.
+FIRST_PAUSE, MAX_PAUSE = 0.1, 2.0
 
 
 @dataclass(slots=True)
-class Job:
-    """A case of a system that is this process's to do."""
+class CaseJob:
+    """A case of a system that this process has leased."""
 
     system: System
     system_key: str
-    item: Item
-    claim: Lease
+    item: StreamedCase
+    lease: Lease
 
 
 class JobQueue:
-    """The cases of all systems that are not done. `settled` is told of those that others have done, or a run before."""
+    """The unfinished cases of all systems. `settled` is called with those that other processes or earlier runs did."""
 
     def __init__(
         self,
@@ -55,58 +55,58 @@ class JobQueue:
         self.file, self.cases, self.systems, self.versions = run_file, cases, systems, versions
         self.halt, self._settled = halt, settled
         self.ledger = Ledger()
-        self.ready: asyncio.Queue[Job | None] = asyncio.Queue()
-        self.lanes: dict[tuple[str, str], deque[Job]] = {}
+        self.ready: asyncio.Queue[CaseJob | None] = asyncio.Queue()
+        self.lanes: dict[tuple[str, str], deque[CaseJob]] = {}
         self.room = asyncio.Event()  # set whenever a job is taken, and at the stop
-        self.waiting = self.waiting_bytes = 0  # leased and not begun
-        self.take = self.smallest_take = max(1, min(concurrency // 2, LARGEST_TAKE))
-        self.winning = False  # whether the last taking brought work
-        self.glance = 0  # how many cases to look at in one go, where it seems that they are done
+        self.waiting = self.waiting_bytes = 0  # leased and not started
+        self.take = self.smallest_take = max(1, min(concurrency // 2, MAX_TAKE))
+        self.winning = False  # whether the last attempt to lease brought work
+        self.lookahead = 0  # how many cases to check at once if they seem to be done
 
     def close(self) -> None:
-        """Lets go of what was remembered."""
+        """Deletes the temporary database."""
         self.ledger.close()
 
     # --- for the workers ---------------------------------------------------------------------------------------
 
-    async def get(self) -> Job | None:
+    async def get(self) -> CaseJob | None:
         """The next job; None at the end."""
         return await self.ready.get()
 
     def end(self, workers: int) -> None:
-        """Nothing more comes: so many workers may go."""
+        """Nothing more comes: this many workers may stop."""
         for _ in range(workers):
             self.ready.put_nowait(None)
 
-    def begin(self, job: Job) -> None:
-        """A worker does this job now."""
+    def begin(self, job: CaseJob) -> None:
+        """A worker starts this job now."""
         self.waiting -= 1
-        self.waiting_bytes -= len(job.item.want.payload)
+        self.waiting_bytes -= len(job.item.row.payload)
         self.room.set()
 
     def wake(self) -> None:
-        """Looks again whether to go on: the run, or a system, was halted."""
+        """Checks again whether to go on: the run or a system was halted."""
         self.room.set()
 
-    def next_in_lane(self, job: Job) -> Job | None:
-        """The next of the lane of this one, which is done."""
-        place = (job.system_key, job.item.want.lane)
-        line = self.lanes.get(place)
+    def next_in_lane(self, job: CaseJob) -> CaseJob | None:
+        """The next job in the lane of this one, which is done."""
+        lane = (job.system_key, job.item.row.lane)
+        line = self.lanes.get(lane)
         if line:
             return line.popleft()
-        self.lanes.pop(place, None)
+        self.lanes.pop(lane, None)
         return None
 
     # --- the stream --------------------------------------------------------------------------------------------
 
     async def fill(self) -> None:
-        """Leases all that is missing, as the workers get on, and waits for what other processes have of it."""
+        """Leases all that is missing as fast as the workers need it, and waits for what other processes have leased."""
         for number, system in enumerate(self.systems):
             await self._pass(system, new=number == 0)
         pause = FIRST_PAUSE
-        while not self.halt.all and (left := await self._look_at_deferred()):
-            pause = min(2 * pause, LONGEST_PAUSE)
-            if left == "free":  # their process died, or gave them back
+        while not self.halt.all_halted and (left := await self._look_at_deferred()):
+            pause = min(2 * pause, MAX_PAUSE)
+            if left == "free":  # their process died or gave them back
                 for system in self.systems:
                     await self._pass(system, deferred=True)
                 pause = FIRST_PAUSE
@@ -114,62 +114,62 @@ class JobQueue:
                 await asyncio.wait_for(self.halt.event.wait(), pause)
 
     async def _pass(self, system: System, *, new: bool = False, deferred: bool = False) -> None:
-        """Once through the stream for one system. `new`: ids are checked; `deferred`: only what others had."""
+        """Goes through the stream once for one system. `new`: check the ids; `deferred`: only what others had."""
         key, shut_lanes = key_of(system.id), set[str]()
-        for batch in batches(self.cases(), lambda: max(self.take, self.glance)):
-            if self.halt.all:
+        for batch in batches(self.cases(), lambda: max(self.take, self.lookahead)):
+            if self.halt.all_halted:
                 return
             if new:
-                self.ledger.note([item.want.key for item in batch])
-            if self.halt.of(system.id):
-                continue  # the other systems go on, and their passes do not note the ids again
+                self.ledger.note([item.row.key for item in batch])
+            if self.halt.halted(system.id):
+                continue  # the other systems go on, and their passes do not check the ids again
             items = batch
             if deferred:
-                mine = self.ledger.deferred(key, [item.want.key for item in batch])
-                items = [item for item in batch if item.want.key in mine]
+                keys = self.ledger.deferred(key, [item.row.key for item in batch])
+                items = [item for item in batch if item.row.key in keys]
             if len(items) > self.take:
-                # Looks before it takes: who comes to an almost finished run must not take all the rest of it.
-                items = [item for item, _ in await self._claim(key, items, shut_lanes, take=False)]
-                self.glance = 0 if items else min(2 * self.glance, LARGEST_GLANCE)
+                # Check before leasing: a process that joins an almost finished run must not take all the rest.
+                items = [item for item, _ in await self._lease(key, items, shut_lanes, take=False)]
+                self.lookahead = 0 if items else min(2 * self.lookahead, MAX_LOOKAHEAD)
             while items:
                 await self._wait_for_room()
-                if self.halt.of(system.id):
+                if self.halt.halted(system.id):
                     break
-                part, items = items[: self.take], items[self.take :]
-                won = await self._claim(key, part, shut_lanes, soon=not self.ready.qsize())
+                share, items = items[: self.take], items[self.take :]
+                won = await self._lease(key, share, shut_lanes, soon=not self.ready.qsize())
                 self._fit(len(won))
-                self._enqueue([Job(system, key, item, claim) for item, claim in won])
+                self._enqueue([CaseJob(system, key, item, lease) for item, lease in won])
 
-    async def _claim(
-        self, system_key: str, items: list[Item], shut_lanes: set[str], *, take: bool = True, soon: bool = True
-    ) -> list[tuple[Item, Lease]]:
-        """What of these can be had, and is had with `take`. The rest is counted, or deferred where others have it."""
-        wants = [item.want for item in items]
-        claims = await self.file.claim(system_key, wants, self.versions, shut_lanes=shut_lanes, take=take, soon=soon)
-        elsewhere = [want for want, claim in zip(wants, claims, strict=True) if claim.state is State.ELSEWHERE]
-        shut_lanes.update(want.lane for want in elsewhere if want.lane)
-        free = [(item, claim) for item, claim in zip(items, claims, strict=True) if claim.state in FREE]
-        kept = {item.want.key for item, _ in free} if not take else set()
-        self.ledger.settle(system_key, [want.key for want in wants if want.key not in kept])
+    async def _lease(
+        self, system_key: str, items: list[StreamedCase], shut_lanes: set[str], *, take: bool = True, soon: bool = True
+    ) -> list[tuple[StreamedCase, Lease]]:
+        """Those that are free, leased if `take`. The rest is counted, or deferred if another process has it."""
+        rows = [item.row for item in items]
+        leases = await self.file.lease(system_key, rows, self.versions, shut_lanes=shut_lanes, take=take, soon=soon)
+        elsewhere = [row for row, lease in zip(rows, leases, strict=True) if lease.state is State.ELSEWHERE]
+        shut_lanes.update(row.lane for row in elsewhere if row.lane)
+        free = [(item, lease) for item, lease in zip(items, leases, strict=True) if lease.state in FREE]
+        open_keys = {item.row.key for item, _ in free} if not take else set()
+        self.ledger.settle(system_key, [row.key for row in rows if row.key not in open_keys])
         self.ledger.defer(system_key, elsewhere)
-        self._settled(claims)
+        self._settled(leases)
         return free
 
     def _fit(self, won: int) -> None:
-        """Fits how much is taken at one go to how fast the system answers."""
-        if not won:  # passing over what is done or others have: in larger steps
-            self.glance = max(2 * self.take, self.glance)
-        elif self.winning and not self.ready.qsize():  # while this was taken, the workers ran out of work
-            self.take = min(2 * self.take, LARGEST_TAKE)
+        """Adapts how much is leased at once to how fast the system answers."""
+        if not won:  # skip what is done or leased elsewhere in larger steps
+            self.lookahead = max(2 * self.take, self.lookahead)
+        elif self.winning and not self.ready.qsize():  # the workers ran out of work meanwhile
+            self.take = min(2 * self.take, MAX_TAKE)
         elif self.ready.qsize() >= self.take // 2:
             self.take = max(self.take // 2, self.smallest_take)
         self.winning = won > 0
 
-    def _enqueue(self, jobs: Iterable[Job]) -> None:
+    def _enqueue(self, jobs: Iterable[CaseJob]) -> None:
         for job in jobs:
             self.waiting += 1
-            self.waiting_bytes += len(job.item.want.payload)
-            lane = job.item.want.lane
+            self.waiting_bytes += len(job.item.row.payload)
+            lane = job.item.row.lane
             if not lane:
                 self.ready.put_nowait(job)
             elif (line := self.lanes.get((job.system_key, lane))) is not None:
@@ -179,29 +179,28 @@ class JobQueue:
                 self.ready.put_nowait(job)
 
     async def _wait_for_room(self) -> None:
-        while not self.halt.all and self.waiting:
-            few = self.ready.qsize() < self.take
-            if few and self.waiting < AHEAD_CASES and self.waiting_bytes < AHEAD_BYTES:
+        while not self.halt.all_halted and self.waiting:
+            if self.ready.qsize() < self.take and self.waiting < AHEAD_CASES and self.waiting_bytes < AHEAD_BYTES:
                 return
             self.room.clear()
             await self.room.wait()
 
     async def _look_at_deferred(self) -> str:
-        """Counts what other processes have finished. "free" where some of the rest can be had, "taken" where all of
-        it is in their hands, "" where nothing is left."""
+        """Counts what other processes have finished. "free" if some of the rest can be leased, "taken" if other
+        processes have all of it, "" if nothing is left."""
         left = ""
         for system in self.systems:
             if system.id in self.halt.refused:
                 continue
             key, after = key_of(system.id), 0
-            while rows := self.ledger.waiting(key, after, LARGEST_GLANCE):
-                after = rows[-1][0]
-                wants = [want for _, want in rows]
-                claims = await self.file.claim(key, wants, self.versions, take=False)
-                settled = [claim.state in SETTLED for claim in claims]
-                self.ledger.settle(key, [want.key for want, is_so in zip(wants, settled, strict=True) if is_so])
-                self._settled([claim for claim, is_so in zip(claims, settled, strict=True) if is_so])
-                if any(claim.state in FREE for claim in claims):
+            while deferred := self.ledger.waiting(key, after, MAX_LOOKAHEAD):
+                after = deferred[-1][0]
+                rows = [row for _, row in deferred]
+                leases = await self.file.lease(key, rows, self.versions, take=False)
+                settled = [lease.state in SETTLED for lease in leases]
+                self.ledger.settle(key, [row.key for row, is_so in zip(rows, settled, strict=True) if is_so])
+                self._settled([lease for lease, is_so in zip(leases, settled, strict=True) if is_so])
+                if any(lease.state in FREE for lease in leases):
                     left = "free"
                 elif not all(settled):
                     left = left or "taken"

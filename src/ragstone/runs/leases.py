@@ -1,4 +1,4 @@
-"""Who does which case: how each stands in the run file, and the leases that share them among processes."""
+"""Which process works on which case: the state of each case in the run file, and the leases that divide them."""
 
 import json
 import math
@@ -11,24 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.errors import RunMismatch
-from ragstone.runs.config import differences, few
-from ragstone.runs.entries import Want, write_cases
+from ragstone.runs.config import differences, first_differences
+from ragstone.runs.entries import CaseRow, write_cases
 from ragstone.runs.outbox import absorb
 from ragstone.runs.owners import is_dead
 from ragstone.runs.schema import decode, text_of
-from ragstone.runs.text_store import fetch, references, take_out
+from ragstone.runs.text_store import fetch, intern, references
 from ragstone.types import Response
 
-__all__ = ["LEASE_SECONDS", "Desk", "Lease", "State"]
+__all__ = ["LEASE_SECONDS", "Lease", "LeaseTable", "State"]
 
-# How long a lease lasts unless its owner renews it (every third of that). It matters only where an owner dies on
-# another machine; on the same one its death is seen.
+# How long a lease lasts unless its owner renews it (every third of that). It matters only if an owner dies on another
+# machine; a death on this machine is noticed at once.
 LEASE_SECONDS = 60.0
-_NEARLY = 1e-3  # of a score
+_SCORE_TOLERANCE = 1e-3  # relative, for the retrieval score of a passage
 
 
 class State(Enum):
-    """How a case stands when a process asks for it."""
+    """The state of a case when a process asks for it."""
 
     DONE = "done"  # answered and scored
     FAILED = "failed"  # asked since the last start of a run, and failed
@@ -39,8 +39,8 @@ class State(Enum):
 
 @dataclass(slots=True)
 class Lease:
-    """The answer to a `Want`. For SCORE: the stored response, the metrics to score, as (name, version), and what a
-    killed process had of their judges (`Interim` name → payload)."""
+    """The state of a `CaseRow`. For SCORE also the stored response, the metrics to score, as (name, version), and the
+    judge replies that a killed process had received (`Interim` name → payload)."""
 
     state: State
     response: Response | None = None
@@ -48,8 +48,8 @@ class Lease:
     interim: Mapping[str, str] = field(default_factory=dict)
 
 
-class Desk:
-    """Hands out cases of one system, inside a transaction."""
+class LeaseTable:
+    """Leases cases of one system, inside a transaction."""
 
     def __init__(
         self,
@@ -65,60 +65,61 @@ class Desk:
         self.take, self.shut_lanes = take, shut_lanes
         self.leftovers: list[Path] = []  # to be deleted after the commit
 
-    def claim(self, connection: sqlite3.Connection, wants: Sequence[Want]) -> list[Lease]:
-        keys = json.dumps([want.key for want in wants])
-        held = self._held(connection, {"case": keys, "lane": json.dumps([want.lane for want in wants if want.lane])})
-        known = self._compare(connection, wants, keys)
+    def lease(self, connection: sqlite3.Connection, rows: Sequence[CaseRow]) -> list[Lease]:
+        keys = json.dumps([row.key for row in rows])
+        lanes = json.dumps([row.lane for row in rows if row.lane])
+        elsewhere = self._leased_elsewhere(connection, {"case": keys, "lane": lanes})
+        known = self._check_content(connection, rows, keys)
         states = self._states(connection, keys)
-        shut = {name for kind, name in held if kind == "lane"} | self.shut_lanes
-        claims, asked, leases = [], list[Want](), set[tuple[str, str]]()
-        for want in wants:
-            claim = states.get(want.key, Lease(State.ASK))
-            if claim.state in (State.ASK, State.SCORE):
-                if ("case", want.key) in held or want.lane in shut:
-                    claim = Lease(State.ELSEWHERE)
-                    shut.add(want.lane or "\0")  # "" is no lane
+        shut = {name for kind, name in elsewhere if kind == "lane"} | self.shut_lanes
+        leases, leased_rows, names = [], list[CaseRow](), set[tuple[str, str]]()
+        for row in rows:
+            lease = states.get(row.key, Lease(State.ASK))
+            if lease.state in (State.ASK, State.SCORE):
+                if ("case", row.key) in elsewhere or row.lane in shut:
+                    lease = Lease(State.ELSEWHERE)
+                    shut.add(row.lane or "\0")  # "" is not a lane
                 else:
-                    asked.append(want)
-                    leases.add(("case", want.key))
-                    if want.lane:
-                        leases.add(("lane", want.lane))
-            claims.append(claim)
-        if self.take and leases:
-            write_cases(connection, [want for want in asked if want.key not in known])
+                    leased_rows.append(row)
+                    names.add(("case", row.key))
+                    if row.lane:
+                        names.add(("lane", row.lane))
+            leases.append(lease)
+        if self.take and names:
+            write_cases(connection, [row for row in leased_rows if row.key not in known])
             until = time.time() + LEASE_SECONDS
             connection.executemany(
                 "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?)",
-                [(self.system_key, kind, name, self.owner, until) for kind, name in sorted(leases)],
+                [(self.system_key, kind, name, self.owner, until) for kind, name in sorted(names)],
             )
-        return claims
+        return leases
 
-    def _compare(self, connection: sqlite3.Connection, wants: Sequence[Want], keys: str) -> Set[str]:
-        """Refuses cases that are in the file under the same id with another content. Returns those that are there. How
-        a retriever scored the same passages is no content: endpoints do not embed a text twice to the same bits."""
+    def _check_content(self, connection: sqlite3.Connection, rows: Sequence[CaseRow], keys: str) -> Set[str]:
+        """Refuses a case if the file has the same id with different content. Returns the keys that the file has. The
+        retrieval scores of passages are not content: endpoints do not embed a text twice to the same bits."""
         query = "SELECT case_id, payload FROM cases WHERE case_id IN (SELECT value FROM json_each(?))"
         stored = dict(connection.execute(query, (keys,)).fetchall())
-        for want in wants:
-            before = stored.get(want.key) if want.payload else None
-            if before is not None and before != take_out(want.payload, {}):
-                name = text_of(want.key)
+        for row in rows:
+            before = stored.get(row.key) if row.payload else None
+            if before is not None and before != intern(row.payload, {}):
+                name = text_of(row.key)
                 texts = fetch(connection, references(before))
                 old = decode(before, dict[str, Any], self.path, f"case {name!r}", texts)
-                found = differences(old, json.loads(want.payload), f"cases.{name}")
-                if found := {key: pair for key, pair in found.items() if not _same_score(key, *pair)}:
-                    raise RunMismatch(self.path, few(found))
+                changes = differences(old, json.loads(row.payload), f"cases.{name}")
+                if changes := {key: pair for key, pair in changes.items() if not _same_score(key, *pair)}:
+                    raise RunMismatch(self.path, first_differences(changes))
         return stored.keys()
 
     def _states(self, connection: sqlite3.Connection, keys: str) -> dict[str, Lease]:
         """The state of every case that has a record, leases aside."""
-        own = "system_id = ? AND case_id IN (SELECT value FROM json_each(?))"
+        these = "system_id = ? AND case_id IN (SELECT value FROM json_each(?))"
         scored: dict[str, set[tuple[str, int]]] = {}
         if self.metrics:
-            query = f"SELECT case_id, metric, metric_version FROM scores WHERE {own} AND retry = 0"
+            query = f"SELECT case_id, metric, metric_version FROM scores WHERE {these} AND retry = 0"
             for key, metric, version in connection.execute(query, (self.system_key, keys)):
                 scored.setdefault(key, set()).add((metric, version))
         states: dict[str, Lease] = {}
-        query = f"SELECT case_id, error IS NOT NULL, retry FROM records WHERE {own}"
+        query = f"SELECT case_id, error IS NOT NULL, retry FROM records WHERE {these}"
         for key, failed, retry in connection.execute(query, (self.system_key, keys)).fetchall():
             if failed:
                 states[key] = Lease(State.ASK if retry else State.FAILED)
@@ -139,14 +140,15 @@ class Desk:
         texts = fetch(connection, references(payload))
         return decode(payload, Response, self.path, f"the response to case {text_of(key)!r}", texts)
 
-    def _held(self, connection: sqlite3.Connection, names: dict[str, str]) -> set[tuple[str, str]]:
-        """Which of these cases and lanes (kind → JSON) living processes hold. What others left is taken in here."""
+    def _leased_elsewhere(self, connection: sqlite3.Connection, names: dict[str, str]) -> set[tuple[str, str]]:
+        """Which of these cases and lanes (kind → JSON) living processes have leased. What dead ones left is absorbed
+        here."""
         now = time.time()
         query = (
             "SELECT name, owner, until FROM leases WHERE system_id = ? AND kind = ? AND owner <> ?"
             " AND name IN (SELECT value FROM json_each(?))"
         )
-        held: set[tuple[str, str]] = set()
+        leased: set[tuple[str, str]] = set()
         gone: dict[str, bool] = {}
         for kind, listed in names.items():
             for name, owner, until in connection.execute(query, (self.system_key, kind, self.owner, listed)).fetchall():
@@ -155,16 +157,13 @@ class Desk:
                     gone[owner] = True
                     self.leftovers += absorb(connection, self.path, owner)
                 if not gone.setdefault(owner, False):
-                    held.add((kind, name))
-        return held
+                    leased.add((kind, name))
+        return leased
 
 
 def _same_score(key: str, old: Any, new: Any) -> bool:
-    """Whether this is the score of a passage, nearly as it was."""
-    both = isinstance(old, (int, float)) and isinstance(new, (int, float))
-    return (
-        key.endswith(".score")
-        and ".query.passages." in key
-        and both
-        and math.isclose(old, new, rel_tol=_NEARLY, abs_tol=1e-6)
-    )
+    """Whether `key` is the retrieval score of a passage, and both values are nearly equal."""
+    if not (key.endswith(".score") and ".query.passages." in key):
+        return False
+    numbers = isinstance(old, (int, float)) and isinstance(new, (int, float))
+    return numbers and math.isclose(old, new, rel_tol=_SCORE_TOLERANCE, abs_tol=1e-6)

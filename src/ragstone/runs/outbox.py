@@ -1,9 +1,9 @@
-"""Answers between their arrival and their commit, kept beside the run file, so that no killed process loses one.
+"""Answers between arrival and commit, kept beside the run file so that no killed process loses one.
 
-A commit with `synchronous=FULL` takes a disk some milliseconds, and a place in flight that waits for it is a place
-not used. So an answer is first appended to a file of the process's own, which costs microseconds and outlives the
-process (not the machine: only the commit is acknowledged), and the place is free. What a killed process leaves is
-taken into the run file by the next that opens it or takes over its leases. `close` leaves no such file.
+A commit with `synchronous=FULL` takes some milliseconds, and a worker that waits for it is idle. So an answer is first
+appended to a file that belongs to the process, which costs microseconds and outlives the process (not the machine: only
+the commit is acknowledged), and the worker goes on. The next process that opens the run file or takes over the leases
+absorbs what a killed process left. `close` leaves no such file.
 """
 
 import contextlib
@@ -16,20 +16,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragstone.errors import StorageError
-from ragstone.runs.entries import Entry, Interim, ScoreRow, write_entries, write_interim
+from ragstone.runs.entries import CaseResult, Interim, ScoreRow, write_interim, write_results
 from ragstone.runs.owners import is_dead
 
-__all__ = ["Outbox", "Part", "absorb", "absorb_file", "leftovers"]
+__all__ = ["Outbox", "OutboxFile", "absorb", "absorb_file", "leftovers"]
 
-# Answers of more than this make a new file, so that the old one can go as soon as all of it is committed.
-PART_BYTES = 2**20
-# After this long without an answer, the owner of a file on another machine counts as gone.
-SILENT_SECONDS = 3600.0
+# Beyond this size a new file is started, so that the old one can be deleted as soon as all of it is committed.
+FILE_BYTES = 2**20
+# After this long without an answer, the owner of a file on another machine counts as dead.
+STALE_SECONDS = 3600.0
 
 
 @dataclass(slots=True)
-class Part:
-    """One file of an outbox; `waiting` is how many of its answers are not committed."""
+class OutboxFile:
+    """One file of an outbox; `waiting` counts its answers that are not committed."""
 
     path: Path
     descriptor: int
@@ -38,7 +38,7 @@ class Part:
 
 
 def _name(path: Path, owner: str) -> str:
-    """What the files of an owner begin with: its nonce, because the rest of its name is no file name."""
+    """The prefix of an owner's files: only its nonce, because the rest of its name may not be valid in a file name."""
     return f"{path.name}-outbox-{owner.rpartition('|')[2]}-"
 
 
@@ -47,76 +47,77 @@ class Outbox:
 
     def __init__(self, path: Path, owner: str, file_id: str) -> None:
         self._path, self._owner, self._file_id = path, owner, file_id
-        self._parts: list[Part] = []
-        self._made = 0
+        self._files: list[OutboxFile] = []
+        self._created = 0
 
-    def put(self, entry: Entry | Interim) -> Part:
-        """Keeps the entry until `done` is called with the part that comes back."""
+    def put(self, entry: CaseResult | Interim) -> OutboxFile:
+        """Keeps the entry until `done` is called with the returned file."""
         line = (_encode(entry) + "\n").encode("ascii")
         try:
-            part = self._parts[-1] if self._parts and self._parts[-1].size < PART_BYTES else self._new_part()
-            written = os.write(part.descriptor, line)
+            file = self._files[-1] if self._files and self._files[-1].size < FILE_BYTES else self._new_file()
+            written = os.write(file.descriptor, line)
         except OSError as error:
-            raise StorageError(f"{self._path}: an answer could not be kept beside it ({error.strerror}).") from error
+            reason = f"an answer could not be kept beside it ({error.strerror})"
+            raise StorageError(f"{self._path}: {reason}. Check the disk, then run the same command again.") from error
         if written != len(line):
             raise StorageError(f"{self._path}: the disk is full. Make space, then run the same command again.")
-        part.size += written
-        part.waiting += 1
-        return part
+        file.size += written
+        file.waiting += 1
+        return file
 
-    def done(self, part: Part) -> None:
-        """One answer of this part is committed. After `close`, as where a run ends by an error, the file stays for the
-        next that opens the run file, who finds its answers there already."""
-        part.waiting -= 1
-        if part not in self._parts:
+    def done(self, file: OutboxFile) -> None:
+        """One answer of this file is committed. After `close`, as when an error ends the run, the file stays: the next
+        process that opens the run file finds its answers committed already."""
+        file.waiting -= 1
+        if file not in self._files:
             return
-        if part.waiting == 0 and (part is not self._parts[-1] or part.size >= PART_BYTES):
-            self._drop(part)
+        if file.waiting == 0 and (file is not self._files[-1] or file.size >= FILE_BYTES):
+            self._drop(file)
 
     def close(self, *, discard: bool = False) -> None:
-        """Removes what is committed; the rest stays for the next that opens the run file. `discard`: nobody ever will,
-        and all of it goes."""
-        for part in list(self._parts):
-            if discard or part.waiting == 0:
-                self._drop(part)
+        """Deletes the files whose answers are committed; the rest stays for the next process that opens the run file.
+        `discard`: delete all, because nobody will."""
+        for file in list(self._files):
+            if discard or file.waiting == 0:
+                self._drop(file)
             else:
-                os.close(part.descriptor)
-                self._parts.remove(part)
+                os.close(file.descriptor)
+                self._files.remove(file)
 
-    def _new_part(self) -> Part:
-        self._made += 1
-        path = self._path.with_name(f"{_name(self._path, self._owner)}{self._made}")
+    def _new_file(self) -> OutboxFile:
+        self._created += 1
+        path = self._path.with_name(f"{_name(self._path, self._owner)}{self._created}")
         descriptor = os.open(
             path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666
         )
-        part = Part(path, descriptor)
-        self._parts.append(part)
-        part.size = os.write(descriptor, (json.dumps([self._owner, self._file_id]) + "\n").encode("ascii"))
-        return part
+        file = OutboxFile(path, descriptor)
+        self._files.append(file)
+        file.size = os.write(descriptor, (json.dumps([self._owner, self._file_id]) + "\n").encode("ascii"))
+        return file
 
-    def _drop(self, part: Part) -> None:
-        os.close(part.descriptor)
-        self._parts.remove(part)
-        part.path.unlink(missing_ok=True)
+    def _drop(self, file: OutboxFile) -> None:
+        os.close(file.descriptor)
+        self._files.remove(file)
+        file.path.unlink(missing_ok=True)
 
 
 def leftovers(path: Path) -> list[Path]:
-    """The outbox files of processes that are gone: surely, or so it seems, because nothing came for long."""
-    found = []
+    """The outbox files of processes that are dead, or seem to be because nothing was written for long."""
+    files = []
     for file in sorted(path.parent.glob(f"{_escape(path.name)}-outbox-*")):
         try:
             with file.open("rb") as stream:
                 owner, _ = _head(stream.readline())
-            if is_dead(owner) or time.time() - file.stat().st_mtime > SILENT_SECONDS:
-                found.append(file)
+            if is_dead(owner) or time.time() - file.stat().st_mtime > STALE_SECONDS:
+                files.append(file)
         except OSError:
             continue
-    return found
+    return files
 
 
 def absorb(connection: sqlite3.Connection, path: Path, owner: str) -> list[Path]:
-    """Writes what this owner left, inside a transaction; returns the files, to be deleted after its commit. Writing
-    an answer twice changes nothing, so an owner that lives after all loses nothing."""
+    """Writes what this owner left, inside a transaction; returns the files, to be deleted after the commit. Writing an
+    answer twice changes nothing, so an owner that is alive after all loses nothing."""
     files = sorted(path.parent.glob(f"{_escape(_name(path, owner))}*"))
     for file in files:
         absorb_file(connection, file)
@@ -124,8 +125,8 @@ def absorb(connection: sqlite3.Connection, path: Path, owner: str) -> list[Path]
 
 
 def absorb_file(connection: sqlite3.Connection, file: Path) -> None:
-    """Writes the answers of one file, where they are answers of this run file and not of one that lay here before.
-    The last line may be cut off: that answer never counted."""
+    """Writes the answers of one file, if they belong to this run file and not to an earlier one at the same path. The
+    last line may be cut off: that answer was never acknowledged."""
     (file_id,) = connection.execute("SELECT value FROM meta WHERE key = 'file_id'").fetchone()
     for entry in _read(file, file_id):
         if not connection.execute("SELECT 1 FROM cases WHERE case_id = ?", (entry.key,)).fetchone():
@@ -133,11 +134,11 @@ def absorb_file(connection: sqlite3.Connection, file: Path) -> None:
         if isinstance(entry, Interim):
             write_interim(connection, entry)
         else:
-            write_entries(connection, [entry])
+            write_results(connection, [entry])
 
 
 def _head(line: bytes) -> tuple[str, str]:
-    """Owner and run file of an outbox file; empty where it has no whole first line."""
+    """Owner and run file id of an outbox file; empty if its first line is incomplete."""
     try:
         owner, file_id = json.loads(line)
     except (ValueError, TypeError):
@@ -149,27 +150,29 @@ def _escape(name: str) -> str:
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
 
 
-def _encode(entry: Entry | Interim) -> str:
+def _encode(entry: CaseResult | Interim) -> str:
     if isinstance(entry, Interim):
         return json.dumps([entry.system_key, entry.key, entry.name, entry.payload])
     scores = [[row.metric, row.version, row.status, row.payload, row.verdicts] for row in entry.scores]
     return json.dumps([entry.system_key, entry.key, entry.response, entry.error, scores])
 
 
-def _read(file: Path, file_id: str) -> Iterator[Entry | Interim]:
+def _read(file: Path, file_id: str) -> Iterator[CaseResult | Interim]:
     try:
         head, *lines = file.read_bytes().split(b"\n")[:-1] or [b""]
-    except FileNotFoundError:  # another process was faster
+    except FileNotFoundError:  # another process absorbed it
         return
     except OSError as error:
-        raise StorageError(f"{file}: it cannot be read ({error.strerror}).") from error
+        raise StorageError(
+            f"{file}: cannot be read ({error.strerror}). Make it readable, then run the same command again."
+        ) from error
     if _head(head)[1] != file_id:
         return
     for line in lines:
-        with contextlib.suppress(ValueError, TypeError):  # what is no answer never counted as one
+        with contextlib.suppress(ValueError, TypeError):  # anything that is not an answer was never counted
             values = json.loads(line)
             if len(values) == 4:
                 yield Interim(*values)
                 continue
-            system, key, response, stated, scores = values
-            yield Entry(system, key, response, stated, [ScoreRow(*score) for score in scores])
+            system, key, response, error_text, scores = values
+            yield CaseResult(system, key, response, error_text, [ScoreRow(*score) for score in scores])

@@ -1,7 +1,7 @@
-"""Who works on what: names of processes that tell, on the same machine, whether the process still lives.
+"""The owners of leases: names of processes that show, on the same machine, whether the process is still alive.
 
-A lease names its owner. The lease of an owner that is surely dead is free at once, so that nobody waits after a
-`kill -9`; where that cannot be known (another machine, another container), its time runs out.
+The lease of an owner that is certainly dead is free at once, so that nobody waits after a `kill -9`. If that cannot be
+known (another machine, another container), the lease expires.
 """
 
 import os
@@ -13,11 +13,11 @@ from pathlib import Path
 
 __all__ = ["forget", "is_dead", "new_owner"]
 
-_living: set[str] = set()  # the owners that this process made and has not given up
+_living: set[str] = set()  # the owners that this process created and has not given up
 
 
 def new_owner() -> str:
-    """A name for a piece of this process: `place|pid|start|nonce`."""
+    """A name for a part of this process: `place|pid|start|nonce`."""
     pid = os.getpid()
     owner = "|".join((_place(), str(pid), _start_of(pid) or "", secrets.token_hex(8)))
     _living.add(owner)
@@ -25,12 +25,12 @@ def new_owner() -> str:
 
 
 def forget(owner: str) -> None:
-    """This process has given the name up: leases that could not be deleted are free."""
+    """Gives up a name of this process: its leases that could not be deleted are free."""
     _living.discard(owner)
 
 
 def is_dead(owner: str) -> bool:
-    """True where the owner is surely gone; False where it lives or nobody here can know."""
+    """True if the owner is certainly gone; False if it is alive or that cannot be known here."""
     place, _, rest = owner.partition("|")
     fields = rest.split("|")
     if len(fields) != 3 or place != _place() or sys.platform == "win32" or not fields[0].isdecimal():
@@ -51,7 +51,7 @@ def is_dead(owner: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _place() -> str:
-    """Where process numbers mean the same: this boot of this machine and, on Linux, this namespace of processes."""
+    """Where process ids are comparable: this boot of this machine and, on Linux, this process namespace."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"
@@ -60,8 +60,8 @@ def _place() -> str:
 
 
 def _start_of(pid: int) -> str | None:
-    """When the process began, in clock ticks since the boot; None where there is none (a zombie is none) or where the
-    system has no /proc. See proc(5): the fields after the name in parentheses."""
+    """When the process started, in clock ticks since boot; None if there is no such process (a zombie does not count)
+    or no /proc. See proc(5): the fields after the name in parentheses."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""The run file, to read: every record in a fixed order, with flat memory, while others may still be writing."""
+"""Reading the run file: every record in a fixed order, with flat memory, while other processes may be writing."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -13,18 +13,18 @@ from ragstone.runs.text_store import fetch, references
 from ragstone.storage import check_regular, connect, storage_errors
 from ragstone.types import Case, Plan, PlanCell, Record, Response, Score
 
-__all__ = ["Counts", "Failure", "RunReader", "is_run_file", "open_run"]
+__all__ = ["Failure", "RecordCounts", "RunReader", "is_run_file", "open_run"]
 
 Row: TypeAlias = tuple[str, str, str | None, str | None, str | None]  # system_id, case_id, case, response, error
 
-# A page is read at one go: no lock is held while the caller looks at its records, so readers never stop a writer.
+# A page is read at once: no lock is held while the caller works on its records, so readers never block a writer.
 PAGE_RECORDS = 128
 PAGE_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True)
-class Counts:
-    """Of one system: `records` are `answered` plus `failed`; `unscored` is how many scores failed."""
+class RecordCounts:
+    """The records of one system: `records` is `answered` plus `failed`; `unscored` counts failed scores."""
 
     records: int
     answered: int
@@ -34,8 +34,8 @@ class Counts:
 
 @dataclass(frozen=True)
 class Failure:
-    """A kind of failure of one system, how often it came, and the first of it. `kind` is the name before the colon of
-    an error ("timed_out"), or "metric NAME" where a score failed."""
+    """A kind of failure of one system, how often it occurred, and its first case and message. `kind` is the part of an
+    error before the colon ("timed_out"), or "metric NAME" for failed scores."""
 
     system_id: str
     kind: str
@@ -48,7 +48,7 @@ _SQLITE = b"SQLite format 3\0"
 
 
 def is_run_file(path: Path) -> bool:
-    """Whether a path may be a run file, by its first bytes."""
+    """Whether a path may be a run file, judged by its first bytes."""
     try:
         check_regular(path)
         with path.open("rb") as file:
@@ -58,21 +58,21 @@ def is_run_file(path: Path) -> bool:
 
 
 def open_run(path: str | Path) -> "RunReader":
-    """Opens a run file for reading. `UsageError` with one line where it is none: another program's database, garbage,
-    a folder, nothing, or the file of a newer ragstone."""
+    """Opens a run file for reading. `UsageError` if it is not one: another program's database, garbage, a folder,
+    nothing, or the file of a newer ragstone."""
     return RunReader(Path(path), connect(path, LAYOUT, write=False))
 
 
 class RunReader:
-    """A `types.Run`: what was asked, of whom, and the records by system id, then by case id (of the ids as stored)."""
+    """A `types.Run`: the settings, the systems, and the records by the keys of system id and case id."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
-        self._plans: tuple[int, Mapping[str, Plan]] | None = None  # with the state of the file that it was read in
+        self._plans: tuple[int, Mapping[str, Plan]] | None = None  # with the state of the file at that time
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Closes the file."""
         self._connection.close()
 
     def __enter__(self) -> "RunReader":
@@ -83,7 +83,7 @@ class RunReader:
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """`question`, and what else was noted about the run (options, versions, licence, citation…)."""
+        """`question`, and other notes about the run (options, versions, licence, citation…)."""
         rows = self._all("SELECT key, value FROM meta WHERE key <> 'file_id' ORDER BY key")
         return {self._name(key): decode(value, META.get(key, object), self.path, f"its {key}") for key, value in rows}
 
@@ -94,23 +94,23 @@ class RunReader:
         return {self._name(key): decode(spec, dict[str, Any], self.path, f"system {key!r}") for key, spec in rows}
 
     def records(self, *, system: str | None = None) -> Iterator[Record]:
-        """Every record, or those of one system. Of a metric with several versions the last counts."""
+        """Every record, or those of one system. If a metric has several versions, the last counts."""
         last, until = ("", ""), None if system is None else key_of(system)
         if until is not None:
             last = (until, "")
         first = True
-        texts: dict[str, str] = {}  # of the last page: the next often rests on the same
+        texts: dict[str, str] = {}  # of the last page: the next often refers to the same
         while True:
             page, digests = self._page(last, until, first)
             if not page:
                 return
             texts = self._texts(digests, texts)
-            yield from self._made(page, texts)
+            yield from self._page_records(page, texts)
             last, first = (page[-1][0], page[-1][1]), False
 
     def _page(self, last: tuple[str, str], system: str | None, first: bool) -> tuple[list[Row], set[str]]:
-        """The next rows after `last`, and the texts that they rest on, which count as part of their size."""
-        after = ">=" if first else ">"  # an id may be the empty text
+        """The next rows after `last`, and the texts that they refer to, which count towards their size."""
+        after = ">=" if first else ">"  # an id may be empty
         query = (
             "SELECT r.system_id, r.case_id, c.payload, r.response, r.error FROM records r LEFT JOIN cases c"
             f" ON c.case_id = r.case_id WHERE (r.system_id, r.case_id) {after} (?, ?)"
@@ -124,24 +124,24 @@ class RunReader:
             for row in cursor:
                 rows.append(row)
                 for text in row[2:]:
-                    if isinstance(text, str):  # what else may stand in a damaged file is told of later
-                        found = references(text)
-                        size += len(text) + sum(length for digest, length in found.items() if digest not in digests)
-                        digests.update(found)
+                    if isinstance(text, str):  # other types in a damaged file are reported later
+                        lengths = references(text)
+                        size += len(text) + sum(length for digest, length in lengths.items() if digest not in digests)
+                        digests.update(lengths)
                 if size > PAGE_BYTES:
                     break
             cursor.close()
         return rows, digests
 
     def _texts(self, digests: set[str], before: Mapping[str, str]) -> dict[str, str]:
-        """These texts; those of `before` are not read again. No text ever leaves the file."""
-        found = {digest: before[digest] for digest in digests if digest in before}
-        if missing := sorted(digests - found.keys()):
+        """These texts; those in `before` are not read again, because a text never changes."""
+        texts = {digest: before[digest] for digest in digests if digest in before}
+        if missing := sorted(digests - texts.keys()):
             with storage_errors(self.path, as_input=True):
-                found |= fetch(self._connection, missing)
-        return found
+                texts |= fetch(self._connection, missing)
+        return texts
 
-    def _made(self, page: list[Row], texts: Mapping[str, str]) -> Iterator[Record]:
+    def _page_records(self, page: list[Row], texts: Mapping[str, str]) -> Iterator[Record]:
         scores = self._scores((page[0][0], page[0][1]), (page[-1][0], page[-1][1]))
         for system_key, case_key, case, response, error in page:
             name = self._name(case_key)
@@ -159,47 +159,47 @@ class RunReader:
             )
 
     def _scores(self, first: tuple[str, str], last: tuple[str, str]) -> dict[tuple[str, str], dict[str, Score]]:
-        """All scores between two records, both included, with their verdicts put back."""
+        """All scores between two records, both included, with their verdicts restored."""
         between = "(system_id, case_id) >= (?, ?) AND (system_id, case_id) <= (?, ?)"
         verdicts: dict[tuple[str, str], dict[str, Any]] = {}
         query = f"SELECT system_id, case_id, digest, payload FROM verdicts WHERE {between}"
         for system, case, digest, payload in self._all(query, (*first, *last)):
             verdict = decode(payload, object, self.path, f"a verdict on case {case!r}")
             verdicts.setdefault((system, case), {})[digest] = verdict
-        found: dict[tuple[str, str], dict[str, Score]] = {}
+        scores: dict[tuple[str, str], dict[str, Score]] = {}
         columns = "system_id, case_id, metric, metric_version"
         query = f"SELECT {columns}, payload, verdicts FROM scores WHERE {between} ORDER BY {columns}"
-        for system, case, metric, _, payload, named in self._all(query, (*first, *last)):
+        for system, case, metric, _, payload, digests in self._all(query, (*first, *last)):
             score = decode(payload, Score, self.path, f"a score of case {case!r}")
-            held = verdicts.get((system, case), {})
-            restored = reunited(score, [held[digest] for digest in named.split() if digest in held])
-            found.setdefault((system, case), {})[self._name(metric)] = restored
-        return found
+            by_digest = verdicts.get((system, case), {})
+            score = reunited(score, [by_digest[digest] for digest in digests.split() if digest in by_digest])
+            scores.setdefault((system, case), {})[self._name(metric)] = score
+        return scores
 
     def scored(self, system: str) -> dict[str, frozenset[str]]:
-        """Case id → names of the metrics with a score that did not fail, for each case that this system answered."""
+        """Case id → names of the metrics whose score did not fail, for each case that this system answered."""
         query = (
             "SELECT r.case_id, s.metric FROM records r LEFT JOIN scores s ON s.system_id = r.system_id"
             " AND s.case_id = r.case_id AND s.status <> 'failed' WHERE r.system_id = ? AND r.error IS NULL"
         )
-        found: dict[str, set[str]] = {}
+        metrics: dict[str, set[str]] = {}
         for case, metric in self._all(query, (key_of(system),)):
-            found.setdefault(self._name(case), set()).update([] if metric is None else [self._name(metric)])
-        return {case: frozenset(names) for case, names in found.items()}
+            metrics.setdefault(self._name(case), set()).update([] if metric is None else [self._name(metric)])
+        return {case: frozenset(names) for case, names in metrics.items()}
 
-    def counts(self) -> dict[str, Counts]:
-        """How many records there are of each system."""
+    def counts(self) -> dict[str, RecordCounts]:
+        """The number of records of each system."""
         answered = dict(self._all("SELECT system_id, count(*) FROM records WHERE error IS NULL GROUP BY system_id"))
         failed = dict(self._all("SELECT system_id, count(*) FROM records WHERE error IS NOT NULL GROUP BY system_id"))
         unscored = dict(self._all("SELECT system_id, count(*) FROM scores WHERE status = 'failed' GROUP BY system_id"))
-        found = {}
+        counts = {}
         for (key,) in self._all("SELECT system_id FROM systems ORDER BY system_id"):
             good, bad = answered.get(key, 0), failed.get(key, 0)
-            found[self._name(key)] = Counts(good + bad, good, bad, unscored.get(key, 0))
-        return found
+            counts[self._name(key)] = RecordCounts(good + bad, good, bad, unscored.get(key, 0))
+        return counts
 
     def plans(self) -> Mapping[str, Plan]:
-        """What was planned of each system."""
+        """The plan of each system."""
         ((state,),) = self._all("PRAGMA data_version")
         if self._plans is None or self._plans[0] != state:
             self._plans = state, self._read_plans()
@@ -215,18 +215,18 @@ class RunReader:
         for system, condition, total, asked in self._all(query):
             axes = decode(condition, dict[str, str | int | float | bool], self.path, "what was planned")
             cells.setdefault(self._name(system), []).append(PlanCell(axes, total, asked))
-        found = {}
+        plans = {}
         for system, counts in self.counts().items():
-            if held := cells.get(system):
-                unplanned = counts.records - sum(cell.asked for cell in held)
-                total = sum(cell.total for cell in held) + unplanned
+            if planned := cells.get(system):
+                unplanned = counts.records - sum(cell.asked for cell in planned)
+                total = sum(cell.total for cell in planned) + unplanned
                 unscored = self._unscored(system, counts.answered)
-                found[system] = Plan(total, counts.records, counts.failed, tuple(held), unscored)
-        return found
+                plans[system] = Plan(total, counts.records, counts.failed, tuple(planned), unscored)
+        return plans
 
     def _unscored(self, system: str, answered: int) -> dict[str, int]:
-        """How many answers of a system lack a score of a metric that asks others, which is why it comes after the
-        answer. Of several systems, those that have some scores of the metric were to have all."""
+        """Metric → how many answers of a system lack its score, for metrics that ask a model after the answer. If there
+        are several systems, a metric counts for those that have some of its scores."""
         metrics = self.meta.get("scored_later")
         if not isinstance(metrics, list) or not metrics:
             return {}
@@ -238,20 +238,20 @@ class RunReader:
         return {name: answered - count for name, count in scored.items() if count < answered}
 
     def unasked(self, system: str, /) -> Iterator[str]:
-        """The ids of the planned cases of a system that have no record, in order."""
+        """The ids of the planned cases of a system without a record, in order."""
         query = (
             "SELECT case_id FROM planned p WHERE system_id = ?1 AND case_id {} ?2 AND NOT EXISTS"
             " (SELECT 1 FROM records r WHERE r.system_id = p.system_id AND r.case_id = p.case_id)"
             " ORDER BY case_id LIMIT ?3"
         )
-        last, after = "", ">="  # an id may be the empty text
+        last, after = "", ">="  # an id may be empty
         while page := self._all(query.format(after), (key_of(system), last, PAGE_RECORDS)):
             yield from (self._name(key) for (key,) in page)
             last, after = page[-1][0], ">"
 
     def failures(self) -> list[Failure]:
-        """What went wrong, by system and kind, the most frequent first; for each the first case and its message."""
-        found: dict[tuple[str, str], Failure] = {}
+        """The failures by system and kind, the most frequent first, each with its first case and message."""
+        failures: dict[tuple[str, str], Failure] = {}
         query = "SELECT system_id, case_id, '', error FROM records WHERE error IS NOT NULL ORDER BY system_id, case_id"
         scored = (
             "SELECT system_id, case_id, metric, payload FROM scores WHERE status = 'failed'"
@@ -265,16 +265,16 @@ class RunReader:
                 else:
                     message = decode(payload, str, self.path, f"the error of case {case!r}")
                     kind = message.partition(":")[0]
-                before = found.get((system, kind))
-                found[system, kind] = (
+                before = failures.get((system, kind))
+                failures[system, kind] = (
                     Failure(self._name(system), kind, 1, self._name(case), message)
                     if before is None
                     else Failure(before.system_id, kind, before.count + 1, before.case_id, before.message)
                 )
-        return sorted(found.values(), key=lambda failure: (failure.system_id, -failure.count, failure.kind))
+        return sorted(failures.values(), key=lambda failure: (failure.system_id, -failure.count, failure.kind))
 
     def _name(self, key: str) -> str:
-        """The id that a key stands for. `DataError` if it is not a valid key."""
+        """The id of a key. `DataError` if it is not a valid key."""
         try:
             return text_of(key)
         except (ValueError, TypeError) as error:

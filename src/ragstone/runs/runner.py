@@ -1,25 +1,25 @@
-"""Asks every case of every system, scores the answers and keeps both: what is missing in the run file, and no more."""
+"""Asks every system every case, scores the answers and stores both: only what the run file does not have yet."""
 
 import asyncio
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 
 from ragstone.errors import EndpointRefused, FileLost, ModelError, StorageError, UsageError
-from ragstone.models.work import Work, taking
-from ragstone.runs.entries import Entry, ScoreRow
+from ragstone.models.work import Work, track_work
+from ragstone.runs.entries import CaseResult, ScoreRow
 from ragstone.runs.halt import Halt
-from ragstone.runs.job_queue import Job, JobQueue
+from ragstone.runs.job_queue import CaseJob, JobQueue
 from ragstone.runs.leases import LEASE_SECONDS, Lease, State
 from ragstone.runs.outcome import NullProgress, Outcome, Progress
 from ragstone.runs.schema import check_numbers, key_of
-from ragstone.runs.scoring import describe, row_of, score, waits
+from ragstone.runs.scoring import describe, is_async, row_of, score
 from ragstone.runs.store import RunFile
 from ragstone.types import Case, Metric, Record, Response, Score, System, Usage, to_json
 
 __all__ = ["run_cases"]
 
-# A place in flight is free as soon as the answer is safe from the end of the process; so many answers may wait for
-# their commit before the disk slows the run down.
+# A worker is free as soon as its answer would survive the process; this many answers may wait for their commit before
+# the disk slows the run down.
 UNCOMMITTED = 1024
 PLANNED_AT_ONCE = 4096  # cases
 
@@ -38,21 +38,21 @@ async def run_cases(
 ) -> Outcome:
     """Asks what is missing, at most `concurrency` cases at once.
 
-    `cases` streams the same cases at each call. Which they are is in the file before the first is asked, so that an
-    unfinished run is known to be one; `axes` names what of their conditions makes the grid. A case that fails is a
-    record with its error; the next run asks it again (`retry_failed`). Metrics that a stored answer lacks are scored
-    without asking again. Other processes on the file get their share; this one ends when all cases are done, theirs
-    too. When `stop` is set, what is in flight is finished and the outcome says what remains; so it is where an endpoint
-    refuses every request. Systems of other endpoints go on.
+    `cases` streams the same cases at each call. The plan is written before the first case is asked, so that an
+    unfinished run is recognised; `axes` names the parts of a condition that form the grid. A case that fails becomes a
+    record with its error; the next run asks it again (`retry_failed`). Stored answers that lack metrics are scored
+    without asking again. Other processes on the file get their share; this one ends when all cases are done, including
+    theirs. When `stop` is set, what is in flight is finished and the outcome says what remains. The same happens if an
+    endpoint refuses every request; systems at other endpoints go on.
 
-    Raises `UsageError` where the cases are at fault (two with one id), `RunMismatch` where the file holds other
-    cases under their ids, `StorageError` where the file could not be written: what was done before is kept.
+    Raises `UsageError` if two cases have the same id, `RunMismatch` if the file holds different cases under their ids,
+    `StorageError` if the file cannot be written: what was done before is kept.
     """
     if concurrency < 1:
-        raise UsageError(f"{concurrency} cases at once: it must be at least 1.")
+        raise UsageError(f"The concurrency is {concurrency}: it must be at least 1.")
     for kind, names in (("system", [system.id for system in systems]), ("metric", [metric.name for metric in metrics])):
-        if twice := {name for name in names if names.count(name) > 1}:
-            raise UsageError(f"The {kind} {min(twice)!r} is named twice.")
+        if repeated := {name for name in names if names.count(name) > 1}:
+            raise UsageError(f"The {kind} {min(repeated)!r} is named twice: name it once.")
     engine = _Engine(
         run_file,
         cases,
@@ -116,7 +116,7 @@ class _Engine:
         return outcome
 
     async def _plan(self, axes: Sequence[str]) -> int:
-        """Notes in the file all that is to be asked; returns how many cases there are."""
+        """Writes the plan of all cases into the file; returns how many cases there are."""
         count, systems = 0, [system.id for system in self.systems]
         planned = ((case.id, _cell_of(case, axes)) for case in (self.cases() if systems else ()))
         while batch := list(itertools.islice(planned, PLANNED_AT_ONCE)):
@@ -127,22 +127,22 @@ class _Engine:
     async def _tasks(self) -> None:
         try:
             async with asyncio.TaskGroup() as group:
-                aside = [group.create_task(self._keep_leases()), group.create_task(self._watch_halt())]
+                background = [group.create_task(self._keep_leases()), group.create_task(self._watch_halt())]
                 workers = [group.create_task(self._work()) for _ in range(self.concurrency)]
-                counting = group.create_task(self._acknowledge())
+                acknowledging = group.create_task(self._acknowledge())
                 await self.jobs.fill()
                 self.jobs.end(len(workers))
                 await asyncio.gather(*workers)
                 await self.written.put(None)
-                await counting
-                for task in aside:
+                await acknowledging
+                for task in background:
                     task.cancel()
         except BaseExceptionGroup as errors:
             raise _first(errors) from None
 
     def _outcome(self, total: int, unscored: int) -> Outcome:
         refused = tuple(self.halt.refused.values())
-        remaining = max(0, total - self.done - self.failed) if self.halt.all or refused else 0
+        remaining = max(0, total - self.done - self.failed) if self.halt.all_halted or refused else 0
         return Outcome(
             asked=self.asked,
             done=self.done,
@@ -169,21 +169,21 @@ class _Engine:
         finally:
             watching.cancel()
 
-    # --- what is on the disk -----------------------------------------------------------------------------------
+    # --- progress ----------------------------------------------------------------------------------------------
 
-    def _count_settled(self, claims: Sequence[Lease]) -> None:
-        """Counts the cases that need nothing of us."""
-        done = sum(1 for claim in claims if claim.state is State.DONE)
-        failed = sum(1 for claim in claims if claim.state is State.FAILED)
+    def _count_settled(self, leases: Sequence[Lease]) -> None:
+        """Counts the cases that this process need not ask."""
+        done = sum(1 for lease in leases if lease.state is State.DONE)
+        failed = sum(1 for lease in leases if lease.state is State.FAILED)
         self.done, self.failed, self.already = self.done + done, self.failed + failed, self.already + done + failed
         if done + failed:
             self.progress.already(done + failed)
 
     async def _acknowledge(self) -> None:
-        """Counts and shows a case when its commit has returned, and not before."""
+        """Counts and shows a case only after its commit has returned."""
         while (item := await self.written.get()) is not None:
             writing, record, free = item
-            if not await writing:  # another process had answered while this one was suspended: that is the record
+            if not await writing:  # another process answered while this one was suspended; its answer is the record
                 self._count_settled([Lease(State.DONE)])
                 continue
             if record.error is None:
@@ -196,17 +196,17 @@ class _Engine:
 
     async def _work(self) -> None:
         while (job := await self.jobs.get()) is not None:
-            next_job: Job | None = job
+            next_job: CaseJob | None = job
             while next_job is not None:
                 self.jobs.begin(next_job)
-                if not self.halt.of(next_job.system.id):
-                    with taking() as work:
+                if not self.halt.halted(next_job.system.id):
+                    with track_work() as work:
                         await self._do(next_job, work)
                 next_job = self.jobs.next_in_lane(next_job)
 
-    async def _do(self, job: Job, work: Work) -> None:
-        if job.claim.response is not None:
-            await self._finish(job, work, job.claim.response, None)
+    async def _do(self, job: CaseJob, work: Work) -> None:
+        if job.lease.response is not None:
+            await self._finish(job, work, job.lease.response, None)
             return
         self.asked += 1
         try:
@@ -215,7 +215,7 @@ class _Engine:
         except StorageError:
             raise
         except EndpointRefused as error:
-            self.halt.system(job.system.id, error)
+            self.halt.refuse_system(job.system.id, error)
             self.jobs.wake()
             return
         except Exception as error:
@@ -232,46 +232,46 @@ class _Engine:
             return
         await self._finish(job, work, response, payload)
 
-    async def _fail(self, job: Job, work: Work, error: str) -> None:
-        writing = self.file.write(Entry(job.system_key, job.item.want.key, error=to_json(error)))
+    async def _fail(self, job: CaseJob, work: Work, error: str) -> None:
+        writing = self.file.write(CaseResult(job.system_key, job.item.row.key, error=to_json(error)))
         await self.written.put((writing, Record(job.system.id, job.item.case, None, error, {}), work.free))
 
-    async def _finish(self, job: Job, work: Work, response: Response, payload: str | None) -> None:
-        """Scores and writes. What costs nothing comes in one commit with the response; for the other scores, others
-        are asked, while the response is safe already."""
+    async def _finish(self, job: CaseJob, work: Work, response: Response, payload: str | None) -> None:
+        """Scores and writes. Scores that cost nothing are committed together with the response; those that ask a model
+        follow when the response is safe."""
         metrics = self.metrics
-        if job.claim.state is State.SCORE:
-            metrics = [metric for metric in metrics if (key_of(metric.name), metric.version) in job.claim.missing]
-        slow = [metric for metric in metrics if waits(metric)]
+        if job.lease.state is State.SCORE:
+            metrics = [metric for metric in metrics if (key_of(metric.name), metric.version) in job.lease.missing]
+        slow = [metric for metric in metrics if is_async(metric)]
         scores: dict[str, Score] = {}
         rows = await self._score([metric for metric in metrics if metric not in slow], job, response, scores)
-        key, writing = job.item.want.key, None
+        key, writing = job.item.row.key, None
         if payload is not None or not slow:
-            writing = self.file.write(Entry(job.system_key, key, payload, None, rows), last=not slow)
+            writing = self.file.write(CaseResult(job.system_key, key, payload, None, rows), last=not slow)
             rows = []
         if slow:
-            work.replies = replies = self.file.replies(job.system_key, key, job.claim.interim)
+            work.replies = replies = self.file.replies(job.system_key, key, job.lease.interim)
             try:
                 rows += await self._score(slow, job, response, scores)
-            except EndpointRefused as error:  # the answer is kept, and scored when the same command comes again
-                self.halt.scoring(error)
+            except EndpointRefused as error:  # the answer is kept; the same command scores it later
+                self.halt.refuse_scoring(error)
                 return
             if writing is None or await writing:
-                writing = self.file.write(Entry(job.system_key, key, scores=rows), replies=replies)
+                writing = self.file.write(CaseResult(job.system_key, key, scores=rows), replies=replies)
         assert writing is not None
         await self.written.put((writing, Record(job.system.id, job.item.case, response, None, scores), work.free))
 
     async def _score(
-        self, metrics: Sequence[Metric], job: Job, response: Response, scores: dict[str, Score]
+        self, metrics: Sequence[Metric], job: CaseJob, response: Response, scores: dict[str, Score]
     ) -> list[ScoreRow]:
         rows = []
         case = job.item.case
-        if len(metrics) == 1 or not any(map(waits, metrics)):
-            found = [await score(metric, case, response) for metric in metrics]
+        if len(metrics) == 1 or not any(map(is_async, metrics)):
+            results = [await score(metric, case, response) for metric in metrics]
         else:
             ended = await asyncio.gather(*(score(metric, case, response) for metric in metrics), return_exceptions=True)
-            found = [_value(result) for result in ended]
-        for metric, result in zip(metrics, found, strict=True):
+            results = [_value(result) for result in ended]
+        for metric, result in zip(metrics, results, strict=True):
             scores[metric.name], row = row_of(metric, result)
             rows.append(row)
         return rows
@@ -284,7 +284,7 @@ def _value(result: Score | BaseException) -> Score:
 
 
 def _cell_of(case: Case, axes: Sequence[str]) -> str:
-    """The cell of the grid that a case is in: what of its condition is on an axis, as JSON."""
+    """The cell of the grid that a case is in: the part of its condition that is on an axis, as JSON."""
     condition = case.condition
     try:
         return to_json({name: condition[name] for name in axes if name in condition})
@@ -293,7 +293,7 @@ def _cell_of(case: Case, axes: Sequence[str]) -> str:
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error to tell of several: that of the storage, which the others may come from, or else the first."""
+    """The error to report of several: a StorageError, which may have caused the others, else the first."""
     flat: list[BaseException] = []
     rest: list[BaseException] = [errors]
     while rest:

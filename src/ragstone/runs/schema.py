@@ -1,4 +1,4 @@
-"""The form of a run file: its tables, and how ids and words are written in them."""
+"""The format of a run file: its tables, and how ids and payloads are written in them."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.metrics.judge.record import parted
-from ragstone.runs.text_store import loads, plain_json
+from ragstone.runs.text_store import load, plain_json
 from ragstone.storage import Layout
 from ragstone.types import Response, Score, to_json
 
@@ -18,8 +18,8 @@ __all__ = ["LAYOUT", "META", "check_numbers", "decode", "encode_score", "key_of"
 T = TypeVar("T")
 
 # The columns `response`, `error`, `payload`, `spec` and `value` are ASCII JSON, so that lone surrogates and NUL
-# survive. `retry` marks a failure that the next process to come by is to try again; each start of a run sets it.
-# A verdict that several metrics of a case rest on is there once; `scores.verdicts` has the digests, parted by blanks.
+# survive. `retry` marks a failure that the next process should retry; each start of a run sets it. A verdict that
+# several metrics of a case share is stored once; `scores.verdicts` has the digests, separated by spaces.
 _TABLES = """
 CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE systems (system_id TEXT NOT NULL PRIMARY KEY, spec TEXT NOT NULL);
@@ -46,7 +46,7 @@ CREATE TABLE leases (
     system_id TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, until REAL NOT NULL,
     PRIMARY KEY (system_id, kind, name)
 ) WITHOUT ROWID;
--- Long texts of passages (`texts.py`): each is at a place, from 0, in the JSON list of a pack.
+-- Long texts of passages (`text_store.py`): each is at a place, from 0, in the JSON list of a pack.
 CREATE TABLE packs (pack INTEGER PRIMARY KEY, texts TEXT NOT NULL);
 CREATE TABLE texts (digest TEXT NOT NULL PRIMARY KEY, pack INTEGER NOT NULL, place INTEGER NOT NULL) WITHOUT ROWID;
 -- What all commands on the file together were to ask: which cases of which systems, and the cell of the grid (its
@@ -64,7 +64,7 @@ LAYOUT = Layout(
     tables=tuple(_TABLES.split(";")),
 )
 
-# What `meta` has under these names. What is within a question or an option is the benchmark's own.
+# The types of these entries of `meta`. What a question or an option contains is up to the benchmark.
 META: Mapping[str, Any] = {
     "question": dict[str, Any], "options": dict[str, Any], "preparation": dict[str, Any], "metrics": dict[str, int],
     "better": dict[str, str], "warnings": list[str],
@@ -77,27 +77,27 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def key_of(text: str) -> str:
-    """An id as it stands in the tables: itself, but for control characters, quotes, backslashes and lone surrogates,
-    which are escaped as in JSON. Different ids have different keys; NUL and surrogates are not TEXT to SQLite."""
+    """The key of an id in the tables: the id, with control characters, quotes, backslashes and lone surrogates escaped
+    as in JSON. Different ids have different keys. SQLite's TEXT takes neither NUL nor surrogates."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return text
-    if _SURROGATE.search(text):  # two halves of a character are the character, as they are to JSON
+    if _SURROGATE.search(text):  # a surrogate pair is its character, as in JSON
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False)[1:-1])
 
 
 def text_of(key: str) -> str:
-    """The id that `key_of` wrote."""
+    """The id of a key that `key_of` made."""
     if "\\" not in key:
         return key
     return str(json.loads(f'"{key}"'))
 
 
 def decode(text: str, kind: type[T], path: object, what: str, texts: Mapping[str, str] | None = None) -> T:
-    """Reads a payload; `DataError` names what is damaged where it is not a `kind`. `texts` (digest → text) are
-    those that a payload of a case or of a response rests on."""
+    """Reads a payload; `DataError` names what is damaged if it is not a `kind`. `texts` (digest → text) has the
+    interned texts that the payload of a case or a response refers to."""
     try:
-        value = msgspec.convert(plain_json(text) if texts is None else loads(text, texts), kind)
+        value = msgspec.convert(plain_json(text) if texts is None else load(text, texts), kind)
         check_numbers(value)
         return value
     except (ValueError, RecursionError, TypeError) as error:
@@ -105,7 +105,7 @@ def decode(text: str, kind: type[T], path: object, what: str, texts: Mapping[str
 
 
 def check_numbers(value: object) -> None:
-    """Raises ValueError for numbers that nothing can be computed from: they come from a hostile file or endpoint."""
+    """Raises ValueError for numbers too large to compute with, which come from a hostile file or endpoint."""
     if isinstance(value, Score) and value.value is not None and not abs(value.value) <= LARGEST_SCORE:
         raise ValueError(f"a score of {value.value:g} is beyond {LARGEST_SCORE:g}")
     if isinstance(value, Response) and value.usage is not None:
@@ -115,7 +115,7 @@ def check_numbers(value: object) -> None:
 
 
 def encode_score(score: Score) -> tuple[str, list[str]]:
-    """The payload of a score, and its raw verdicts, which have a table of their own. A NaN is a ValueError."""
+    """The payload of a score, and its raw verdicts, which have their own table. ValueError for NaN."""
     check_numbers(score)
     rest, verdicts = parted(score)
     return to_json(rest), [to_json(verdict) for verdict in verdicts]

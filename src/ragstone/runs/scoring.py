@@ -1,4 +1,4 @@
-"""Scores for one response, whatever a metric does: a metric that raises makes a failed score, never a lost run."""
+"""Scores of one response: a metric that raises makes a failed score, and never ends the run."""
 
 import inspect
 import re
@@ -11,36 +11,35 @@ from ragstone.runs.schema import encode_score, key_of
 from ragstone.text.redaction import redact
 from ragstone.types import NO_ANSWER, Case, Metric, Need, Response, Score
 
-__all__ = ["describe", "row_of", "score", "waits"]
+__all__ = ["describe", "is_async", "row_of", "score"]
 
 LONGEST_MESSAGE = 2000  # characters: an endpoint may answer with a page
 
 
 def describe(error: BaseException) -> str:
-    """An error as a record keeps it: "kind: message", the kind short and stable, the message one line."""
+    """An error as a record stores it: "kind: message", with a short, stable kind and a message of one line."""
     kind = getattr(error, "kind", None)
     if not isinstance(kind, str):
         kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(error).__name__).lower()
     try:
         message = " ".join(redact(str(error)).split())
-    except Exception:  # somebody else's __str__
+    except Exception:  # a foreign __str__
         message = ""
     if len(message) > LONGEST_MESSAGE:
         message = message[:LONGEST_MESSAGE] + "…"
     return f"{kind}: {message or type(error).__name__}"
 
 
-def waits(metric: Metric) -> bool:
-    """Whether this metric asks somebody (`async def score`), so that its scores come after the record."""
+def is_async(metric: Metric) -> bool:
+    """Whether this metric asks a model (`async def score`), so that its scores follow after the record."""
     return inspect.iscoroutinefunction(metric.score)
 
 
 async def score(metric: Metric, case: Case, response: Response) -> Score:
-    """The metric's score; a failed one, with the reason, where the metric raises. A storage that fails, or an
-    endpoint that refuses every request, is no matter of one score: `StorageError` and `EndpointRefused` pass."""
-    lacking = _lacking(metric.needs, case, response)
-    if lacking:
-        return Score.not_applicable(f"the case has no {lacking}")
+    """The metric's score; a failed one, with the reason, if the metric raises. `StorageError` and `EndpointRefused` are
+    raised, because they concern the whole run."""
+    if missing := _missing(metric.needs, case, response):
+        return Score.not_applicable(f"the case has no {missing}")
     try:
         result: Any = metric.score(case, response)
         if isinstance(result, Awaitable):
@@ -55,7 +54,7 @@ async def score(metric: Metric, case: Case, response: Response) -> Score:
 
 
 def row_of(metric: Metric, result: Score) -> tuple[Score, ScoreRow]:
-    """The score in the form of the run file. What cannot be stored (NaN, nesting without end) is a failed score."""
+    """The score and its row in the run file. What cannot be stored (NaN, endless nesting) becomes a failed score."""
     try:
         payload, verdicts = encode_score(result)
     except (ValueError, TypeError, RecursionError) as error:
@@ -64,9 +63,9 @@ def row_of(metric: Metric, result: Score) -> tuple[Score, ScoreRow]:
     return result, ScoreRow(key_of(metric.name), metric.version, result.status, payload, verdicts)
 
 
-def _lacking(needs: frozenset[Need], case: Case, response: Response) -> str:
-    """What a metric needs and this case has not; "" where nothing is lacking. An empty answer is an answer;
-    that a row of the user's has none is told by `NO_ANSWER`."""
+def _missing(needs: frozenset[Need], case: Case, response: Response) -> str:
+    """What a metric needs and this case does not have; "" if nothing is missing. An empty answer counts as an answer;
+    `NO_ANSWER` marks a row of the user's data without one."""
     passages = response.passages or case.query.passages or ()
     has: Mapping[Need, bool] = {
         Need.ANSWER: response.finish_reason != NO_ANSWER,

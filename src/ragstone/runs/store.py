@@ -1,6 +1,6 @@
-"""The run file, to write: one SQLite file that holds what was asked, of whom, and every answer and score.
+"""Writing the run file: one SQLite file that holds the settings, the systems, and every answer and score.
 
-Everything goes through one `GroupWriter`. What a method has returned for is on the disk.
+Everything goes through one `GroupWriter`. When a method has returned, its effect is on the disk.
 """
 
 import contextlib
@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragstone.errors import FileLost, RagstoneError, RunMismatch, StorageError, UsageError
-from ragstone.runs.config import differences, few, grown, plain
-from ragstone.runs.entries import Entry, Interim, Want, write_entries
-from ragstone.runs.leases import LEASE_SECONDS, Desk, Lease
-from ragstone.runs.outbox import Outbox, Part, absorb_file, leftovers
+from ragstone.runs.config import differences, first_differences, keep_old_names, plain
+from ragstone.runs.entries import CaseResult, CaseRow, Interim, write_results
+from ragstone.runs.leases import LEASE_SECONDS, Lease, LeaseTable
+from ragstone.runs.outbox import Outbox, OutboxFile, absorb_file, leftovers
 from ragstone.runs.owners import forget, new_owner
 from ragstone.runs.schema import LAYOUT, decode, key_of
 from ragstone.storage import GATHER_SECONDS, GroupWriter
@@ -31,13 +31,13 @@ __all__ = ["RunFile"]
 
 
 class RunFile:
-    """An open run file. `create_or_open` makes it; `close` (or `with`) writes what is under way and lets go."""
+    """An open run file. `create_or_open` opens it; `close` (or `with`) finishes all writing and closes it."""
 
     def __init__(self, writer: GroupWriter, file_id: str) -> None:
         self.path: Path = writer.path
         self._writer = writer
         self._owner = new_owner()
-        # A lease on a case that has a record stands in nobody's way, so leases are deleted many at a time.
+        # A lease on a case that has a record blocks nobody, so leases are deleted many at a time.
         self._finished: list[tuple[str, str]] = []
         self._outbox = Outbox(self.path, self._owner, file_id)
 
@@ -53,32 +53,34 @@ class RunFile:
         gather: float = GATHER_SECONDS,
         factory: type[sqlite3.Connection] = sqlite3.Connection,
     ) -> "RunFile":
-        """The run of this question: a new file, or one to go on with.
+        """A run file with these settings: a new one, or one to resume.
 
-        `question` is all that must be equal; `RunMismatch` names what is not, as dotted keys
-        (`question.data.sha256`, `systems.local/smollm2.template.name`). Systems that the file does not know extend
-        it, and so do new names in the mappings of the question that `growing` lists (dotted keys): what both have there
-        must be equal, and the file keeps all of them. `info` is kept beside the question, the last writer's. A file of
-        any other kind is left alone: `UsageError`.
+        `question` is everything that must be equal; `RunMismatch` names what is not, as dotted keys
+        (`question.data.sha256`, `systems.local/smollm2.template.name`). New systems extend the file, and so do new
+        names in the mappings of the question that `growing` lists (dotted keys): names that both have must be equal,
+        and the file keeps all of them. `info` is stored beside the question; the last writer's values are kept.
+        `UsageError` for a file of any other kind, which stays unchanged.
         """
-        if taken := {"question", "file_id"} & info.keys():
-            raise UsageError(f"`info` of a run cannot have the key {min(taken)!r}: the run file uses it itself.")
+        if reserved := {"question", "file_id"} & info.keys():
+            raise UsageError(f"`info` of a run cannot have the key {min(reserved)!r}: it is reserved.")
         try:
-            asked, about = plain(question), {key_of(name): to_json(value) for name, value in info.items()}
+            settings, notes = plain(question), {key_of(name): to_json(value) for name, value in info.items()}
             specs = {name: plain(redact_all(spec)) for name, spec in systems.items()}
         except (ValueError, RecursionError) as error:
             raise UsageError(f"{path}: the description of this run cannot be written as JSON ({error}).") from error
         writer = GroupWriter(path, LAYOUT, gather=gather, factory=factory)
         try:
-            file_id = writer.call(lambda connection: _admit(connection, writer.path, asked, about, specs, growing))
-            _take_in_leftovers(writer)
+            file_id = writer.call(
+                lambda connection: _record_settings(connection, writer.path, settings, notes, specs, growing)
+            )
+            _absorb_leftovers(writer)
         except BaseException:
             writer.close()
             raise
         return cls(writer, file_id)
 
     def close(self) -> None:
-        """Gives back what this process had taken and not finished, and closes the file."""
+        """Releases the leases of this process and closes the file."""
         lost = False
         try:
             self._writer.call(
@@ -86,7 +88,7 @@ class RunFile:
             )
         except FileLost:
             lost = True
-        except RagstoneError:  # told already to whoever waited for what was written
+        except RagstoneError:  # already reported to those who waited for the write
             pass
         self._writer.close()
         self._outbox.close(discard=lost)
@@ -99,8 +101,7 @@ class RunFile:
         self.close()
 
     async def plan(self, system_ids: Sequence[str], cases: Sequence[tuple[str, str]]) -> None:
-        """Notes that these cases, (id, condition as JSON), are to be asked of these systems, beside what was planned
-        before. Writes nothing where all of it is known."""
+        """Adds these cases, (id, condition as JSON), to the plan of these systems. Writes nothing if all are known."""
         keys = json.dumps([key_of(name) for name in system_ids])
         rows = json.dumps([[key_of(name), condition] for name, condition in cases])
         cells = json.dumps(sorted({condition for _, condition in cases}))
@@ -116,19 +117,19 @@ class RunFile:
         await self._writer.submit(work, soon=True)
 
     async def start(self, system_ids: Sequence[str], *, retry_failed: bool) -> None:
-        """Marks what failed before, records and scores of these systems, to be tried again."""
+        """Marks failed records and scores of these systems to be retried."""
         keys = json.dumps([key_of(name) for name in system_ids])
-        own = "system_id IN (SELECT value FROM json_each(?))"
+        these = "system_id IN (SELECT value FROM json_each(?))"
 
         def work(connection: sqlite3.Connection) -> None:
             if retry_failed:
-                connection.execute(f"UPDATE records SET retry = 1 WHERE error IS NOT NULL AND {own}", (keys,))
-                connection.execute(f"UPDATE scores SET retry = 1 WHERE status = 'failed' AND {own}", (keys,))
+                connection.execute(f"UPDATE records SET retry = 1 WHERE error IS NOT NULL AND {these}", (keys,))
+                connection.execute(f"UPDATE scores SET retry = 1 WHERE status = 'failed' AND {these}", (keys,))
 
         await self._writer.submit(work, soon=True)
 
     async def end(self, system_ids: Sequence[str], metrics: frozenset[tuple[str, int]]) -> int:
-        """Gives back all that this process had taken; returns how many scores of these metrics have failed."""
+        """Releases the leases of this process; returns how many scores of these metrics have failed."""
         query = (
             "SELECT metric, metric_version, count(*) FROM scores WHERE status = 'failed'"
             " AND system_id IN (SELECT value FROM json_each(?)) GROUP BY metric, metric_version"
@@ -142,66 +143,67 @@ class RunFile:
 
         return await self._writer.submit(work, soon=True)
 
-    async def claim(
+    async def lease(
         self,
         system_key: str,
-        wants: Sequence[Want],
+        rows: Sequence[CaseRow],
         metrics: frozenset[tuple[str, int]],
         *,
         shut_lanes: Set[str] = frozenset(),
         take: bool = True,
         soon: bool = True,
     ) -> list[Lease]:
-        """How each case stands, in order; what is free and unfinished is this process's from now on (ASK, SCORE), a
-        case until it is written, a lane until `end` or `close`.
+        """The state of each case, in order. Free, unfinished cases are leased to this process (ASK, SCORE): a case
+        until it is written, a lane until `end` or `close`.
 
-        Of a lane, cases are given in order: after one that is elsewhere, the later ones count as elsewhere too;
-        `shut_lanes` are those where that was so before. With `take` False nothing is taken: ASK and SCORE only say
-        that it could be. `soon` False: the answer may wait for others to be written in the same commit.
+        The cases of a lane are leased in order: after one that another process has, the later ones count as
+        ELSEWHERE too; `shut_lanes` are lanes where that happened before. With `take` False nothing is leased: ASK and
+        SCORE only say that it could be. `soon` False: may wait to share a commit with other writes.
         """
-        desk = Desk(self.path, self._owner, system_key, metrics, take=take, shut_lanes=shut_lanes)
+        table = LeaseTable(self.path, self._owner, system_key, metrics, take=take, shut_lanes=shut_lanes)
         finished, self._finished = (self._finished, []) if take else ([], self._finished)
 
         def work(connection: sqlite3.Connection) -> list[Lease]:
-            # Those are written already, or are in the group of this transaction and come before it.
+            # Their results are committed, or are written earlier in this transaction.
             connection.executemany(
                 f"DELETE FROM leases WHERE system_id = ? AND kind = 'case' AND name = ? AND owner = '{self._owner}'",
                 finished,
             )
-            return desk.claim(connection, wants)
+            return table.lease(connection, rows)
 
-        claims = await self._writer.submit(work, soon=soon)
-        _remove(desk.leftovers)
-        return claims
+        leases = await self._writer.submit(work, soon=soon)
+        _remove(table.leftovers)
+        return leases
 
     def replies(self, system_key: str, key: str, interim: Mapping[str, str]) -> "CaseReplies":
-        """Keeps replies to the requests of one case until its scores are written; `interim` is what is there."""
+        """Keeps the judge's replies for a case until its scores are written; `interim`: those of a killed process."""
         return CaseReplies(partial(Interim, system_key, key), self._outbox, dict(interim))
 
-    def write(self, entry: Entry, *, last: bool = True, replies: "CaseReplies | None" = None) -> "asyncio.Future[bool]":
-        """Writes one finished piece of work; done when it is on the disk. Killed from now on, this process loses
-        nothing of it. False: another process had answered this case before (this one had been suspended for longer
-        than its lease), and that answer stands. `last` False: more scores of this case follow. `replies` have
-        done their service then."""
+    def write(
+        self, result: CaseResult, *, last: bool = True, replies: "CaseReplies | None" = None
+    ) -> "asyncio.Future[bool]":
+        """Writes one result; the future is done when it is on the disk, but even a kill right after this call loses
+        nothing. False: another process answered this case first (this one was suspended for longer than its lease),
+        and that answer is kept. `last` False: more scores of this case follow. `replies` are dropped afterwards."""
         if last:
-            self._finished.append((entry.system_key, entry.key))
+            self._finished.append((result.system_key, result.key))
         try:
-            part = self._outbox.put(entry)
+            kept = self._outbox.put(result)
         except StorageError:
             self._writer.check_there()  # its folder may be gone
             raise
-        future = self._writer.submit_item(write_entries, entry)
+        future = self._writer.submit_item(write_results, result)
 
         def committed(future: "asyncio.Future[bool]") -> None:
             if not future.cancelled() and future.exception() is None:
-                for done in (part, *(replies.parts if replies is not None else ())):
-                    self._outbox.done(done)
+                for file in (kept, *(replies.files if replies is not None else ())):
+                    self._outbox.done(file)
 
         future.add_done_callback(committed)
         return future
 
     async def renew(self) -> None:
-        """Keeps this process's leases for another `LEASE_SECONDS`."""
+        """Extends the leases of this process by another `LEASE_SECONDS`."""
         await self._writer.submit(
             lambda connection: connection.execute(
                 "UPDATE leases SET until = ? WHERE owner = ?", (time.time() + LEASE_SECONDS, self._owner)
@@ -213,11 +215,11 @@ class RunFile:
 
 
 class CaseReplies:
-    """A `models.work.Replies` of one case. A kill loses what is in flight, and no reply; the outbox has them."""
+    """A `models.work.Replies` of one case. A kill loses what is in flight but no reply, because the outbox has them."""
 
     def __init__(self, make: Callable[..., Interim], outbox: Outbox, interim: Mapping[str, str]) -> None:
         self._make, self._outbox, self._interim = make, outbox, interim
-        self.parts: list[Part] = []
+        self.files: list[OutboxFile] = []
 
     def get(self, key: bytes, /) -> Completion | None:
         payload = self._interim.get(f"reply:{key.hex()}")
@@ -225,18 +227,18 @@ class CaseReplies:
             return None
         try:
             return from_json(payload, Completion)
-        except (ValueError, TypeError, RecursionError):  # it is asked for again
+        except (ValueError, TypeError, RecursionError):  # request it again
             return None
 
     def begin(self, key: bytes, /) -> int:
-        self.parts.append(self._outbox.put(self._make(f"sent:{key.hex()}:{secrets.token_hex(6)}")))
+        self.files.append(self._outbox.put(self._make(f"sent:{key.hex()}:{secrets.token_hex(6)}")))
         return sum(name.startswith(f"sent:{key.hex()}:") for name in self._interim)
 
     def put(self, key: bytes, completion: Completion, /) -> None:
-        self.parts.append(self._outbox.put(self._make(f"reply:{key.hex()}", to_json(completion))))
+        self.files.append(self._outbox.put(self._make(f"reply:{key.hex()}", to_json(completion))))
 
 
-def _admit(
+def _record_settings(
     connection: sqlite3.Connection,
     path: Path,
     question: dict[str, Any],
@@ -244,18 +246,18 @@ def _admit(
     systems: dict[str, dict[str, Any]],
     growing: Sequence[str],
 ) -> str:
-    """Lets this question into the file, or raises `RunMismatch`. Returns what tells this file from any other."""
+    """Writes these settings into the file, or raises `RunMismatch`. Returns the unique id of the file."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'question'").fetchone()
-    found: dict[str, tuple[Any, Any]] = {}
+    changes: dict[str, tuple[Any, Any]] = {}
     if row is None:
         connection.execute("INSERT INTO meta VALUES ('question', ?)", (to_json(question),))
         connection.execute("INSERT INTO meta VALUES ('file_id', ?)", (to_json(secrets.token_hex(8)),))
     else:
         before = decode(row[0], dict[str, Any], path, "its question")
-        question = grown(before, question, growing)
-        before = grown(question, before, growing)
-        found = differences(before, question)
-        if not found:
+        question = keep_old_names(before, question, growing)
+        before = keep_old_names(question, before, growing)
+        changes = differences(before, question)
+        if not changes:
             connection.execute(
                 "UPDATE meta SET value = ?1 WHERE key = 'question' AND value <> ?1", (to_json(question),)
             )
@@ -264,10 +266,10 @@ def _admit(
         if row is None:
             connection.execute("INSERT INTO systems VALUES (?, ?)", (key_of(name), to_json(spec)))
         else:
-            found |= differences(decode(row[0], dict[str, Any], path, f"system {name!r}"), spec, f"systems.{name}")
-    if found:
-        raise RunMismatch(path, few(found))
-    for key, value in info.items():  # written only where it changed: going on with a finished run changes no byte
+            changes |= differences(decode(row[0], dict[str, Any], path, f"system {name!r}"), spec, f"systems.{name}")
+    if changes:
+        raise RunMismatch(path, first_differences(changes))
+    for key, value in info.items():  # only if changed: resuming a finished run changes no byte
         connection.execute(
             "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
             " WHERE value <> excluded.value",
@@ -276,8 +278,8 @@ def _admit(
     return str(connection.execute("SELECT value FROM meta WHERE key = 'file_id'").fetchone()[0])
 
 
-def _take_in_leftovers(writer: GroupWriter) -> None:
-    """Answers that killed processes had received, and not committed."""
+def _absorb_leftovers(writer: GroupWriter) -> None:
+    """Writes answers that killed processes had received but not committed."""
     for file in leftovers(writer.path):
         writer.call(partial(absorb_file, file=file))
         _remove([file])
@@ -285,5 +287,5 @@ def _take_in_leftovers(writer: GroupWriter) -> None:
 
 def _remove(files: Sequence[Path]) -> None:
     for file in files:
-        with contextlib.suppress(OSError):  # another process was faster, or it is not ours to delete
+        with contextlib.suppress(OSError):  # another process deleted it, or it is not ours
             file.unlink()

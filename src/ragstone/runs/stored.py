@@ -1,20 +1,20 @@
-"""What a run file has already of what is about to be run: for estimates of what is missing."""
+"""What a run file already has of a planned run, to estimate what is missing."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ragstone.errors import RunMismatch
-from ragstone.runs.config import differences, few, grown, plain
+from ragstone.runs.config import differences, first_differences, keep_old_names, plain
 from ragstone.runs.reader import open_run
 
 __all__ = ["Stored"]
 
 
 class Stored:
-    """The answered cases of a run file and the names of their scores; nothing where there is no file.
+    """The answered cases of a run file and the names of their scores; empty if there is no file.
 
-    Raises `RunMismatch` where the file answers another question, as the run would."""
+    Raises `RunMismatch` if the file was made with different settings, as the run would."""
 
     def __init__(self, path: Path, question: Mapping[str, Any], growing: Sequence[str]) -> None:
         self._scores: dict[str, dict[str, frozenset[str]]] = {}
@@ -22,9 +22,9 @@ class Stored:
             return
         with open_run(path) as run:
             before = run.meta.get("question", {})
-            now = grown(before, plain(question), growing)
-            if found := differences(grown(now, before, growing), now):
-                raise RunMismatch(path, few(found))
+            now = keep_old_names(before, plain(question), growing)
+            if changes := differences(keep_old_names(now, before, growing), now):
+                raise RunMismatch(path, first_differences(changes))
             self._scores = {system: run.scored(system) for system in run.systems}
 
     def has(self, system: str, case: str, metrics: frozenset[str] = frozenset()) -> bool:

@@ -1,10 +1,11 @@
-"""Long texts of passages, kept once in a run file however many cases and responses hold them.
+"""Long texts of passages, stored once in a run file however many cases and responses contain them.
 
-A sweep gives the same chunks to thousands of cases. So in the JSON of a case or of a response, a long text under a key
-"text" is a reference, `texts:LENGTH:DIGEST`, to what the table `texts` finds by the hash of its content. A short text
-that begins like a reference is kept apart, too: what begins like one is one, and nothing is ambiguous.
+A sweep gives the same chunks to thousands of cases. So in the JSON of a case or a response, a long text under a key
+"text" is replaced by a reference, `texts:LENGTH:DIGEST`, into the table `texts`. A short text that begins like a
+reference is interned too, so that references are never ambiguous.
 
-SQLite gives a row of two or three kilobytes a page of four, so texts lie several in a row of `packs`, a JSON list.
+SQLite would give a row of two or three kilobytes a page of four, so each row of `packs` holds several texts as a JSON
+list.
 """
 
 import contextlib
@@ -16,24 +17,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
-__all__ = ["SHORTEST", "fetch", "loads", "plain_json", "references", "take_out", "write_texts"]
+__all__ = ["SHORTEST", "fetch", "intern", "load", "plain_json", "references", "write_texts"]
 
-# Characters of a text as it is written in JSON (six for a Chinese character): a shorter one is hardly longer than its
-# reference and its row.
+# Characters of a text as written in JSON (six for a Chinese character). Interning a shorter one saves nothing.
 SHORTEST = 200
-# About so many characters lie in a pack: all of it is read for one of its texts.
+# Approximate size of a pack in characters: all of it is read for one of its texts.
 PACK = 16_000
 _MARK = "texts:"
-_LONGEST_INTEGER = 300  # digits: a float holds no more
-# `to_json` writes no blanks, and no quote inside a string is without its backslash, so what begins here is the value
-# of a key that is "text" and no more, and a string.
+_LONGEST_INTEGER = 300  # digits; a float cannot hold more
+# `to_json` writes no spaces and escapes every quote inside a string, so a match is the string value of a key that is
+# exactly "text".
 _BEGIN = re.compile(r'"text":(?<=[{,]"text":)"')
 _REFERENCE = re.compile(r'"text":(?<=[{,]"text":)"texts:([0-9]{1,12}):([0-9a-f]{24})"')
 
 
-def take_out(payload: str, texts: dict[str, str]) -> str:
+def intern(payload: str, texts: dict[str, str]) -> str:
     """The payload (of `to_json`) with references for its long texts, which go into `texts`: digest → JSON string."""
-    parts, done = list[str](), 0
+    parts, end_of_last = list[str](), 0
     for match in _BEGIN.finditer(payload):
         start = match.end() - 1
         end = _end(payload, start + 1)
@@ -41,13 +41,13 @@ def take_out(payload: str, texts: dict[str, str]) -> str:
             text = payload[start:end]
             digest = blake2b(text.encode("ascii"), digest_size=12).hexdigest()
             texts[digest] = text
-            parts += payload[done:start], f'"{_MARK}{len(text)}:{digest}"'
-            done = end
-    return "".join([*parts, payload[done:]]) if parts else payload
+            parts += payload[end_of_last:start], f'"{_MARK}{len(text)}:{digest}"'
+            end_of_last = end
+    return "".join([*parts, payload[end_of_last:]]) if parts else payload
 
 
 def _end(payload: str, start: int) -> int:
-    """Where the string that began before `start` has ended, its quote included."""
+    """The position after the closing quote of the string whose content begins at `start`."""
     while True:
         quote = payload.index('"', start)
         begin = quote
@@ -59,14 +59,14 @@ def _end(payload: str, start: int) -> int:
 
 
 def references(payload: object) -> dict[str, int]:
-    """The texts that this payload rests on: digest → length as written in JSON."""
+    """The texts that this payload refers to: digest → length as written in JSON."""
     if not isinstance(payload, str):  # a damaged file
         return {}
     return {digest: int(length) for length, digest in _REFERENCE.findall(payload)}
 
 
 def write_texts(connection: sqlite3.Connection, texts: Mapping[str, str]) -> None:
-    """Writes those that the file has not, inside a transaction."""
+    """Writes the texts that the file does not have yet, inside a transaction."""
     if not texts:
         return
     query = "SELECT digest FROM texts WHERE digest IN (SELECT value FROM json_each(?))"
@@ -91,44 +91,44 @@ def _packs(digests: Iterable[str], texts: Mapping[str, str]) -> Iterator[list[st
 
 
 def fetch(connection: sqlite3.Connection, digests: Iterable[str]) -> dict[str, str]:
-    """These texts, as texts; one that is not in the file, or damaged, is not among them."""
+    """These texts by digest; one that is missing or damaged is left out."""
     query = "SELECT digest, pack, place FROM texts WHERE digest IN (SELECT value FROM json_each(?))"
     places: dict[int, list[tuple[str, int]]] = {}
     for digest, pack, place in connection.execute(query, (json.dumps(list(digests)),)):
         places.setdefault(pack, []).append((digest, place))
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     query = "SELECT pack, texts FROM packs WHERE pack IN (SELECT value FROM json_each(?))"
     for pack, content in connection.execute(query, (json.dumps(list(places)),)) if places else ():
         with contextlib.suppress(ValueError, TypeError, LookupError, RecursionError):
-            texts = json.loads(content)
-            found |= {digest: str(texts[place]) for digest, place in places[pack]}
-    return found
+            pack_texts = json.loads(content)
+            texts |= {digest: str(pack_texts[place]) for digest, place in places[pack]}
+    return texts
 
 
-def loads(payload: str, texts: Mapping[str, str]) -> Any:
-    """What `take_out` was given, as plain data. The texts of `texts` are not copied, so records share them.
-    ValueError where one is missing."""
+def load(payload: str, texts: Mapping[str, str]) -> Any:
+    """The payload that `intern` was given, as plain data. Texts are not copied, so records share them. ValueError if
+    one is missing."""
 
-    def with_text(found: dict[str, Any]) -> dict[str, Any]:
-        reference = found.get("text")
+    def with_text(value: dict[str, Any]) -> dict[str, Any]:
+        reference = value.get("text")
         if isinstance(reference, str) and reference.startswith(_MARK):
             digest = reference.rpartition(":")[2]
             if digest not in texts:
                 raise ValueError(f"the text {digest[:40]!r} of a passage is missing")
-            found["text"] = texts[digest]
-        return found
+            value["text"] = texts[digest]
+        return value
 
     return plain_json(payload, with_text if f'"text":"{_MARK}' in payload else None)
 
 
 def plain_json(payload: str, hook: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """JSON with finite numbers only. Raises ValueError for NaN, 1e999 and integers that no float can hold."""
+    """Parses JSON with finite numbers only: ValueError for NaN, 1e999 and integers too large for a float."""
     return json.loads(payload, object_hook=hook, parse_constant=_finite, parse_float=_finite, parse_int=_whole)
 
 
 def _finite(text: str) -> float:
     if not math.isfinite(number := float(text)):
-        raise ValueError(f"{text[:40]} is no finite number")
+        raise ValueError(f"{text[:40]} is not a finite number")
     return number
 
 
