@@ -118,3 +118,14 @@ def test_every_line_that_retrieval_logs_has_a_chinese_text() -> None:
     formats = {text for path in files for text in re.findall(r'log\.info\("(.*?)"', path.read_text(encoding="utf-8"))}
     assert len(formats) >= 3
     assert formats - messages("ragstone.cli.progress", "zh").keys() == set()
+
+
+@pytest.mark.usefixtures("reader_of_chinese")
+def test_verdicts_of_gates_are_chinese(ragstone: Ragstone) -> None:
+    ragstone(*EVAL, "--run", "a.run")
+    for gate in ("token_f1=0.01", "token_f1=0.99"):
+        told = ragstone("gate", "a.run", "--fail-under", gate)
+        lines = [*told.out.splitlines(), *told.err.splitlines()]
+        assert lines
+        assert all(map(chinese, lines))
+        assert "gate passed" in ragstone("gate", "a.run", "--fail-under", "token_f1=0.01", "--language", "en").out

@@ -8,9 +8,10 @@ gate is `unknown`.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from ragstone.errors import UnknownName, UsageError
+from ragstone.messages import messages
 from ragstone.metrics import better, find_metric
 from ragstone.metrics.catalogue import entry
 from ragstone.stats import Estimate
@@ -19,6 +20,7 @@ from ragstone.types import Plan, Run
 __all__ = ["Gate", "GateResult", "Verdict", "check_gates", "check_thresholds", "gates_of"]
 
 Verdict = Literal["passed", "warned", "failed", "unknown"]
+Reason: TypeAlias = tuple[str, Mapping[str, Any]]  # a key of the messages, and its values
 _MOST_WORST = 5  # samples that a result names
 
 
@@ -47,19 +49,35 @@ class GateResult:
     total: int
     coverage: float
     worst: tuple[tuple[str, float], ...]
-    reason: str
+    reasons: tuple[Reason, ...]
     only_system: bool = True
 
     @property
+    def reason(self) -> str:
+        """Why the verdict is what it is, in English."""
+        return self.reason_in("en")
+
+    @property
     def line(self) -> str:
-        """The result in one line of text."""
-        sign = "≥" if self.gate.side == "under" else "≤"
-        mean = "no score" if self.mean is None else f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
-        system = "" if self.only_system else f"{self.system}: "
-        return (
-            f"{self.verdict}: {system}{self.gate.metric} {sign} {self.gate.threshold:g}: {mean}, "
-            f"{self.scored} of {self.total} scored. {self.reason}"
-        )
+        """The result in one line of English text."""
+        return self.line_in("en")
+
+    def reason_in(self, language: str) -> str:
+        """`reason` in a language."""
+        texts = messages(__name__, language)
+        return texts["join"].join(texts[key].format(**values) for key, values in self.reasons)
+
+    def line_in(self, language: str) -> str:
+        """`line` in a language."""
+        texts = messages(__name__, language)
+        mean = "no_score" if self.mean is None else "mean"
+        return texts["line"].format(
+            verdict=texts[f"verdict.{self.verdict}"],
+            system="" if self.only_system else texts["system"].format(name=self.system),
+            metric=self.gate.metric, sign="≥" if self.gate.side == "under" else "≤", threshold=self.gate.threshold,
+            mean=texts[mean].format(mean=self.mean, low=self.low, high=self.high), scored=self.scored,
+            total=self.total, reason=self.reason_in(language),
+        )  # fmt: skip
 
 
 def check_gates(
@@ -131,15 +149,18 @@ def _result(
     coverage = 1 - failed / total if total else 0.0
     mean = Estimate.of_mean([value for _, value in scored], groups=[sample for sample, _ in scored], total=total)
     verdict, reason = _verdict(gate, mean, coverage, mode, min_coverage)
+    reasons = [reason]
     if plan is not None and (plan.asked < plan.total or gate.metric in plan.unscored):
-        reason = f"{plan.asked - plan.unscored.get(gate.metric, 0):,} of {plan.total:,}, unfinished. {reason}"
+        done = plan.asked - plan.unscored.get(gate.metric, 0)
+        reasons.insert(0, ("unfinished", {"scored": done, "total": plan.total}))
     not_applicable = total - failed - len(scored)
     if scored and not_applicable > (1 - min_coverage) * total:
-        reason += f" {not_applicable} of {total} are not applicable: the mean does not cover them."
+        reasons.append(("not_applicable", {"n": not_applicable, "total": total}))
     sign = 1 if gate.side == "under" else -1
     beyond = [(sample, value) for sample, value in _by_sample(scored) if sign * (value - gate.threshold) < 0]
     worst = tuple(sorted(beyond, key=lambda item: (sign * item[1], item[0]))[:_MOST_WORST])
-    return GateResult(gate, system, verdict, mean.value, mean.low, mean.high, mean.n, total, coverage, worst, reason)
+    return GateResult(gate, system, verdict, mean.value, mean.low, mean.high, mean.n, total, coverage, worst,
+                      tuple(reasons))  # fmt: skip
 
 
 def _by_sample(scored: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
@@ -156,12 +177,12 @@ def _verdict(
     coverage: float,
     mode: str,
     min_coverage: float,
-) -> tuple[Verdict, str]:
+) -> tuple[Verdict, Reason]:
     if mean.known is None:
-        return "unknown", "Nothing was scored."
+        return "unknown", ("nothing", {})
     value, low, high = mean.known
     if coverage < min_coverage:
-        return "unknown", f"Only {coverage:.1%} was scored, less than {min_coverage:.1%}: run the command again."
+        return "unknown", ("coverage", {"coverage": coverage, "least": min_coverage})
     under = gate.side == "under"
     near, far = (high, low) if under else (low, high)  # the end nearer to the good values, and the other
 
@@ -169,12 +190,12 @@ def _verdict(
         return bound < gate.threshold if under else bound > gate.threshold
 
     if mode == "point":
-        return ("failed", "The mean decides.") if bad(value) else ("passed", "The mean decides.")
+        return "failed" if bad(value) else "passed", ("mean_decides", {})
     if bad(near):
-        return "failed", "The whole interval is on the wrong side."
+        return "failed", ("wrong_side", {})
     if bad(far):
-        return "warned", "The interval contains the threshold: more samples are needed to decide."
-    return "passed", "The whole interval is on the right side."
+        return "warned", ("contains", {})
+    return "passed", ("right_side", {})
 
 
 def gates_of(

@@ -20,7 +20,7 @@ from ragstone.runs import RunReader, open_run
 from ragstone.storage import write_file
 from ragstone.types import Aggregate, Benchmark, Score, Table
 
-__all__ = ["OpenRun", "benchmark_of", "check_target", "read_run", "remembered_language"]
+__all__ = ["OpenRun", "benchmark_of", "check_target", "language_of", "read_run", "remembered_language"]
 
 
 _SQLITE = b"SQLite format 3\x00"  # how a run file begins
@@ -92,10 +92,11 @@ def _spare(path: Path) -> None:
 def remembered_language(path: str | Path) -> str:
     """The language of the output that a run file remembers, else that of the environment."""
     with open_run(Path(path)) as run:
-        return _language_of(run.meta)
+        return language_of(run.meta)
 
 
-def _language_of(meta: Mapping[str, Any]) -> str:
+def language_of(meta: Mapping[str, Any]) -> str:
+    """The language of the output that a run remembers, else that of the environment."""
     remembered = meta.get("language")
     return remembered if remembered in LANGUAGES else preferred_language()
 
@@ -126,7 +127,7 @@ class OpenRun:
     @property
     def language(self) -> str:
         """The language that the commands on this file asked for, else that of the environment."""
-        return _language_of(self.run.meta)
+        return language_of(self.run.meta)
 
     def tables(self, *, language: str | None = None) -> list[Table]:
         """The benchmark's tables of this run; those of an unfinished run say so. Here and below,

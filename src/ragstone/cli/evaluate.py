@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.bench_command import command_line, cost_of, read_price, say_cost
-from ragstone.cli.gates import foresee_gates, gate_options, tell_gates
+from ragstone.cli.gates import check_gate_options, gate_options, report_gates
 from ragstone.cli.options import (
     MOST_REPEATS,
     Names,
@@ -129,7 +129,7 @@ def command(**values: Any) -> int:
         data, values["metrics"], judging, name=values["name"], data_language=language,
         group_by=values["group_by"], repeat=values["repeat"], system_model=values["system_model"],
     )  # fmt: skip
-    foresee_gates(values, None if (values["run_file"] or default_run(plan)).exists() else _names(plan))
+    check_gate_options(values, None if (values["run_file"] or default_run(plan)).exists() else _names(plan))
     if values["dry_run"]:
         return asyncio.run(_dry_run(plan, values))
     return asyncio.run(_evaluate(plan, values))
@@ -205,7 +205,7 @@ def _say_result(result: "EvalResult", values: dict[str, Any]) -> int:
 
 def _gated(result: "EvalResult", values: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
     with result.open() as run:
-        return tell_gates(run.run, values, scored=result.summary, system=result.system)
+        return report_gates(run.run, values, scored=result.summary, system=result.system, language=run.language)
 
 
 async def _dry_run(plan: "Plan", values: dict[str, Any]) -> int:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import Number, both, json_option, once
+from ragstone.cli.options import Number, both, json_option, language_option, once
 from ragstone.cli.output import say, say_json
+from ragstone.messages import messages
 
 if TYPE_CHECKING:
     from ragstone.analysis.gates import GateResult
     from ragstone.types import Run
 
-__all__ = ["command", "foresee_gates", "gate_options", "tell_gates"]
+__all__ = ["check_gate_options", "command", "gate_options", "report_gates"]
 
 
 class Threshold(click.ParamType[tuple[str, float]]):
@@ -48,43 +49,50 @@ gate_options = both(
 )  # fmt: skip
 
 
-def foresee_gates(values: dict[str, Any], asked: Collection[str] | None) -> None:
-    """Raises the errors that `tell_gates` would raise in the end, before anything is spent. `asked`: the metrics that
-    the run will have; None where that is not known, because it has others already."""
+def check_gate_options(values: dict[str, Any], metrics: Collection[str] | None) -> None:
+    """Raises now, before anything is spent, the errors that `report_gates` would raise at the end. `metrics`: those the
+    run will have; None if unknown, because the run file may have others."""
     from ragstone.api.gates import gates_of, project_gates  # noqa: PLC0415
     from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415
     from ragstone.metrics import find_metric  # noqa: PLC0415
 
     under, over, _ = project_gates()
-    for name in {*under, *over} if asked is None else {*under, *over} - {*asked}:
+    for name in {*under, *over} if metrics is None else {*under, *over} - {*metrics}:
         try:
             find_metric(name)
         except UnknownName as error:
             if not name.startswith("rubric."):  # of the user's own
                 raise UsageError(f"[tool.ragstone.gates] of pyproject.toml: {error}") from None
     given_under, given_over = once(values["fail_under"], "--fail-under"), once(values["fail_over"], "--fail-over")
-    wanted = given_under | given_over
+    thresholds = given_under | given_over
     gates_of(under | given_under, over | given_over)
-    if asked is not None and (unknown := sorted(wanted.keys() - {*asked})):
+    if metrics is not None and (unknown := sorted(thresholds.keys() - {*metrics})):
         raise UsageError(
-            f"There is a gate for {unknown[0]}, which is not scored here; add it to --metrics. Scored are: "
-            f"{', '.join(sorted(asked))}."
+            f"There is a gate for {unknown[0]}, which is not scored here: add it to --metrics. Scored: "
+            f"{', '.join(sorted(metrics))}."
         )
 
 
-def tell_gates(
-    run: "Run", values: dict[str, Any], *, scored: Collection[str] | None = None, system: str | None = None
+def report_gates(
+    run: "Run",
+    values: dict[str, Any],
+    *,
+    scored: Collection[str] | None = None,
+    system: str | None = None,
+    language: str,
 ) -> tuple[int, list[dict[str, Any]]]:
-    """Checks the gates of the command and of the project, prints them unless `--json`; the exit code (0 passed or
-    warned, 1 failed, 3 too little was scored) and the results as JSON. `scored`: the metrics of the run, where the
-    project's gates on others are told and left out; without it they are an error. `system`: only this one's."""
+    """Checks the gates of the command and of the project, and prints them unless `--json`. Returns the exit code (0
+    passed or warned, 1 failed, 3 too few scored) and the results as JSON. `scored`: the metrics of the run; project
+    gates on other metrics are skipped with a message, and without it they are an error. `system`: check only this
+    one."""
     from ragstone.api.gates import check_gates, gates_of, project_gates  # noqa: PLC0415
 
+    texts = messages(__name__, language)
     under, over, settings = project_gates(meta=run.meta)
     if scored is not None:
         for name in sorted({*under, *over} - {*scored}):
-            say(f"gate not checked: {name} of [tool.ragstone.gates] was not scored here.", err=True)
-        under, over = ({name: held[name] for name in held if name in scored} for held in (under, over))
+            say(texts["skipped"].format(name=name), err=True)
+        under, over = ({name: side[name] for name in side if name in scored} for side in (under, over))
     under |= once(values["fail_under"], "--fail-under")
     over |= once(values["fail_over"], "--fail-over")
     if not under and not over:
@@ -98,29 +106,29 @@ def tell_gates(
         else settings.get("min_coverage", 0.95),
     )  # fmt: skip
     if not values["as_json"]:
-        for one in results:
-            _print(one)
-    verdicts = {one.verdict for one in results}
+        for result in results:
+            _say_result(result, language)
+    verdicts = {result.verdict for result in results}
     code = 1 if "failed" in verdicts else 3 if "unknown" in verdicts else 0
-    return code, [_as_json(one) for one in results]
+    return code, [_as_json(result) for result in results]
 
 
-def _print(one: "GateResult") -> None:
-    if one.verdict == "passed":
-        say(f"gate {one.line}")
-        return
-    say(f"gate {one.line}", err=True)
-    if one.worst:
-        decided = ", ".join(f"{sample} ({value:.2f})" for sample, value in one.worst)
-        say(f"     decided by: {decided}", err=True)
+def _say_result(result: "GateResult", language: str) -> None:
+    texts = messages(__name__, language)
+    failed = result.verdict != "passed"
+    say(texts["gate"].format(line=result.line_in(language)), err=failed)
+    if failed and result.worst:
+        samples = ", ".join(f"{sample} ({value:.2f})" for sample, value in result.worst)
+        say("     " + texts["decided"].format(samples=samples), err=True)
 
 
-def _as_json(one: "GateResult") -> dict[str, Any]:
+def _as_json(result: "GateResult") -> dict[str, Any]:
+    gate = result.gate
     return {
-        "metric": one.gate.metric, "threshold": one.gate.threshold, "side": one.gate.side, "system": one.system,
-        "verdict": one.verdict, "mean": one.mean, "low": one.low, "high": one.high, "scored": one.scored,
-        "total": one.total, "coverage": one.coverage, "reason": one.reason,
-        "worst": [{"sample": sample, "value": value} for sample, value in one.worst],
+        "metric": gate.metric, "threshold": gate.threshold, "side": gate.side, "system": result.system,
+        "verdict": result.verdict, "mean": result.mean, "low": result.low, "high": result.high,
+        "scored": result.scored, "total": result.total, "coverage": result.coverage, "reason": result.reason,
+        "worst": [{"sample": sample, "value": value} for sample, value in result.worst],
     }  # fmt: skip
 
 
@@ -128,16 +136,19 @@ def _as_json(one: "GateResult") -> dict[str, Any]:
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--system", metavar="NAME", help="Check only this system, if the run has several.")
 @gate_options
+@language_option
 @json_option
 def command(run: Path, **values: Any) -> int:
     """Check thresholds on the metrics of a run: exit 1 if one fails, 3 if too few samples were scored."""
+    from ragstone.api.open_run import language_of  # noqa: PLC0415
     from ragstone.errors import UsageError  # noqa: PLC0415
     from ragstone.runs import open_run  # noqa: PLC0415
 
     with open_run(run) as opened:
-        code, results = tell_gates(opened, values, system=values["system"])
+        language = values["language"] or language_of(opened.meta)
+        code, results = report_gates(opened, values, system=values["system"], language=language)
     if not results:
-        raise UsageError("No gate is set: name one with --fail-under METRIC=NUMBER or in [tool.ragstone.gates].")
+        raise UsageError("No gate is set: add --fail-under METRIC=NUMBER or [tool.ragstone.gates] to pyproject.toml.")
     if values["as_json"]:
         say_json({"run": str(run), "gates": results})
     return code
