@@ -84,8 +84,8 @@ class Registry(Generic[T]):
     `package` is scanned for modules with a `PLUGINS` mapping; `group` is the entry-point group (`ragstone.metrics`).
     """
 
-    def __init__(self, kind: str, package: str, group: str, *, hint: str = "") -> None:
-        self.kind, self.package, self.group, self.hint = kind, package, group, hint
+    def __init__(self, kind: str, package: str, group: str, *, hint: str = "", needs: str = "") -> None:
+        self.kind, self.package, self.group, self.hint, self.needs = kind, package, group, hint, needs
 
     @cached_property
     def _plugins(self) -> dict[str, T]:
@@ -130,5 +130,10 @@ class Registry(Generic[T]):
         if name in self._plugins:
             return self._plugins[name]
         if is_place(name):
-            return cast("T", load_place(self.kind, name))
+            return self._checked(name, load_place(self.kind, name))
         raise UnknownName(self.kind, name, self._plugins, hint=self.hint)
+
+    def _checked(self, name: str, found: Any) -> T:
+        if self.needs and not hasattr(found, self.needs):
+            raise UsageError(f"{name} is not a {self.kind}: it has no {self.needs!r}.")
+        return cast("T", found)

@@ -82,6 +82,15 @@ def test_a_report_or_an_export_never_takes_the_place_of_data_or_of_another_run(r
     ("arguments", "words"),
     [
         (("compare", "a.run", "a.run"), ("compared with itself", "another run file")),
+        (("compare", "a.run", "link.run"), ("compared with itself", "another run file")),
+        (("report", "a.run", "-o", "n" * 300 + ".html"), ("nnn", "cannot be written (File name too long)")),
+        (("export", "a.run", "--format", "csv", "-o", "n" * 300), ("nnn", "cannot be written (File name too long)")),
+        (("eval", "answers.jsonl", "--run", "new", "--report", "./new"), ("new is the run file itself",)),
+        (("eval", "answers.jsonl", "--judge", "compat/m", "--judge-base-url", "ftp://x", "--dry-run"), ("ftp://x",)),
+        (("bench", "os.path:join"), ("os.path:join is not a benchmark", "from_meta")),
+        (("bench", "rgb", "--model", "compat/m", "--base-url", "http://[::1", "--dry-run"), ("'http://[::1'",)),
+        (("bench", "rgb", "--model", "local/extractive", "--run", "new", "--report", "new"), ("the run file itself",)),
+        (("bench", "rgb", "--model", "local/extractive", "--dataset", "en_int", "--ability", "noise"), ("--ability",)),
         (("compare", "a.run", "a.run", "--where", "topic=a", "--where", "topic=b"), ("--where names topic twice",)),
         (("gate", "a.run", "--fail-under", "token_f1=80"), ("from 0 to 1", "token_f1=0.8")),
         (("agreement", "protocols", "answers.jsonl", "--judge", "x/y", "--passages", "9" * 12), ("from 1 to 1000",)),
@@ -90,7 +99,9 @@ def test_a_report_or_an_export_never_takes_the_place_of_data_or_of_another_run(r
 def test_what_is_wrong_with_other_commands_is_told(
     ragstone: Ragstone, arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
+    Path("link.run").symlink_to("a.run")
     one_line(ragstone(*arguments), *words)
+    assert not Path("new").exists()
 
 
 @pytest.mark.parametrize(
@@ -134,3 +145,17 @@ def test_a_failed_gate_stays_failed_where_nobody_reads_the_output(
         os.close(writing)
         assert told.returncode == 1, told.stderr
         assert b"Traceback" not in told.stderr
+
+
+def test_a_folder_that_was_deleted_is_told_as_that(ragstone: Ragstone, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    try:
+        one_line(ragstone("gate", "a.run", "--fail-under", "token_f1=0.1"), "no such file")
+        one_line(
+            ragstone("eval", tmp_path / "answers.jsonl", "--metrics", "token_f1"), "The current folder was deleted"
+        )
+    finally:
+        os.chdir(tmp_path)

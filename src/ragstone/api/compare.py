@@ -51,7 +51,7 @@ def opened_sides(a: Path, b: Path | None, system_a: str | None, system_b: str | 
     UsageError where a system is to be named, or is not there."""
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(open_run(a))
-        second = first if b is None or b == a else stack.enter_context(open_run(b))
+        second = first if b is None or b == a or (b.exists() and b.samefile(a)) else stack.enter_context(open_run(b))
         if second is first:
             names = list(first.systems)
             if system_a is None and system_b is None and len(names) == 2:

@@ -39,7 +39,11 @@ def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
             f"{', '.join(BENCHMARKS.names())}."
         )
     # By its name, else from the place that the run was made with.
-    return _made(BENCHMARKS.get(name if name in BENCHMARKS else str(place)), meta, path)
+    try:
+        plugin = BENCHMARKS.get(name if name in BENCHMARKS else str(place))
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+    return _made(plugin, meta, path)
 
 
 def _made(plugin: Plugin, meta: Mapping[str, Any], path: object) -> Benchmark:
@@ -52,15 +56,14 @@ def _made(plugin: Plugin, meta: Mapping[str, Any], path: object) -> Benchmark:
         raise DataError(path, problem) from error
 
 
-def check_target(target: str | Path) -> None:
-    """Raises now what `write_report` would raise after a long run: UsageError where no file can be written there,
-    MissingExtra where the report's libraries are not installed."""
+def check_target(target: str | Path, run: Path | None = None) -> None:
+    """Raises now what `write_report` would raise after a long run: UsageError where no file can be written there, or
+    where `run` is to be; MissingExtra where the report's libraries are not installed."""
     load("ragstone.report.page", extra="report", purpose="The HTML report")
     path = Path(target)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_dir():
-            raise UsageError(f"{path} is a folder: name a file for the report.")
+        _check_place(path, run, " for the report")
         _spare(path)
         if not path.exists():
             path.touch()
@@ -69,6 +72,19 @@ def check_target(target: str | Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise UsageError(f"{path}: the report cannot be written ({error.strerror or error}).") from None
+
+
+def _check_place(path: Path, run: Path | None, purpose: str = "") -> None:
+    """UsageError where a path is a folder, the run file itself, or no path at all."""
+    try:
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder: name a file{purpose}.")
+        if run is not None and (
+            path.samefile(run) if path.exists() and run.exists() else path.resolve() == run.resolve()
+        ):
+            raise UsageError(f"{path} is the run file itself: name another file{purpose}.")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{str(path)[:80]!r} cannot be written ({getattr(error, 'strerror', error)}).") from None
 
 
 def _head(path: Path) -> bytes:
@@ -168,22 +184,17 @@ class OpenRun:
     def write_report(self, target: str | Path, *, language: str | None = None, cases_shown: int = 200) -> Path:
         """Write the report, one self-contained HTML file, and return its path. Needs the extra `report`."""
         path = Path(target)
-        if path.is_dir():
-            raise UsageError(f"{path} is a folder: name a file for the report.")
-        if path.exists() and path.samefile(self.path):
-            raise UsageError(f"{path} is the run file itself: name another file for the report.")
+        _check_place(path, self.path, " for the report")
         _spare(path)
         page = render(self.run, self.benchmark, language=language or self.language, cases_shown=cases_shown)
         return write_file(path, page, parents=True)
 
     def export(self, target: Any, kind: str, *, language: str | None = None) -> None:
         """Write records or tables in a format of `ragstone.report.FORMATS` to a path or an open stream."""
-        if isinstance(target, str | Path) and Path(target).is_dir():
-            raise UsageError(f"{target} is a folder: name a file.")
-        if isinstance(target, str | Path) and Path(target).exists() and Path(target).samefile(self.path):
-            raise UsageError(f"{target} is the run file itself: name another file.")
-        if isinstance(target, str | Path) and _head(Path(target)).startswith(_SQLITE):
-            raise UsageError(f"{target} is a run file or another database: name another file.")
+        if isinstance(target, str | Path):
+            _check_place(Path(target), self.path)
+            if _head(Path(target)).startswith(_SQLITE):
+                raise UsageError(f"{target} is a run file or another database: name another file.")
         export(self.run, self.benchmark, kind, target, language=language or self.language)
 
 

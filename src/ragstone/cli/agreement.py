@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import both, json_option, language_option
+from ragstone.cli.options import Address, both, json_option, language_option
 from ragstone.cli.output import say_json, say_tables
 from ragstone.messages import messages, preferred_language
 
@@ -21,9 +21,9 @@ _MOST = 1_000  # passages a sample; beyond it a typing error is likelier than a 
 
 judge_options = both(
     click.option("--judge", required=True, metavar="PROVIDER/MODEL", help="Chat model used as the judge."),
-    click.option("--judge-base-url", metavar="URL", help="Endpoint of the judge, overriding its provider's."),
+    click.option("--judge-base-url", type=Address(), help="Endpoint of the judge, overriding its provider's."),
     click.option("--embedder", metavar="PROVIDER/MODEL", help="Embedder for similarities.  [default: local/e5-small]"),
-    click.option("--embedder-base-url", metavar="URL", help="Endpoint of the embedder, overriding its provider's."),
+    click.option("--embedder-base-url", type=Address(), help="Endpoint of the embedder, overriding its provider's."),
     click.option("--prompts", type=click.Path(path_type=Path), help="Folder of your own prompts."),
 )
 

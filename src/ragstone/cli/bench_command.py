@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ragstone.cli.options import Number, both, json_option, judge_options, judging_of, language_option, metrics_option
+from ragstone.cli.options import (
+    Address,
+    Number,
+    both,
+    json_option,
+    judge_options,
+    judging_of,
+    language_option,
+    metrics_option,
+)  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.show import say_failures, say_run
 from ragstone.errors import UsageError
@@ -33,7 +42,7 @@ _VERDICT_TOKENS = 40  # of a judge's reply
 
 model_options = both(
     click.option("--model", "models", multiple=True, metavar="PROVIDER/MODEL", help="Model to evaluate (repeatable)."),
-    click.option("--base-url", metavar="URL",
+    click.option("--base-url", type=Address(),
                  help="Endpoint of the model, overriding its provider's; compat/… needs it."),
     judge_options,
     click.option("--temperature", type=Number(0), help="Override the template's temperature."),
@@ -108,7 +117,7 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
     if price and not dry_run:
         raise UsageError("--price belongs to --dry-run: it computes what a run would cost, and limits nothing.")
     if report_file and not dry_run:
-        check_target(report_file)
+        check_target(report_file, values["run_file"])
     sampling = {
         "temperature": values.pop("temperature"), "top_p": values.pop("top_p"),
         "max_tokens": values.pop("max_tokens"), "seed": values.pop("sampling_seed"),

@@ -111,7 +111,7 @@ def command(**values: Any) -> int:
     if values["price"]:
         read_price(values["price"])
     if values["report_file"] and not values["dry_run"]:
-        check_target(values["report_file"])  # before anything is spent
+        check_target(values["report_file"], values["run_file"])  # before anything is spent
     language = values["data_language"] or ""
     judging = judging_of(values, protocol=values["judge_protocol"], language=language)
     if judging.model is None and values["repeat"] > 1:

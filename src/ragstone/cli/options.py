@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_QUESTIONS",
     "MOST_REPEATS",
+    "Address",
     "Names",
     "Number",
     "Pairs",
@@ -65,6 +66,18 @@ class Pairs(click.ParamType[tuple[str, str]]):
         return name.strip(), told.strip()
 
 
+class Address(click.ParamType[str]):
+    """The URL of an endpoint, checked before anything is asked, on a dry run too."""
+
+    name = "URL"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from ragstone.models.network import normal_base_url  # noqa: PLC0415
+
+        normal_base_url(value)
+        return str(value)
+
+
 class Number(click.FloatRange):
     """A finite number in a range: `nan` and `inf`, which compare oddly and are no JSON, are refused."""
 
@@ -88,9 +101,9 @@ def both(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 
 judge_options = both(
     click.option("--judge", metavar="PROVIDER/MODEL", help="Chat model used as the judge."),
-    click.option("--judge-base-url", metavar="URL", help="Endpoint of the judge, overriding its provider's."),
+    click.option("--judge-base-url", type=Address(), help="Endpoint of the judge, overriding its provider's."),
     click.option("--embedder", metavar="PROVIDER/MODEL", help="Embedder for similarities.  [default: local/e5-small]"),
-    click.option("--embedder-base-url", metavar="URL", help="Endpoint of the embedder, overriding its provider's."),
+    click.option("--embedder-base-url", type=Address(), help="Endpoint of the embedder, overriding its provider's."),
     click.option("--verify", type=click.Choice(["joint", "separate"]), default="joint", show_default=True,
                  help="joint: one request verifies all passages; separate: one request per passage."),
     click.option("--prompts", type=click.Path(path_type=Path),

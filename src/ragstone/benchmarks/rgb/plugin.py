@@ -120,6 +120,8 @@ class RgbPlugin(Plugin):
         from ragstone.benchmarks.rgb.data import load_rgb  # noqa: PLC0415
 
         selection, scoring, template = _protocol(options)
+        if options.dataset is not None and options.abilities != RgbOptions.abilities:
+            raise UsageError(f"--dataset {options.dataset} is one set of one ability: leave --ability out.")
         data_name, sets = load_rgb(
             options.data, languages=options.data_languages or ("en", "zh"), dataset=options.dataset,
             seed=options.fictional_seed, size=options.fictional_size,
