@@ -12,7 +12,7 @@ from tests.planless import Planless
 
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.rgb.benchmark import RGB
-from ragstone.benchmarks.rgb.selection import Choice, official
+from ragstone.benchmarks.rgb.selection import PassageChoice, official
 from ragstone.datasets.rgb import RGBRow, RGBSet, read_rgb_dir, rgb_set
 from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.rgb_official import RgbOfficial
@@ -195,7 +195,7 @@ def test_official_cases_of_the_official_data_are_the_programs() -> None:
     assert [case.sample.id for case in cases] == [f"zh_refine:{i}" for i in range(300)]
     for case, row in zip(cases, data.rows, strict=True):
         assert case.query.passages is not None
-        assert [passage.id for passage in case.query.passages] == official(row, "base", 0, Choice(5, 0.4))
+        assert [passage.id for passage in case.query.passages] == official(row, "base", 0, PassageChoice(5, 0.4))
     turns = benchmark.template.messages(cases[0].query)
     assert cases[0].query.passages is not None
     documents = "\n".join(passage.text for passage in cases[0].query.passages)
@@ -283,9 +283,9 @@ def test_an_unknown_name_is_told_with_the_nearest_one(options: dict[str, Any], s
         ({"passages": -1}, "expected 0 or more"),
         ({"limit": 0}, "limit of 0"),
         ({"repeat": 0}, "0 repeats"),
-        ({"dataset": "en", "noise_ratios": [0, 0.2]}, "give one noise ratio"),
+        ({"dataset": "en", "noise_ratios": [0, 0.2]}, "give a single noise ratio"),
         ({"dataset": "en_fact", "noise_ratios": [0.8], "correct_rate": 0.6}, "do not fit into 5"),
-        ({"sets": {"en_int": integration("en_int")}, "abilities": ["noise"]}, "Nothing to ask: no data set for noise"),
+        ({"sets": {"en_int": integration("en_int")}, "abilities": ["noise"]}, "No data set for noise"),
     ],
 )
 def test_an_option_that_cannot_be_is_told_at_once(options: dict[str, Any], says: str) -> None:
@@ -296,9 +296,10 @@ def test_an_option_that_cannot_be_is_told_at_once(options: dict[str, Any], says:
 def test_testbeds_without_data_and_questions_with_too_few_documents_are_told() -> None:
     sets = {"en": base("en", 3, documents=4), "en_fact": counterfactual("en_fact", 2, documents=2, fake="170")}
     warnings = RGB(sets, languages=["en"]).warnings
-    assert warnings[0] == "No integration set in 'en': integration is not asked there."
+    assert warnings[0] == "No integration set in 'en': integration is skipped there."
     assert any(
-        line.startswith("en, noise at noise 0: 3 of 3 questions have too few documents for 5") for line in warnings
+        line.startswith("en, noise at noise 0: 3 of 3 questions have fewer than 5 suitable documents")
+        for line in warnings
     )
     assert any(line.startswith("en_fact, counterfactual at noise 0: 2 of 2 questions") for line in warnings)
     assert any("the false answer contains the true one" in line and "(ids 0, 1)" in line for line in warnings)
@@ -312,7 +313,7 @@ def test_the_questions_of_en_fact_that_have_too_few_documents_are_told() -> None
     data = read_rgb_dir(SHARED)["en_fact"]
     short = sum(len(row.positive_wrong) < 5 for row in data.rows)
     (line,) = RGB({"en_fact": data}, dataset="en_fact").warnings
-    assert f"{short} of 100 questions have too few documents for 5; they are asked with fewer" in line
+    assert f"{short} of 100 questions have fewer than 5 suitable documents and get fewer" in line
     given = Counter(case.condition["documents"] for case in RGB({"en_fact": data}, dataset="en_fact").cases())
     assert given == Counter(min(5, len(row.positive_wrong)) for row in data.rows)
 

@@ -159,7 +159,7 @@ def test_partial_answers_to_two_part_questions(one: Record, expected: str) -> No
 def test_a_part_that_was_left_out_is_named_and_shown_where_it_stands() -> None:
     one = parts("Ada Lind won it.", first=True)
     found = explain(one)
-    assert found.reason == "“Ada Lind” is there; “3 May” is missing."
+    assert found.reason == "“Ada Lind” is given; “3 May” is missing."
     assert marked(one, found) == {("answer", "match", "Ada Lind"), ("positive:1:0", "match", "3 May")}
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ragstone.benchmarks.rgb.published import Setting, apart, paper
+from ragstone.benchmarks.rgb.published import RgbSetting, paper, reasons_apart
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "published" / "published.json"
 
-SAME = Setting("official", "official", "official", 5, 0.0, frozenset({"en", "zh", "zh_int", "zh_fact"}))
+SAME = RgbSetting("official", "official", "official", 5, 0.0, frozenset({"en", "zh", "zh_int", "zh_fact"}))
 
 
 def test_all_printed_figures_are_there() -> None:
@@ -58,31 +58,31 @@ def test_every_other_figure_is_a_count_of_its_questions() -> None:
 
 
 def test_rows_are_comparable_only_with_everything_the_same() -> None:
-    assert apart(1, "zh", SAME, [("zh", 300)] * 5) == []
-    assert apart(5, "zh", SAME, [("zh_int", 100)] * 3) == []
-    assert apart(7, "zh", SAME, [("zh_fact", 100)]) == []
+    assert reasons_apart(1, "zh", SAME, [("zh", 300)] * 5) == []
+    assert reasons_apart(5, "zh", SAME, [("zh_int", 100)] * 3) == []
+    assert reasons_apart(7, "zh", SAME, [("zh_fact", 100)]) == []
 
 
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        (Setting("balanced", "official", "official", 5, 0.0, SAME.official_sets), "apart_selection"),
-        (Setting("official", "default", "official", 5, 0.0, SAME.official_sets), "apart_scoring"),
-        (Setting("official", "official", "paper", 5, 0.0, SAME.official_sets), "apart_template"),
-        (Setting("official", "official", "official", 3, 0.0, SAME.official_sets), "apart_documents"),
-        (Setting("official", "official", "official", 5, 0.2, SAME.official_sets), "apart_documents"),
-        (Setting("official", "official", "official", 5, 0.0, frozenset()), "apart_data"),
+        (RgbSetting("balanced", "official", "official", 5, 0.0, SAME.official_sets), "apart_selection"),
+        (RgbSetting("official", "default", "official", 5, 0.0, SAME.official_sets), "apart_scoring"),
+        (RgbSetting("official", "official", "paper", 5, 0.0, SAME.official_sets), "apart_template"),
+        (RgbSetting("official", "official", "official", 3, 0.0, SAME.official_sets), "apart_documents"),
+        (RgbSetting("official", "official", "official", 5, 0.2, SAME.official_sets), "apart_documents"),
+        (RgbSetting("official", "official", "official", 5, 0.0, frozenset()), "apart_data"),
     ],
 )
-def test_each_difference_is_a_reason_to_stand_apart(changed: Setting, reason: str) -> None:
-    assert apart(1, "zh", changed, [("zh", 300)] * 5) == [reason]
+def test_each_difference_is_a_reason_to_stand_apart(changed: RgbSetting, reason: str) -> None:
+    assert reasons_apart(1, "zh", changed, [("zh", 300)] * 5) == [reason]
 
 
 def test_other_questions_or_fewer_of_them_are_a_reason_to_stand_apart() -> None:
-    assert apart(1, "zh", SAME, [("zh", 300), ("zh", 20)]) == ["apart_questions"]
-    refined = Setting("official", "official", "official", 5, 0.0, frozenset({"zh", "zh_refine"}))
-    assert apart(1, "zh", refined, [("zh_refine", 300)]) == ["apart_dataset"]
-    assert apart(1, "en", SAME, []) == ["apart_not_asked"]
+    assert reasons_apart(1, "zh", SAME, [("zh", 300), ("zh", 20)]) == ["apart_questions"]
+    refined = RgbSetting("official", "official", "official", 5, 0.0, frozenset({"zh", "zh_refine"}))
+    assert reasons_apart(1, "zh", refined, [("zh_refine", 300)]) == ["apart_dataset"]
+    assert reasons_apart(1, "en", SAME, []) == ["apart_not_asked"]
 
 
 def test_a_table_that_is_not_carried_is_an_error() -> None:

@@ -100,7 +100,7 @@ def test_the_judges_figures_are_over_the_rows_with_a_reply(tmp_path: Path) -> No
     (result,) = rescore([path], dataset="en", judge_replies=replies)
     assert result["judge"]["reject"] == {"reject_rate": 2 / 3, "all_rate": 1 / 3, "tt": 1, "rejecttt": 2, "nums": 3}
     assert (result["tt"], result["nums"]) == (3, 4)
-    assert result["warnings"] == ["1 rows have no reply of the judge and are left out of its figures."]
+    assert result["warnings"] == ["1 rows have no reply from the judge and are left out of its figures."]
 
 
 def test_the_error_judges_figures(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_the_noise_ratio_may_stand_in_the_name_or_not_matter(tmp_path: Path) -> 
     assert "taken from the file's name" in result["warnings"][0]
     (result,) = rescore([write(tmp_path / "p.json", row(0, "Anna", noise=None))], dataset="en")
     assert (result["noise_rate"], result["tt"], result["nums"]) == (None, 1, 1)
-    with pytest.raises(DataError, match="line 2, field 'noise_rate': is missing, and this row refuses"):
+    with pytest.raises(DataError, match="line 2, field 'noise_rate': is missing, but needed: this row refuses"):
         rescore([write(tmp_path / "p.json", row(0, "x", noise=None), row(1, REFUSAL, noise=None))], dataset="en")
 
 
@@ -169,7 +169,7 @@ def test_answers_that_the_file_lacks_are_taken_from_the_data(tmp_path: Path) -> 
 def test_rows_with_one_id_each_count_and_are_told(tmp_path: Path) -> None:
     (result,) = rescore([write(tmp_path / "p.json", row(0, "Anna"), row(0, "Anna"))], dataset="en")
     assert (result["tt"], result["nums"]) == (2, 2)
-    assert result["warnings"][0].startswith("an id that an earlier row has")
+    assert result["warnings"][0].startswith("a repeated id")
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_rows_with_one_id_each_count_and_are_told(tmp_path: Path) -> None:
         ({"ans": 3}, "line 2, field 'ans': found a number; expected a text, or a list"),
         ({"ans": ["a", ["b", 1]]}, "line 2, field 'ans': found a list"),
         ({"noise_rate": 2}, "line 2, field 'noise_rate': found a number; expected a number from 0 to 1"),
-        ({"noise_rate": 0.4}, "several ratios: 0 .line 1., 0.4 .line 2.; expected one"),
+        ({"noise_rate": 0.4}, "different ratios: 0 .line 1., 0.4 .line 2.; expected one"),
         ({"id": []}, "line 2, field 'id': found a list"),
         ({"evaluation": 1}, "line 2, field 'evaluation': found a number"),
     ],
@@ -198,9 +198,9 @@ def test_broken_files_and_names_are_told(tmp_path: Path) -> None:
         rescore([], dataset="en")
     empty = tmp_path / "empty.json"
     empty.write_text("\n", encoding="utf-8")
-    with pytest.raises(DataError, match="holds no predictions"):
+    with pytest.raises(DataError, match="contains no predictions"):
         rescore([empty], dataset="en")
-    with pytest.raises(DataError, match="holds no replies"):
+    with pytest.raises(DataError, match="contains no replies"):
         rescore([path], dataset="en", judge_replies=empty)
     broken = tmp_path / "result.json"
     broken.write_text('{\n  "all_rate": 0.5\n}', encoding="utf-8")

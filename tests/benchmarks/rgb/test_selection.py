@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.benchmarks.rgb.selection import SELECTIONS, Choice, balanced, document, official, passages_of
+from ragstone.benchmarks.rgb.selection import SELECTIONS, PassageChoice, balanced, document, official, passages_of
 from ragstone.datasets.rgb import Kind, RGBRow, RGBSet, read_rgb_dir
 from ragstone.errors import UsageError
 
@@ -78,7 +78,7 @@ def texts(row: RGBRow, kind: Kind, references: list[str]) -> list[str]:
 def test_the_official_choice_is_the_programs_for_every_row_at_every_ratio(name: str, passages: int) -> None:
     data = read_rgb_dir(SHARED)[name]
     for ratio in RATIOS:
-        choice = Choice(passages, ratio)
+        choice = PassageChoice(passages, ratio)
         if ratio > 1:
             continue
         for index, row in enumerate(data.rows):
@@ -94,9 +94,9 @@ def test_the_official_choice_of_true_and_false_texts_is_the_programs(correct: fl
         for row in data.rows:
             if math.ceil(5 * ratio) + math.ceil(5 * correct) > 5:
                 with pytest.raises(UsageError, match="do not fit into 5"):
-                    official(row, data.kind, 0, Choice(5, ratio, correct))
+                    official(row, data.kind, 0, PassageChoice(5, ratio, correct))
                 continue
-            chosen = texts(row, data.kind, official(row, data.kind, 0, Choice(5, ratio, correct)))
+            chosen = texts(row, data.kind, official(row, data.kind, 0, PassageChoice(5, ratio, correct)))
             assert chosen == by_the_protocol(row, data.kind, 5, ratio, correct)
 
 
@@ -123,7 +123,7 @@ def test_the_official_choice_is_the_programs_whatever_is_lacking(
     correct = correct if kind == "counterfactual" else 0.0
     if math.ceil(passages * ratio) + math.ceil(passages * correct) > passages:
         return
-    chosen = official(row, kind, 3, Choice(passages, ratio, correct), "any")
+    chosen = official(row, kind, 3, PassageChoice(passages, ratio, correct), "any")
     assert texts(row, kind, chosen) == by_the_protocol(row, kind, passages, ratio, correct)
 
 
@@ -134,7 +134,7 @@ def test_no_choice_alters_its_data_or_shows_a_document_twice(
 ) -> None:
     row = data.draw(questions(kind))
     before = copy.deepcopy(row)
-    chosen = SELECTIONS[selection](row, kind, data.draw(st.integers(0, 99)), Choice(passages, ratio), "en")
+    chosen = SELECTIONS[selection](row, kind, data.draw(st.integers(0, 99)), PassageChoice(passages, ratio), "en")
     assert row == before
     assert len(set(chosen)) == len(chosen) <= max(passages, len(row.positive))
     for passage in passages_of(row, kind, chosen):
@@ -157,7 +157,7 @@ def test_balanced_noise_replaces_documents_where_they_stand(
     if kind == "integration" and (sum(map(len, row.positive)) < passages or groups > passages):
         return
     shown = [
-        balanced(row, kind, index, Choice(passages, negatives / passages), "en")
+        balanced(row, kind, index, PassageChoice(passages, negatives / passages), "en")
         for negatives in range(passages + 1)
         if passages - negatives >= groups
     ]
@@ -176,7 +176,7 @@ def test_balanced_places_are_a_latin_square_over_each_block_of_questions(passage
         for negatives in range(passages):
             stood: Counter[tuple[str, int]] = Counter()
             for index in range(block * passages, (block + 1) * passages):
-                chosen = balanced(row, "base", index, Choice(passages, negatives / passages), "en")
+                chosen = balanced(row, "base", index, PassageChoice(passages, negatives / passages), "en")
                 stood.update((reference, place) for place, reference in enumerate(chosen))
             assert set(stood.values()) == {1}
             assert len(stood) == passages * passages
@@ -185,7 +185,7 @@ def test_balanced_places_are_a_latin_square_over_each_block_of_questions(passage
 def test_balanced_orders_differ_between_blocks_sets_and_seeds_and_not_between_runs() -> None:
     row = RGBRow(0, "?", (("a",),), (tuple("abcde"),), tuple("12345"))
     orders = {
-        tuple(balanced(row, "base", index, Choice(5, 0.0, 0.0, seed), name))
+        tuple(balanced(row, "base", index, PassageChoice(5, 0.0, 0.0, seed), name))
         for index in range(100)
         for name in ("en", "zh")
         for seed in (1, 2)
@@ -193,7 +193,7 @@ def test_balanced_orders_differ_between_blocks_sets_and_seeds_and_not_between_ru
     assert len(orders) > 60
     # Pinned: a change of the order is a change of the benchmark, and of its version.
     pinned = "negative:1 positive:2 positive:0 negative:0 positive:1"
-    assert balanced(row, "base", 7, Choice(5, 0.4), "en_refine") == pinned.split()
+    assert balanced(row, "base", 7, PassageChoice(5, 0.4), "en_refine") == pinned.split()
 
 
 @settings(deadline=None)
@@ -201,7 +201,7 @@ def test_balanced_orders_differ_between_blocks_sets_and_seeds_and_not_between_ru
 def test_balanced_integration_keeps_a_document_of_every_group(passages: int, index: int, data: st.DataObject) -> None:
     row = data.draw(questions("integration"))
     for ratio in (0.0, 0.4, 1.0):
-        chosen = balanced(row, "integration", index, Choice(passages, ratio), "en_int")
+        chosen = balanced(row, "integration", index, PassageChoice(passages, ratio), "en_int")
         groups = {reference.split(":")[1] for reference in chosen if reference.startswith("positive:")}
         assert groups == {str(group) for group in range(len(row.positive))}
 
@@ -210,9 +210,9 @@ def test_balanced_integration_keeps_a_document_of_every_group(passages: int, ind
 @given(st.integers(0, 99), st.integers(0, 2))
 def test_balanced_corrections_replace_a_false_text_by_the_true_one_where_it_stands(index: int, noise: int) -> None:
     row = RGBRow(0, "?", (("a",),), (tuple("abcde"),), tuple("123"), tuple("ABCDE"))
-    false = balanced(row, "counterfactual", index, Choice(5, noise / 5), "en_fact")
+    false = balanced(row, "counterfactual", index, PassageChoice(5, noise / 5), "en_fact")
     for correct in range(1, 6 - noise):
-        mixed = balanced(row, "counterfactual", index, Choice(5, noise / 5, correct / 5), "en_fact")
+        mixed = balanced(row, "counterfactual", index, PassageChoice(5, noise / 5, correct / 5), "en_fact")
         assert [reference.replace("positive:", "wrong:") for reference in mixed] == false
         assert sum(reference.startswith("positive:") for reference in mixed) == correct
 
@@ -223,7 +223,7 @@ def test_balanced_gives_fewer_documents_and_never_one_of_the_other_kind(
     kind: Kind, passages: int, ratio: float, index: int, data: st.DataObject
 ) -> None:
     row = data.draw(questions(kind))
-    chosen = balanced(row, kind, index, Choice(passages, ratio), "en")
+    chosen = balanced(row, kind, index, PassageChoice(passages, ratio), "en")
     negatives = sum(reference.startswith("negative:") for reference in chosen)
     assert negatives <= math.ceil(round(passages * ratio, 9))
     asked = max(passages - math.ceil(round(passages * ratio, 9)), len(row.positive) if kind == "integration" else 0)
@@ -232,9 +232,11 @@ def test_balanced_gives_fewer_documents_and_never_one_of_the_other_kind(
 
 def test_balanced_rounds_shares_as_people_do() -> None:
     row = RGBRow(0, "?", (("a",),), (tuple(map(str, range(25))),), tuple(map(str, range(25))))
-    negatives = [name for name in balanced(row, "base", 0, Choice(25, 0.28), "en") if name.startswith("negative")]
+    negatives = [
+        name for name in balanced(row, "base", 0, PassageChoice(25, 0.28), "en") if name.startswith("negative")
+    ]
     assert len(negatives) == 7  # 25 × 0.28 is 7.000000000000001 in floats
-    negatives = [name for name in official(row, "base", 0, Choice(25, 0.28)) if name.startswith("negative")]
+    negatives = [name for name in official(row, "base", 0, PassageChoice(25, 0.28)) if name.startswith("negative")]
     assert len(negatives) == 8
 
 
@@ -244,7 +246,7 @@ def test_in_zh_refine_the_official_place_of_the_answer_is_confounded_with_noise_
     places: dict[str, Counter[int]] = {"official": Counter(), "balanced": Counter()}
     for name, counted in places.items():
         for index, row in enumerate(data.rows):
-            chosen = SELECTIONS[name](row, data.kind, index, Choice(5, 0.8), data.name)
+            chosen = SELECTIONS[name](row, data.kind, index, PassageChoice(5, 0.8), data.name)
             counted[next(i for i, reference in enumerate(chosen) if reference.startswith("positive"))] += 1
     assert places["official"] == {4: 300}
     assert places["balanced"] == dict.fromkeys(range(5), 60)
@@ -253,7 +255,7 @@ def test_in_zh_refine_the_official_place_of_the_answer_is_confounded_with_noise_
 def test_what_is_out_of_range_is_told() -> None:
     for choice in ({"passages": -1}, {"noise_ratio": 1.2}, {"noise_ratio": float("nan")}, {"correct_rate": -0.1}):
         with pytest.raises(UsageError, match="expected"):
-            Choice(**choice)
+            PassageChoice(**choice)
 
 
 def test_a_passage_carries_the_kind_that_the_data_give_it() -> None:

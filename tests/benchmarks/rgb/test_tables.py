@@ -46,7 +46,7 @@ def noise(rights: str, ratio: float, **more: object) -> list[Record]:
 
 def test_table_1_has_accuracy_interval_and_counts_for_each_ratio() -> None:
     found = made([*noise("++++++++--", 0.0), *noise("++++x-----", 0.8)], "rgb-table1")
-    assert found.columns == ("System", "Questions", "Scoring", "noise 0", "noise 0.8")
+    assert found.columns == ("System", "Data set", "Scoring", "noise 0", "noise 0.8")
     default = found.rows[0]
     assert heads(default) == ["m", "English, en_refine", "ragstone"]
     first, last = default.cells[3:]
@@ -54,7 +54,7 @@ def test_table_1_has_accuracy_interval_and_counts_for_each_ratio() -> None:
     # Wilson, 8 of 10, z = 1.959964: (0.8 + 0.19207) / 1.38415 -/+ 1.959964 / 1.38415 * sqrt(0.016 + 0.0096036).
     assert (first.low, first.high) == pytest.approx((0.4902, 0.9433), abs=5e-5)
     assert (last.value, last.scored, last.total) == pytest.approx((4 / 9, 9, 10))
-    assert any("failed" in note for note in found.notes)
+    assert any("ailed requests" in note for note in found.notes)
 
 
 def test_the_headline_scoring_comes_first_and_the_other_stands_below_it() -> None:
@@ -245,7 +245,7 @@ def test_the_first_significant_drop_is_exact_mcnemar_with_holm() -> None:
     # 12 questions, all right at 0. At 0.4 six are lost (p = 2/64), at 0.8 nine (p = 2/512). Holm: 2/512 * 2, then 2/64.
     records = [*noise("+" * 12, 0.0), *noise("-" * 6 + "+" * 6, 0.4), *noise("-" * 9 + "+" * 3, 0.8)]
     found = made(records, "rgb-drop")
-    assert found.columns == ("System", "Questions", "Ability", "noise 0.4", "noise 0.8", "First significant at")
+    assert found.columns == ("System", "Data set", "Ability", "noise 0.4", "noise 0.8", "First significant at")
     row = found.rows[0]
     assert heads(row) == ["m", "English, en_refine", "Noise robustness"]
     at_4, at_8, first = row.cells[3:]
@@ -324,7 +324,7 @@ def test_answers_where_no_document_holds_one_are_sorted_by_what_misled() -> None
     ]
     found = made(records, "rgb-rejection-sources")
     assert found.columns == (
-        "System", "Questions", "refused", "guessed right", "misled by a rumour", "misled by another year",
+        "System", "Data set", "refused", "guessed right", "misled by a rumour", "misled by another year",
         "from no passage",
     )  # fmt: skip
     assert shares(found.rows[0], 2) == [14.29, 14.29, 28.57, 14.29, 28.57]
@@ -341,7 +341,7 @@ def test_positions_are_counted_where_one_document_is_relevant() -> None:
         record("noise", 4, ratio=0.4, right=False, given=two),
     ]  # fmt: skip
     found = made(records, "rgb-positions")
-    assert found.columns == ("System", "Questions", "position 1", "position 3")
+    assert found.columns == ("System", "Data set", "position 1", "position 3")
     assert shares(found.rows[0], 2) == [100.0, 50.0]
     kinds = made(records, "rgb-relevant-kinds")
     assert (kinds.columns[2:], shares(kinds.rows[0], 2)) == (("plain", "far"), [100.0, 50.0])
@@ -362,7 +362,7 @@ def test_repeats_widen_the_interval_and_show_the_variance_of_generation() -> Non
     assert (cell.value, cell.scored, cell.total) == (0.5, 8, 8)
     assert (cell.low, cell.high) == pytest.approx((0.1876, 0.8124), abs=5e-5)
     varied = table(found, "rgb-repeats")
-    assert varied.title == "Variance of generation: 2 answers to each question"
+    assert varied.title == "Variance of generation: 2 answers per question"
     # Two questions of four changed: p(1-p) * 2/1 = 1/2 each; sqrt(1/2 + 1/2) / 4 = 1/4.
     assert heads(varied.rows[0], 4) == ["m", "English, en_refine", "Noise robustness, noise 0", "Acc"]
     assert shares(varied.rows[0], 4) == [50.0, 25.0, 50.0]
@@ -389,7 +389,7 @@ def test_the_summary_has_one_line_for_each_system_and_language() -> None:
     found = made(records, "rgb-summary")
     assert found.columns == (
         "System",
-        "Questions",
+        "Data set",
         "Noise robustness",
         "Negative rejection",
         "Counterfactual robustness",
@@ -429,9 +429,9 @@ def test_published_rows_stand_beside_ours_on_the_same_data() -> None:
     ("records", "benchmark", "why"),
     [
         (whole(), HandBenchmark(), "the data are not the authors' files"),
-        (whole("zh_refine"), official(), "the paper asked zh"),
+        (whole("zh_refine"), official(), "the paper used zh"),
         (whole(questions=20), official(), "not all 300 questions were asked"),
-        (whole(), official(scoring="default"), "the scoring is not the official one"),
+        (whole(), official(scoring="default"), "the scoring is not official"),
         (whole(), official(template="paper"), "the prompt is not the authors'"),
         (whole(), official(selection="balanced"), "--selection official"),
         (whole(), official(template={"name": "mine", "en": "…"}), "the prompt is not the authors'"),
@@ -443,10 +443,10 @@ def test_published_rows_stand_apart_otherwise_and_say_why(
     found = tables(HandRun(records), benchmark, "en")
     assert not any(row.published for row in table(found, "rgb-table1").rows)
     apart = table(found, "rgb-published1")
-    assert apart.title.startswith("Published, other data")
+    assert apart.title.startswith("Published, not comparable")
     assert all(row.published for row in apart.rows)
     assert len(apart.rows) == 12
-    assert any(note.startswith("Chinese: apart") and why in note for note in apart.notes)
+    assert any(note.startswith("Chinese: shown separately") and why in note for note in apart.notes)
 
 
 def test_published_tables_3_and_7_have_the_papers_figures_in_our_columns() -> None:

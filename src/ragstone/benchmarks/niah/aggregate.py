@@ -12,16 +12,9 @@ from ragstone.stats import Estimate
 from ragstone.types import PlanCell, Record, Run, Scalar
 
 __all__ = [
-    "GIVEN",
-    "NOLIMA_SHARE",
-    "PUBLISHED",
-    "RULER_BAR",
-    "CellScores",
-    "NeedleKey",
-    "NeedleTally",
-    "effective_length",
+    "GIVEN", "NOLIMA_SHARE", "PUBLISHED", "RULER_BAR", "CellScores", "NeedleKey", "NeedleTally", "effective_length",
     "tally_needles",
-]
+]  # fmt: skip
 
 GIVEN = "needle.given"
 """The score of imported results, (score - 1) / 9 on a scale from 1 to 10; its judge is unknown."""

@@ -1,12 +1,12 @@
-"""One pass over a run's records, into counters: all that the tables and charts are made of.
+"""One pass over a run's records into the counters behind the tables and charts.
 
-A record leaves a few bits: for each measure, how often a question was right of how often it was scored. Records are
-streamed and not kept, so memory grows with the questions and conditions, not with passages and answers.
+For each measure a record only adds to two counts: how often a question was right, of how often it was scored. Records
+are streamed, so memory grows with the questions and conditions, not with passages and answers.
 
 Measures are the columns of the paper. "Acc" (right), "Rej" and "ED" (by wording), "CR" (right among ED) exist in two
-scorings, ragstone's `default` and the `official` one to the count; "Rej*", "ED*" are the judge's and the same in both.
-"CR*" is right among ED* (the paper's CR), "gap" is Rej* - Rej, and "guess" right at noise ratio 1, where no document
-holds the answer.
+scorings, ragstone's `default` and the exact `official` one; "Rej*", "ED*" are the judge's and equal in both.
+"CR*" is right among ED* (the paper's CR), "gap" is Rej* - Rej, and "guess" is right at noise ratio 1, where no document
+contains the answer.
 """
 
 import math
@@ -18,7 +18,10 @@ from ragstone.metrics.judge.record import steps_of
 from ragstone.stats import Estimate
 from ragstone.types import Record, Run, Scalar, Score
 
-__all__ = ["ABILITIES", "SCORINGS", "Cell", "Counts", "Group", "Key", "Marks", "Tally", "count", "generation", "marks"]
+__all__ = [
+    "ABILITIES", "SCORINGS", "ConditionTally", "KindTally", "RecordScores", "RgbCounts", "RgbKey", "SampleTally",
+    "count_run", "generation", "read_scores",
+]  # fmt: skip
 
 ABILITIES = ("noise", "rejection", "integration", "counterfactual")
 SCORINGS = ("default", "official")
@@ -26,11 +29,11 @@ _JUDGE_REJECTION, _JUDGE_ERROR = "rgb.judge.rejection", "rgb.judge.error_detecti
 
 
 @dataclass(frozen=True)
-class Marks:
-    """What the metrics say of one record; None where a metric did not score it.
+class RecordScores:
+    """The scores of one record; None where a metric did not score it.
 
-    `right` and `rejected`, `detected` are ragstone's own; `official` is whether the official program counts the row in
-    its `tt`, `label` and `fact` its verdicts a slot and on errors; `judged_*` are the judge's.
+    `right`, `rejected` and `detected` are ragstone's; `official`: whether the official program counts the row in its
+    `tt`; `label` and `fact`: its verdicts per slot and on errors; `judged_*` are the judge's.
     """
 
     right: bool | None
@@ -44,22 +47,22 @@ class Marks:
 
     @property
     def all_slots(self) -> bool | None:
-        """Official: no slot is missing and one is there (a refusal, [-1], is neither)."""
+        """Official: no slot is missing and at least one is found (which a refusal, [-1], does not meet)."""
         return None if self.label is None else 0 not in self.label and 1 in self.label
 
     @property
     def none_missing(self) -> bool | None:
-        """Official, as its `correct_tt` reads a label: no slot is missing; a refusal, [-1], passes too."""
+        """Official, as its `correct_tt` reads a label: no slot is missing; a refusal, [-1], also passes."""
         return None if self.label is None else 0 not in self.label
 
 
-def marks(record: Record) -> Marks:
-    """Read the scores of a record."""
+def read_scores(record: Record) -> RecordScores:
+    """The scores of a record."""
     scores = record.scores
     official = scores.get("rgb.official")
     evidence = official.evidence if official is not None and isinstance(official.evidence, dict) else {}
     label, fact = evidence.get("label"), evidence.get("factlabel")
-    return Marks(
+    return RecordScores(
         right=_bit(scores.get("answer_match")),
         rejected=_bit(scores.get("refusal")),
         detected=_bit(scores.get("error_detection")),
@@ -76,13 +79,13 @@ def _bit(score: Score | None) -> bool | None:
 
 
 @dataclass
-class Tally:
-    """For each question, how often it was right of how often it was scored (repeats add up)."""
+class SampleTally:
+    """For each question: how often it was right, and how often it was scored (repeats add up)."""
 
     samples: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def add(self, sample: str, value: int, pool: dict[tuple[int, int], tuple[int, int]]) -> None:
-        """Count one scored record; `pool` holds the few different pairs of counts, so that each is kept once."""
+        """Count one scored record; `pool` interns the few distinct pairs of counts."""
         won, tried = self.samples.get(sample, (0, 0))
         pair = (won + value, tried + 1)
         self.samples[sample] = pool.setdefault(pair, pair)
@@ -96,12 +99,12 @@ class Tally:
         return sum(tried for _, tried in self.samples.values())
 
     def share(self, total: int | None = None) -> Estimate:
-        """The share of right answers, of `total` that were asked for."""
+        """The share of right answers; `total`: the number of requested answers."""
         return Estimate.of_share(self.samples.values(), total=total)
 
-    def only(self, samples: set[str]) -> "Tally":
-        """The counts of these questions alone."""
-        return Tally({sample: pair for sample, pair in self.samples.items() if sample in samples})
+    def only(self, samples: set[str]) -> "SampleTally":
+        """The counts of only these questions."""
+        return SampleTally({sample: pair for sample, pair in self.samples.items() if sample in samples})
 
     def majority(self) -> set[str]:
         """The questions that were right in more than half of their scored answers."""
@@ -109,9 +112,9 @@ class Tally:
 
 
 @dataclass(frozen=True, order=True)
-class Key:
-    """A condition of one system: what one cell of a table is about. `closed_book` marks the half of the counterfactual
-    testbed that is asked without documents, to see what the model knows."""
+class RgbKey:
+    """A condition of one system, as in one cell of a table. `closed_book` marks the part of the counterfactual testbed
+    that is asked without documents, to test what the model knows."""
 
     system: str
     ability: str
@@ -123,63 +126,63 @@ class Key:
 
 
 @dataclass
-class Cell:
-    """A condition: how many records there are for each question, failed ones too, and a tally for each measure and
-    scoring that has any. `planned`: how many there were to be, where that is known."""
+class ConditionTally:
+    """The counts of a condition: records per question, including failed ones, and a tally per measure and scoring.
+    `planned`: the planned number of records, if known."""
 
     asked: dict[str, int] = field(default_factory=dict)
-    tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    tallies: dict[tuple[str, str], SampleTally] = field(default_factory=dict)
     planned: int = 0
 
     @property
     def total(self) -> int:
         return max(self.planned, sum(self.asked.values()))
 
-    def tally(self, measure: str, scoring: str) -> Tally | None:
-        """The tally of a measure; None where no record was scored on it."""
+    def tally(self, measure: str, scoring: str) -> SampleTally | None:
+        """The tally of a measure; None if no record was scored on it."""
         return self.tallies.get((measure, scoring))
 
 
 @dataclass
-class Group:
-    """Records of one system and language sorted into kinds: `base` counts all scored, `kinds` those of each kind."""
+class KindTally:
+    """Records of one system and language by kind: `base` counts all scored ones, `kinds` those of each kind."""
 
-    base: Tally = field(default_factory=Tally)
-    kinds: dict[str, Tally] = field(default_factory=dict)
+    base: SampleTally = field(default_factory=SampleTally)
+    kinds: dict[str, SampleTally] = field(default_factory=dict)
 
 
 @dataclass
-class Counts:
+class RgbCounts:
     """The counters of a run.
 
-    `rejections` sorts what happened where no document holds the answer: "rejected", or the kind of the passage that
-    the answer came from ("" where the data do not say), or "none". `positions` (1 is the first) and `relevant_kinds`
-    have the accuracy of noise cases with exactly one relevant document, by where it stood and what it is.
-    Each is by (system, language). `judges` has the names of the models that judged, as their providers gave them.
+    `rejections`: outcomes where no document contains the answer: "rejected", or the kind of the passage that the answer
+    came from ("" if the data do not have it), or "none". `positions` (1 is the first) and `relevant_kinds`: the
+    accuracy of noise cases with exactly one relevant document, by its position and kind. Each is by (system, language).
+    `judges`: the names of the judges as their providers returned them.
     """
 
     scoring: str
-    cells: dict[Key, Cell] = field(default_factory=dict)
-    rejections: dict[tuple[str, str], Group] = field(default_factory=dict)
-    positions: dict[tuple[str, str], dict[int, Tally]] = field(default_factory=dict)
-    relevant_kinds: dict[tuple[str, str], dict[str, Tally]] = field(default_factory=dict)
+    cells: dict[RgbKey, ConditionTally] = field(default_factory=dict)
+    rejections: dict[tuple[str, str], KindTally] = field(default_factory=dict)
+    positions: dict[tuple[str, str], dict[int, SampleTally]] = field(default_factory=dict)
+    relevant_kinds: dict[tuple[str, str], dict[str, SampleTally]] = field(default_factory=dict)
     judges: set[str] = field(default_factory=set)
     repeats: int = 1
     _pool: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     _names: dict[str, str] = field(default_factory=dict)
 
-    def keys(self, ability: str, *, closed_book: bool = False) -> list[Key]:
+    def keys(self, ability: str, *, closed_book: bool = False) -> list[RgbKey]:
         """The conditions of an ability, sorted."""
         return sorted(key for key in self.cells if key.ability == ability and key.closed_book == closed_book)
 
     def has(self, scoring: str) -> bool:
-        """Whether any record was scored in this scoring."""
+        """Whether any record has a score in this scoring."""
         return any(known == scoring for cell in self.cells.values() for _, known in cell.tallies)
 
     @property
     def scorings(self) -> list[str]:
         """The scorings that exist in this run, the headline first."""
-        order = [self.scoring, *(other for other in SCORINGS if other != self.scoring)]
+        order = [self.scoring, *(name for name in SCORINGS if name != self.scoring)]
         return [scoring for scoring in order if self.has(scoring)] or [self.scoring]
 
     @property
@@ -188,65 +191,65 @@ class Counts:
         return any(measure in ("Rej*", "ED*") for cell in self.cells.values() for measure, _ in cell.tallies)
 
     def add(self, record: Record, *, kinds: bool) -> None:
-        """Count one record. `kinds` False leaves out what must read the passages."""
+        """Count one record. `kinds` False skips the counters that must read the passages."""
         key = _key(record.system_id, record.case.condition)
         if key is None:
             return
-        cell = self.cells.setdefault(key, Cell())
+        cell = self.cells.setdefault(key, ConditionTally())
         sample = record.case.sample.id
         sample = self._names.setdefault(sample, sample)
         cell.asked[sample] = cell.asked.get(sample, 0) + 1
         self.repeats = max(self.repeats, cell.asked[sample])
         if record.response is None:
             return
-        found = marks(record)
+        scores = read_scores(record)
         for name in (_JUDGE_REJECTION, _JUDGE_ERROR):
             if (score := record.scores.get(name)) is not None:
                 self.judges.update(step.model for step in steps_of(score) if step.model)
-        for measure, scoring, value in _measured(key, found):
-            cell.tallies.setdefault((measure, scoring), Tally()).add(sample, value, self._pool)
+        for measure, scoring, value in _measured(key, scores):
+            cell.tallies.setdefault((measure, scoring), SampleTally()).add(sample, value, self._pool)
         if kinds:
-            self._add_kinds(record, key, found, sample)
+            self._add_kinds(record, key, scores, sample)
 
-    def _add_kinds(self, record: Record, key: Key, found: Marks, sample: str) -> None:
-        who = (key.system, key.language)
+    def _add_kinds(self, record: Record, key: RgbKey, scores: RecordScores, sample: str) -> None:
+        pair = (key.system, key.language)
         if key.ability == "rejection":
-            rejected = found.rejected if self.scoring == "default" else found.official
+            rejected = scores.rejected if self.scoring == "default" else scores.official
             if rejected is not None:
-                group = self.rejections.setdefault(who, Group())
+                group = self.rejections.setdefault(pair, KindTally())
                 group.base.add(sample, 1, self._pool)
-                kind = "rejected" if rejected else _source(record, found)
-                group.kinds.setdefault(kind, Tally()).add(sample, 1, self._pool)
+                kind = "rejected" if rejected else _source(record, scores)
+                group.kinds.setdefault(kind, SampleTally()).add(sample, 1, self._pool)
         if key.ability == "noise":
             passages = record.case.query.passages or ()
             relevant = [place for place, passage in enumerate(passages) if passage.relevant]
-            right = found.right if self.scoring == "default" else found.official
+            right = scores.right if self.scoring == "default" else scores.official
             if len(relevant) == 1 and len(passages) > 1 and right is not None:
-                places = self.positions.setdefault(who, {})
-                places.setdefault(relevant[0] + 1, Tally()).add(sample, right, self._pool)
+                places = self.positions.setdefault(pair, {})
+                places.setdefault(relevant[0] + 1, SampleTally()).add(sample, right, self._pool)
                 kind = str(passages[relevant[0]].meta.get("kind", ""))
                 if kind:
-                    known = self.relevant_kinds.setdefault(who, {})
-                    known.setdefault(kind, Tally()).add(sample, right, self._pool)
+                    by_kind = self.relevant_kinds.setdefault(pair, {})
+                    by_kind.setdefault(kind, SampleTally()).add(sample, right, self._pool)
 
 
-def count(run: Run, *, scoring: str = "default", kinds: bool = True) -> Counts:
-    """Read a run once. `scoring` is the headline's; `kinds` False is quicker and leaves out the last three counters."""
-    counts = Counts(scoring)
+def count_run(run: Run, *, scoring: str = "default", kinds: bool = True) -> RgbCounts:
+    """Read a run once. `scoring` is the headline's; `kinds` False is faster and skips the counters by kind."""
+    counts = RgbCounts(scoring)
     for record in run.records():
         counts.add(record, kinds=kinds)
     for system, plan in run.plans().items():
         for cell in plan.cells:
             if (key := _key(system, cell.condition)) is not None:
-                counts.cells.setdefault(key, Cell()).planned = cell.total
+                counts.cells.setdefault(key, ConditionTally()).planned = cell.total
     return counts
 
 
-def _key(system: str, condition: Mapping[str, Scalar]) -> Key | None:
+def _key(system: str, condition: Mapping[str, Scalar]) -> RgbKey | None:
     ability = condition.get("ability")
     if not isinstance(ability, str):
         return None
-    return Key(
+    return RgbKey(
         system,
         ability,
         str(condition.get("language", "")),
@@ -257,19 +260,19 @@ def _key(system: str, condition: Mapping[str, Scalar]) -> Key | None:
     )
 
 
-def _measured(key: Key, found: Marks) -> Iterator[tuple[str, str, int]]:
-    """(measure, scoring, value) of everything that this record was scored on."""
-    for measure, scoring, value in _all_measures(key, found):
+def _measured(key: RgbKey, scores: RecordScores) -> Iterator[tuple[str, str, int]]:
+    """(measure, scoring, value) for every measure of this record."""
+    for measure, scoring, value in _all_measures(key, scores):
         if value is not None:
             yield measure, scoring, int(value)
 
 
-def _all_measures(key: Key, found: Marks) -> Iterator[tuple[str, str, int | bool | None]]:
+def _all_measures(key: RgbKey, scores: RecordScores) -> Iterator[tuple[str, str, int | bool | None]]:
     if key.ability == "rejection":
-        judged = found.judged_rejected
-        yield "guess", "default", found.right
-        yield "guess", "official", found.all_slots
-        for scoring, rejected in (("default", found.rejected), ("official", found.official)):
+        judged = scores.judged_rejected
+        yield "guess", "default", scores.right
+        yield "guess", "official", scores.all_slots
+        for scoring, rejected in (("default", scores.rejected), ("official", scores.official)):
             yield "Rej", scoring, rejected
             if rejected is not None and judged is not None:
                 yield "Rej*", scoring, judged
@@ -277,26 +280,26 @@ def _all_measures(key: Key, found: Marks) -> Iterator[tuple[str, str, int | bool
             else:
                 yield "Rej*", scoring, judged
         return
-    yield "Acc", "default", found.right
-    yield "Acc", "official", found.official
+    yield "Acc", "default", scores.right
+    yield "Acc", "official", scores.official
     if key.ability == "counterfactual" and not key.closed_book:
-        yield "ED", "default", found.detected
-        yield "ED", "official", found.fact
-        yield "ED*", "default", found.judged_detected
-        yield "ED*", "official", found.judged_detected
-        if found.detected:
-            yield "CR", "default", found.right
-        if found.fact:
-            yield "CR", "official", found.none_missing
-        if found.judged_detected:
-            yield "CR*", "default", found.right
-            yield "CR*", "official", found.all_slots
+        yield "ED", "default", scores.detected
+        yield "ED", "official", scores.fact
+        yield "ED*", "default", scores.judged_detected
+        yield "ED*", "official", scores.judged_detected
+        if scores.detected:
+            yield "CR", "default", scores.right
+        if scores.fact:
+            yield "CR", "official", scores.none_missing
+        if scores.judged_detected:
+            yield "CR*", "default", scores.right
+            yield "CR*", "official", scores.all_slots
 
 
-def _source(record: Record, found: Marks) -> str:
-    """Where an answer that should have been a refusal came from: a kind of passage, "guess" or "none"."""
+def _source(record: Record, scores: RecordScores) -> str:
+    """The source of an answer that should have been a refusal: a kind of passage, "guess" or "none"."""
     case, response = record.case, record.response
-    if found.right:
+    if scores.right:
         return "guess"
     if response is None or not response.answer.strip():
         return "none"
@@ -305,15 +308,15 @@ def _source(record: Record, found: Marks) -> str:
     return "none" if source is None else str(source.passage.meta.get("kind", ""))
 
 
-def generation(tally: Tally) -> tuple[float, float] | None:
-    """The variance of generation, of the questions with at least two scored answers: the standard deviation of the
-    figure from one round of answers to the next, and the share of the questions that were right now and wrong then.
+def generation(tally: SampleTally) -> tuple[float, float] | None:
+    """The variance of generation over the questions with at least two scored answers: the standard deviation of the
+    figure between rounds of answers, and the share of questions that were sometimes right and sometimes wrong.
 
     The variance of a round's mean is the sum over the questions of p(1 - p) m / (m - 1), divided by their number
-    squared, where p is the share of right answers among m. None where no question was answered twice.
+    squared, where p is the share of right answers among m. None if no question was answered twice.
     """
-    twice = [(won, tried) for won, tried in tally.samples.values() if tried > 1]
-    if not twice:
+    repeated = [(won, tried) for won, tried in tally.samples.values() if tried > 1]
+    if not repeated:
         return None
-    within = math.fsum(won / tried * (1 - won / tried) * tried / (tried - 1) for won, tried in twice)
-    return math.sqrt(within) / len(twice), sum(0 < won < tried for won, tried in twice) / len(twice)
+    within = math.fsum(won / tried * (1 - won / tried) * tried / (tried - 1) for won, tried in repeated)
+    return math.sqrt(within) / len(repeated), sum(0 < won < tried for won, tried in repeated) / len(repeated)

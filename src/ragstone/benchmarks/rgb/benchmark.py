@@ -1,13 +1,11 @@
 """RGB as a benchmark: its four testbeds as cases.
 
-| ability | sets | noise ratio | documents |
-|---|---|---|---|
-| noise | base | 0, 0.2, 0.4, 0.6, 0.8 | some state the answer, the rest mislead |
-| rejection | base | 1 | none states the answer: the right reply is that it cannot be answered |
-| integration | integration | 0, 0.2, 0.4 | each part of the answer in another document |
-| counterfactual | counterfactual | 0 | all state a false answer; and once without documents, for what the model knows |
+| ability | sets | noise ratio | documents | |---|---|---|---| | noise | base | 0, 0.2, 0.4, 0.6, 0.8 | some state the
+answer, the rest mislead | | rejection | base | 1 | none states the answer; the right reply is to decline | |
+integration | integration | 0, 0.2, 0.4 | each part of the answer is in another document | | counterfactual |
+counterfactual | 0 | all state a false answer; also asked without documents, to test what the model knows |
 
-Source: Chen et al. 2024, sections 2.2 and 3.1; how documents are chosen is in `selection`.
+Source: Chen et al. 2024, sections 2.2 and 3.1. The module `selection` describes how documents are chosen.
 """
 
 import hashlib
@@ -19,7 +17,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import msgspec
 
 from ragstone.benchmarks.base import BaseBenchmark
-from ragstone.benchmarks.rgb.selection import SELECTIONS, Choice, Selection, available, passages_of, shortage
+from ragstone.benchmarks.rgb.selection import SELECTIONS, PassageChoice, Selection, available, passages_of, shortage
 from ragstone.datasets.rgb import Kind, RGBRow, RGBSet
 from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.answer_match import AnswerMatch
@@ -64,7 +62,7 @@ _OPTIONS = (
     "languages", "abilities", "noise_ratios", "passages", "correct_rate", "selection", "scoring", "template", "limit",
     "repeat", "closed_book", "seed", "dataset", "data_name",
 )  # fmt: skip
-_NAMED = 5  # ids that a warning names
+_LISTED = 5  # ids listed in a warning
 _VERDICT_TOKENS = 10  # {"verdict": "…"}
 _ANSWER_TOKENS = 60  # of the answer that the judge reads
 
@@ -81,20 +79,20 @@ class _Block:
 
 @dataclass(frozen=True, init=False)
 class RGB(BaseBenchmark):
-    """The cases of RGB over these `sets` (by name, as `datasets.rgb.read_rgb_dir` or `rgb_set` give them).
+    """The cases of RGB over these `sets` (by name, as returned by `datasets.rgb.read_rgb_dir` or `rgb_set`).
 
-    - `languages`, `abilities`: which testbeds. `noise_ratios`: of noise and integration, instead of the paper's.
-    - `passages`: documents a question; 0 asks without any. `correct_rate`: in counterfactual sets, the share of
+    - `languages`, `abilities`: the testbeds. `noise_ratios`: overrides the paper's for noise and integration.
+    - `passages`: documents per question; 0 asks without documents. `correct_rate`: in counterfactual sets, the share of
       documents that state the true answer. `selection`: "balanced" or "official" (see `selection`), with `seed`.
-    - `scoring`: which of two scorings the tables show, "default" or "official"; both are always computed.
-    - `template`: "paper", "official", or a template. `limit`: the first so many questions of each set.
-    - `repeat`: how many times each case is asked. `closed_book`: ask counterfactual questions without documents too.
-    - `dataset`: this set alone, one case a row, at `noise_ratios[0]` (default 0), nothing closed book.
-    - `data_name`: what the data are called in a run: "fictional", "official", or a path.
+    - `scoring`: the scoring shown first, "default" or "official"; both are always computed.
+    - `template`: "paper", "official", or a template. `limit`: only the first N questions of each set.
+    - `repeat`: answers per case. `closed_book`: also ask counterfactual questions without documents.
+    - `dataset`: only this set, one case per row, at `noise_ratios[0]` (default 0), without closed-book cases.
+    - `data_name`: the name of the data in a run: "fictional", "official", or a path.
 
-    Where both base sets of a language are there, the corrected one (`en_refine`, `zh_refine`) is asked; with the
-    official selection, which is for comparing with the paper, the one that the paper asked (`en`, `zh`).
-    Raises UsageError or UnknownName where an option is wrong. Without sets there are no cases, but runs can be read.
+    If both base sets of a language are present, the corrected one (`en_refine`, `zh_refine`) is used; the official
+    selection, meant for comparison with the paper, uses the paper's (`en`, `zh`).
+    Raises UsageError or UnknownName for an invalid option. Without sets there are no cases, but runs can be read.
     """
 
     name: ClassVar[str] = "rgb"
@@ -103,7 +101,6 @@ class RGB(BaseBenchmark):
         "Jiawei Chen, Hongyu Lin, Xianpei Han, Le Sun: Benchmarking Large Language Models in Retrieval-Augmented "
         "Generation. AAAI 2024. arXiv:2309.01431."
     )
-    # Options that a later command on the same run file may widen.
     axes: ClassVar[tuple[str, ...]] = (
         "ability", "language", "dataset", "closed_book", "noise_ratio", "correct_rate",
     )  # fmt: skip
@@ -147,13 +144,13 @@ class RGB(BaseBenchmark):
     ) -> None:
         self.__dict__.update(
             sets=dict(sets),
-            languages=_known("language", languages, LANGUAGES),
-            abilities=_known("ability", abilities, ABILITIES),
-            noise_ratios=None if noise_ratios is None else _checked(noise_ratios),
+            languages=_known_names("language", languages, LANGUAGES),
+            abilities=_known_names("ability", abilities, ABILITIES),
+            noise_ratios=None if noise_ratios is None else _checked_ratios(noise_ratios),
             passages=passages,
             correct_rate=float(correct_rate),
-            selection=_known("selection", [selection], SELECTIONS)[0],
-            scoring=_known("scoring", [scoring], ("default", "official"))[0],
+            selection=_known_names("selection", [selection], SELECTIONS)[0],
+            scoring=_known_names("scoring", [scoring], ("default", "official"))[0],
             template=prompt_template(template) if isinstance(template, str) else template,
             limit=limit,
             repeat=repeat,
@@ -162,27 +159,27 @@ class RGB(BaseBenchmark):
             dataset=dataset,
             data_name=data_name,
         )
-        Choice(passages, 0.0, self.correct_rate, seed)  # raises where one of them is out of range
+        PassageChoice(passages, 0.0, self.correct_rate, seed)  # raises if one of them is out of range
         if limit is not None and limit < 1:
             raise UsageError(f"A limit of {limit} questions: expected 1 or more.")
         if repeat < 1:
             raise UsageError(f"{repeat} repeats: expected 1 or more.")
         if self.sets and not self._blocks():
-            asked = f"{', '.join(self.abilities)} in {', '.join(self.languages)}"
-            raise UsageError(f"Nothing to ask: no data set for {asked} (there are: {', '.join(sorted(self.sets))}).")
-        for block in self._blocks():  # shares that do not fit together are told now, not at the first case
+            requested = f"{', '.join(self.abilities)} in {', '.join(self.languages)}"
+            raise UsageError(f"No data set for {requested}. There are: {', '.join(sorted(self.sets))}.")
+        for block in self._blocks():  # incompatible shares fail here instead of at the first case
             if block.data.rows:
                 self._select(block, 0, block.data.rows[0])
 
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any]) -> Self:
-        """The benchmark of a run, to read it: `meta["options"]` is what `options` was. Without sets it has no cases."""
-        found = meta.get("options")
-        options = {key: value for key, value in (found if isinstance(found, dict) else {}).items() if key in _OPTIONS}
+        """The benchmark of an existing run, without cases. `meta["options"]` holds the saved `options`."""
+        saved = meta.get("options")
+        options = {key: value for key, value in (saved if isinstance(saved, dict) else {}).items() if key in _OPTIONS}
         if isinstance(spec := options.get("template"), dict):
             try:
                 options["template"] = msgspec.convert(spec, PromptTemplate)
-            except msgspec.ValidationError:  # somebody's own kind of template; to read a run it is not needed
+            except msgspec.ValidationError:  # a custom template; not needed to read a run
                 del options["template"]
         try:
             return cls({}, **options)
@@ -191,8 +188,7 @@ class RGB(BaseBenchmark):
 
     @property
     def options(self) -> dict[str, Any]:
-        """How it was made, as JSON, without the sets, for `from_meta`. A template that is neither of the published two
-        is there with all it says."""
+        """The options as JSON values, without the sets, for `from_meta`. A custom template is stored in full."""
         name, spec = self.template.name, dict(self.template.spec)
         known = name in TEMPLATES and TEMPLATES[name].spec == spec
         listed = {key: getattr(self, key) for key in _OPTIONS} | {"template": name if known else spec}
@@ -200,7 +196,7 @@ class RGB(BaseBenchmark):
 
     @property
     def question(self) -> dict[str, Any]:
-        """What must be equal for two runs to be one. The grid, the limit and the repeats may grow, and are not here."""
+        """What must not change on resume. The grid, the limit and the repeats may grow and are left out."""
         return {
             "benchmark": self.name,
             "version": self.version,
@@ -214,35 +210,34 @@ class RGB(BaseBenchmark):
 
     @property
     def license(self) -> str:
-        """The licence of the data asked about; "" where the data are the user's own."""
+        """The licence of the data; "" for the user's own data."""
         if self.data_name.startswith("fictional"):
             return "Generated by ragstone; no licence applies to it."
         return "CC BY-NC-SA 4.0" if self.data_name == "official" else ""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """Everything that needs no judge, in both scorings."""
+        """All metrics that need no judge, in both scorings."""
         return (AnswerMatch(), Refusal(), ErrorDetection(), RgbOfficial())
 
     @property
     def warnings(self) -> list[str]:
-        """What a reader of the results should know about the data: testbeds without a set, questions that have too few
-        documents. One line each."""
+        """Caveats about the data, one line each: testbeds without a set, questions with too few documents."""
         lines = []
         if self.sets and self.dataset is None:
-            there = {(block.ability, block.data.language) for block in self._blocks()}
+            available_pairs = {(block.ability, block.data.language) for block in self._blocks()}
             lines += [
-                f"No {_KINDS[ability]} set in {language!r}: {ability} is not asked there."
+                f"No {_KINDS[ability]} set in {language!r}: {ability} is skipped there."
                 for ability in self.abilities
                 for language in self.languages
-                if (ability, language) not in there and self._ratios_of(ability)
+                if (ability, language) not in available_pairs and self._ratios_of(ability)
             ]
         for block in self._blocks():
             lines += self._shortages(block)
             if block.ability == "counterfactual" and not block.closed_book and (ids := _overlapping(block.data)):
                 lines.append(
-                    f"{block.data.name}: in {len(ids)} questions the false answer contains the true one, so that "
-                    f"repeating it counts as stating the true one (ids {_named(ids)})."
+                    f"{block.data.name}: in {len(ids)} questions the false answer contains the true one, so an answer "
+                    f"that repeats it counts as right (ids {_listed(ids)})."
                 )
         return lines
 
@@ -256,14 +251,14 @@ class RGB(BaseBenchmark):
         return sum(len(self._rows(block)) for block in self._blocks()) * self.repeat
 
     def cases(self) -> Iterator[Case]:
-        """The cases, made as they are asked for, in a fixed order: by testbed, set, ratio, question, repeat."""
+        """The cases, streamed in a fixed order: by testbed, set, ratio, question, repeat."""
         for block in self._blocks():
             for index, row in enumerate(self._rows(block)):
                 for repeat in range(self.repeat):
                     yield self._case(block, index, row, repeat)
 
     def judge_tokens(self, case: Case, /) -> int:
-        """The tokens of what the judge is asked about a case, and of its verdict; 0 where it is not asked."""
+        """Tokens of the judge's request about a case and of its verdict; 0 if there is no request."""
         from ragstone.metrics.rgb_judge import RgbErrorJudge, RgbRejectionJudge, judge_turns  # noqa: PLC0415
         from ragstone.text import estimate_tokens  # noqa: PLC0415
 
@@ -271,8 +266,8 @@ class RGB(BaseBenchmark):
         kind = kinds.get(str(case.condition["ability"]))
         if kind is None or case.condition["closed_book"]:
             return 0
-        asked = sum(estimate_tokens(turn.content) for turn in judge_turns(kind, case.query.question, ""))
-        return asked + _ANSWER_TOKENS + _VERDICT_TOKENS
+        request_tokens = sum(estimate_tokens(turn.content) for turn in judge_turns(kind, case.query.question, ""))
+        return request_tokens + _ANSWER_TOKENS + _VERDICT_TOKENS
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         from ragstone.benchmarks.rgb.tables import tables  # noqa: PLC0415  (numpy: only where a run is read)
@@ -305,29 +300,29 @@ class RGB(BaseBenchmark):
         if name not in self.sets:
             raise UnknownName("data set", name, self.sets)
         if self.noise_ratios is not None and len(self.noise_ratios) != 1:
-            raise UsageError(f"With dataset={name!r} there is one case a question: give one noise ratio.")
+            raise UsageError(f"dataset={name!r} has one case per question: give a single noise ratio.")
         ratio = self.noise_ratios[0] if self.noise_ratios else 0.0
         data = self.sets[name]
         ability: Ability = "noise" if data.kind == "base" else data.kind
         return _Block("rejection" if ability == "noise" and ratio == 1 else ability, data, ratio)
 
     def _sets_for(self, language: str, kind: Kind) -> list[RGBSet]:
-        found = {name: data for name, data in self.sets.items() if (data.language, data.kind) == (language, kind)}
-        if language in found and f"{language}_refine" in found:
-            found.pop(f"{language}_refine" if self.selection == "official" else language)
-        return list(found.values())
+        sets = {name: data for name, data in self.sets.items() if (data.language, data.kind) == (language, kind)}
+        if language in sets and f"{language}_refine" in sets:
+            sets.pop(f"{language}_refine" if self.selection == "official" else language)
+        return list(sets.values())
 
     def _ratios_of(self, ability: Ability) -> tuple[float, ...]:
         if self.noise_ratios is None or ability in ("rejection", "counterfactual"):
             return _RATIOS[ability]
-        # Nothing but noise is the rejection testbed.
+        # A ratio of 1 is the rejection testbed.
         return tuple(ratio for ratio in self.noise_ratios if ratio < 1 or ability != "noise")
 
     def _rows(self, block: _Block) -> Sequence[RGBRow]:
         return block.data.rows[: self.limit]
 
-    def _choice(self, block: _Block) -> Choice:
-        return Choice(self.passages, block.ratio, self.correct_rate, self.seed)
+    def _choice(self, block: _Block) -> PassageChoice:
+        return PassageChoice(self.passages, block.ratio, self.correct_rate, self.seed)
 
     def _select(self, block: _Block, index: int, row: RGBRow) -> list[str]:
         if block.closed_book:
@@ -367,49 +362,49 @@ class RGB(BaseBenchmark):
         )
 
     def _shortages(self, block: _Block) -> list[str]:
-        """What to know about the questions of a block that have too few documents for what is asked."""
+        """A warning about the questions of a block that have too few documents."""
         if block.closed_book or not self.passages:
             return []
-        found: dict[str, list[int | str]] = {"fewer": [], "filled": []}
+        ids_by_shortage: dict[str, list[int | str]] = {"fewer": [], "filled": []}
         for index, row in enumerate(self._rows(block)):
             if min(available(row)) < self.passages:
                 chosen = self._select(block, index, row)
-                if lack := shortage(chosen, block.data.kind, self._choice(block), filling=self.selection == "official"):
-                    found[lack].append(row.id)
+                if kind := shortage(chosen, block.data.kind, self._choice(block), filling=self.selection == "official"):
+                    ids_by_shortage[kind].append(row.id)
         total = len(self._rows(block))
         where = f"{block.data.name}, {block.ability} at noise {block.ratio:.12g}"
-        says = {
-            "fewer": f"too few documents for {self.passages}; they are asked with fewer",
-            "filled": "too few documents of one kind; the other kind fills them up, at another noise ratio",
+        descriptions = {
+            "fewer": f"fewer than {self.passages} suitable documents and get fewer",
+            "filled": "too few documents of one kind; the other kind fills the gap, which changes the noise ratio",
         }
         return [
-            f"{where}: {len(ids)} of {total} questions have {says[lack]} (ids {_named(ids)})."
-            for lack, ids in found.items()
+            f"{where}: {len(ids)} of {total} questions have {descriptions[kind]} (ids {_listed(ids)})."
+            for kind, ids in ids_by_shortage.items()
             if ids
         ]
 
 
-def _known(kind: str, asked: Sequence[str], known: Collection[str]) -> tuple[Any, ...]:
-    """The names, each once; `UnknownName` for the first that is not known."""
-    for name in asked:
+def _known_names(kind: str, names: Sequence[str], known: Collection[str]) -> tuple[Any, ...]:
+    """The distinct names. Raises UnknownName for the first unknown one."""
+    for name in names:
         if name not in known:
             raise UnknownName(kind, name, known)
-    return tuple(dict.fromkeys(asked))
+    return tuple(dict.fromkeys(names))
 
 
-def _checked(ratios: Sequence[float]) -> tuple[float, ...]:
-    """The ratios, each once (as a case's id spells it), in order."""
+def _checked_ratios(ratios: Sequence[float]) -> tuple[float, ...]:
+    """The distinct ratios (as spelled in case ids), in order."""
     for ratio in ratios:
-        Choice(0, ratio)
+        PassageChoice(0, ratio)
     return tuple({f"{ratio:.12g}": float(ratio) for ratio in sorted(ratios, reverse=True)}.values())[::-1]
 
 
-def _named(ids: Sequence[int | str]) -> str:
-    return ", ".join(map(str, ids[:_NAMED])) + (", …" if len(ids) > _NAMED else "")
+def _listed(ids: Sequence[int | str]) -> str:
+    return ", ".join(map(str, ids[:_LISTED])) + (", …" if len(ids) > _LISTED else "")
 
 
 def _overlapping(data: RGBSet) -> list[int | str]:
-    """Questions of which a false answer contains a true one: who repeats it states the true one too."""
+    """Questions whose false answer contains the true one, so that repeating it also states the true one."""
     return [
         row.id
         for row in data.rows

@@ -1,4 +1,4 @@
-"""The sets of RGB: generated, pulled, or a folder of the user's."""
+"""The data sets of RGB: generated, pulled, or the user's."""
 
 import difflib
 import hashlib
@@ -25,12 +25,12 @@ def load_rgb(
     seed: int = 0,
     size: int | None = None,
 ) -> tuple[str, Mapping[str, RGBSet]]:
-    """The RGB sets that `data` names, and what to call them in the run file ("fictional", "official" or the folder).
+    """The name of the data in the run file ("fictional", "official" or the folder), and its sets by name.
 
-    `data` is "fictional" (generated from `seed`, `size` questions a set), "official" (what `ragstone data pull rgb`
-    fetched), or a folder or file in the official format. Only sets in `languages` are given, or `dataset` alone, in
-    whatever language. Files with the pinned bytes of the official ones are called "official" wherever they lie, so
-    that the published figures can stand beside theirs. Raises UsageError or DataError, one line each.
+    `data` is "fictional" (generated from `seed`, `size` questions per set), "official" (fetched by `ragstone data pull
+    rgb`), or a folder or file in the official format. Returns only sets in `languages`, or `dataset` alone in any
+    language. Files with the hashes of the official ones are called "official" wherever they are, so that they can be
+    compared with the published figures. Raises UsageError or DataError, one line each.
     """
     for language in languages:
         if language not in LANGUAGES:
@@ -48,14 +48,14 @@ def load_rgb(
         folder = data_folder("rgb")
         if not folder.is_dir() or not any(folder.glob("*.json")):
             raise UsageError(
-                "The official RGB files are not here yet: run `ragstone data pull rgb`, or name a folder: --data DIR."
+                "The official RGB files are not downloaded. Run `ragstone data pull rgb`, or name a folder: --data DIR."
             )
         sets, used = _read(rgb_files(folder), languages, dataset, folder)
         if strange := _not_official(used):
             raise DataError(
                 strange[0],
-                "is not the file that was published.",
-                advice="`ragstone data pull rgb` fetches it anew; --data DIR takes it as it is.",
+                "differs from the published file.",
+                advice="`ragstone data pull rgb` fetches it again; --data DIR uses it as it is.",
             )
         return "official", sets
     path = Path(data)
@@ -69,31 +69,31 @@ def load_rgb(
 def _nearest(name: str) -> str:
     near = difflib.get_close_matches(name.lower(), ("fictional", "official"), n=1, cutoff=0.6)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"{hint} It takes fictional, official, a folder or a file."
+    return f"{hint} Expected fictional, official, a folder or a file."
 
 
 def _read(
     files: Mapping[str, Path], languages: Sequence[str], dataset: str | None, where: Path
 ) -> tuple[dict[str, RGBSet], list[Path]]:
-    """The sets that are asked for, and the files of those that will be used."""
+    """The requested sets and their files."""
     if not files:
-        raise UsageError(f"{where} holds no RGB file (*.json, JSON lines). `ragstone data check {where}` says more.")
+        raise UsageError(f"{where} contains no RGB file (*.json, JSON lines). See `ragstone data check {where}`.")
     if dataset is not None:
         if dataset not in files:
             raise UnknownName("data set", dataset, files, hint=f"{where} has: {', '.join(sorted(files))}.")
         return {dataset: read_rgb(files[dataset])}, [files[dataset]]
-    every = {name: read_rgb(path) for name, path in files.items()}
-    sets = {name: one for name, one in every.items() if one.language in languages}
+    all_sets = {name: read_rgb(path) for name, path in files.items()}
+    sets = {name: rgb_set for name, rgb_set in all_sets.items() if rgb_set.language in languages}
     if not sets:
         raise UsageError(
-            f"{where} holds no set in {' or '.join(languages)} (there are: {', '.join(sorted(every))}). "
+            f"{where} holds no set in {' or '.join(languages)} (there are: {', '.join(sorted(all_sets))}). "
             "--data-language says which to take."
         )
     return sets, [files[name] for name in sets]
 
 
 def _not_official(paths: Sequence[Path]) -> list[Path]:
-    """Those of these files that do not have, to the byte, what the published file of their name is known to have."""
+    """The files whose hash differs from that of the published file of the same name."""
     known = {folder: known_hashes(SOURCES["rgb"], folder) for folder in {path.parent for path in paths}}
     return [path for path in paths if known[path.parent].get(path.name) != _sha256(path)]
 

@@ -1,4 +1,4 @@
-"""Whether files hold questions in the format of RGB: `ragstone data check`."""
+"""Detects files in RGB's format, for `ragstone data check`."""
 
 from itertools import islice
 from pathlib import Path
@@ -15,8 +15,8 @@ _MARKS = ("queries.jsonl", "dataset_info.json", "dataset_dict.json")
 
 
 def is_rgb(path: Path) -> bool:
-    """Whether this is to be checked as RGB's questions: a folder that is no data set of another kind, a file with
-    RGB's fields, or one of RGB's names whose rows are nothing else."""
+    """Whether to check this path as RGB data: a folder that is no other known kind of data set, a file with RGB's
+    fields, or a file with one of RGB's names whose rows do not look like another format."""
     if path.is_dir():
         return not any(path.glob("*.parquet")) and not any(
             (folder / mark).is_file() for folder in (path, *_folders(path)) for mark in _MARKS
@@ -29,10 +29,10 @@ def is_rgb(path: Path) -> bool:
         return name_of(path) in NAMES
     if any(not _FIELDS.isdisjoint(row) for row in rows):
         return True
-    other = any(
+    has_other_fields = any(
         (is_question(key) and key != "query") or key in ("response", "retrieved_context") for row in rows for key in row
     )
-    return name_of(path) in NAMES and not other
+    return name_of(path) in NAMES and not has_other_fields
 
 
 def _folders(path: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from ragstone.benchmarks.highlights import found_slots, separate, stated, word_spans
 from ragstone.benchmarks.record_reader import RecordReader
-from ragstone.benchmarks.rgb.aggregate import Marks, marks
+from ragstone.benchmarks.rgb.aggregate import RecordScores, read_scores
 from ragstone.benchmarks.rgb.names import language_name
 from ragstone.benchmarks.source_attribution import Source
 from ragstone.messages import messages
@@ -18,7 +18,7 @@ from ragstone.types import Diagnosis, Passage, Record, Span
 
 __all__ = ["CAUSES", "explain"]
 
-# How bad each cause is, from 0 to 1: a false statement that a reader would believe is worse than none.
+# The severity of each cause, from 0 to 1: a false statement that a reader would believe is worse than no answer.
 CAUSES: Mapping[str, float] = {
     "followed_false": 0.95,
     "detected_but_followed": 0.90,
@@ -50,22 +50,20 @@ _BOTH = ("both", "each", "same", "都", "均", "同样", "两者", "一样")
 
 
 def explain(record: Record, language: str = "en", scoring: str = "default") -> Diagnosis:
-    """The finding of a record, told in `language`, right or wrong by `scoring` ("default" or "official")."""
-    return _Reader(record, messages(__name__, language), scoring).finding()
+    """The diagnosis of a record in `language`; `scoring` ("default" or "official") decides what is right."""
+    return _RgbReader(record, messages(__name__, language), scoring).diagnosis()
 
 
-class _Reader(RecordReader):
+class _RgbReader(RecordReader):
     causes = CAUSES
 
     def __init__(self, record: Record, words: Mapping[str, str], scoring: str) -> None:
         super().__init__(record, words)
         self.scoring = scoring
 
-    # -- what the record says
-
     @cached_property
-    def marks(self) -> Marks:
-        return marks(self.record)
+    def scores(self) -> RecordScores:
+        return read_scores(self.record)
 
     @property
     def ability(self) -> str:
@@ -77,8 +75,8 @@ class _Reader(RecordReader):
 
     @cached_property
     def fakes(self) -> list[str]:
-        found = self.record.case.sample.meta.get("fake") or []
-        return [found] if isinstance(found, str) else [str(fake) for fake in found]
+        fake_answers = self.record.case.sample.meta.get("fake") or []
+        return [fake_answers] if isinstance(fake_answers, str) else [str(fake) for fake in fake_answers]
 
     @property
     def group(self) -> str:
@@ -95,28 +93,28 @@ class _Reader(RecordReader):
 
     @property
     def right(self) -> bool | None:
-        found = self.marks
+        scores = self.scores
         if self.scoring == "official":
-            return found.official
-        return found.rejected if self.ability == "rejection" else found.right
+            return scores.official
+        return scores.rejected if self.ability == "rejection" else scores.right
 
     @property
     def declines(self) -> bool:
-        """Whether the answer refuses, in either scoring's eyes."""
-        return bool(self.marks.rejected) or self.marks.label == (-1,)
+        """Whether the answer refuses by either scoring."""
+        return bool(self.scores.rejected) or self.scores.label == (-1,)
 
-    # -- the finding
+    # -- the diagnosis
 
-    def finding(self) -> Diagnosis:
+    def diagnosis(self) -> Diagnosis:
         if self.record.response is None or self.record.error is not None:
             return self._not_answered()
         right = self.right
         if right is None:
             score = self.record.scores.get(self.metric)
-            told = self.say("never_scored")
+            reason = self.say("never_scored")
             if score is not None:
-                told = self.say("unscored", metric=self.metric, message=score.reason)
-            return Diagnosis(None, self.group, "unscored", self.words["cause_unscored"], told)
+                reason = self.say("unscored", metric=self.metric, message=score.reason)
+            return Diagnosis(None, self.group, "unscored", self.words["cause_unscored"], reason)
         if right:
             return Diagnosis(True, self.group, reason=self._why_right(), spans=separate(self.own_spans()))
         return self._explained()
@@ -133,7 +131,7 @@ class _Reader(RecordReader):
     def _why_right(self) -> str:
         if self.ability == "rejection" and self.declines:
             return self.say("right_refusal")
-        if self.scoring == "official" and not self.marks.right:
+        if self.scoring == "official" and not self.scores.right:
             return self.say("right_label")
         return self.say("right", aliases=self._aliases())
 
@@ -150,10 +148,10 @@ class _Reader(RecordReader):
         return self._by_scoring() or self._declined() or self._of_testbed() or self._from_passages()
 
     def _answered_anyway(self) -> Diagnosis:
-        """Wrong where no document holds the answer: it was answered all the same."""
+        """No document contains the answer, but the system answered anyway."""
         if self.declines:
             return self.wrong("other_wording_refusal", self.say("other_wording_refusal"))
-        if self.marks.right:
+        if self.scores.right:
             return self.wrong("guessed", self.say("guessed", aliases=self._aliases()))
         source = self.source
         if source is None:
@@ -161,16 +159,16 @@ class _Reader(RecordReader):
         return self._from("misled", source, self.say("misled", passage=source.passage.id, what=self._what(source)))
 
     def _by_scoring(self) -> Diagnosis | None:
-        """Where the two scorings disagree, the difference between them is the cause."""
-        found = self.marks
-        if self.scoring == "official" and found.right:
+        """If the two scorings disagree, their difference is the cause."""
+        scores = self.scores
+        if self.scoring == "official" and scores.right:
             return self.wrong("other_form", self.say("other_form", aliases=self._aliases()))
-        if self.scoring == "default" and found.all_slots and not self.declines and self._is_mere_mention():
+        if self.scoring == "default" and scores.all_slots and not self.declines and self._is_mere_mention():
             return self.wrong("not_stated", self.say("not_stated", aliases=self._aliases()))
         return None
 
     def _is_mere_mention(self) -> bool:
-        """Whether nothing else is said that would be a cause of its own: the false answer, or an altered passage's."""
+        """Whether the answer does not also state the false answer, which would be a cause of its own."""
         return not any(find_answer(fake, self.answer, self.language) for fake in self.fakes)
 
     def _declined(self) -> Diagnosis | None:
@@ -185,7 +183,7 @@ class _Reader(RecordReader):
         return self.wrong("refused", self.say("refused", passages=shown), self.answers_in(holders))
 
     def _of_testbed(self) -> Diagnosis | None:
-        """The causes that only one testbed knows."""
+        """The causes that are specific to one testbed."""
         if self.closed_book:
             return self.wrong("not_known", self.say("not_known", aliases=self._aliases()))
         if self.ability == "counterfactual":
@@ -195,7 +193,7 @@ class _Reader(RecordReader):
         return None
 
     def _counterfactual(self) -> Diagnosis | None:
-        detected = bool(self.marks.detected) or bool(self.marks.fact)
+        detected = bool(self.scores.detected) or bool(self.scores.fact)
         spans = _fake_spans(self.fakes, self.answer, self.passages, self.language)
         if any(span.field == "answer" for span in spans):
             cause = "detected_but_followed" if detected else "followed_false"
@@ -212,30 +210,30 @@ class _Reader(RecordReader):
         return None
 
     def _integration(self) -> Diagnosis | None:
-        """Some parts are answered and others not: merged where one answer stands for all, otherwise left out."""
+        """Some parts are answered and others are not: merged if one answer is given for all, otherwise ignored."""
         places = found_slots(self.record)
-        label = self.marks.label or ()
-        there = [bool(place) for place in places] if self.scoring == "default" else [hit == 1 for hit in label]
-        if len(there) != len(self.slots) or not any(there) or all(there):
+        label = self.scores.label or ()
+        answered = [bool(place) for place in places] if self.scoring == "default" else [hit == 1 for hit in label]
+        if len(answered) != len(self.slots) or not any(answered) or all(answered):
             return None
-        found = [slot for slot, hit in zip(self.slots, there, strict=True) if hit]
-        missing = [slot for slot, hit in zip(self.slots, there, strict=True) if not hit]
-        told = {"found": _quoted_slots(found), "missing": _quoted_slots(missing)}
+        stated_slots = [slot for slot, hit in zip(self.slots, answered, strict=True) if hit]
+        missing = [slot for slot, hit in zip(self.slots, answered, strict=True) if not hit]
+        quoted = {"found": _quoted_slots(stated_slots), "missing": _quoted_slots(missing)}
         spans = [span for slot in missing for span in self.answers_in(self.passages, slot)]
         folded = f" {self.answer.lower()} "
-        twice = any(len(stated(slot[:1], "answer", self.answer, self.language)) > 1 for slot in found)
-        if twice or any(f" {cue} " in folded if cue.isascii() else cue in folded for cue in _BOTH):
-            return self.wrong("merged", self.say("merged", **told), spans)
+        is_repeated = any(len(stated(slot[:1], "answer", self.answer, self.language)) > 1 for slot in stated_slots)
+        if is_repeated or any(f" {cue} " in folded if cue.isascii() else cue in folded for cue in _BOTH):
+            return self.wrong("merged", self.say("merged", **quoted), spans)
         source = self.source
-        if source is not None and not source.passage.relevant and self._says_more(found):
+        if source is not None and not source.passage.relevant and self._says_more(stated_slots):
             return self._wrong_passage(source)
-        return self.wrong("ignored", self.say("ignored", **told), spans)
+        return self.wrong("ignored", self.say("ignored", **quoted), spans)
 
-    def _says_more(self, found: Sequence[Sequence[str]]) -> bool:
-        """Whether what the answer took from a passage is more than the parts it has right."""
-        own = {alias for slot in found for alias in slot}
+    def _says_more(self, stated_slots: Sequence[Sequence[str]]) -> bool:
+        """Whether the answer took more from a passage than the parts that are right."""
+        aliases = {alias for slot in stated_slots for alias in slot}
         source = self.source
-        return source is not None and not all(any(word in alias.lower() for alias in own) for word in source.shared)
+        return source is not None and not all(any(word in alias.lower() for alias in aliases) for word in source.shared)
 
     def _from_passages(self) -> Diagnosis:
         source = self.source
@@ -248,8 +246,10 @@ class _Reader(RecordReader):
             reason = self.say("far_missed", aliases=self._aliases(), passages=shown)
             return self.wrong("far_missed", reason, self.answers_in(far))
         if source is not None:
-            there = [slot for slot in self.slots if stated(slot, "", source.passage.text, self.language)]
-            reason = self.say("wrong_detail", passage=source.passage.id, aliases=_quoted_slots(there or self.slots))
+            source_slots = [slot for slot in self.slots if stated(slot, "", source.passage.text, self.language)]
+            reason = self.say(
+                "wrong_detail", passage=source.passage.id, aliases=_quoted_slots(source_slots or self.slots)
+            )
             return self.wrong("wrong_detail", reason, [*self.answers_in(holders), *self.shared_words(source)])
         return self.wrong("no_match", self.say("no_match", aliases=self._aliases()), self.answers_in(holders))
 
@@ -258,20 +258,20 @@ class _Reader(RecordReader):
         reason = self.say("wrong_passage", passage=source.passage.id, what=what, aliases=self._aliases())
         return self._from("wrong_passage", source, reason)
 
-    # -- parts of a finding
+    # -- parts of a diagnosis
 
     def _what(self, source: Source) -> str:
         kind = _kind(source)
         return self.words.get(f"what_{kind}") or self.words["what_other"].format(kind=_short(kind))
 
     def _from(self, cause: str, source: Source, reason: str) -> Diagnosis:
-        """A cause that lies in a passage: its kind is part of the cause's name."""
+        """A cause that lies in a passage, whose kind becomes part of the cause's name."""
         spans = [*self.shared_words(source), *self.answers_in(self.holders)]
         label = self.words[f"cause_{cause}"].format(what=self._what(source))
         return self.wrong(cause, reason, spans, kind=_kind(source), label=label)
 
     def weight(self, cause: str) -> float:
-        # Among equals, to fail with less noise is worse.
+        # For the same cause, failing with less noise is worse.
         return round(CAUSES[cause] + 0.04 * (1 - float(self.condition.get("noise_ratio", 0.0))), 4)
 
     def _aliases(self) -> str:
@@ -295,7 +295,7 @@ def _quoted_slots(slots: Sequence[Sequence[str]]) -> str:
 
 
 def _fake_spans(fakes: Sequence[str], answer: str, passages: Sequence[Passage], language: str) -> list[Span]:
-    """Where the false answer stands, in the answer and in the passages."""
+    """Where the answer and the passages state the false answer."""
     spans = stated(fakes, "answer", answer, language, "wrong")
     for passage in passages:
         spans += stated(fakes, passage.id, passage.text, language, "wrong")

@@ -1,4 +1,4 @@
-"""What RGB offers: its options, how it is made of them, how its runs are read, and its official re-scoring."""
+"""The plugin of RGB: its options, its construction, and re-scoring of the official program's predictions."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _PROTOCOLS = ("default", "official")
 
 @dataclass(frozen=True, kw_only=True)
 class RgbOptions:
-    """What RGB is made of."""
+    """The options of RGB."""
 
     data: Annotated[str, Option(
         "Generated data, what `ragstone data pull rgb` fetched, or files in the official format.",
@@ -71,7 +71,7 @@ class RgbOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RescoreOptions:
-    """Which predictions are scored, and with what."""
+    """The predictions to score, and what is needed for it."""
 
     files: Annotated[tuple[Path, ...], Option("Predictions, JSON lines.", positional=True)]
     dataset: Annotated[str, Option("en, zh, en_refine, zh_refine, en_int, …, zh_fact.", metavar="NAME")]
@@ -106,7 +106,7 @@ class RgbRescoring(Rescoring):
 class RgbPlugin(Plugin):
     """RGB: noise robustness, negative rejection, information integration, counterfactual robustness.
 
-    Chen et al. 2024, in English and Chinese, on data that no model has seen unless --data says otherwise."""
+    Chen et al. 2024, in English and Chinese. The default data are invented, so no model has seen them."""
 
     name: ClassVar[str] = "rgb"
     summary: ClassVar[str] = "Noise, rejection, integration, counterfactual (Chen et al. 2024)."
@@ -146,7 +146,7 @@ class RgbPlugin(Plugin):
 
 
 def _protocol(options: RgbOptions) -> tuple[str, str, Template]:
-    """Selection, scoring and template, as they are named or as the protocol sets them."""
+    """Selection, scoring and template, as given or as set by the protocol."""
     from ragstone.systems.template import PromptTemplate, joined, prompt_template  # noqa: PLC0415
 
     protocol = options.protocol
@@ -155,13 +155,13 @@ def _protocol(options: RgbOptions) -> tuple[str, str, Template]:
     official = protocol == "official"
     for name, value in (("selection", options.selection), ("scoring", options.scoring)):
         if official and value not in (None, "official"):
-            raise UsageError(f"--protocol official sets --{name} official; it was given as {value!r} too.")
+            raise UsageError(f"--protocol official conflicts with --{name} {value}. Leave one of them out.")
     template = options.template or ("official" if official else "paper")
     if isinstance(template, str):
         template = prompt_template(template)
     if options.merge_system:
         if not isinstance(template, PromptTemplate):
-            raise UsageError("merge_system is for the published templates; this one is of another kind.")
+            raise UsageError("merge_system works only with the published templates. Leave it out for a custom one.")
         template = joined(template)
     selection = options.selection or ("official" if official else "balanced")
     return selection, options.scoring or ("official" if official else "default"), template

@@ -1,7 +1,8 @@
-"""The figures that the RGB paper printed (Chen et al. 2024, Tables 1, 3, 5 and 7), and when they may stand beside ours.
+"""The figures of the RGB paper (Chen et al. 2024, Tables 1, 3, 5 and 7), and when they are comparable with measured
+ones.
 
-`published.json` has them as printed, with flags where a figure does not add up. They are data: nothing tests them,
-because the answers behind them were not published.
+`published.json` has them as printed, with flags on figures that are inconsistent. They cannot be verified, because the
+answers behind them were not published.
 """
 
 from collections.abc import Sequence
@@ -13,10 +14,10 @@ import msgspec
 
 from ragstone.types import Frozen
 
-__all__ = ["Figure", "Flag", "Paper", "PaperTable", "Setting", "apart", "paper"]
+__all__ = ["PaperTable", "RgbFigure", "RgbFlag", "RgbPaper", "RgbSetting", "paper", "reasons_apart"]
 
 
-class Figure(Frozen, frozen=True):
+class RgbFigure(Frozen, frozen=True):
     """One printed figure. `printed` is in per cent; `metric` is Acc, Rej, Rej*, Acc_doc, ED, ED* or CR."""
 
     table: int
@@ -31,8 +32,8 @@ class Figure(Frozen, frozen=True):
         return self.printed / 100
 
 
-class Flag(Frozen, frozen=True):
-    """What is odd about figures of a table; a field that is None holds for all. `note` has a text for each language."""
+class RgbFlag(Frozen, frozen=True):
+    """A remark on inconsistent figures of a table; a field that is None matches all. `note`: language → text."""
 
     table: int
     note: dict[str, str]
@@ -41,10 +42,10 @@ class Flag(Frozen, frozen=True):
     metric: str | None = None
     noise_ratio: float | None = None
 
-    def covers(self, figure: Figure) -> bool:
+    def covers(self, figure: RgbFigure) -> bool:
         return self.table == figure.table and all(
-            wanted is None or wanted == found
-            for wanted, found in (
+            expected is None or expected == actual
+            for expected, actual in (
                 (self.model, figure.model),
                 (self.language, figure.language),
                 (self.metric, figure.metric),
@@ -54,59 +55,59 @@ class Flag(Frozen, frozen=True):
 
 
 class PaperTable(Frozen, frozen=True):
-    """A table of the paper: the questions behind each of its figures, and the file they come from, by language."""
+    """A table of the paper: the number of questions behind each figure, and their file by language."""
 
     number: int
     questions: int
     datasets: dict[str, str]
 
 
-class Paper(Frozen, frozen=True):
+class RgbPaper(Frozen, frozen=True):
     """All printed figures of the paper."""
 
     about: str
     citation: str
     tables: tuple[PaperTable, ...]
-    figures: tuple[Figure, ...]
-    flags: tuple[Flag, ...]
+    figures: tuple[RgbFigure, ...]
+    flags: tuple[RgbFlag, ...]
 
     def table(self, number: int) -> PaperTable:
-        """The table of this number. KeyError where the figures of that table are not carried."""
+        """The table with this number. KeyError if the package does not have its figures."""
         for table in self.tables:
             if table.number == number:
                 return table
         raise KeyError(number)
 
-    def rows(self, number: int) -> dict[tuple[str, str], dict[tuple[str, float], Figure]]:
-        """A table's rows: (model, language) to its figures by (metric, noise ratio), in the paper's order."""
-        rows: dict[tuple[str, str], dict[tuple[str, float], Figure]] = {}
+    def rows(self, number: int) -> dict[tuple[str, str], dict[tuple[str, float], RgbFigure]]:
+        """A table's rows: (model, language) → figures by (metric, noise ratio), in the paper's order."""
+        rows: dict[tuple[str, str], dict[tuple[str, float], RgbFigure]] = {}
         for figure in self.figures:
             if figure.table == number:
                 row = rows.setdefault((figure.model, figure.language), {})
                 row[(figure.metric, figure.noise_ratio)] = figure
         return rows
 
-    def note(self, figure: Figure, language: str) -> str:
-        """What is odd about this very figure; "" where nothing is. Flags of a whole table or row are `notes`."""
-        found = [flag for flag in self.flags if flag.noise_ratio is not None and flag.covers(figure)]
-        return "; ".join(flag.note[language] for flag in found)
+    def note(self, figure: RgbFigure, language: str) -> str:
+        """The remarks on this figure; "" if there are none. Remarks on a whole table or row are in `notes`."""
+        flags = [flag for flag in self.flags if flag.noise_ratio is not None and flag.covers(figure)]
+        return "; ".join(flag.note[language] for flag in flags)
 
     def notes(self, number: int, language: str) -> list[str]:
-        """What is to be known of a table, or of a model's whole row in it."""
-        found = [flag for flag in self.flags if flag.table == number and flag.noise_ratio is None]
-        return [f"{flag.model}: {flag.note[language]}" if flag.model else flag.note[language] for flag in found]
+        """The remarks on a table, or on a model's whole row in it."""
+        flags = [flag for flag in self.flags if flag.table == number and flag.noise_ratio is None]
+        return [f"{flag.model}: {flag.note[language]}" if flag.model else flag.note[language] for flag in flags]
 
 
 @cache
-def paper() -> Paper:
+def paper() -> RgbPaper:
     """The figures, read once from the package."""
     text = (files("ragstone.benchmarks.rgb") / "published.json").read_bytes()
-    return msgspec.json.decode(text, type=Paper)
+    return msgspec.json.decode(text, type=RgbPaper)
 
 
 @dataclass(frozen=True)
-class Setting:
-    """How a run was asked, as far as it decides whether the paper's figures are of the same thing.
+class RgbSetting:
+    """The part of a run's configuration that decides whether the paper's figures are comparable.
 
     `official_sets` names the data sets whose contents are, by hash, those that the authors published.
     """
@@ -119,26 +120,26 @@ class Setting:
     official_sets: frozenset[str] = field(default_factory=frozenset)
 
 
-def apart(number: int, language: str, setting: Setting, measured: Sequence[tuple[str, int]]) -> list[str]:
-    """Why the paper's rows of this table and language stand apart from the measured ones; empty where they need not.
+def reasons_apart(number: int, language: str, setting: RgbSetting, measured: Sequence[tuple[str, int]]) -> list[str]:
+    """Why the paper's rows of this table and language are not comparable with the measured ones; empty if they are.
 
-    `measured` has, for each measured figure, the data set and the questions asked. Each reason is a key of the words of
-    this package. The figures were made with the authors' program, so its configuration (`official`) is asked of
-    selection, scoring and template alike, although the paper's Figure 3 prints the instructions a little differently.
+    `measured` has the data set and the number of questions of each measured figure. Each reason is a message key. The
+    paper's figures were made with the authors' program, so selection, scoring and template must all be `official`,
+    although the paper's Figure 3 prints slightly different instructions.
     """
     table = paper().table(number)
-    wanted = table.datasets[language]
+    expected = table.datasets[language]
     if not measured:
         return ["apart_not_asked"]
     reasons = []
-    if any(dataset != wanted for dataset, _ in measured):
+    if any(dataset != expected for dataset, _ in measured):
         reasons.append("apart_dataset")
     if any(dataset not in setting.official_sets for dataset, _ in measured):
         reasons.append("apart_data")
-    elif any(asked != table.questions for _, asked in measured):
+    elif any(count != table.questions for _, count in measured):
         reasons.append("apart_questions")
-    chosen = ("selection", "scoring", "template")
-    reasons += [f"apart_{name}" for name in chosen if getattr(setting, name) != "official"]
+    options = ("selection", "scoring", "template")
+    reasons += [f"apart_{name}" for name in options if getattr(setting, name) != "official"]
     if setting.passages != 5 or setting.correct_rate:
         reasons.append("apart_documents")
     return reasons

@@ -1,14 +1,13 @@
-"""Saved predictions of the official program of RGB, scored again: the same figures, to the count.
+"""Re-scores saved predictions of RGB's official program, with exactly the official counts.
 
-A prediction file has a JSON object a line, whatever its extension: `id`, `query`, `ans` (the answer, as in the data
-file), `prediction`, `noise_rate`, and perhaps `docs`, `label`, `factlabel`. The labels are computed anew; where the
-file has others, a warning says so. Rows that failed are not in the file, and so not in `nums`.
+A prediction file has one JSON object per line, whatever its extension: `id`, `query`, `ans` (the answer, as in the data
+file), `prediction`, `noise_rate`, and optionally `docs`, `label`, `factlabel`. The labels are recomputed; a warning
+reports where the file has others. Failed rows are not in the file and therefore not in `nums`.
 
-With a judge's replies (of the official judge programs, or of any: a JSON object a line with `id` and `evaluation`, or
-`evaluation` in the prediction rows themselves) come the figures of both judge programs. Their replies do not tell which
-of the two questions was asked, so both readings are given; only the one that fits the question means anything: `reject`
-("not addressed") for the base sets, `fact` ("has identified", "Yes") for the counterfactual ones.
-"""
+A judge's replies (from the official judge programs or any other: one JSON object per line with `id` and `evaluation`,
+or `evaluation` in the prediction rows) add the figures of both judge programs. The replies do not tell which of the two
+questions was asked, so both readings are given, but only the matching one is meaningful: `reject` ("not addressed") for
+the base sets, `fact` ("has identified", "Yes") for the counterfactual ones."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +27,7 @@ _IN_NAME = re.compile(r"_noise(\d+(?:\.\d+)?)_")  # prediction_en_chatgpt_temp0.
 
 
 @dataclass(frozen=True)
-class _Row:
+class _Prediction:
     line: int
     id: str | None
     label: list[int]
@@ -38,20 +37,20 @@ class _Row:
 
     @property
     def right(self) -> bool:
-        """Every slot found: what the judge programs count at any noise ratio."""
+        """Every slot is found: what the judge programs count at any noise ratio."""
         return 0 not in self.label and 1 in self.label
 
 
 @dataclass
-class _Notes:
-    """What differs from what a file says, by kind: the lines."""
+class _Discrepancies:
+    """The lines on which a file differs from the recomputed values, by kind of difference."""
 
     lines: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, kind: str, line: int) -> None:
         self.lines.setdefault(kind, []).append(line)
 
-    def told(self) -> list[str]:
+    def messages(self) -> list[str]:
         return [f"{kind} in {len(lines)} rows (first: line {lines[0]})." for kind, lines in sorted(self.lines.items())]
 
 
@@ -62,12 +61,12 @@ def rescore(
     judge_replies: str | Path | None = None,
     data: RGBSet | None = None,
 ) -> list[dict[str, Any]]:
-    """The official result of each file, with the official keys in their order, and after them `judge` (where there are
-    replies), `file`, `dataset` and `warnings`.
+    """The official result of each file: the official keys in their order, then `judge` (with replies), `file`,
+    `dataset` and `warnings`.
 
-    `dataset` is the official name (or that of `data`): it says whether spaces are removed from predictions ("zh") and
-    whether there are counterfactual figures ("_fact"). `data` gives the answers of rows that have no `ans`.
-    Raises UnknownName, or DataError with file, line and field."""
+    `dataset` is the official name (or that of `data`): it decides whether spaces are removed from predictions ("zh")
+    and whether there are counterfactual figures ("_fact"). `data` has the answers of rows without `ans`. Raises
+    UnknownName, or DataError with file, line and field."""
     if dataset not in NAMES and (data is None or dataset != data.name):
         raise UnknownName("data set", dataset, NAMES)
     if not predictions:
@@ -80,10 +79,10 @@ def rescore(
 def _rescore(
     path: Path, dataset: str, replies: Mapping[str, str] | None, answers: Mapping[str, Sequence[Sequence[str]]]
 ) -> dict[str, Any]:
-    notes = _Notes()
+    notes = _Discrepancies()
     rows = list(_read(path, "zh" in dataset, answers, notes))
     if not rows:
-        raise DataError(path, "holds no predictions; expected one JSON object a line.")
+        raise DataError(path, "contains no predictions; expected one JSON object per line.")
     noise, warnings = _noise(path, rows)
     counted = sum(official_counts(row.label, noise or 0.0) for row in rows)
     result: dict[str, Any] = {
@@ -101,16 +100,16 @@ def _rescore(
             "fact_tt": len(detected),
             "correct_tt": corrected,
         }
-    judged, lacking = _judged(path, rows, replies)
+    judged, missing_replies = _judged(path, rows, replies)
     if judged:
         result["judge"] = {
             "reject": _reject(judged),
             "fact": _fact(judged),
         }
-    return result | {"file": str(path), "dataset": dataset, "warnings": notes.told() + warnings + lacking}
+    return result | {"file": str(path), "dataset": dataset, "warnings": notes.messages() + warnings + missing_replies}
 
 
-def _reject(judged: Sequence[tuple[_Row, str]]) -> dict[str, Any]:
+def _reject(judged: Sequence[tuple[_Prediction, str]]) -> dict[str, Any]:
     rejected = sum(rejection_verdict(reply) for _, reply in judged)
     right = sum(row.right for row, _ in judged)
     return {
@@ -122,7 +121,7 @@ def _reject(judged: Sequence[tuple[_Row, str]]) -> dict[str, Any]:
     }
 
 
-def _fact(judged: Sequence[tuple[_Row, str]]) -> dict[str, Any]:
+def _fact(judged: Sequence[tuple[_Prediction, str]]) -> dict[str, Any]:
     identified = [row for row, reply in judged if error_verdict(reply)]
     corrected = sum(row.right for row in identified)
     right = sum(row.right for row, _ in judged)
@@ -138,69 +137,71 @@ def _fact(judged: Sequence[tuple[_Row, str]]) -> dict[str, Any]:
 
 
 def _judged(
-    path: Path, rows: Sequence[_Row], replies: Mapping[str, str] | None
-) -> tuple[list[tuple[_Row, str]], list[str]]:
-    """The rows that have a reply, and what to say of the others: the official programs drop them."""
-    judged: list[tuple[_Row, str]] = []
+    path: Path, rows: Sequence[_Prediction], replies: Mapping[str, str] | None
+) -> tuple[list[tuple[_Prediction, str]], list[str]]:
+    """The rows with a reply, and a warning about the others, which the official programs drop."""
+    judged: list[tuple[_Prediction, str]] = []
     for row in rows:
         if replies is None:
             reply = row.evaluation
         elif row.id is None:
-            raise DataError(path, "is missing; replies are found by it.", line=row.line, field="id")
+            raise DataError(path, "is missing; replies are matched by id.", line=row.line, field="id")
         else:
             reply = replies.get(row.id)
         if reply is not None:
             judged.append((row, reply))
     if replies is not None and not judged:
-        raise DataError(path, "none of its ids is in the file of judge replies.", field="id")
-    lacking = len(rows) - len(judged) if judged else 0
-    return judged, [f"{lacking} rows have no reply of the judge and are left out of its figures."] if lacking else []
+        raise DataError(path, "no id occurs in the file of judge replies.", field="id")
+    missing = len(rows) - len(judged) if judged else 0
+    return judged, [f"{missing} rows have no reply from the judge and are left out of its figures."] if missing else []
 
 
-def _noise(path: Path, rows: Sequence[_Row]) -> tuple[float | None, list[str]]:
-    """The noise ratio of a file: its rows', else its name's."""
-    given = {row.noise: row.line for row in reversed(rows) if row.noise is not None}
-    if len(given) > 1:
-        ratios = ", ".join(f"{ratio:g} (line {line})" for ratio, line in sorted(given.items()))
-        raise DataError(path, f"has rows of several ratios: {ratios}; expected one.", field="noise_rate")
-    if given:
-        return next(iter(given)), []
+def _noise(path: Path, rows: Sequence[_Prediction]) -> tuple[float | None, list[str]]:
+    """The noise ratio of a file: from its rows, or else from its name."""
+    lines_by_ratio = {row.noise: row.line for row in reversed(rows) if row.noise is not None}
+    if len(lines_by_ratio) > 1:
+        ratios = ", ".join(f"{ratio:g} (line {line})" for ratio, line in sorted(lines_by_ratio.items()))
+        raise DataError(path, f"has rows with different ratios: {ratios}; expected one.", field="noise_rate")
+    if lines_by_ratio:
+        return next(iter(lines_by_ratio)), []
     if named := _IN_NAME.search(path.name):
         return float(named[1]), [f"No row has noise_rate; {named[1]} is taken from the file's name."]
     refusal = next((row for row in rows if row.label[:1] == [-1]), None)
     if refusal is not None:
         raise DataError(
             path,
-            "is missing, and this row refuses: it counts at a ratio of 1 and at no other.",
+            "is missing, but needed: this row refuses, which counts only at a ratio of 1.",
             line=refusal.line,
             field="noise_rate",
             advice="Add it, or name the file as the official program does (…_noise1.0_…).",
         )
-    return None, ["No row has noise_rate; no row refuses either, so the figures are the same at any."]
+    return None, ["No row has noise_rate; no row refuses either, so the figures do not depend on it."]
 
 
-def _read(path: Path, chinese: bool, answers: Mapping[str, Sequence[Sequence[str]]], notes: _Notes) -> Iterable[_Row]:
+def _read(
+    path: Path, chinese: bool, answers: Mapping[str, Sequence[Sequence[str]]], notes: _Discrepancies
+) -> Iterable[_Prediction]:
     seen: set[str] = set()
     for line in json_lines(path):
         if line.row is None:
             raise DataError(path, line.problem, line=line.number)
-        cell = _Cells(path, line.number, line.row)
+        cell = _Fields(path, line.number, line.row)
         row_id = cell.id()
         if row_id is not None and row_id in seen:
-            notes.add("an id that an earlier row has (each counts, as in the official program)", line.number)
+            notes.add("a repeated id (each row counts, as in the official program)", line.number)
         seen.add(row_id or "")
         slots = cell.slots(answers.get(row_id or ""))
         label, factlabel = official_labels(cell.text("prediction"), slots, chinese=chinese)
         for name, computed in (("label", label), ("factlabel", factlabel)):
             if name in line.row and line.row[name] != computed:
-                notes.add(f"`{name}` differs from what the official rules give, which counts here,", line.number)
+                notes.add(f"`{name}` differs from the official rules, which are used here,", line.number)
         evaluation = cell.text("evaluation") if "evaluation" in line.row else None
-        yield _Row(line.number, row_id, label, factlabel, cell.noise(), evaluation)
+        yield _Prediction(line.number, row_id, label, factlabel, cell.noise(), evaluation)
 
 
 @dataclass(frozen=True)
-class _Cells:
-    """The fields of one row, checked as they are taken."""
+class _Fields:
+    """The fields of one row, checked on access."""
 
     path: Path
     line: int
@@ -237,7 +238,7 @@ class _Cells:
         return number if isinstance(number, float) else int(number)
 
     def slots(self, known: Sequence[Sequence[str]] | None) -> str | Sequence[str | Sequence[str]]:
-        """The answer as it stands: a text, or slots that are texts or lists of aliases."""
+        """The answer as it is: a text, or slots that are texts or lists of aliases."""
         if "ans" not in self.row and known is not None:
             return known
         value: Any = self._take("ans", "a text, or a list of texts and of lists of aliases", _is_answer)
@@ -254,14 +255,14 @@ def _is_answer(value: Any) -> bool:
 
 
 def _read_replies(path: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
+    replies: dict[str, str] = {}
     for line in json_lines(path):
         if line.row is None:
             raise DataError(path, line.problem, line=line.number)
-        cell = _Cells(path, line.number, line.row)
+        cell = _Fields(path, line.number, line.row)
         row_id, reply = cell.id(required=True) or "", cell.text("evaluation")
-        if found.setdefault(row_id, reply) != reply:
-            raise DataError(path, f"{row_id} has another reply on an earlier line.", line=line.number, field="id")
-    if not found:
-        raise DataError(path, "holds no replies; expected one JSON object a line, with `id` and `evaluation`.")
-    return found
+        if replies.setdefault(row_id, reply) != reply:
+            raise DataError(path, f"{row_id} has a different reply on an earlier line.", line=line.number, field="id")
+    if not replies:
+        raise DataError(path, "contains no replies; expected one JSON object per line, with `id` and `evaluation`.")
+    return replies

@@ -1,22 +1,22 @@
 """Which documents of a question are shown, and in which order.
 
-`official` does what the program of Chen et al. 2024 does, to the document and the order: Python's generator is seeded
-with 2333 anew for every question, so all questions with the same numbers of documents have the same order. In
-`zh_refine`, where no question runs short, the only positive document at noise 0.8 is the last one in all 300
-questions: how much noise there is and where the answer stands are confounded.
+`official` reproduces the program of Chen et al. 2024 exactly: Python's generator is seeded with 2333 for every
+question, so all questions with the same numbers of documents have the same order. In `zh_refine`, where no question
+runs short, the only positive document at noise 0.8 is the last one in all 300 questions: the amount of noise and the
+position of the answer are confounded.
 
-`balanced`, the default, takes them apart. Every question has its own order of the n places in the prompt, and place k
-of that order holds positive document k or negative document n − 1 − k, whichever the ratio asks for. So
+`balanced`, the default, separates them. Every question has its own order of the n places in the prompt, and place k of
+that order holds positive document k or negative document n − 1 − k, depending on the ratio. Therefore
 
-- more noise replaces positives by negatives where they stand, and moves nothing else;
+- more noise replaces positives by negatives in place, and moves nothing else;
 - the documents are the first ones of each kind, as stored (for base sets the official ones);
 - each block of n questions is a Latin square: the k-th place of the order is each place of the prompt exactly once.
-  The one positive document that is left at the highest noise stands first, second… equally often.
+  The single positive document at the highest noise is first, second… equally often.
 
-For counterfactual sets a larger share of correct documents replaces, in the same way, a text with the false answer by
-the very same text with the true one. Integration questions keep one document of every group, whatever the ratio.
-Where documents are lacking, `official` fills base and integration questions up with the other kind, which changes the
-ratio; `balanced` leaves the place empty, so that the question gets fewer, and the benchmark says which those are.
+In counterfactual sets a larger share of correct documents replaces, in the same way, a text with the false answer by
+the same text with the true one. Integration questions keep one document of every group, whatever the ratio.
+If documents run short, `official` fills base and integration questions with the other kind, which changes the ratio;
+`balanced` leaves the place empty, so that the question gets fewer documents, and the benchmark warns about it.
 
 Documents are named by their reference as stored: `positive:3`, `positive:1:0` (group 1, document 0; integration),
 `wrong:2`, `negative:7`. Nothing here changes a row.
@@ -34,13 +34,14 @@ from ragstone.errors import UsageError
 from ragstone.types import Frozen, Passage
 
 __all__ = [
-    "SELECTIONS", "Choice", "Selection", "available", "balanced", "document", "official", "passages_of", "shortage",
+    "SELECTIONS", "PassageChoice", "Selection", "available", "balanced", "document", "official", "passages_of",
+    "shortage",
 ]  # fmt: skip
 
 
-class Choice(Frozen, frozen=True):
-    """What is asked for: `passages` documents (0: none at all), of which `noise_ratio` are negative and, in
-    counterfactual sets, `correct_rate` state the true answer. Shares are rounded up, as the paper's program does."""
+class PassageChoice(Frozen, frozen=True):
+    """The requested documents: `passages` of them (0: none), of which a share of `noise_ratio` is negative and, in
+    counterfactual sets, `correct_rate` states the true answer. Shares are rounded up, as in the paper's program."""
 
     passages: int = 5
     noise_ratio: float = 0.0
@@ -55,19 +56,19 @@ class Choice(Frozen, frozen=True):
                 raise UsageError(f"A {name} of {share}: expected a number from 0 to 1.")
 
 
-Selection: TypeAlias = Callable[[RGBRow, Kind, int, Choice, str], list[str]]
-"""(row, kind, its index in the set, what is asked for, name of the set) → references in the order of the prompt."""
+Selection: TypeAlias = Callable[[RGBRow, Kind, int, PassageChoice, str], list[str]]
+"""(row, kind, index in the set, choice, name of the set) → references in the order of the prompt."""
 
 
-def official(row: RGBRow, kind: Kind, index: int, choice: Choice, dataset: str = "") -> list[str]:
-    """The documents of the official program. `index` and `dataset` play no part in it.
+def official(row: RGBRow, kind: Kind, index: int, choice: PassageChoice, dataset: str = "") -> list[str]:
+    """The documents of the official program, which ignores `index` and `dataset`.
 
-    Raises UsageError where the program fails on every row: more negative and correct documents than places."""
+    Raises UsageError if there are more negative and correct documents than places, where the program itself fails."""
     if choice.passages == 0:
         return []
     rng = random.Random(choice.seed)
     total = choice.passages
-    negatives = math.ceil(total * choice.noise_ratio)  # in floats, as there: 5 × 0.6000000000000001 makes 4
+    negatives = math.ceil(total * choice.noise_ratio)  # in floats, as in the program: 5 × 0.6000000000000001 gives 4
     positives = total - negatives
     if kind == "integration":
         chosen = _official_integration(row, total, positives, rng)
@@ -89,8 +90,8 @@ def official(row: RGBRow, kind: Kind, index: int, choice: Choice, dataset: str =
     return chosen
 
 
-def balanced(row: RGBRow, kind: Kind, index: int, choice: Choice, dataset: str = "") -> list[str]:
-    """The documents of the default selection (see the module). Raises UsageError as `official` does."""
+def balanced(row: RGBRow, kind: Kind, index: int, choice: PassageChoice, dataset: str = "") -> list[str]:
+    """The documents of the default selection (see the module). Raises UsageError like `official`."""
     if choice.passages == 0:
         return []
     total = choice.passages
@@ -98,9 +99,9 @@ def balanced(row: RGBRow, kind: Kind, index: int, choice: Choice, dataset: str =
     if kind == "integration":
         order = _by_turns([list(range(len(group))) for group in row.positive])
         positive = [f"positive:{group}:{inner}" for group, inner in order]
-        kept = sum(1 for group in row.positive if group)
-        total = max(total, kept)
-        shown = max(total - negatives, kept)
+        group_count = sum(1 for group in row.positive if group)
+        total = max(total, group_count)
+        shown = max(total - negatives, group_count)
     else:
         shown = total - negatives
         positive = [f"positive:{i}" for i in range(len(row.positive[0]))]
@@ -121,7 +122,7 @@ SELECTIONS: Mapping[str, Selection] = {"balanced": balanced, "official": officia
 
 
 def document(row: RGBRow, kind: Kind, reference: str) -> str:
-    """The text that a reference names. KeyError or IndexError where there is none."""
+    """The text of a reference. KeyError or IndexError if there is none."""
     name, *numbers = reference.split(":")
     place = [int(number) for number in numbers]
     if name == "positive" and kind == "integration":
@@ -135,55 +136,55 @@ def document(row: RGBRow, kind: Kind, reference: str) -> str:
 
 
 def passages_of(row: RGBRow, kind: Kind, references: list[str]) -> tuple[Passage, ...]:
-    """The documents as passages. `relevant` says whether one states the true answer: a text with the false answer in
-    its place (`wrong`) does not. What kind of document it is stands in `meta`, where the data say so."""
-    out = []
+    """The documents as passages. `relevant`: whether the text states the true answer (a `wrong` one states the false
+    answer). `meta` has the kind of the document if the data have it."""
+    passages = []
     for reference in references:
         meta: dict[str, Any] = {}
-        # A text with the false answer is of the kind of the text that it was made of.
-        if special := row.kinds.get(reference) or row.kinds.get(reference.replace("wrong:", "positive:")):
-            meta["kind"] = special
+        # A text with the false answer has the kind of its original.
+        if kind_of_document := row.kinds.get(reference) or row.kinds.get(reference.replace("wrong:", "positive:")):
+            meta["kind"] = kind_of_document
         text = document(row, kind, reference)
-        out.append(Passage(reference, text, relevant=reference.startswith("positive:"), meta=meta))
-    return tuple(out)
+        passages.append(Passage(reference, text, relevant=reference.startswith("positive:"), meta=meta))
+    return tuple(passages)
 
 
-def shortage(chosen: list[str], kind: Kind, choice: Choice, *, filling: bool) -> Literal["", "fewer", "filled"]:
-    """What became of a question that has too few documents: it got fewer than asked for, or (where the selection is
-    one that fills up) the right number at another noise ratio; "" where neither is so."""
+def shortage(chosen: list[str], kind: Kind, choice: PassageChoice, *, filling: bool) -> Literal["", "fewer", "filled"]:
+    """How a question was affected by too few documents: it got "fewer", or it was "filled" up at another noise ratio
+    (if the selection fills up); "" if unaffected."""
     if len(chosen) < choice.passages:
         return "fewer"
     negatives = sum(reference.startswith("negative:") for reference in chosen)
-    asked = math.ceil(choice.passages * choice.noise_ratio)
-    # Integration questions have fewer negatives than asked wherever their groups need the places.
-    other = negatives > asked if kind == "integration" else negatives != asked
-    return "filled" if filling and other else ""
+    requested = math.ceil(choice.passages * choice.noise_ratio)
+    # Integration questions have fewer negatives than requested if their groups need the places.
+    is_other_ratio = negatives > requested if kind == "integration" else negatives != requested
+    return "filled" if filling and is_other_ratio else ""
 
 
 def available(row: RGBRow) -> tuple[int, int]:
-    """How many positive (in counterfactual sets as many false) and negative documents a question has."""
+    """The number of positive (in counterfactual sets: false) and negative documents of a question."""
     return sum(len(group) for group in row.positive), len(row.negative)
 
 
 def _official_integration(row: RGBRow, total: int, positives: int, rng: random.Random) -> list[str]:
-    """Groups are shuffled, one after the other; then documents are taken by turns, at least one of each group."""
+    """Shuffles the groups one after the other, then takes documents in turn, at least one of each group."""
     groups = []
     for group in row.positive:
         order = list(range(len(group)))
         rng.shuffle(order)
         groups.append(order)
-    kept = sum(1 for group in groups if group)
-    chosen = [f"positive:{group}:{inner}" for group, inner in _by_turns(groups)[: max(kept, positives)]]
+    group_count = sum(1 for group in groups if group)
+    chosen = [f"positive:{group}:{inner}" for group, inner in _by_turns(groups)[: max(group_count, positives)]]
     return chosen + _negatives(row, total - len(chosen))
 
 
 def _official_counterfactual(row: RGBRow, negatives: int, correct: int, false: int, rng: random.Random) -> list[str]:
-    """A sample of the texts with the false answer, and of the true texts that are left over."""
+    """A sample of the texts with the false answer, and of the remaining true texts."""
     numbers = list(range(len(row.positive_wrong)))
     selected = rng.sample(numbers, min(len(numbers), false))
     chosen = [f"wrong:{i}" for i in selected]
     left = [i for i in numbers if i not in selected]
-    if correct > 0 and left:  # no draw otherwise: it would change the order
+    if correct > 0 and left:  # an extra draw would change the order
         chosen += [f"positive:{i}" for i in rng.sample(left, min(len(left), correct))]
     return chosen + _negatives(row, negatives)
 
@@ -202,19 +203,19 @@ def _check_room(total: int, negatives: int, correct: int) -> None:
     if negatives + correct > total:
         raise UsageError(
             f"{negatives} negative and {correct} correct passages do not fit into {total}: "
-            "lower the noise ratio or the share of correct passages, or ask for more passages."
+            "lower the noise ratio or the share of correct passages, or use more passages."
         )
 
 
 def _rounded_up(total: int, share: float) -> int:
-    """ceil(total × share), where 25 × 0.28 is 7: the product is 7.000000000000001 in floats, and the official 8."""
+    """ceil(total × share) without float error: 25 × 0.28 is 7 here, but 7.000000000000001 and so 8 in the program."""
     return math.ceil(round(total * share, 9))
 
 
 @lru_cache(maxsize=4096)
 def _order(places: int, index: int, seed: int, dataset: str) -> tuple[int, ...]:
-    """The order of the places for this question: a shuffled order for the block of `places` questions that it is in,
-    moved on by a different number for each question of the block."""
+    """The order of the places for this question: a shuffled order per block of `places` questions, rotated by a
+    different number for each question of the block."""
     block, within = divmod(index, places)
     first = _shuffled(places, f"{seed}/{dataset}/{block}/order")
     shift = _shuffled(places, f"{seed}/{dataset}/{block}/shift")[within]
@@ -222,5 +223,5 @@ def _order(places: int, index: int, seed: int, dataset: str) -> tuple[int, ...]:
 
 
 def _shuffled(count: int, key: str) -> list[int]:
-    """0 to count − 1, in an order that depends on the key alone: on every machine and with every Python the same."""
+    """0 to count − 1 in an order that depends only on the key, equal on every machine and Python version."""
     return sorted(range(count), key=lambda i: hashlib.blake2b(f"{key}/{i}".encode(), digest_size=8).digest())
