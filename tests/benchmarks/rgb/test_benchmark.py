@@ -304,7 +304,9 @@ def test_testbeds_without_data_and_questions_with_too_few_documents_are_told() -
     assert any(line.startswith("en_fact, counterfactual at noise 0: 2 of 2 questions") for line in warnings)
     assert any("the false answer contains the true one" in line and "(ids 0, 1)" in line for line in warnings)
     filled = RGB(sets, languages=["en"], abilities=["noise"], noise_ratios=[0], selection="official").warnings
-    assert [line for line in filled if "the other kind fills them up, at another noise ratio (ids 0, 1, 2)" in line]
+    assert [
+        line for line in filled if "the other kind fills the gap, which changes the noise ratio (ids 0, 1, 2)" in line
+    ]
     assert RGB(everything()).warnings == []
 
 

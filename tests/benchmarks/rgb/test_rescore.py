@@ -207,7 +207,7 @@ def test_broken_files_and_names_are_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="line 1: not JSON"):
         rescore([broken], dataset="en")
     twice = write(tmp_path / "r.json", {"id": 0, "evaluation": "Yes"}, {"id": 0, "evaluation": "No"})
-    with pytest.raises(DataError, match="line 2, field 'id': 0 has another reply"):
+    with pytest.raises(DataError, match="line 2, field 'id': 0 has a different reply"):
         rescore([path], dataset="en", judge_replies=twice)
     with pytest.raises(DataError, match="none of its ids"):
         rescore([path], dataset="en", judge_replies=write(tmp_path / "s.json", {"id": 7, "evaluation": "Yes"}))

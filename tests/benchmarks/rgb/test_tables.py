@@ -396,7 +396,7 @@ def test_the_summary_has_one_line_for_each_system_and_language() -> None:
     )
     assert shares(found.rows[0], 2) == [75.0, 30.0, 20.0]
     assert sum("Wilson" in note for note in found.notes) == 1
-    assert any("to the count" in note for note in found.notes)
+    assert any("exactly the authors' program" in note for note in found.notes)
     # Two questions: the answers to one are a cluster.
     assert (found.rows[0].cells[2].scored, found.rows[0].cells[2].total) == (4, 4)
 
