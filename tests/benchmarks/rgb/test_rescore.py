@@ -209,7 +209,7 @@ def test_broken_files_and_names_are_told(tmp_path: Path) -> None:
     twice = write(tmp_path / "r.json", {"id": 0, "evaluation": "Yes"}, {"id": 0, "evaluation": "No"})
     with pytest.raises(DataError, match="line 2, field 'id': 0 has a different reply"):
         rescore([path], dataset="en", judge_replies=twice)
-    with pytest.raises(DataError, match="none of its ids"):
+    with pytest.raises(DataError, match="no id occurs"):
         rescore([path], dataset="en", judge_replies=write(tmp_path / "s.json", {"id": 7, "evaluation": "Yes"}))
     with pytest.raises(DataError, match="field 'evaluation': is missing"):
         rescore([path], dataset="en", judge_replies=write(tmp_path / "t.json", {"id": 7}))
