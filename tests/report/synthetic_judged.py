@@ -115,7 +115,10 @@ def rubric_evidence(answer: str, language: str = "en") -> dict[str, Any]:
         {"id": "reason", "text": "gives the reason", "status": "unknown"},
     ]  # fmt: skip
     for element in elements:
-        element |= {"weight": 1.0, "if_known": element["id"] == "reason"}
+        element |= {
+            "weight": {"reason": 0.5, "soothe": 1000.0}.get(str(element["id"]), 1.0),
+            "if_known": element["id"] == "reason",
+        }
     return {
         "rubric": {"name": "delayed_order", "title": "A delayed order", "question": "Does it help a customer?",
                    "version": 1, "hash": "826fa20ec1e6", "language": language, "better": "higher"},

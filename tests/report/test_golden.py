@@ -14,6 +14,7 @@ import ragstone
 from ragstone.messages import messages
 from ragstone.report import export, render
 from ragstone.report.charts import chart_svg
+from ragstone.report.metadata import flattened
 from ragstone.report.text import table_text
 from ragstone.types import Cell, Chart, Diagnosis, Point, Record, Row, Run, Series, Span, Table
 
@@ -36,6 +37,19 @@ def test_the_only_hash_of_the_data_stands_without_a_name(files: object) -> None:
     (shown,) = {files if isinstance(files, str) else "9f2c" * 16}
     assert f"  {shown}" not in document.partition("Reproduc")[0]
     assert f">{shown}<" in document
+
+
+def test_settings_are_shown_eight_deep_and_two_hundred_long() -> None:
+    deep: object = "the bottom"
+    for at in range(12):
+        deep = [{"x": 1}, deep] if at % 2 else {"a": deep}
+    found = flattened(
+        {"deep": deep, "list": [1, 2.5, None, "t", True], "none": None, "empty": [], "of": {"b": {"c": 0}}}
+    )
+    golden("report/settings", "\n".join(f"{name}: {text}" for name, text in found.items()))
+    assert len(flattened({str(at): at for at in range(199)})) == 199
+    assert list(flattened({str(at): at for at in range(201)}))[-1] == "…"
+    assert "…" not in flattened({str(at): at for at in range(200)})
 
 
 def test_the_page_of_judged_answers() -> None:
