@@ -1,6 +1,7 @@
 """Whole pages, charts, tables and exports, figure by figure: what is computed for them may not change unseen."""
 
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from ragstone.report import export, render
 from ragstone.report.charts import chart_svg
 from ragstone.report.metadata import flattened
 from ragstone.report.text import table_text
-from ragstone.types import Cell, Chart, Diagnosis, Point, Record, Row, Run, Series, Span, Table
+from ragstone.types import Cell, Chart, Diagnosis, Point, Record, Row, Run, Score, Series, Span, Table
 
 RUN = small_run(104)
 
@@ -185,3 +186,19 @@ def test_tables_of_all_kinds_of_cells_and_many_marks_on_a_page() -> None:
             yield msgspec.structs.replace(record, response=msgspec.structs.replace(record.response, answer=answer))
 
     golden("report/cells-page", page(render(MemoryRun(make, META, {"s": {}}), OfTables(), cases_shown=1)))
+
+
+def test_a_score_that_failed_and_one_that_does_not_apply_are_told_apart() -> None:
+    def make() -> Iterator[Record]:
+        for record in records(1, ("s",)):
+            more = {
+                "late": Score.failed("timed out"),
+                "never": Score.not_applicable("no references"),
+                "right": Score.of(0.0),
+            }
+            yield msgspec.structs.replace(record, scores={**record.scores, **more})
+
+    document = render(MemoryRun(make, META, {"s": {}}), OfTables(), cases_shown=1)
+    told = " ".join(re.sub(r"<[^>]+>", " ", document).split())
+    assert re.search(r"late not scored timed out\b", told)
+    assert re.search(r"never not applicable\b", told)

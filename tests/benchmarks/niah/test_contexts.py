@@ -166,3 +166,12 @@ def test_a_plan_by_hand() -> None:
     made = UNEVEN.make(plan)
     assert made.text == f"a. b. c. NEEDLE. d. {SEPARATOR}a. b. "
     assert made.text[made.places[0] :].startswith("NEEDLE.")
+
+
+def test_the_shortest_context_is_one_sentence() -> None:
+    assert UNEVEN.plan(2, []).sentences == 1
+    assert UNEVEN.plan(6, [("NEEDLE.", 4, 100.0)]).at == (1,)
+    with pytest.raises(UsageError, match="even one sentence"):
+        UNEVEN.plan(1, [])
+    with pytest.raises(UsageError, match="beside 2 needles"):
+        UNEVEN.plan(9, [("A.", 4, 0.0), ("B.", 4, 50.0)])
