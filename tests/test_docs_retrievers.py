@@ -60,6 +60,6 @@ async def test_the_example_of_a_retriever_is_one_file_that_works(
     (tmp_path / "example_retrievers" / "search.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     opener: Any = Registry[Any](RETRIEVERS.kind, "example_retrievers", "ragstone.none").get("newest")
-    monkeypatch.setitem(RETRIEVERS.__dict__, "_found", {"newest": opener})
+    monkeypatch.setitem(RETRIEVERS.__dict__, "_plugins", {"newest": opener})
     async with open_retriever("newest", POOL) as retriever:
         assert [[one.id for one in found] for found in await retriever.retrieve(["?"], k=1)] == [["b"]]

@@ -118,7 +118,7 @@ async def test_a_killed_run_is_unfinished_everywhere_and_its_map_keeps_rows_and_
     assert ragstone("report", "a.run", "-o", "a.html").code == 0
     page = read("a.html")
     assert said in page
-    assert f"<b>{n} of 12</b><span>answers asked for</span>" in page
+    assert f"<b>{n} of 12</b><span>cases asked</span>" in page
     assert ragstone("report", "a.run", "-o", "zh.html", "--language", "zh").code == 0
     assert f"12 例中已提问 {n} 例，未完成" in read("zh.html")
     with read_run("a.run") as opened:

@@ -56,7 +56,7 @@ def test_different_questions_come_before_the_same_question_again() -> None:
 def test_right_unscored_and_failed_records_are_counted_and_not_shown() -> None:
     found = digest(small_run(400), SmallBenchmark(), language="en", cases_shown=10_000)
     for name, system in found.systems.items():
-        tally = system.tally
+        tally = system.counts
         assert tally.right + tally.wrong + tally.unscored + tally.failed == tally.total == 400
         assert sum(sum(causes.values()) for causes in system.causes.values()) == tally.wrong
         assert sum(seen.count for seen in system.errors.values()) == tally.failed == 4

@@ -49,7 +49,7 @@ def text_of(html: str) -> str:
 def section_of(run: MemoryRun, *, language: str = "en", cases_shown: int = 200) -> str:
     """The judged section alone."""
     html = render(run, JudgedBenchmark(), language=language, cases_shown=cases_shown)
-    heading = "评审模型的判断" if language == "zh" else "What the judge found"
+    heading = "裁判模型的判断" if language == "zh" else "What the judge found"
     found = re.search(rf'<section id="s\d"[^>]*>\s*<h2[^>]*>{heading}</h2>(.*?)</section>', html, re.DOTALL)
     return found[1] if found else ""
 
@@ -82,14 +82,14 @@ def test_every_judged_metric_says_how_many_were_scored_and_why_others_were_not()
 def test_who_judged_by_which_protocol_and_prompts_is_told_with_what_is_known_of_them() -> None:
     text = text_of(section_of(judged_run(4)))
     for told in (
-        "Judge openai/gpt-4o-mini", "as its provider names it gpt-4o-mini-2031-05-01", "matrix; passages judged toge",
+        "Judge openai/gpt-4o-mini", "as named by its provider gpt-4o-mini-2031-05-01", "matrix; passages judged toge",
         "Embedder local/e5-small", "decompose/en@0123456789ab", "rubric.delayed_order 826fa20ec1e6",
-        "How well the judge, openai/gpt-4o-mini, agrees with people on these data has not been measured.",
+        "The agreement of the judge, openai/gpt-4o-mini, with people has not been measured on these data.",
     ):  # fmt: skip
         assert told in text, told
     small = {"question": {"judge": {"model": "local/smollm2", "verify": "separate"}}}
     text = text_of(section_of(judged_run(4, meta=small)))
-    assert "Against people it judges no better than chance" in text
+    assert "a tiny model that agrees with people no better than chance" in text
     assert "matrix; a request for each passage (separate)" in text
 
 
@@ -136,14 +136,14 @@ def test_claims_stand_side_by_side_with_their_verdicts_and_link_to_sentences_and
         "1-s", "A1 Returns are free for everybody sentence 1 ✗ contradicted by [2] not in the reference",
         "does not help to answer", "A2 The money is paid back within 14 days sentence 2 ✓ supported by [1]",
         "R1 Returns are free for members ✓ supported by [2] in the answer",
-        "R2 Others pay 4.90 for a return ✓ supported by [2] missing in the answer",
-        "words from elsewhere not in these words in the passage", "[1] kb:17 Delivery to the point",
-        "helps to reach the reference ✓ supports R1 R2 ✗ contradicts A1", "[3] kb:99 beside the point",
+        "R2 Others pay 4.90 for a return ✓ supported by [2] missing from the answer",
+        "words from elsewhere quote not found in the passage", "[1] kb:17 Delivery relevant",
+        "helps to reach the reference answer ✓ supports R1 R2 ✗ contradicts A1", "[3] kb:99 not relevant",
     ):  # fmt: skip
         assert told in (text if told != "1-s" else case), told
     for link in ('<a href="#j1-a1">A1</a>', '<a href="#j1-s2">sentence 2</a>', '<a href="#j1-p2">[2]</a>'):
         assert link in case
-    assert '<mark class="match" title="quoted for a verdict">Refunds are paid within 14 days</mark>' in case
+    assert '<mark class="match" title="quoted as evidence">Refunds are paid within 14 days</mark>' in case
     assert '<mark class="wrong" title="quoted against a claim">everybody else pays 4.90</mark>' in case
 
 
@@ -153,9 +153,9 @@ def test_raw_replies_are_kept_behind_a_fold_with_model_prompt_and_problem() -> N
         0.0, evidence={"verdicts": matrix_steps("zh")})})  # fmt: skip
     case = case_of(section_of(one(low)))
     replies = case.split('<details class="figures replies">')[1]
-    assert "What the judge replied (requests: 4)" in replies
+    assert "Replies of the judge (requests: 4)" in replies
     assert "verify/zh@0123456789ab" in replies
-    assert "not usable: it is not JSON" in text_of(replies)
+    assert "unusable: it is not JSON" in text_of(replies)
     assert "I cannot do that." in replies
     assert "1,234 tokens in, 321 out" in replies
 
@@ -168,16 +168,16 @@ def test_a_rubric_shows_what_is_there_missing_and_out_of_order() -> None:
     case = case_of(section_of(one(judged_record(0))))
     text = text_of(case)
     for told in (
-        "Rubric: A delayed order 0.500", "calms the customer soothe there 1", "says what to do next_step missing 1",
-        "gives the date expected there 1 on Friday not in these words in the answer",
-        "gives the reason reason not known, does not count",
+        "Rubric: A delayed order 0.500", "calms the customer soothe present 1", "says what to do next_step missing 1",
+        "gives the date expected present 1 on Friday quote not found in the answer",
+        "gives the reason reason unknown, not counted",
         "In order: 0 of 2 pairs. “says where the order is” comes before “calms the customer”.",
-        "Pairs that cannot be ordered, because a quote is not from the answer: 1.",
+        "Pairs without a known order, because a quote is not in the answer: 1.",
         "2 on a scale from 1 to 5 a stock phrase",
         "The judge: It informs, but <b>says</b> nothing of what to do.",
     ):  # fmt: skip
         assert told in text, told
-    assert '<mark class="match" title="quoted for a verdict">Returns are </mark>' in case
+    assert '<mark class="match" title="quoted as evidence">Returns are </mark>' in case
 
 
 def test_claims_of_passages_judged_one_by_one_are_put_together() -> None:
@@ -244,9 +244,9 @@ async def test_what_the_real_judge_and_rubrics_leave_behind_is_understood() -> N
     text = text_of(case_of(section_of(one(Record("s", case, response, scores=scores)))))
     for told in (
         "A1 Returns are free sentence 1 ✓ supported by [1] ✗ contradicted by [2] not in the reference",
-        "R1 Returns cost 4.90 ✓ supported by [2] missing in the answer nowhere not in these words in the passage",
-        "[1] p1 to the point does not help to reach the reference ✓ supports A1", "Rubric: A delayed order",
-        "calms the customer: an apology, or understanding for the wait soothe there 2 returns are free",
+        "R1 Returns cost 4.90 ✓ supported by [2] missing from the answer nowhere quote not found in the passage",
+        "[1] p1 relevant does not help to reach the reference answer ✓ supports A1", "Rubric: A delayed order",
+        "calms the customer: an apology, or understanding for the wait soothe present 2 returns are free",
         "In order: 0 of", "1 on a scale from 1 to 5", "The judge: Short.",
     ):  # fmt: skip
         assert told in text, told
@@ -258,7 +258,7 @@ def test_an_answer_that_nobody_took_apart_is_shown_whole() -> None:
     case = case_of(section_of(one(record)))
     assert "Claims of the answer" not in case
     assert "Returns are free for everybody. You get your money in 14 days." in text_of(case.split("<h4>Answer</h4>")[1])
-    assert "What the judge replied (requests: 1)" in case
+    assert "Replies of the judge (requests: 1)" in case
 
 
 def test_a_run_whose_judged_scores_are_all_at_their_best_says_so() -> None:
@@ -266,15 +266,15 @@ def test_a_run_whose_judged_scores_are_all_at_their_best_says_so() -> None:
         judged_record(0), scores={"faithfulness": Score.of(1.0, evidence={"verdicts": matrix_steps()})}
     )
     section = section_of(one(record))
-    assert "No judged score is below its best." in section
+    assert "All judged scores are at their best." in section
     assert '<details class="case judged">' not in section
 
 
 def test_chinese_is_chinese() -> None:
     section = section_of(judged_run(12), language="zh")
     text = text_of(section)
-    for told in ("得分与覆盖率", "各段资料一并评审", "答案的论断", "参考答案的论断", "与之矛盾 [2]",
-                 "资料中没有这样的原话", "评审意见：", "尚未测量", "顺序：2 对中有 0 对正确"):  # fmt: skip
+    for told in ("得分与覆盖率", "各段落一并评判", "答案的论断", "参考答案的论断", "矛盾 [2]",
+                 "段落中没有这样的原话", "裁判模型的说明：", "尚未测量", "顺序：2 对中有 0 对正确"):  # fmt: skip
         assert told in text, told
     said = messages("ragstone.report.sections.judged", "en")
     words = {*said.values()} - {said["times"]}
@@ -286,10 +286,10 @@ def test_it_says_how_many_samples_of_how_many_are_shown() -> None:
     section = section_of(judged_run(400))
     assert section.count('<details class="case judged">') == CASES
     below = judged_digest(judged_run(400), shown=CASES).below
-    assert f"{CASES} of {below} samples with a judged score below its best" in text_of(section)
+    assert f"{CASES} of {below} samples with a judged score below the best" in text_of(section)
     assert section_of(judged_run(400), cases_shown=5).count('<details class="case judged">') == 5
     few = section_of(judged_run(3))
-    assert re.search(r"All \d samples with a judged score below its best, the worst first", few)
+    assert re.search(r"All \d samples with a judged score below the best, the worst first", few)
 
 
 def test_every_system_has_its_turn_and_the_worst_come_first() -> None:

@@ -25,8 +25,8 @@ def test_a_reader_finds_what_was_asked_and_of_whom() -> None:
     for told in (
         "rgb, version 1", "fictional", "9f2c9f2c", "balanced", "default", "paper", "temperature 0.2, max_tokens 256",
         "CC BY-NC-SA 4.0",
-        "Chen, Lin, Han, Sun", "smollm2-2031-05", "local/smollm2 is a language model of 135 million parameters",
-        "local/extractive is no language model", "2 of 80 requests did not end in an answer", "420 in, 12 out",
+        "Chen, Lin, Han, Sun", "smollm2-2031-05", "local/smollm2 is a language model with 135 million parameters",
+        "local/extractive is not a language model", "2 of 80 requests failed", "420 in, 12 out",
     ):  # fmt: skip
         assert told in text
 
@@ -48,7 +48,8 @@ def test_a_worst_answer_shows_question_answer_reason_expected_and_labelled_passa
     case = html.split('<details class="case">')[1]
     text = text_of(case)
     for told in ("Who won the Lantern Prize in 2031?", "Expected", "The documents state the answer; the model refused.",
-                 "positive:0 holds the answer plain", "negative:1 does not hold the answer rumour", "answer_match 0",
+                 "positive:0 contains the answer plain", "negative:1 does not contain the answer rumour",
+                 "answer_match 0",
                  "noise_ratio 0.0"):  # fmt: skip
         assert told in text
     assert re.search(r'<mark class="refusal" title="refusal">I cannot answer', case)
@@ -95,9 +96,11 @@ def test_the_same_run_gives_the_same_bytes_whatever_the_clock_says() -> None:
 
 def test_a_model_that_judges_unmeasured_is_named_as_such() -> None:
     meta = {**META, "options": {"judge": "local/smollm2"}}
-    assert "Against people it judges no better than chance" in text_of(render(small_run(meta=meta), SmallBenchmark()))
+    assert "a tiny model that agrees with people no better than chance" in text_of(
+        render(small_run(meta=meta), SmallBenchmark())
+    )
     meta = {**META, "options": {"judge": "openai/gpt-4o"}}
-    assert "openai/gpt-4o, agrees with people on these data has not been measured" in text_of(
+    assert "openai/gpt-4o, with people has not been measured on these data" in text_of(
         render(small_run(meta=meta), SmallBenchmark())
     )
 
@@ -107,7 +110,7 @@ def test_chinese_is_chinese_and_leaves_names_alone() -> None:
     assert '<html lang="zh-CN">' in html
     text = text_of(html)
     for told in (
-        "问了什么，问了谁",
+        "被测系统与配置",
         "总览",
         "曲线",
         "表格",
@@ -135,7 +138,7 @@ def test_another_language_is_refused_by_name() -> None:
 def test_a_section_from_elsewhere_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = dict(SECTIONS)
     ours["mine"] = Section(15, {"en": "Mine"}, lambda view: f"<b>{len(view.run.systems)}</b>")
-    monkeypatch.setitem(SECTIONS.__dict__, "_found", ours)
+    monkeypatch.setitem(SECTIONS.__dict__, "_plugins", ours)
     html = render(small_run(), SmallBenchmark(), language="zh")
     assert '<h2 id="s2-h">Mine</h2>' in html
     assert "&lt;b&gt;2&lt;/b&gt;" in html

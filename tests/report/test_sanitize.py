@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.report.sanitize import one_line, pieces, readable
+from ragstone.report.sanitize import fragments, one_line, readable
 from ragstone.types import Span
 
 ANY = st.text(alphabet=st.characters(codec=None), max_size=300)
@@ -36,22 +36,22 @@ def test_one_line_is_one_short_line(text: str, limit: int) -> None:
 
 @given(ANY, SPANS, st.integers(20, 400))
 def test_pieces_lose_nothing_that_they_do_not_count(text: str, spans: list[Span], limit: int) -> None:
-    found = pieces(text, spans, limit=limit)
+    found = fragments(text, spans, limit=limit)
     position = 0
-    for piece in found:
-        if piece.left_out:
-            assert piece.text == ""
-            position += piece.left_out
+    for fragment in found:
+        if fragment.left_out:
+            assert fragment.text == ""
+            position += fragment.left_out
         else:
-            assert text.startswith(piece.text, position)
-            position += len(piece.text)
+            assert text.startswith(fragment.text, position)
+            position += len(fragment.text)
     assert position == len(text)
-    assert sum(len(piece.text) for piece in found) <= limit
+    assert sum(len(fragment.text) for fragment in found) <= limit
 
 
 @given(ANY, SPANS)
 def test_every_character_is_highlighted_exactly_as_its_gravest_span(text: str, spans: list[Span]) -> None:
-    shown = [kind for piece in pieces(text, spans, limit=1000) for kind in [piece.kind] * len(piece.text)]
+    shown = [kind for fragment in fragments(text, spans, limit=1000) for kind in [fragment.kind] * len(fragment.text)]
     for index, kind in enumerate(shown):
         kinds = {span.kind for span in spans if span.start <= index < span.end}
         assert kind == next((name for name in ("wrong", "refusal", "match") if name in kinds), "")
@@ -59,10 +59,10 @@ def test_every_character_is_highlighted_exactly_as_its_gravest_span(text: str, s
 
 def test_a_highlight_far_from_the_beginning_is_shown_with_what_surrounds_it() -> None:
     text = "x" * 5_000 + "needle" + "y" * 5_000
-    found = pieces(text, [Span("p", 5_000, 5_006)], limit=600)
-    assert [piece.text for piece in found if piece.kind] == ["needle"]
+    found = fragments(text, [Span("p", 5_000, 5_006)], limit=600)
+    assert [fragment.text for fragment in found if fragment.kind] == ["needle"]
     assert found[1].left_out == 5_000 - 300 - 140
-    assert sum(piece.left_out for piece in found) + sum(len(piece.text) for piece in found) == len(text)
+    assert sum(fragment.left_out for fragment in found) + sum(len(fragment.text) for fragment in found) == len(text)
 
 
 def test_windows_line_ends_become_lines() -> None:

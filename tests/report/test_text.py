@@ -34,8 +34,8 @@ def test_a_table_reads_like_this() -> None:
         "                      76.0–83.0   66.0–73.0\n"
         "\n"
         "ChatGPT †   English       96.33       94.67\n"
-        "in %; below, the 95% interval; n: scored / total; †\n"
-        "published, not measured here\n"
+        "in %; 95% interval below; n: scored / total; † published\n"
+        "figures, not measured here\n"
         "Intervals after Wilson.\n"
     )
 

@@ -100,7 +100,7 @@ def _two_retrievers(monkeypatch: pytest.MonkeyPatch) -> None:
         yield Listing(spec.name, building.pool, backwards=spec.function == "backwards")
 
     plugins: Mapping[str, Any] = {"forwards": listing, "backwards": listing, "hybrid": open_hybrid}
-    monkeypatch.setitem(RETRIEVERS.__dict__, "_found", plugins)
+    monkeypatch.setitem(RETRIEVERS.__dict__, "_plugins", plugins)
 
 
 async def test_a_hybrid_is_opened_by_its_name_and_nests() -> None:

@@ -36,7 +36,7 @@ async def _first(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
 
 @pytest.fixture(autouse=True)
 def _one_retriever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(RETRIEVERS.__dict__, "_found", {"first": _first})
+    monkeypatch.setitem(RETRIEVERS.__dict__, "_plugins", {"first": _first})
 
 
 async def test_a_retriever_is_opened_by_its_name() -> None:
@@ -68,7 +68,7 @@ def test_an_unknown_name_is_told_with_the_nearest() -> None:
 async def test_a_model_without_an_address_is_told_how_a_retriever_gets_one(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(RETRIEVERS.__dict__, "_found")
+    monkeypatch.delitem(RETRIEVERS.__dict__, "_plugins")
     with pytest.raises(
         UsageError, match=r"compat/. needs an address: url=http://… in the name of the retriever, or --r"
     ):
@@ -77,7 +77,7 @@ async def test_a_model_without_an_address_is_told_how_a_retriever_gets_one(
 
 
 async def test_an_address_in_the_name_is_the_model_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(RETRIEVERS.__dict__, "_found")
+    monkeypatch.delitem(RETRIEVERS.__dict__, "_plugins")
     options = ModelOptions(base_url="http://127.0.0.1:1/v1", cache=None, attempts=1)
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1:9/v1: no connection"):
         async with open_retriever("dense(compat/e,url=http://127.0.0.1:9/v1)", POOL, options=options):

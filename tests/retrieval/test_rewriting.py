@@ -164,7 +164,7 @@ async def _fixed(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
 
 @pytest.fixture
 def _fixed_is_a_retriever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(RETRIEVERS.__dict__, "_found", {"fixed": _fixed, "dense": _fixed, **PLUGINS})
+    monkeypatch.setitem(RETRIEVERS.__dict__, "_plugins", {"fixed": _fixed, "dense": _fixed, **PLUGINS})
 
 
 @pytest.mark.usefixtures("_fixed_is_a_retriever")

@@ -1,8 +1,8 @@
-"""Charts as SVG, drawn by Matplotlib (extra `report`) and then made at home in the page.
+"""Charts as SVG, drawn by Matplotlib (extra `report`) and then adapted to the page.
 
-Text stays text, so the reader's fonts draw Chinese; colours are custom properties of the page with the Okabe-Ito
-palette behind them, so they follow light and dark; nothing in the picture can act, and the same chart gives the same
-bytes. Names are untrusted: they are cleaned, never read as mathematics, and escaped by the XML writer.
+Text stays text, so the reader's fonts draw Chinese. Colours are custom properties of the page, with the Okabe-Ito
+palette as the default, so they follow light and dark mode. The SVG has no active content, and the same chart gives
+the same bytes. Names are untrusted: they are cleaned, never parsed as mathematics, and escaped by the XML writer.
 """
 
 import io
@@ -34,25 +34,25 @@ _SETTINGS = {
     "axes.unicode_minus": True,
     "path.simplify": False,
 }
-_INCH = 72.0  # SVG units an inch, as Matplotlib's SVG writer has it
-_SIZE = 12.0  # of text, in the units of the drawing
+_INCH = 72.0  # SVG units per inch in Matplotlib's SVG writer
+_SIZE = 12.0  # font size in SVG units
 _WIDTH = 440.0
 _MOST_TICKS = 9
-_MOST_LABELS = 12  # direct labels of published curves before they would cover each other
+_MOST_LABELS = 12  # direct labels of published curves that fit without overlap
 
 
 def style_of(index: int) -> tuple[str, str, Any]:
-    """Colour, marker and dash of the measured series number `index`: no two of the first 28 look alike."""
+    """Colour, marker and dash of the measured series number `index`; the first 28 combinations are distinct."""
     return COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)], DASHES[index // len(COLOURS) % len(DASHES)]
 
 
 def chart_svg(chart: Chart, *, prefix: str = "c") -> str:
-    """The chart as one `<svg>` element to stand in HTML, about 440 units wide, with its title and text alternative.
+    """The chart as one `<svg>` element for HTML, about 440 units wide, with its title and text alternative.
 
-    `prefix` keeps the ids of several charts on one page apart.
+    `prefix` makes its ids unique on a page with several charts.
     """
     with mpl.rc_context(cast(Any, _SETTINGS)), warnings.catch_warnings():
-        # The font that Matplotlib measures text with may lack Chinese; the reader's browser has one that does not.
+        # The font with which Matplotlib measures text may lack Chinese; the reader's browser has fonts for it.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         figure = _DRAWN[chart.kind](chart)
         stream = io.BytesIO()
@@ -65,7 +65,7 @@ def chart_svg(chart: Chart, *, prefix: str = "c") -> str:
 
 
 def _figure(height: float, *, left: float, right: float, top: float, bottom: float) -> tuple[Figure, Any]:
-    """A figure whose axes leave exactly these margins, all in units of the drawing."""
+    """A figure whose axes leave exactly these margins, in SVG units."""
     figure = Figure(figsize=(_WIDTH / _INCH, height / _INCH), dpi=_INCH)
     FigureCanvasSVG(figure)
     rectangle = (left / _WIDTH, bottom / height, (_WIDTH - left - right) / _WIDTH, (height - top - bottom) / height)
@@ -79,7 +79,7 @@ def _figure(height: float, *, left: float, right: float, top: float, bottom: flo
 
 
 def _name(series: Series, width: float) -> str:
-    """The series' name, cut to about `width` units of the drawing."""
+    """The name of the series, cut to about `width` SVG units."""
     text = one_line(series.name, 200)
     used = 0.0
     for index, character in enumerate(text):
@@ -126,7 +126,7 @@ def _lines(chart: Chart) -> Figure:
 
 
 def _scale_x(axes: Any, xs: Sequence[float]) -> None:
-    """A tick at each x, or at every second, third…; round numbers where those would stand too close together."""
+    """A tick at each x, or at every second, third…; at round numbers where those would be too close together."""
     ticks = xs if len(xs) <= _MOST_TICKS else xs[:: -(-len(xs) // _MOST_TICKS)]
     closest = min((b - a for a, b in pairwise(ticks)), default=1.0)
     if closest * _MOST_LABELS < xs[-1] - xs[0]:
@@ -142,7 +142,7 @@ def _xy(points: Sequence[Point]) -> tuple[list[float], list[float]]:
 
 
 def _curve(axes: Any, series: Series, index: int) -> None:
-    """A measured curve: its interval as a band, and as whiskers where the points stand apart."""
+    """A measured curve with its interval as a band, and as a whisker at each point."""
     colour, marker, dash = style_of(index)
     xs, ys = _xy(series.points)
     banded = sorted(
@@ -165,15 +165,15 @@ _LEADER = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.8, "shrinkA": 1, "s
 
 
 def _direct_labels(axes: Any, labelled: Sequence[Series]) -> None:
-    """The names of published curves at their right ends, pushed apart so that none covers another."""
+    """The names of published curves at their right ends, moved apart so that they do not overlap."""
     ends = sorted(((*_end(series), series) for series in labelled), key=lambda end: (end[1], end[2].name))
     if not ends:
         return
     low, high = axes.get_ylim()
     step = (high - low) * (_SIZE + 1) / (axes.get_position().height * axes.figure.get_figheight() * _INCH)
-    for place, (x, y, series) in zip(_apart([end[1] for end in ends], step, high), ends, strict=True):
+    for label_y, (x, y, series) in zip(_apart([end[1] for end in ends], step, high), ends, strict=True):
         axes.annotate(
-            _name(series, 92), (x, y), xytext=(1.045, place), textcoords=axes.get_yaxis_transform(), va="center",
+            _name(series, 92), (x, y), xytext=(1.045, label_y), textcoords=axes.get_yaxis_transform(), va="center",
             ha="left", fontsize=_SIZE - 1, color=SOFT, annotation_clip=False, parse_math=False,
             arrowprops=_LEADER,
         )  # fmt: skip
@@ -184,22 +184,22 @@ def _end(series: Series) -> tuple[float, float]:
     return last.x, last.y
 
 
-def _apart(places: Sequence[float], step: float, highest: float) -> list[float]:
-    """The nearest places at least `step` apart, none above `highest`; `places` ascend, and so does the result."""
-    clusters: list[tuple[float, int]] = []  # (centre, how many), neighbours merged where they would overlap
-    for place in places:
-        centre, count = place, 1
+def _apart(positions: Sequence[float], step: float, highest: float) -> list[float]:
+    """The nearest positions at least `step` apart, none above `highest`; positions ascend, as does the result."""
+    clusters: list[tuple[float, int]] = []  # (centre, size); overlapping neighbours are merged
+    for position in positions:
+        centre, count = position, 1
         while clusters and centre - clusters[-1][0] < step * (count + clusters[-1][1]) / 2:
-            before, others = clusters.pop()
-            centre, count = (centre * count + before * others) / (count + others), count + others
+            below, size = clusters.pop()
+            centre, count = (centre * count + below * size) / (count + size), count + size
         clusters.append((centre, count))
-    found = [centre + (index - (count - 1) / 2) * step for centre, count in clusters for index in range(count)]
-    over = max(0.0, found[-1] - highest)
-    return [place - over for place in found]
+    spread = [centre + (index - (count - 1) / 2) * step for centre, count in clusters for index in range(count)]
+    excess = max(0.0, spread[-1] - highest)
+    return [position - excess for position in spread]
 
 
 def _scale_y(axes: Any, chart: Chart, *, horizontal: bool) -> None:
-    """The axis of values, with a thin grid: the whole of 0-100% for shares, otherwise as far as the data reach."""
+    """The value axis with a thin grid: 0-100% for shares, otherwise the range of the data."""
     axis = axes.xaxis if horizontal else axes.yaxis
     limit = axes.set_xlim if horizontal else axes.set_ylim
     ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -227,7 +227,7 @@ _BETWEEN = 16.0  # between two categories
 
 
 def _bars(chart: Chart) -> Figure:
-    """Horizontal bars, the name of each category above its bars: names of any length, in any script, have room."""
+    """Horizontal bars with the name of each category above them, which leaves room for long names in any script."""
     count = max((int(p.x) + 1 for s in chart.series for p in s.points), default=0)
     categories = [*chart.categories, *[""] * (count - len(chart.categories))]
     lanes = 1 if chart.stacked else max(1, len(chart.series))
@@ -258,19 +258,19 @@ def _bars(chart: Chart) -> Figure:
 
 
 def _stacks(axes: Any, chart: Chart, count: int, block: float) -> None:
-    """One bar a category, its parts end to end in the order of the series; their values above it, in the same order."""
+    """One bar per category: its parts end to end in the order of the series, their values above in the same order."""
     for index in range(count):
-        held = [
-            (place, point) for place, series in enumerate(chart.series) for point in series.points if point.x == index
+        parts = [
+            (number, point) for number, series in enumerate(chart.series) for point in series.points if point.x == index
         ]
         end = 0.0
-        for place, point in held:
+        for number, point in parts:
             axes.barh(
-                index * block + _LABEL + _BAR / 2, point.y, left=end, height=_BAR, color=style_of(place)[0], zorder=2,
+                index * block + _LABEL + _BAR / 2, point.y, left=end, height=_BAR, color=style_of(number)[0], zorder=2,
                 linewidth=0,
             )  # fmt: skip
             end += point.y
-        values = " · ".join(_percent(point.y) if chart.percent else _plain(point.y) for _, point in held)
+        values = " · ".join(_percent(point.y) if chart.percent else _plain(point.y) for _, point in parts)
         axes.text(
             1, index * block + _LABEL - 7, values, fontsize=_SIZE - 1, color=SOFT, va="baseline", ha="right",
             transform=axes.get_yaxis_transform(), parse_math=False,
@@ -286,8 +286,8 @@ def _bar(axes: Any, point: Point, y: float, colour: str, *, percent: bool, publi
     end = point.y
     if point.low is not None and point.high is not None:
         axes.plot([point.low, point.high], [y, y], color=INK, linewidth=1.2, alpha=0.75, zorder=3)
-        for at in (point.low, point.high):
-            axes.plot([at, at], [y - 3, y + 3], color=INK, linewidth=1.2, alpha=0.75, zorder=3)
+        for x in (point.low, point.high):
+            axes.plot([x, x], [y - 3, y + 3], color=INK, linewidth=1.2, alpha=0.75, zorder=3)
         end = max(end, point.high)
     axes.annotate(
         _percent(point.y) if percent else _plain(point.y), (end, y), xytext=(6, 0), textcoords="offset points",

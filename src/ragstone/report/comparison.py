@@ -1,4 +1,4 @@
-"""A comparison as one self-contained HTML document: the verdict, the tables, and how it was made."""
+"""A comparison as one self-contained HTML document: the verdict, the tables, and how the runs were made."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["render"]
 
-
 _VERDICT = """
 {% for line in notices %}
 <p class="notice" role="note"><bdi>{{ line }}</bdi></p>
@@ -24,7 +23,7 @@ _VERDICT = """
 {% endfor %}
 """
 
-_MADE = """
+_FACTS = """
 <dl class="facts">
 {% for name, text in facts %}
 <dt>{{ name }}</dt><dd><bdi>{{ text }}</bdi></dd>
@@ -37,13 +36,13 @@ def render(
     a: str, b: str, lines: Sequence[str], notices: Sequence[str], tables: Sequence[Table],
     facts: Mapping[str, Sequence[str]], *, language: str = "en",
 ) -> str:  # fmt: skip
-    """The page. `a` and `b` are what the sides are called, `lines` the verdict, `notices` stand before it; `facts` says
-    of "a" and "b" what they are."""
+    """The page. `a` and `b` are the names of the sides, `lines` the verdict, `notices` the warnings above it; `facts`
+    describes the sides "a" and "b"."""
     canvas, words = Canvas(checked_language(language)), messages(__name__, language)
-    named = [(words[side], text) for side in ("a", "b") for text in facts[side]]
+    pairs = [(words[side], text) for side in ("a", "b") for text in facts[side]]
     sections: list[tuple[str, str, Markup | str]] = [
         ("verdict", words["verdict"], canvas.html(_VERDICT, lines=lines, notices=notices)),
         *((f"t{number}", table.title, table_html(canvas, table)) for number, table in enumerate(tables, 1)),
-        ("made", words["made"], canvas.html(_MADE, facts=named)),
+        ("made", words["provenance"], canvas.html(_FACTS, facts=pairs)),
     ]
     return document(canvas, sections, heading=words["heading"], systems=[a, b])

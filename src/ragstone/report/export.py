@@ -1,7 +1,7 @@
-"""Runs for other programs: records as CSV, Excel, JSON lines, Parquet or JUnit; tables as Markdown or LaTeX.
+"""Export runs: records as CSV, Excel, JSON lines, Parquet or JUnit; tables as Markdown or LaTeX.
 
-Records are streamed, so a run of any size needs little memory. What models wrote stays text: cells that a spreadsheet
-would run as a formula get a leading apostrophe, and characters that a format forbids are replaced by their pictures.
+Records are streamed, so a run of any size needs little memory. Texts of models stay text: cells that a spreadsheet
+would run as a formula get a leading apostrophe, and characters that a format forbids are replaced by symbols.
 """
 
 import codecs
@@ -28,8 +28,8 @@ Writer: TypeAlias = Callable[[Run, Benchmark, Any, str], None]
 
 @dataclass(frozen=True)
 class Format:
-    """One format: the usual suffix of its files, whether it is binary, and what gives the function that writes it to
-    an open stream (`MissingExtra` where that needs what is not installed)."""
+    """An export format: its usual file suffix, whether it is binary, and a function that returns its writer (raises
+    `MissingExtra` where a package is missing)."""
 
     suffix: str
     binary: bool
@@ -39,16 +39,16 @@ class Format:
 def export(run: Run, benchmark: Benchmark, format: str, target: Target, *, language: str = "en") -> None:  # noqa: A002
     """Write the run to `target`, a path or an open stream, in a format of `FORMATS`.
 
-    csv, xlsx, jsonl, parquet and junit hold one entry a record, with how many were planned where the file says it
-    (junit: what was not asked is skipped); markdown and latex hold the benchmark's tables. csv begins with a
-    byte-order mark, so that Excel reads Chinese, and quotes every text. xlsx and parquet need the extra `files`
-    (`MissingExtra` says so) and a binary stream. `language` is that of tables and reasons. Raises `UnknownName` for
-    another format, `UsageError` where the file cannot be written: an earlier one is then as it was.
+    csv, xlsx, jsonl, parquet and junit have one entry per record and the number of planned records where the run file
+    has it (junit: cases not yet asked are skipped); markdown and latex have the benchmark's tables. csv begins with a
+    byte-order mark, so that Excel reads Chinese, and quotes every text. xlsx and parquet need the extra `files` and a
+    binary stream. `language` is that of tables and reasons. Raises `UnknownName` for an unknown format, `MissingExtra`
+    where a package is missing, and `UsageError` where the file cannot be written; an existing file is then unchanged.
     """
     if format not in FORMATS:
         raise UnknownName("export format", format, FORMATS)
     kind = FORMATS[format]
-    write = kind.writer()  # before a file is opened, so that a missing library leaves an old one as it is
+    write = kind.writer()  # before the file is opened, so that a missing package leaves an existing file unchanged
     with _opened(target, binary=kind.binary) as stream:
         write(run, benchmark, stream, language)
 
@@ -60,44 +60,44 @@ def _opened(target: Target, *, binary: bool) -> Iterator[IO[Any]]:
             yield raw if binary else _as_text(raw)
     elif isinstance(target, io.TextIOBase):
         if binary:
-            raise UsageError("This format is binary: export it to a file.")
+            raise UsageError("This format is binary: export it to a file or a binary stream.")
         yield cast("IO[str]", target)
     else:
         yield target if binary else _as_text(target)
 
 
 def _as_text(raw: Any) -> IO[str]:
-    """A stream of text that holds nothing back: where writing fails there is nothing left to be flushed."""
+    """An unbuffered text stream: after a failed write there is nothing left to flush."""
     return cast("IO[str]", codecs.getwriter("utf-8")(raw, "backslashreplace"))
 
 
 def _csv(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
-    flat = columns_of(run)
+    columns = columns_of(run)
     stream.write("\ufeff")
     writer = csv.writer(stream, lineterminator="\r\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow([guarded(readable(name)) for name in flat.names])
-    for row in rows_of(run, benchmark, flat, language):
+    writer.writerow([guarded(readable(name)) for name in columns.names])
+    for row in rows_of(run, benchmark, columns, language):
         writer.writerow([guarded(value) for value in row.values()])
 
 
 def _jsonl(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
     planned = {system: f',"planned":{plan.total}' for system, plan in run.plans().items()}
     for record in run.records():
-        finding, more = benchmark.explain(record, language=language), planned.get(record.system_id, "")
-        stream.write(f'{{"record":{to_json(record)},"finding":{to_json(finding)}{more}}}\n')
+        diagnosis = to_json(benchmark.explain(record, language=language))
+        stream.write(f'{{"record":{to_json(record)},"finding":{diagnosis}{planned.get(record.system_id, "")}}}\n')
 
 
-def _in(module: str, function: str, purpose: str) -> Callable[[], Writer]:
-    """A writer in a module of its own, imported when it is asked for."""
+def _lazy(module: str, function: str, purpose: str) -> Callable[[], Writer]:
+    """The writer of a module that is imported only when needed."""
     return lambda: cast("Writer", getattr(load(f"ragstone.report.{module}", extra="files", purpose=purpose), function))
 
 
 FORMATS: Mapping[str, Format] = {
     "csv": Format(".csv", binary=False, writer=lambda: _csv),
-    "xlsx": Format(".xlsx", binary=True, writer=_in("xlsx", "write_xlsx", "Excel export")),
+    "xlsx": Format(".xlsx", binary=True, writer=_lazy("xlsx", "write_xlsx", "Excel export")),
     "jsonl": Format(".jsonl", binary=False, writer=lambda: _jsonl),
-    "parquet": Format(".parquet", binary=True, writer=_in("parquet", "write_parquet", "Parquet export")),
-    "junit": Format(".xml", binary=False, writer=_in("junit", "write_junit", "JUnit export")),
-    "markdown": Format(".md", binary=False, writer=_in("markup", "write_markdown", "Markdown export")),
-    "latex": Format(".tex", binary=False, writer=_in("markup", "write_latex", "LaTeX export")),
+    "parquet": Format(".parquet", binary=True, writer=_lazy("parquet", "write_parquet", "Parquet export")),
+    "junit": Format(".xml", binary=False, writer=_lazy("junit", "write_junit", "JUnit export")),
+    "markdown": Format(".md", binary=False, writer=_lazy("markup", "write_markdown", "Markdown export")),
+    "latex": Format(".tex", binary=False, writer=_lazy("markup", "write_latex", "LaTeX export")),
 }

@@ -1,7 +1,7 @@
-"""Heat maps: a rectangle a cell, from dark (0%) to bright (100%), legible to colour-blind readers and in grey.
+"""Heat maps: a rectangle per cell, from dark (0%) to bright (100%), legible in grey and to colour-blind readers.
 
-The colours are those of cividis (Nuñez, Anderton & Renslow 2018), whose brightness rises evenly with the value. A cell
-that was not measured is an empty frame. With `numbers` each cell says its value.
+The colours are those of cividis (Nuñez, Anderton & Renslow 2018), whose brightness increases evenly with the value. A
+cell that was not measured is an empty frame. With `numbers` each cell shows its value.
 """
 
 from typing import Any
@@ -22,13 +22,13 @@ _INCH = 72.0
 _WIDTH = 440.0
 _SIZE = 12.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 14.0, 6.0, 92.0
-_TALLEST, _SHORTEST = 30.0, 11.0  # of a row
+_TALLEST, _SHORTEST = 30.0, 11.0  # row heights
 _MOST_TICKS_X, _MOST_TICKS_Y = 8, 12
-_STEPS = 24  # of the bar that explains the colours
+_STEPS = 24  # of the colour bar
 
 
 def heat_figure(chart: Chart) -> Figure:
-    """The picture of a chart of kind "heatmap": its series are the rows, from the top."""
+    """The figure of a chart of kind "heatmap": its series are the rows, from the top."""
     rows, columns = len(chart.series), len(chart.categories)
     tall = min(_TALLEST, max(_SHORTEST, 330.0 / max(1, rows)))
     height = _TOP + _BOTTOM + max(1, rows) * tall
@@ -44,17 +44,17 @@ def heat_figure(chart: Chart) -> Figure:
     _cells(axes, chart, tall=tall, wide=(_WIDTH - _LEFT - _RIGHT) / max(1, columns))
     every = -(-columns // _MOST_TICKS_X) if columns else 1
     axes.set_xticks(
-        [at + 0.5 for at in range(0, columns, every)],
-        [one_line(chart.categories[at], 12) for at in range(0, columns, every)],
+        [column + 0.5 for column in range(0, columns, every)],
+        [one_line(chart.categories[column], 12) for column in range(0, columns, every)],
     )
     every = -(-rows // _MOST_TICKS_Y) if rows else 1
     axes.set_yticks(
-        [at + 0.5 for at in range(0, rows, every)],
-        [one_line(chart.series[at].name, 12) for at in range(0, rows, every)],
+        [row + 0.5 for row in range(0, rows, every)],
+        [one_line(chart.series[row].name, 12) for row in range(0, rows, every)],
     )
     axes.set_xlabel(one_line(chart.x_label, 80), color=SOFT, fontsize=_SIZE, labelpad=6)
     axes.set_ylabel(one_line(chart.y_label, 80), color=SOFT, fontsize=_SIZE, labelpad=6)
-    _explained(figure, height)
+    _colour_bar(figure, height)
     return figure
 
 
@@ -64,9 +64,9 @@ def _colour(value: float) -> str:
 
 def _cells(axes: Any, chart: Chart, *, tall: float, wide: float) -> None:
     for row, series in enumerate(chart.series):
-        held = {int(point.x): point.y for point in series.points}
+        values = {int(point.x): point.y for point in series.points}
         for column in range(len(chart.categories)):
-            value = held.get(column)
+            value = values.get(column)
             if value is None:
                 frame = Rectangle((column + 0.06, row + 0.06), 0.88, 0.88, fill=False, edgecolor=FAINT, linewidth=0.8)
                 axes.add_patch(frame)
@@ -80,8 +80,8 @@ def _cells(axes: Any, chart: Chart, *, tall: float, wide: float) -> None:
                 )  # fmt: skip
 
 
-def _explained(figure: Figure, height: float) -> None:
-    """The bar of colours below the map."""
+def _colour_bar(figure: Figure, height: float) -> None:
+    """The colour scale below the map."""
     axes = figure.add_axes((_LEFT / _WIDTH, 26 / height, 150 / _WIDTH, 10 / height))
     axes.set_xlim(0, _STEPS)
     axes.set_ylim(0, 1)

@@ -1,4 +1,4 @@
-"""A histogram small enough to stand in a table's cell."""
+"""A histogram small enough for a table cell."""
 
 from collections.abc import Sequence
 
@@ -19,14 +19,14 @@ _SVG = """<svg class="histogram" viewBox="0 0 {{ width }} {{ height }}" role="im
 
 
 def histogram_html(view: View, counts: Sequence[int], label: str) -> Markup:
-    """Bars for these counts, the highest as high as the picture; any count above 0 can be seen. `label` is the text
-    alternative, which should tell the counts."""
+    """Bars for these counts, scaled to the largest; any count above 0 is visible. `label` is the text alternative and
+    should name the counts."""
     most = max(counts, default=0) or 1
     bars = []
-    for place, count in enumerate(counts):
+    for index, count in enumerate(counts):
         if count:
             tall = max(1.5, round((_HEIGHT - 2) * count / most, 1))
-            bars.append((place * _STEP + 1, round(_HEIGHT - 1 - tall, 1), tall))
+            bars.append((index * _STEP + 1, round(_HEIGHT - 1 - tall, 1), tall))
     return view.html(
         _SVG, width=_STEP * len(counts), height=_HEIGHT, bar=_BAR, bars=bars, label=label,
         fill=variable(COLOURS[0]), line=variable(FAINT),

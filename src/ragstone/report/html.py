@@ -1,4 +1,4 @@
-"""Parts of the page that several sections use: tables, charts with their legends, highlighted text."""
+"""HTML shared by several sections: tables, charts with their legends, highlighted text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from ragstone.report.number_format import counts, interval, number, value
 from ragstone.report.optional import load
-from ragstone.report.sanitize import pieces, readable
+from ragstone.report.sanitize import fragments, readable
 from ragstone.report.section import Canvas, View
 from ragstone.types import Chart, Point, Span, Table
 
@@ -59,22 +59,22 @@ _TABLE = """
 
 
 def table_html(view: Canvas, table: Table) -> Markup:
-    """A table with its notes, in a box that scrolls on narrow screens. Published rows carry a tag that says so."""
+    """A table with its notes, which scrolls on narrow screens. Published rows are tagged as such."""
     cells = [cell for row in table.rows for cell in row.cells[table.keys :] if cell.value is not None]
     words = view.words
-    told = [
+    legend = [
         words["in_percent"] if any(cell.unit == "%" for cell in cells) else "",
         words["interval_below"] if any(map(interval, cells)) else "",
         words["scored_of_total"] if any(map(counts, cells)) else "",
     ]
     return view.html(
         _TABLE, table=table, words=words, value=value, interval=interval, counts=counts,
-        legend=" · ".join(part for part in told if part), numeric=_numeric(table),
+        legend=" · ".join(part for part in legend if part), numeric=_numeric(table),
     )  # fmt: skip
 
 
 def _numeric(table: Table) -> set[int]:
-    """The columns, but the keys, that hold at least one value: their headings stand at the right, as values do."""
+    """The columns other than keys that have at least one value; their headings are right-aligned, as values are."""
     width = len(table.columns)
     return {
         i
@@ -135,7 +135,7 @@ _DASH_ARRAYS = {"-": "", "--": "6 3", "-.": "6 2 1.5 2", ":": "1.5 2"}
 
 
 def figure_html(view: View, chart: Chart, index: int) -> Markup:
-    """A chart with its legend, and its figures as a table behind a fold. `index` is its number on the page."""
+    """A chart with its legend and a folded table of its figures. `index` is the number of the chart on the page."""
     charts = load("ragstone.report.charts", extra="report", purpose="A chart")
     svg_module = load("ragstone.report.svg", extra="report", purpose="A chart")
     legend: list[tuple[str, Markup, bool]] = []
@@ -168,22 +168,22 @@ def _entry(point: Point | None, *, percent: bool) -> tuple[str, str] | None:
     if point is None:
         return None
 
-    def written(amount: float) -> str:
+    def formatted(amount: float) -> str:
         return f"{100 * amount:.1f}%" if percent else number(amount)
 
     if point.low is None or point.high is None:
-        return written(point.y), ""
-    return written(point.y), f"{written(point.low)}–{written(point.high)}"
+        return formatted(point.y), ""
+    return formatted(point.y), f"{formatted(point.low)}–{formatted(point.high)}"
 
 
 _MARKED = """
-{%- for piece in shown -%}
-{%- if piece.left_out -%}
-<span class="cut">{{ words.left_out.format(n="{:,}".format(piece.left_out)) }}</span>
-{%- elif piece.kind -%}
-<mark class="{{ piece.kind }}" title="{{ words[piece.kind] }}">{{ parts(piece.text) }}</mark>
+{%- for fragment in fragments -%}
+{%- if fragment.left_out -%}
+<span class="cut">{{ words.left_out.format(n="{:,}".format(fragment.left_out)) }}</span>
+{%- elif fragment.kind -%}
+<mark class="{{ fragment.kind }}" title="{{ words[fragment.kind] }}">{{ safe(fragment.text) }}</mark>
 {%- else -%}
-{{ parts(piece.text) }}
+{{ safe(fragment.text) }}
 {%- endif -%}
 {%- endfor -%}
 """
@@ -192,17 +192,17 @@ _MARKED = """
 def marked(
     view: View, text: str, spans: Sequence[Span], *, limit: int, kinds: Mapping[str, str] | None = None
 ) -> Markup:
-    """Text with its highlights, cut to about `limit` characters; what is left out is counted in place. `kinds` says
-    what the highlights mean, where that is something else than usual."""
+    """Text with its highlights, cut to about `limit` characters, with the number of those left out in place. `kinds`
+    overrides the meanings of the highlights."""
     words = {**view.words, **(kinds or {})}
-    return view.html(_MARKED, shown=pieces(text, spans, limit=limit), words=words, parts=_whole)
+    return view.html(_MARKED, fragments=fragments(text, spans, limit=limit), words=words, safe=_escaped)
 
 
-def _whole(text: str) -> Markup:
-    """Escaped text of any length: its length has been seen to."""
+def _escaped(text: str) -> Markup:
+    """Escaped text, which is not cut again."""
     return Markup.escape(readable(text))
 
 
 def lang_attribute(language: str) -> Markup:
-    """` lang="…"` for text in a known language, so that the right glyphs and hyphens are chosen; "" otherwise."""
+    """` lang="…"` for text in a known language, which determines glyphs and hyphenation; "" otherwise."""
     return Markup(' lang="{}"').format(HTML_LANG[language]) if language in HTML_LANG else Markup()

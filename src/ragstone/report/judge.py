@@ -1,4 +1,4 @@
-"""Who judged, and how far that can be trusted: the same words wherever a report names a judge."""
+"""The name of the judge and how far it can be trusted, in the same words throughout a report."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,12 +10,12 @@ __all__ = ["judge_label", "judge_name"]
 
 
 def judge_name(meta: Mapping[str, Any]) -> str:
-    """The judge as the run file names it; "" where nobody judged."""
+    """The judge as the run file names it; "" where there is none."""
     return first(meta, "judge.id", "judge.model", "judge.name", "judge")
 
 
 def judge_label(meta: Mapping[str, Any], language: str) -> str:
-    """What a reader has to know before believing a judged figure; "" where nobody judged."""
+    """The caveat for judged figures; "" where there is no judge."""
     name = judge_name(meta)
     if not name:
         return ""

@@ -1,6 +1,6 @@
-"""The judged scores of a run in figures: what was scored, what was not and why, and which samples did worst.
+"""One pass over the judged scores of a run: how many were scored, why others were not, and the worst samples.
 
-One pass; memory does not grow with the run: bins instead of values, bounded lists of names, heaps of ids.
+Memory does not grow with the run: bins instead of values, bounded lists of names, heaps of ids.
 """
 
 import heapq
@@ -9,24 +9,25 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import zip_longest
 
 from ragstone.metrics import GROUPS, better, find_metric
 from ragstone.metrics.judge.record import judged_scores, requests_of
-from ragstone.report.digest import OTHER, Pair
+from ragstone.report.digest import OTHER, CaseKey
 from ragstone.report.sanitize import one_line
 from ragstone.types import Run, Score
 
 __all__ = ["BINS", "JudgedDigest", "MetricDigest", "better_of", "goodness", "judged_digest"]
 
 BINS = 10
-_NAMES = 40  # different reasons of one metric, models and prompts that are told apart
-_METRICS = 120  # of one system
-_REASON = 160
+_MOST_NAMES = 40  # different reasons of one metric, models and prompts; the rest are counted together
+_MOST_METRICS = 120
+_REASON = 160  # characters
 
 
 @dataclass
 class MetricDigest:
-    """One metric of one system: how many scores lie in each tenth from 0 to 1, and why others are missing."""
+    """One metric of one system: the number of scores in each tenth from 0 to 1, and why others are missing."""
 
     bins: list[int] = field(default_factory=lambda: [0] * BINS)
     total: float = 0.0
@@ -55,78 +56,78 @@ class MetricDigest:
 
 @dataclass
 class JudgedDigest:
-    """All judged metrics of a run: by metric and system; who judged by the names that came back (`models`), by which
-    prompts; and the worst samples as (system, case id), taken in turn from every system."""
+    """All judged metrics of a run, by metric and system; the judge's `models` as the endpoint named them, and its
+    `prompts`; and the `worst` samples, taken in turn from every system."""
 
     metrics: dict[str, dict[str, MetricDigest]] = field(default_factory=dict)
     models: Counter[str] = field(default_factory=Counter)
     prompts: Counter[str] = field(default_factory=Counter)
-    worst: list[Pair] = field(default_factory=list)
-    below: int = 0  # samples of which a judged score is not the best
+    worst: list[CaseKey] = field(default_factory=list)
+    below: int = 0  # samples with a judged score below the best
 
 
 def judged_digest(run: Run, *, shown: int) -> JudgedDigest:
-    """Read the run once and sum up what was judged; `shown` samples at most are named as the worst."""
-    found = JudgedDigest()
+    """Read the run once and summarise what was judged, with at most `shown` of the worst samples."""
+    result = JudgedDigest()
     heaps: dict[str, list[tuple[float, bytes, str]]] = {}
     known: dict[str, bool] = {}
     for record in run.records():
         judged = judged_scores(record)
         for name, score in record.scores.items():
             if name in judged or _is_judged(name, known):
-                _add(found, record.system_id, name, score)
+                _add(result, record.system_id, name, score)
         if not judged:
             continue
         for step in requests_of(record):
-            _count(found.models, one_line(step.model, _REASON))
-            _count(found.prompts, one_line(step.prompt, _REASON))
+            _count(result.models, one_line(step.model, _REASON))
+            _count(result.prompts, one_line(step.prompt, _REASON))
         badness = _badness(judged)
-        # A repeat of the judge says of the same answer what may differ; the first stands for all.
+        # Repeats of the judge concern the same answer; only the first is shown.
         if badness > 0 and not record.case.condition.get("judge_repeat"):
-            found.below += 1
-            lot = blake2b(record.case.sample.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-            heap, entry = heaps.setdefault(record.system_id, []), (badness, lot, record.case.id)
+            result.below += 1
+            draw = blake2b(record.case.sample.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            heap, entry = heaps.setdefault(record.system_id, []), (badness, draw, record.case.id)
             heapq.heappush(heap, entry) if len(heap) < shown else heapq.heappushpop(heap, entry)
-    found.metrics = dict(sorted(found.metrics.items(), key=lambda item: _order(item[0])))
-    found.worst = _in_turn({system: sorted(heap, reverse=True) for system, heap in sorted(heaps.items())}, shown)
-    return found
+    result.metrics = dict(sorted(result.metrics.items(), key=lambda item: _order(item[0])))
+    result.worst = _in_turn({system: sorted(heap, reverse=True) for system, heap in sorted(heaps.items())}, shown)
+    return result
 
 
 def goodness(name: str, score: Score) -> float | None:
-    """The score turned so that 1 is good, in [0, 1]; None where it says nothing of good and bad, or is no score."""
-    side = better_of(name, score)
-    if score.value is None or not math.isfinite(score.value) or side == "neither":
+    """The score in [0, 1] with 1 as the best; None where neither direction is better or there is no score."""
+    direction = better_of(name, score)
+    if score.value is None or not math.isfinite(score.value) or direction == "neither":
         return None
     value = min(1.0, max(0.0, score.value))
-    return 1.0 - value if side == "lower" else value
+    return 1.0 - value if direction == "lower" else value
 
 
 def better_of(name: str, score: Score) -> str:
-    """Which values are the better ones; a rubric of the user's own says it in its evidence."""
+    """Which direction is better; a rubric of the user's own records it in its evidence."""
     if isinstance(score.evidence, Mapping) and isinstance(rubric := score.evidence.get("rubric"), Mapping):
         return str(rubric.get("better", "higher"))
     return better(name)
 
 
-def _add(found: JudgedDigest, system: str, name: str, score: Score) -> None:
-    if name not in found.metrics and len(found.metrics) >= _METRICS:
+def _add(result: JudgedDigest, system: str, name: str, score: Score) -> None:
+    if name not in result.metrics and len(result.metrics) >= _MOST_METRICS:
         return
-    by_system = found.metrics.setdefault(name, {})
+    by_system = result.metrics.setdefault(name, {})
     if system not in by_system:
         by_system[system] = MetricDigest()
-    if by_system[system].better == "higher":  # not every score says it
+    if by_system[system].better == "higher":  # not every score has the evidence
         by_system[system].better = better_of(name, score)
     by_system[system].add(score)
 
 
 def _is_judged(name: str, known: dict[str, bool]) -> bool:
-    """Whether the metric of this name asks a judge, even where it could not: its coverage counts too."""
+    """Whether a metric uses a judge, even if no request succeeded: its coverage is reported too."""
     if name not in known:
-        if len(known) >= 10 * _METRICS:
+        if len(known) >= 10 * _MOST_METRICS:
             return False
         try:
             uses = set() if name.startswith("rubric:") else set(getattr(find_metric(name), "uses", ()))
-        except Exception:  # a name from anywhere
+        except Exception:  # run files may hold any name
             uses = set()
         known[name] = bool(uses & {"judge", "model"}) or name.startswith("rubric.")
     return known[name]
@@ -139,7 +140,7 @@ def _badness(judged: Mapping[str, Score]) -> float:
 
 def _count(counter: Counter[str], name: str) -> None:
     if name:
-        counter[name if name in counter or len(counter) < _NAMES else OTHER] += 1
+        counter[name if name in counter or len(counter) < _MOST_NAMES else OTHER] += 1
 
 
 _ORDER = list(dict.fromkeys(name for group in ("five", "triad", "citations") for name in GROUPS[group]))
@@ -149,11 +150,6 @@ def _order(name: str) -> tuple[int, str]:
     return (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
 
 
-def _in_turn(lines: Mapping[str, list[tuple[float, bytes, str]]], limit: int) -> list[Pair]:
-    chosen: list[Pair] = []
-    deepest = max(map(len, lines.values()), default=0)
-    for place in range(deepest):
-        for system, line in lines.items():
-            if place < len(line) and len(chosen) < limit:
-                chosen.append((system, line[place][2]))
-    return chosen
+def _in_turn(worst: Mapping[str, list[tuple[float, bytes, str]]], limit: int) -> list[CaseKey]:
+    queues = [[(system, case) for _, _, case in entries] for system, entries in worst.items()]
+    return [key for keys in zip_longest(*queues) for key in keys if key is not None][:limit]

@@ -12,7 +12,7 @@ from ragstone.types import Benchmark, Cell, Run, Table
 
 __all__ = ["latex_escaped", "markdown_escaped", "write_latex", "write_markdown"]
 
-# What begins a construct of Markdown or of the HTML inside of it. Escaped with a backslash each stays as it is.
+# Characters with a meaning in Markdown or in HTML inside of it; a backslash makes them literal.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!$&@])")
 _URL = re.compile(r"(https?|ftp)(:)|(www)(\.)", re.IGNORECASE)
 
@@ -24,39 +24,38 @@ _LATEX = {
     "≤": r"$\leq$", "≥": r"$\geq$",
 }  # fmt: skip
 
-
-# What pdfLaTeX knows without fonts of its own choice: ASCII, the accented letters of Western Europe, some marks.
+# What pdfLaTeX cannot set with its default fonts: all but ASCII, Western European letters and some punctuation.
 _BEYOND_PDFLATEX = re.compile("[^\n -~¡-©¬®-º¼-ÏÑ-ÖØ-Ýß-ïñ-öø-ýÿ–—‘’“”†‡•…]")
 
 
 def markdown_escaped(text: str) -> str:
-    """One line of text that Markdown shows as it is: no markup, no links, no HTML, no table bars."""
+    """One line of text that Markdown shows literally: no markup, links, HTML or table bars."""
     return _URL.sub(r"\1\3\\\2\4", _MARKDOWN.sub(r"\\\1", one_line(text)))
 
 
 def latex_escaped(text: str) -> str:
-    """One line of text that LaTeX typesets as it is: no command, no ligature, no optional argument."""
+    """One line of text that LaTeX typesets literally: no commands, ligatures or optional arguments."""
     return "".join(_LATEX.get(character, character) for character in one_line(text))
 
 
 def write_markdown(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
-    """Write every table of the benchmark, its title as a heading and its notes below."""
+    """Write every table of the benchmark with its title as a heading and its notes below."""
     words = messages(__name__, language)
     for number, table in enumerate(tables_of(run, benchmark, language=language)):
         stream.write(("\n" if number else "") + f"### {markdown_escaped(table.title)}\n\n")
-        stream.write(_bar(map(markdown_escaped, table.columns)))
-        stream.write(_bar(":---" if index < table.keys else "---:" for index in range(len(table.columns))))
+        stream.write(_row(map(markdown_escaped, table.columns)))
+        stream.write(_row(":---" if index < table.keys else "---:" for index in range(len(table.columns))))
         for row in table.rows:
             cells = [_markdown_cell(cell) for cell in row.cells]
             if row.published and cells:
                 cells[0] += f" *({words['published']})*"
-            stream.write(_bar(cells))
+            stream.write(_row(cells))
         notes = [*table.notes, *_footnotes(table, language)]
         if notes:
             stream.write("\n" + "".join(f"- {markdown_escaped(note)}\n" for note in notes))
 
 
-def _bar(cells: Iterable[str]) -> str:
+def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |\n"
 
 
@@ -67,8 +66,8 @@ def _markdown_cell(cell: Cell) -> str:
 
 
 def write_latex(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
-    """Write every table as a `table` environment with booktabs rules. The first line names the packages, and where a
-    character needs them the engines, with which it compiles."""
+    """Write every table as a `table` environment with booktabs rules. The first line names the packages it needs, and
+    the engines where some characters need one of them."""
     tables = "".join(_latex_table(table, language) for table in tables_of(run, benchmark, language=language))
     plain = not _BEYOND_PDFLATEX.search(tables)
     needs = "booktabs,textcomp" if plain else "booktabs,ctex"
@@ -78,14 +77,14 @@ def write_latex(run: Run, benchmark: Benchmark, stream: IO[str], language: str) 
 
 def _latex_table(table: Table, language: str) -> str:
     words = messages(__name__, language)
-    aligned = "".join("l" if index < table.keys else "r" for index in range(len(table.columns)))
+    alignment = "".join("l" if index < table.keys else "r" for index in range(len(table.columns)))
     lines = [
         "",
         "\\begin{table}",
         "\\centering",
         f"\\caption{{{latex_escaped(table.title)}}}",
         f"\\label{{tab:{re.sub('[^A-Za-z0-9-]', '-', table.id)}}}",
-        f"\\begin{{tabular}}{{{aligned}}}",
+        f"\\begin{{tabular}}{{{alignment}}}",
         "\\toprule",
         " & ".join(map(latex_escaped, table.columns)) + " \\\\",
         "\\midrule",
@@ -109,7 +108,7 @@ def _latex_cell(cell: Cell) -> str:
 
 
 def _footnotes(table: Table, language: str) -> list[str]:
-    """What the figures mean: per cent, and how they are put together."""
+    """The unit of the figures."""
     cells = [cell for row in table.rows for cell in row.cells if cell.value is not None]
     if not any(cell.unit == "%" for cell in cells):
         return []

@@ -1,37 +1,28 @@
-"""What a run file says of itself, as flat names and short texts: for the sections on what was asked and on how to
-ask it again. Run files come from anywhere, so nothing here trusts their shape."""
+"""The metadata of a run file as flat names and short texts, for the sections on configuration and reproduction. Run
+files are untrusted, so nothing here relies on their structure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 __all__ = ["first", "flattened", "notices"]
 
-# When a thing happened says nothing of what it is, and would make two reports of one run differ.
+# Times and process ids, which are not part of the configuration.
 _CLOCK = {
-    "created",
-    "created_at",
-    "started",
-    "started_at",
-    "finished",
-    "finished_at",
-    "updated",
-    "updated_at",
-    "time",
-    "pid",
-}
-_MOST = 200  # entries of one run file that are shown
+    "created", "created_at", "started", "started_at", "finished", "finished_at", "updated", "updated_at", "time", "pid",
+}  # fmt: skip
+_MOST = 200  # entries of a run file that are shown
 _DEEPEST = 8
 
 
 def flattened(value: object, prefix: str = "") -> dict[str, str]:
     """Nested mappings as dotted names with their values as text; lists of plain values on one line; "" for None."""
-    found: dict[str, str] = {}
+    entries: dict[str, str] = {}
     for name, text in _walk(value, prefix, 0):
-        if len(found) >= _MOST:
-            found["…"] = "…"
+        if len(entries) >= _MOST:
+            entries["…"] = "…"
             break
-        found[name] = text
-    return found
+        entries[name] = text
+    return entries
 
 
 def _walk(value: object, name: str, depth: int) -> Iterator[tuple[str, str]]:
@@ -59,7 +50,7 @@ def _text(value: object) -> str:
 
 
 def first(meta: Mapping[str, Any], *names: str) -> str:
-    """The first non-empty value whose dotted name is, or ends in, one of `names`; in the question before elsewhere."""
+    """The first non-empty value whose dotted name is, or ends in, one of `names`; the question is searched first."""
     question = flattened(meta.get("question") or {})
     rest = flattened({key: value for key, value in meta.items() if key != "question"})
     for name in names:
@@ -71,12 +62,12 @@ def first(meta: Mapping[str, Any], *names: str) -> str:
 
 
 def notices(value: object, language: str) -> list[str]:
-    """Warnings in whatever form they were given: a text, a list of texts, or texts by language."""
+    """Warnings in any of their forms: a text, a list of texts, or texts by language."""
     if isinstance(value, str):
         return [value] if value else []
     if isinstance(value, Mapping):
-        chosen = value.get(language) or value.get("en")
-        return notices(chosen, language) if isinstance(chosen, str | list | tuple) else []
+        texts = value.get(language) or value.get("en")
+        return notices(texts, language) if isinstance(texts, str | list | tuple) else []
     if isinstance(value, list | tuple):
         return [text for inner in value[:_MOST] for text in notices(inner, language)]
     return []

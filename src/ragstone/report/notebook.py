@@ -1,4 +1,4 @@
-"""A table as a few lines of HTML for a notebook's cell: no style sheet, and nothing in it acts."""
+"""A table as plain HTML for a notebook cell, without styles or scripts."""
 
 from html import escape
 
@@ -10,7 +10,7 @@ __all__ = ["table_snippet"]
 
 
 def table_snippet(table: Table) -> str:
-    """The table with its title and notes; each value with its interval and counts."""
+    """The table with its title and notes, and the interval and counts of each value."""
     head = "".join(f"<th>{_text(column)}</th>" for column in table.columns)
     rows = "".join(f"<tr>{''.join(map(_cell, row.cells))}</tr>" for row in table.rows)
     notes = "".join(f"<li>{_text(note)}</li>" for note in table.notes)

@@ -1,4 +1,4 @@
-"""How the value, the interval and the counts of a table's cell are written, the same everywhere."""
+"""The format of the value, interval and counts of a table cell, the same in every output."""
 
 from ragstone.types import Cell
 
@@ -6,12 +6,12 @@ __all__ = ["counts", "interval", "number", "share", "value"]
 
 
 def share(part: int, whole: int) -> str:
-    """`part` of `whole` in per cent, without decimals; "–" of nothing."""
+    """`part` of `whole` in per cent, without decimals; "–" where `whole` is 0."""
     return f"{100 * part / whole:.0f}%" if whole else "–"
 
 
 def number(amount: float) -> str:
-    """A number without a unit: whole ones with separators, others to three decimals, tiny ones as powers of ten."""
+    """A number without a unit: integers with separators, others to three decimals, tiny ones in scientific notation."""
     if amount == int(amount) and abs(amount) < 1e15:
         return f"{int(amount):,}"
     if abs(amount) < 0.0005:
@@ -20,7 +20,7 @@ def number(amount: float) -> str:
 
 
 def value(cell: Cell) -> str:
-    """The cell's value: a share as a percentage to two decimals, as the papers print them; "" where there is none."""
+    """The cell's value: a share as a percentage to two decimals, as in papers; "" where there is none."""
     if cell.value is None:
         return ""
     return f"{100 * cell.value:.2f}" if cell.unit == "%" else number(cell.value)
@@ -36,7 +36,7 @@ def interval(cell: Cell) -> str:
 
 
 def counts(cell: Cell) -> str:
-    """How many were scored of how many there are, such as "287/300"; "" where nobody counted."""
+    """The number scored and the total, such as "287/300"; "" where there are no counts."""
     if cell.scored is None:
         return ""
     return f"{cell.scored}/{cell.scored if cell.total is None else cell.total}"

@@ -1,4 +1,4 @@
-"""Optional parts: imported when they are needed, with the command that installs them where they are missing."""
+"""Import optional modules when they are needed, with an install hint where a package is missing."""
 
 import contextlib
 import importlib
@@ -12,7 +12,7 @@ __all__ = ["load"]
 
 
 def load(module: str, *, extra: str, purpose: str) -> ModuleType:
-    """Import `module`. Where a package is missing, `MissingExtra` says what `purpose` needs and how to install it."""
+    """Import `module`. Raises `MissingExtra` with the install command for `purpose` where a package is missing."""
     try:
         with _without_warnings("matplotlib"):
             return importlib.import_module(module)
@@ -27,8 +27,8 @@ def load(module: str, *, extra: str, purpose: str) -> ModuleType:
 
 @contextlib.contextmanager
 def _without_warnings(library: str) -> Iterator[None]:
-    """Keeps back what a library logs while it is imported: matplotlib warns where HOME cannot be written, and then
-    works all the same from a temporary folder."""
+    """Silence the warnings of a library during its import: matplotlib warns if HOME is not writable, although it then
+    uses a temporary folder."""
     logger = logging.getLogger(library)
     level = logger.level
     logger.setLevel(logging.ERROR)

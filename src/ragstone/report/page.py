@@ -1,7 +1,7 @@
 """The HTML document around the sections.
 
-Its content security policy allows one style sheet, by its hash, and pictures in data: URLs; no script, no request. So
-even a mistake in a template could neither run nor fetch anything.
+Its content security policy allows one style sheet, by its hash, and images in data: URLs, but no scripts or requests,
+so that even a mistake in a template can neither run nor fetch anything.
 """
 
 from base64 import b64encode
@@ -20,7 +20,7 @@ from ragstone.types import Benchmark, Run
 
 __all__ = ["CASE_BYTES", "document", "render"]
 
-CASE_BYTES = 1_400_000  # of wrong answers at most, so that a report stays below 2 MB
+CASE_BYTES = 1_400_000  # the limit of wrong answers, so that a report stays below 2 MB
 
 _PAGE = """<!DOCTYPE html>
 <html lang="{{ html_lang }}">
@@ -73,7 +73,7 @@ def render(run: Run, benchmark: Benchmark, *, language: str = "en", cases_shown:
     sections = []
     for number, (_, section) in enumerate(sorted(SECTIONS, key=lambda item: (item[1].order, item[0])), 1):
         if (body := section.body(view)) is not None:
-            # Built-ins have ids that can be linked to; a plug-in's name is not trusted with one.
+            # Ids are numbers, because the names of plug-ins are not trusted.
             sections.append((f"s{number}", section.title.get(language) or section.title["en"], body))
     heading = benchmark.name.upper() if benchmark.name.isascii() and len(benchmark.name) <= 5 else benchmark.name
     return document(view, sections, heading=heading, systems=list(view.digest.systems))
@@ -90,7 +90,7 @@ def document(
         systems=systems[:12], heading=heading,
         title=f"{heading} · {', '.join(systems[:3])}{'…' if len(systems) > 3 else ''} · ragstone",
     )  # fmt: skip
-    # What a plug-in lets through as Markup may still hold what UTF-8 cannot.
+    # Markup from a plug-in may contain characters that UTF-8 cannot encode.
     return str(page).encode("utf-8", "backslashreplace").decode("utf-8")
 
 

@@ -6,7 +6,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ragstone.report.records_table import Flat, columns_of, rows_of
+from ragstone.report.records_table import RecordColumns, columns_of, rows_of
 from ragstone.report.sanitize import readable
 from ragstone.types import Benchmark, Run, Scalar
 
@@ -17,13 +17,13 @@ _INTEGERS = ("planned", "prompt_tokens", "completion_tokens")
 
 
 def write_parquet(run: Run, benchmark: Benchmark, stream: IO[bytes], language: str) -> None:
-    """Write one row a record: scores and numeric conditions as numbers, `right` as a truth value, the rest as text."""
-    flat = columns_of(run)
-    casts = _casts(flat)
-    schema = pa.schema([(readable(name), _ARROW[casts[name]]()) for name in flat.names])
+    """Write one row per record: scores and numeric conditions as numbers, `right` as a boolean, the rest as text."""
+    columns = columns_of(run)
+    casts = _casts(columns)
+    schema = pa.schema([(readable(name), _ARROW[casts[name]]()) for name in columns.names])
     with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
         batch: list[Mapping[str, Scalar | None]] = []
-        for row in rows_of(run, benchmark, flat, language):
+        for row in rows_of(run, benchmark, columns, language):
             batch.append({readable(name): None if value is None else casts[name](value) for name, value in row.items()})
             if len(batch) == _BATCH:
                 writer.write_table(pa.Table.from_pylist(batch, schema=schema))
@@ -35,13 +35,13 @@ def write_parquet(run: Run, benchmark: Benchmark, stream: IO[bytes], language: s
 _ARROW: Mapping[type, Callable[[], Any]] = {str: pa.string, float: pa.float64, int: pa.int64, bool: pa.bool_}
 
 
-def _casts(flat: Flat) -> dict[str, type]:
-    """The type of each column. A condition that is a number in one record and a text in another is text."""
-    casts: dict[str, type] = dict.fromkeys(flat.names, str)
-    casts |= dict.fromkeys(flat.metrics, float)
+def _casts(columns: RecordColumns) -> dict[str, type]:
+    """The type of each column. A condition with both numbers and texts is text."""
+    casts: dict[str, type] = dict.fromkeys(columns.names, str)
+    casts |= dict.fromkeys(columns.metrics, float)
     casts |= dict.fromkeys(_INTEGERS, int)
     casts["right"] = bool
-    for key, kinds in flat.condition.items():
+    for key, kinds in columns.condition.items():
         numeric = kinds <= {int, float}
         casts[f"condition.{key}"] = next(iter(kinds)) if len(kinds) == 1 else float if numeric else str
     return casts

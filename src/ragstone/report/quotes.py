@@ -1,4 +1,4 @@
-"""Where the words that a judge quotes stand in the passages, for the page. The evidence is read by `record`."""
+"""Find the quotes of a judge in the passages, as highlights for the page."""
 
 from collections.abc import Sequence
 
@@ -8,24 +8,24 @@ from ragstone.types import Span
 
 __all__ = ["quote_spans"]
 
-_SEARCHED = 60_000  # characters of a passage that quotes are looked for in
+_SEARCHED = 60_000  # characters of a passage that are searched
 
 
 def quote_spans(judged: Judged, texts: Sequence[str]) -> tuple[dict[int, list[Span]], set[str]]:
     """Highlights by passage (`match` where a quote supports its claim, `wrong` where it only contradicts), and the
-    quotes that stand in none of the passages that they are for. `texts` are the passages in their order."""
+    quotes that are missing from the passages they refer to. `texts` are the passages in order."""
     spans: dict[int, list[Span]] = {}
-    lost: set[str] = set()
+    missing: set[str] = set()
     claims: list[AnswerClaim | ReferenceClaim] = [*judged.answer_claims, *judged.reference_claims]
     for claim in claims:
         for quote in claim.quotes:
             found = False
             for place in [quote.place] if quote.place else (*claim.supported_by, *claim.contradicted_by):
                 text = texts[place - 1][:_SEARCHED] if place <= len(texts) else ""
-                if (at := find_quote(quote.text, text)) is not None:
+                if (position := find_quote(quote.text, text)) is not None:
                     found = True
                     kind = "match" if place in claim.supported_by else "wrong"
-                    spans.setdefault(place, []).append(Span(str(place), *at, kind))  # type: ignore[arg-type]
+                    spans.setdefault(place, []).append(Span(str(place), *position, kind))  # type: ignore[arg-type]
             if not found:
-                lost.add(quote.text)
-    return spans, lost
+                missing.add(quote.text)
+    return spans, missing

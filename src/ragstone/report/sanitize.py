@@ -1,7 +1,7 @@
-"""Text that strangers wrote, made fit to be shown: to a browser, a terminal, a spreadsheet, an XML parser.
+"""Make untrusted text safe to show in a browser, a terminal, a spreadsheet or an XML parser.
 
-Questions, passages, answers, ids, errors and the names of models are data. Whatever they hold, they stay readable
-as text, never act, and never spoil the text around them. Escaping for HTML is left to Jinja2's autoescape.
+Questions, passages, answers, ids, errors and model names are data. Whatever they contain, they stay readable as text,
+are never executed, and never affect the text around them. Jinja2's autoescape does the escaping for HTML.
 """
 
 import re
@@ -11,10 +11,10 @@ from itertools import pairwise
 
 from ragstone.types import Span
 
-__all__ = ["Piece", "cut", "one_line", "pieces", "readable"]
+__all__ = ["Fragment", "cut", "fragments", "one_line", "readable"]
 
-# Control characters but tab and newline; characters that reorder, hide or end lines of other people's text; tag
-# characters (invisible instructions); noncharacters; and lone surrogates, which no UTF-8 file can hold.
+# Control characters except tab and newline; characters that reorder, hide or break the surrounding text; tag
+# characters (invisible instructions); noncharacters; and lone surrogates, which UTF-8 cannot encode.
 _UNSAFE = re.compile(
     "\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
     "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
@@ -31,30 +31,30 @@ def _picture(match: "re.Match[str]") -> str:
 
 
 def readable(text: str) -> str:
-    """The text with every character that cannot or should not be shown replaced by a picture or its code point.
+    """The text with each unsafe character replaced by a symbol or its code point.
 
-    Tabs and newlines stay. The result encodes as UTF-8 and holds no character that XML 1.0 forbids.
+    Tabs and newlines stay. The result can be encoded as UTF-8 and has no character that XML 1.0 forbids.
     """
     return _UNSAFE.sub(_picture, text)
 
 
 def one_line(text: str, limit: int = 0) -> str:
-    """Readable, with every run of white space one space, and cut to `limit` characters where `limit` is not 0."""
+    """Readable text on one line, with single spaces, cut to `limit` characters unless `limit` is 0."""
     if limit:
-        text = text[: 20 * limit + 1000]  # of a text of megabytes only the start can be seen
+        text = text[: 20 * limit + 1000]  # do not process megabytes to show a line
     line = " ".join(readable(text).split())
     return line if not limit or len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def cut(text: str, limit: int) -> tuple[str, int]:
-    """The first `limit` characters, and how many were left out."""
+    """The first `limit` characters, and the number of characters left out."""
     return text[:limit], max(0, len(text) - limit)
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A stretch of a text as it is shown: `kind` names its highlight ("" none); `left_out` counts characters cut
-    away just here, in which case there is no text."""
+class Fragment:
+    """A part of a text as shown: `kind` names its highlight ("" for none); a fragment that stands for omitted text has
+    `left_out`, the number of characters, and no `text`."""
 
     text: str = ""
     kind: str = ""
@@ -62,36 +62,36 @@ class Piece:
 
 
 _STRONGEST = ("wrong", "refusal", "match")
-_AROUND = 140  # characters kept on each side of a highlight that lies outside of the beginning
-_SPANS_SEEN = 200  # an answer that says the same ten thousand times is marked where it does so first
+_AROUND = 140  # characters of context on each side of a highlight
+_MOST_SPANS = 200  # in texts that repeat themselves, only the first matches are highlighted
 
 
-def pieces(text: str, spans: Sequence[Span], *, limit: int) -> list[Piece]:
-    """Split a text into highlighted and plain pieces of about `limit` characters in all.
+def fragments(text: str, spans: Sequence[Span], *, limit: int) -> list[Fragment]:
+    """Split a text into highlighted and plain fragments of about `limit` characters in total.
 
-    A text that is longer keeps its beginning and what surrounds its highlights; what is left out is counted. Spans
-    outside of the text are clipped; where some overlap, the gravest kind wins: wrong, then refusal, then match.
+    Of a longer text, the beginning and the context of its highlights are kept, and the omitted characters counted.
+    Spans are clipped to the text; where they overlap, the most severe kind wins: wrong, then refusal, then match.
     """
     marks = sorted(
         (max(0, span.start), min(len(text), span.end), span.kind)
         for span in spans
         if span.start < min(span.end, len(text))
     )
-    marks = [mark for mark in marks if mark[0] < mark[1]][:_SPANS_SEEN]
-    shown: list[Piece] = []
+    marks = [mark for mark in marks if mark[0] < mark[1]][:_MOST_SPANS]
+    shown: list[Fragment] = []
     position = 0
     for start, end in _windows(len(text), marks, limit):
         if start > position:
-            shown.append(Piece(left_out=start - position))
+            shown.append(Fragment(left_out=start - position))
         shown.extend(_marked(text, start, end, marks))
         position = end
     if position < len(text):
-        shown.append(Piece(left_out=len(text) - position))
+        shown.append(Fragment(left_out=len(text) - position))
     return shown
 
 
 def _windows(length: int, marks: Sequence[tuple[int, int, str]], limit: int) -> list[tuple[int, int]]:
-    """The stretches to show, in order and apart from each other."""
+    """The ranges to show, in order and without overlap."""
     if length <= limit:
         return [(0, length)]
     windows = [(0, limit // 2 if marks else limit)]
@@ -113,16 +113,16 @@ def _windows(length: int, marks: Sequence[tuple[int, int, str]], limit: int) -> 
     return windows
 
 
-def _marked(text: str, start: int, end: int, marks: Sequence[tuple[int, int, str]]) -> list[Piece]:
-    """One stretch, split wherever a highlight begins or ends."""
+def _marked(text: str, start: int, end: int, marks: Sequence[tuple[int, int, str]]) -> list[Fragment]:
+    """One range, split wherever a highlight begins or ends."""
     inside = [(max(low, start), min(high, end), kind) for low, high, kind in marks if low < end and high > start]
     edges = sorted({start, end, *(edge for low, high, _ in inside for edge in (low, high))})
-    found: list[Piece] = []
+    result: list[Fragment] = []
     for low, high in pairwise(edges):
         kinds = {kind for from_, to, kind in inside if from_ <= low and to >= high}
         kind = next((name for name in _STRONGEST if name in kinds), "")
-        if found and found[-1].kind == kind:
-            found[-1] = Piece(found[-1].text + text[low:high], kind)
+        if result and result[-1].kind == kind:
+            result[-1] = Fragment(result[-1].text + text[low:high], kind)
         else:
-            found.append(Piece(text[low:high], kind))
-    return found
+            result.append(Fragment(text[low:high], kind))
+    return result

@@ -1,7 +1,7 @@
-"""What a section of the report is, and what it gets to work with.
+"""Sections of the report, and the view of a run that they render.
 
-A section is a plug-in of the group `ragstone.report_sections`: a `Section` value. Built-ins are the modules of
-`ragstone.report.sections`, each with its words and its template in the one file.
+A section is a plug-in of the group `ragstone.report_sections`: a `Section` value. Built-in sections are the modules of
+`ragstone.report.sections`, each with its template.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,11 +21,11 @@ from ragstone.types import Benchmark, Chart, Run, Table
 
 __all__ = ["SECTIONS", "Canvas", "Section", "View"]
 
-_LONGEST = 4_000  # characters of any one text that a template prints; longer ones go through `html.marked`
+_LONGEST = 4_000  # characters of a text that a template prints; longer texts go through `html.marked`
 
 
 def _shown(value: object) -> object:
-    """Every value that a template prints passes here: made readable and cut; the template then escapes it."""
+    """Make a value readable and cut it, for every value that a template prints; the template then escapes it."""
     if isinstance(value, Markup):
         return value
     text = str(value)
@@ -48,13 +48,13 @@ def _compiled(template: str) -> Template:
 
 @dataclass(frozen=True)
 class Canvas:
-    """What a page in one language is written with."""
+    """Renders the templates of a page in one language."""
 
     language: str
 
     @property
     def words(self) -> Mapping[str, str]:
-        """The words that all pages share."""
+        """The texts that all pages share."""
         return messages(__name__, self.language)
 
     def html(self, template: str, /, **values: Any) -> Markup:
@@ -64,8 +64,8 @@ class Canvas:
 
 @dataclass(frozen=True)
 class View(Canvas):
-    """A run as sections see it. `tables` and `charts` are the benchmark's, computed once; `cases_shown` and
-    `case_bytes` bound the wrong answers that are shown."""
+    """A run, for the sections. `tables` and `charts` of the benchmark are computed once; `cases_shown` and `case_bytes`
+    limit the wrong answers that are shown."""
 
     run: Run
     benchmark: Benchmark
@@ -84,10 +84,10 @@ class View(Canvas):
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report. Sections stand in the order of `order`; `title` is by language, with "en" at least.
+    """A part of the report. Sections are sorted by `order`; `title` is by language, with at least "en".
 
-    `body` returns HTML as Markup (a plain str is escaped), or None where it has nothing to say about this run: then
-    the section is left out. It must depend on nothing but the view.
+    `body` returns HTML as Markup (a plain str is escaped), or None to leave the section out. It must depend only on
+    the view.
     """
 
     order: int

@@ -1,8 +1,8 @@
-"""From the SVG that Matplotlib writes to one that is at home in a page: no styles of its own, no foreign ids.
+"""Adapt the SVG that Matplotlib writes to the page.
 
-Style attributes become presentation attributes, so that the page needs no permission for inline styles; the colours
-below become custom properties of the page; ids that nothing refers to go, the others get a prefix; and the picture
-gets its role, title and description.
+Style attributes become presentation attributes, so that the page need not allow inline styles; the colours below
+become custom properties of the page; unused ids are removed and the others get a prefix; and the picture gets its
+role, title and description.
 """
 
 import re
@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 
 __all__ = ["COLOURS", "FAINT", "GREY", "INK", "SOFT", "adapted", "variable"]
 
-# Okabe & Ito 2008, "Color Universal Design", without its yellow and black; a seventh of our own.
+# Okabe & Ito 2008, "Color Universal Design", without its yellow and black; with a seventh added.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195")
-# Stand-ins that the page replaces by its own colours: text, quiet text, grid, published figures.
+# Placeholders that the page replaces by its own colours: text, secondary text, grid, published figures.
 INK, SOFT, FAINT, GREY = "#010101", "#020202", "#030303", "#040404"
 _VARIABLES = {colour: f"var(--s{number},{colour})" for number, colour in enumerate(COLOURS, 1)} | {
     INK: "var(--ink,#1c1e21)",
@@ -29,7 +29,7 @@ _NO_ROTATION = re.compile(r"rotate\(-?0 ")
 
 
 def variable(colour: str) -> str:
-    """The page's own form of one of the colours above."""
+    """One of the colours above as a custom property of the page."""
     return _VARIABLES[colour]
 
 
@@ -40,7 +40,7 @@ def adapted(svg: bytes, *, title: str, description: str, prefix: str) -> str:
         for child in list(parent):
             if child.tag in (f"{_SVG}metadata", f"{_SVG}style") or (child.tag == f"{_SVG}defs" and _only_style(child)):
                 parent.remove(child)
-    used = {found for element in root.iter() for value in element.attrib.values() for found in _references(value)}
+    used = {name for element in root.iter() for value in element.attrib.values() for name in _references(value)}
     for element in root.iter():
         _adapt(element, used, prefix)
     _compact(root)
@@ -55,7 +55,7 @@ def adapted(svg: bytes, *, title: str, description: str, prefix: str) -> str:
         child.text = text
         root.insert(0, child)
     for element in root.iter():
-        element.tag = element.tag.removeprefix(_SVG)  # in HTML no name space needs to be told
+        element.tag = element.tag.removeprefix(_SVG)  # HTML needs no name space
     return ElementTree.tostring(root, encoding="unicode")
 
 
@@ -91,7 +91,7 @@ def _adapt(element: ElementTree.Element, used: set[str], prefix: str) -> None:
 
 
 def _compact(root: ElementTree.Element) -> None:
-    """Drop white space between elements, groups that say nothing, and elements that draw nothing."""
+    """Remove white space between elements, groups without attributes, and elements that draw nothing."""
     for element in root.iter():
         if element.tag != f"{_SVG}text":
             element.text = (element.text or "").strip() or None

@@ -1,4 +1,4 @@
-"""A table as text for a terminal: columns line up in Chinese too, and no model's name can steer the terminal."""
+"""A table as text for a terminal: Chinese columns are aligned too, and no control sequence reaches the terminal."""
 
 from collections.abc import Mapping
 from io import StringIO
@@ -16,18 +16,18 @@ from ragstone.types import Cell, Row, Table
 
 __all__ = ["table_text"]
 
-_GAP = 3  # what rich leaves between two columns
-_LONGEST_KEY = 28  # a key longer than this is broken over lines before the table is split
-_LONGEST_WORD = 24  # and so is another text
+_GAP = 3  # rich's space between two columns
+_LONGEST_KEY = 28  # longer keys are wrapped before the table is split
+_LONGEST_WORD = 24  # the same for other cells
 _MARK = "†"
 
 
 def table_text(table: Table, *, width: int = 100, color: bool = False, language: str = "en") -> str:
     """The table with its title and notes, at most `width` columns wide, ending in a newline.
 
-    A value has its interval below it and, unless a whole row shares them, its counts (scored/total) below that. A
-    table that is too wide is continued below with its key columns repeated. `color` adds terminal colours; leave it
-    off where the output is no terminal. Published rows carry a dagger. `language` is that of the footnotes.
+    Below a value are its interval and, unless they are the same for the whole row, its counts (scored/total). A table
+    that is too wide continues below with its key columns repeated. `color` adds terminal colours; leave it off for
+    other outputs. Published rows are marked with a dagger. `language` is that of the footnotes.
     """
     width = max(width, 24)
     out = StringIO()
@@ -47,14 +47,15 @@ def table_text(table: Table, *, width: int = 100, color: bool = False, language:
 
 
 def _laid_out(table: Table, width: int) -> tuple[list[str], list[list[str]]]:
-    """Headings and the text of every cell. Counts that whole rows share get a column of their own, where there is
-    room for it."""
+    """Headings and the text of every cell. If every row shares its counts, they get a column of their own where there
+    is room."""
     shared = [_shared_counts(row) for row in table.rows]
     plain = _filled(table, None)
     if not any(shared) or None in shared:
         return plain
-    own = _filled(table, [text or "" for text in shared])
-    return own if len(_blocks(*own, table.keys, width)) <= len(_blocks(*plain, table.keys, width)) else plain
+    with_counts = _filled(table, [text or "" for text in shared])
+    fits = len(_blocks(*with_counts, table.keys, width)) <= len(_blocks(*plain, table.keys, width))
+    return with_counts if fits else plain
 
 
 def _has_values(table: Table, index: int) -> bool:
@@ -76,9 +77,9 @@ def _filled(table: Table, shared: list[str] | None) -> tuple[list[str], list[lis
 
 
 def _shared_counts(row: Row) -> str | None:
-    """The counts that all cells of a row have in common ("" where none has any), or None where they differ."""
-    found = {counts(cell) for cell in row.cells if cell.value is not None}
-    return None if len(found) > 1 else next(iter(found), "")
+    """The counts shared by all cells of a row ("" where none has counts), or None where they differ."""
+    values = {counts(cell) for cell in row.cells if cell.value is not None}
+    return None if len(values) > 1 else next(iter(values), "")
 
 
 def _cell_text(cell: Cell, *, with_counts: bool) -> str:
@@ -101,7 +102,7 @@ def _footnotes(table: Table, words: Mapping[str, str]) -> list[str]:
 
 
 def _blocks(columns: list[str], rows: list[list[str]], keys: int, width: int) -> list[list[int]]:
-    """Which columns stand side by side: as many as fit, each block beginning with the key columns."""
+    """The columns of each block: as many as fit side by side, beginning with the key columns."""
     widths = [_needed(index, columns, rows, key=index < keys) for index in range(len(columns))]
     first = list(range(min(keys, len(columns))))
     room = width - sum(widths[index] + _GAP for index in first)
@@ -117,7 +118,7 @@ def _blocks(columns: list[str], rows: list[list[str]], keys: int, width: int) ->
 
 
 def _needed(index: int, columns: list[str], rows: list[list[str]], *, key: bool) -> int:
-    """How wide a column has to be: its longest line and the longest word of its heading, both within reason."""
+    """The width a column needs for its longest line and the longest word of its heading, up to a limit."""
     words = max((cell_len(word) for word in columns[index].split()), default=1)
     return min(max(_longest(index, rows), words, 1), _LONGEST_KEY if key else _LONGEST_WORD)
 
@@ -127,13 +128,13 @@ def _longest(index: int, rows: list[list[str]]) -> int:
 
 
 def _widths(columns: list[str], rows: list[list[str]], block: list[int], keys: int, width: int) -> list[int]:
-    """What each column of a block needs, and what room is left shared out to those that would use it."""
+    """The widths of the columns of a block; columns that could use the remaining space share it."""
     widths = [_needed(index, columns, rows, key=index < keys) for index in block]
     spare = width - sum(widths) - _GAP * (len(block) - 1)
-    for place, index in enumerate(block):
-        more = max(0, min(spare, _longest(index, rows) - widths[place]))
-        widths[place] += more
-        spare -= more
+    for position, index in enumerate(block):
+        extra = max(0, min(spare, _longest(index, rows) - widths[position]))
+        widths[position] += extra
+        spare -= extra
     return widths
 
 
@@ -141,9 +142,9 @@ def _grid(columns: list[str], rows: list[list[str]], block: list[int], table: Ta
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
     widths = _widths(columns, rows, block, table.keys, width)
     several_lines = any("\n" in row[index] for row in rows for index in block)
-    for index, wide in zip(block, widths, strict=True):
+    for index, column_width in zip(block, widths, strict=True):
         side: JustifyMethod = "left" if index < table.keys or not _has_values(table, index) else "right"
-        grid.add_column(Text(columns[index]), justify=side, overflow="fold", vertical="top", width=wide)
+        grid.add_column(Text(columns[index]), justify=side, overflow="fold", vertical="top", width=column_width)
     for number, (row, source) in enumerate(zip(rows, table.rows, strict=True)):
         last = number == len(rows) - 1
         style = "dim" if source.published else ""

@@ -1,4 +1,4 @@
-"""What is said of a run of which cases remain that nobody has asked or scored; nothing of a finished one."""
+"""Notes on unfinished runs: cases that remain to be asked or scored."""
 
 from msgspec.structs import replace
 
@@ -9,12 +9,12 @@ __all__ = ["tables_of", "unfinished_lines", "unfinished_systems"]
 
 
 def unfinished_systems(run: Run) -> dict[str, Plan]:
-    """The systems of which cases or scores remain, with what was planned."""
+    """The systems with cases or scores that remain, with their plans."""
     return {name: plan for name, plan in run.plans().items() if plan.unfinished}
 
 
 def unfinished_lines(run: Run, *, language: str = "en") -> list[str]:
-    """A line for each system of which cases remain, and for the metrics that have not scored all its answers; with the
+    """A line for each system with cases that remain, and for metrics that have not scored all its answers; with the
     system's name where the run has several."""
     words = messages(__name__, language)
     several = len(run.systems) > 1
@@ -31,7 +31,7 @@ def unfinished_lines(run: Run, *, language: str = "en") -> list[str]:
 
 
 def tables_of(run: Run, benchmark: Benchmark, *, language: str = "en") -> list[Table]:
-    """The benchmark's tables; those of an unfinished run say so, each, because a table is copied alone."""
+    """The benchmark's tables. Each table of an unfinished run says so, because tables are copied separately."""
     tables = benchmark.tables(run, language=language)
     lines = tuple(unfinished_lines(run, language=language))
     return [

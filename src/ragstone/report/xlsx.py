@@ -1,4 +1,4 @@
-"""An Excel workbook of a run: a sheet a table, and one of all records. Needs openpyxl (extra `files`)."""
+"""An Excel workbook of a run: a sheet per table, and one of all records. Needs openpyxl (extra `files`)."""
 
 import contextlib
 import re
@@ -26,13 +26,13 @@ _FORBIDDEN_IN_TITLES = re.compile(r"[\[\]:*?/\\']")
 
 
 def write_xlsx(run: Run, benchmark: Benchmark, stream: IO[bytes], language: str) -> None:
-    """Write the workbook. Texts longer than Excel allows are cut; runs of more rows go on in further sheets."""
+    """Write the workbook. Texts longer than Excel allows are cut; records beyond its row limit go to further sheets."""
     book = Workbook(write_only=True)
     try:
         _fill(book, run, benchmark, language)
         _save(book, stream)
     finally:
-        _forget(book)
+        _close(book)
 
 
 def _fill(book: Workbook, run: Run, benchmark: Benchmark, language: str) -> None:
@@ -47,20 +47,20 @@ def _fill(book: Workbook, run: Run, benchmark: Benchmark, language: str) -> None
             sheet.append(_cells(sheet, [*values, "published" if row.published else None]))
         for note in table.notes:
             sheet.append(_cells(sheet, [readable(note)]))
-    flat = columns_of(run)
+    columns = columns_of(run)
     sheet = None
-    for number, entry in enumerate(rows_of(run, benchmark, flat, language)):
+    for number, entry in enumerate(rows_of(run, benchmark, columns, language)):
         if sheet is None or number % _MOST_ROWS == 0:
             sheet = book.create_sheet(_title("records", titles))
             sheet.freeze_panes = "D2"
-            sheet.append(_cells(sheet, [readable(name) for name in flat.names], bold=True))
+            sheet.append(_cells(sheet, [readable(name) for name in columns.names], bold=True))
         sheet.append(_cells(sheet, entry.values()))
     if sheet is None:
-        book.create_sheet(_title("records", titles)).append(flat.names)
+        book.create_sheet(_title("records", titles)).append(columns.names)
 
 
-def _forget(book: Workbook) -> None:
-    """openpyxl would go on writing when its sheets are forgotten, and print tracebacks."""
+def _close(book: Workbook) -> None:
+    """Close the sheets, because openpyxl otherwise writes during garbage collection and prints tracebacks."""
     for sheet in book.worksheets:
         for unfinished in (sheet._rows, getattr(sheet._writer, "xf", None)):
             if unfinished is not None:
@@ -75,17 +75,17 @@ def _save(book: Workbook, stream: IO[bytes]) -> None:
     try:
         ExcelWriter(book, archive).save()
     except OSError:
-        archive.fp = None  # the same
+        archive.fp = None  # see _close
         raise
 
 
 def _measured(table: Table) -> list[bool]:
     """For each column, whether any of its cells has an interval or counts; those get columns of their own."""
-    found = [False] * len(table.columns)
+    measured = [False] * len(table.columns)
     for row in table.rows:
-        for index, cell in enumerate(row.cells[: len(found)]):
-            found[index] |= cell.low is not None or cell.scored is not None
-    return found
+        for index, cell in enumerate(row.cells[: len(measured)]):
+            measured[index] |= cell.low is not None or cell.scored is not None
+    return measured
 
 
 def _headings(table: Table) -> list[str]:
@@ -101,7 +101,7 @@ def _parts(cell: Cell, *, wide: bool) -> "list[Scalar | None]":
 
 
 def _cells(sheet: Any, values: "Iterable[Scalar | None]", *, bold: bool = False) -> list[Any]:
-    made = []
+    cells = []
     for value in values:
         safe = guarded(value)
         cell = WriteOnlyCell(sheet, value=safe[:_LONGEST_TEXT] if isinstance(safe, str) else safe)
@@ -109,16 +109,16 @@ def _cells(sheet: Any, values: "Iterable[Scalar | None]", *, bold: bool = False)
             cell.data_type = "s"  # never a formula, whatever it begins with
         if bold:
             cell.font = Font(bold=True)
-        made.append(cell)
-    return made
+        cells.append(cell)
+    return cells
 
 
-def _title(wanted: str, taken: set[str]) -> str:
-    """A sheet title that Excel takes: at most 31 characters, none of []:*?/\\', no two alike."""
-    base = _FORBIDDEN_IN_TITLES.sub(" ", readable(wanted)).strip()[:28] or "table"
+def _title(name: str, titles: set[str]) -> str:
+    """A sheet title that Excel accepts: at most 31 characters, none of []:*?/\\', unique in the workbook."""
+    base = _FORBIDDEN_IN_TITLES.sub(" ", readable(name)).strip()[:28] or "table"
     title, number = base, 1
-    while title.lower() in taken:
+    while title.lower() in titles:
         number += 1
         title = f"{base[:27]} {number}"
-    taken.add(title.lower())
+    titles.add(title.lower())
     return title

@@ -20,7 +20,7 @@ from ragstone.types import Case, Resources, to_json
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the retrievers `first` and `last` were asked."""
     questions: list[str] = []
-    monkeypatch.setitem(RETRIEVERS.__dict__, "_found", plugins(questions))
+    monkeypatch.setitem(RETRIEVERS.__dict__, "_plugins", plugins(questions))
     return questions
 
 

@@ -1,1 +1,1 @@
-"""The built-in sections of the report, one a file; see `ragstone.report.section`."""
+"""The built-in sections of the report, one per file; see `ragstone.report.section`."""

@@ -1,6 +1,6 @@
 """One judged sample: its sentences, claims and passages with links between them, its rubrics, and the raw replies.
 
-Ids on the page are made of numbers that are counted here; nothing that a file holds becomes part of one.
+Ids on the page are made only of numbers counted here, never of contents of the run file.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -73,8 +73,8 @@ _CLAIMS = """
 <p class="refs">{% if claim.sentence %}<a href="#{{ at }}-s{{ claim.sentence }}">{{ w.sentence.format(n=claim.sentence) }}</a> {% endif %}
 {%- if claim.support %}<span class="good">✓ {{ w.supported }}{% for n, linked in claim.support %} {% if linked %}<a href="#{{ at }}-p{{ n }}">[{{ n }}]</a>{% else %}[{{ n }}]{% endif %}{% endfor %}</span> {% endif %}
 {%- if claim.against %}<span class="bad">✗ {{ w.contradicted }}{% for n, linked in claim.against %} {% if linked %}<a href="#{{ at }}-p{{ n }}">[{{ n }}]</a>{% else %}[{{ n }}]{% endif %}{% endfor %}</span> {% endif %}
-{%- for told in claim.told %}<span class="badge{{ ' ' ~ told[1] if told[1] }}">{{ told[0] }}</span> {% endfor %}</p>
-{% for text, lost in claim.quotes %}<p class="quote"><q{{ lang }}><bdi>{{ text }}</bdi></q>{% if lost %} <span class="badge bad">{{ w.lost }}</span>{% endif %}</p>{% endfor %}
+{%- for text, tone in claim.badges %}<span class="badge{{ ' ' ~ tone if tone }}">{{ text }}</span> {% endfor %}</p>
+{% for text, missing in claim.quotes %}<p class="quote"><q{{ lang }}><bdi>{{ text }}</bdi></q>{% if missing %} <span class="badge bad">{{ w.quote_missing }}</span>{% endif %}</p>{% endfor %}
 </li>
 {% endfor %}</ol>
 {% if side.more %}<p class="legend">{{ w.more_claims.format(n=side.more) }}</p>{% endif %}
@@ -87,7 +87,7 @@ _PASSAGES = """
 {% if shown %}<h4>{{ w.passages }}</h4>
 <ol class="passages numbered">
 {% for p in shown %}<li id="{{ at }}-p{{ p.n }}"><div class="head"><b class="mono">[{{ p.n }}]</b><span class="mono"><bdi>{{ p.id }}</bdi></span>{% if p.title %}<b><bdi>{{ p.title }}</bdi></b>{% endif %}
-{%- for text, tone in p.told %}<span class="badge{{ ' ' ~ tone if tone }}">{{ text }}</span>{% endfor %}
+{%- for text, tone in p.badges %}<span class="badge{{ ' ' ~ tone if tone }}">{{ text }}</span>{% endfor %}
 {%- if p.supports %}<span class="good">✓ {{ w.supports }}{% for name, target in p.supports %} <a href="#{{ at }}-{{ target }}">{{ name }}</a>{% endfor %}</span>{% endif %}
 {%- if p.contradicts %}<span class="bad">✗ {{ w.contradicts }}{% for name, target in p.contradicts %} <a href="#{{ at }}-{{ target }}">{{ name }}</a>{% endfor %}</span>{% endif %}</div>
 <div class="text" dir="auto"{{ lang }}>{{ p.text }}</div></li>
@@ -100,8 +100,8 @@ _SENTENCES, _CLAIMS_SHOWN, _PASSAGES_SHOWN, _STEPS, _SCORES, _CONDITIONS, _SLOTS
 
 
 @dataclass(frozen=True)
-class _Sample:
-    """A sample on the page: `at` begins its ids, `lang` is the attribute of what people wrote in it."""
+class _JudgedSample:
+    """A sample on the page: `at` is the prefix of its ids, `lang` the language attribute of its texts."""
 
     view: View
     w: Mapping[str, str]
@@ -111,7 +111,7 @@ class _Sample:
     matrix: Judged
     passages: Sequence[Passage]
     spans: Mapping[int, Sequence[Span]]
-    lost: Collection[str]
+    missing_quotes: Collection[str]
 
     @property
     def answer(self) -> str:
@@ -119,8 +119,8 @@ class _Sample:
 
     @cached_property
     def verdicts(self) -> Mapping[int, tuple[bool, bool | None]]:
-        """Of a passage's place: whether it is relevant, and useful."""
-        return {one.id: (one.relevant, one.useful) for one in self.matrix.passages}
+        """By passage number: whether the passage is relevant, and useful."""
+        return {passage.id: (passage.relevant, passage.useful) for passage in self.matrix.passages}
 
     @property
     def lang(self) -> Markup:
@@ -135,21 +135,21 @@ class _Sample:
 
 
 def case_html(view: View, w: Mapping[str, str], record: Record, index: int) -> Markup:
-    """The sample as a fold. `index` is its number on the page, from 1."""
+    """The sample as a folded block. `index` is its number on the page, from 1."""
     matrix = merged(requests_of(record))
     steps = matrix.steps
     noncommittal = matrix.noncommittal and any(step.noncommittal for step in steps)
-    # The passages that the judge saw: what the system returned, else what it was given.
+    # The passages that the judge saw: those the system returned, else those it was given.
     passages = (record.response and record.response.passages) or record.case.query.passages or ()
-    spans, lost = quote_spans(matrix, [passage.text for passage in passages])
-    one = _Sample(view, w, record, f"j{index}", judged_scores(record), matrix, passages, spans, lost)
+    spans, missing_quotes = quote_spans(matrix, [passage.text for passage in passages])
+    sample = _JudgedSample(view, w, record, f"j{index}", judged_scores(record), matrix, passages, spans, missing_quotes)
     case = record.case
-    return one.html(
-        _CASE, record=record, question=one_line(case.query.question, _QUESTION), low=_low(one.judged),
-        answer_line=one_line(one.answer, _LINE), scores=_scores(one.judged, w), noncommittal=noncommittal,
-        answer=_answer(one), rubrics=rubrics_html(view, w, one.judged, one.lang), claims=_claims(one),
+    return sample.html(
+        _CASE, record=record, question=one_line(case.query.question, _QUESTION), low=_low(sample.judged),
+        answer_line=one_line(sample.answer, _LINE), scores=_scores(sample.judged, w), noncommittal=noncommittal,
+        answer=_answer(sample), rubrics=rubrics_html(view, w, sample.judged, sample.lang), claims=_claims(sample),
         expected=[one_line(slot[0], _TEXT) for slot in case.sample.references[:_SLOTS] if slot],
-        passages=_passages(one), steps=[_shown(step, w) for step in steps[:_STEPS]], count=len(steps),
+        passages=_passages(sample), steps=[_reply(step, w) for step in steps[:_STEPS]], count=len(steps),
         more_steps=max(0, len(steps) - _STEPS),
         condition=[
             (one_line(name, 80), one_line(str(value), _LINE))
@@ -159,112 +159,113 @@ def case_html(view: View, w: Mapping[str, str], record: Record, index: int) -> M
 
 
 def _low(judged: Mapping[str, Score]) -> list[tuple[str, str]]:
-    """The lowest of the scores, as far as they are below one half."""
-    found = [(good, name) for name, score in judged.items() if (good := goodness(name, score)) is not None]
-    return [(one_line(name, 60), number(judged[name].value or 0.0)) for good, name in sorted(found)[:4] if good < 0.5]
+    """The lowest scores, at most four, that are below sample half."""
+    ranked = sorted((good, name) for name, score in judged.items() if (good := goodness(name, score)) is not None)
+    return [(one_line(name, 60), number(judged[name].value or 0.0)) for good, name in ranked[:4] if good < 0.5]
 
 
 def _scores(judged: Mapping[str, Score], w: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    told = []
+    entries = []
     for name, score in list(judged.items())[:_SCORES]:
-        value = number(score.value) if score.value is not None else w[_status(score)]
-        told.append((one_line(name, 80), value, one_line(score.reason, _LINE)))
-    return told
+        status = "failed" if score.status == "failed" else "not_applicable"
+        value = number(score.value) if score.value is not None else w[status]
+        entries.append((one_line(name, 80), value, one_line(score.reason, _LINE)))
+    return entries
 
 
-def _status(score: Score) -> str:
-    return "failed" if score.status == "failed" else "not_applicable"
-
-
-def _answer(one: _Sample) -> Markup:
-    """The answer's sentences with the claims of each; the whole of it where rubrics quote it or nobody split it."""
+def _answer(sample: _JudgedSample) -> Markup:
+    """The answer's sentences with the claims of each; the full answer where rubrics quote it or it was not split."""
     by_sentence: dict[int, list[int]] = {}
-    for claim in one.matrix.answer_claims[:_CLAIMS_SHOWN]:
+    for claim in sample.matrix.answer_claims[:_CLAIMS_SHOWN]:
         by_sentence.setdefault(claim.sentence, []).append(claim.id)
     sentences = [
-        (one.marked(text, (), _TEXT), by_sentence.get(place, []))
-        for place, text in enumerate(one.matrix.sentences[:_SENTENCES], start=1)
+        (sample.marked(text, (), _TEXT), by_sentence.get(place, []))
+        for place, text in enumerate(sample.matrix.sentences[:_SENTENCES], start=1)
     ]
     parts = []
     if sentences:
-        more = max(0, len(one.matrix.sentences) - _SENTENCES)
-        parts.append(one.html(_ANSWER, sentences=sentences, more=more, whole=""))
-    if (spans := answer_spans(one.judged)) or not sentences:
-        whole = one.marked(one.answer, spans, _ANSWER_LENGTH)
-        parts.append(one.html(_ANSWER, sentences=[], more=0, whole=whole))
+        more = max(0, len(sample.matrix.sentences) - _SENTENCES)
+        parts.append(sample.html(_ANSWER, sentences=sentences, more=more, whole=""))
+    if (spans := answer_spans(sample.judged)) or not sentences:
+        whole = sample.marked(sample.answer, spans, _ANSWER_LENGTH)
+        parts.append(sample.html(_ANSWER, sentences=[], more=0, whole=whole))
     return Markup().join(parts)
 
 
-def _claims(one: _Sample) -> Markup:
-    """The claims of both texts, side by side; "" where nobody asked for claims."""
-    if not (one.matrix.answer_claims or one.matrix.reference_claims):
+def _claims(sample: _JudgedSample) -> Markup:
+    """The claims of both texts, side by side; "" where there are none."""
+    if not (sample.matrix.answer_claims or sample.matrix.reference_claims):
         return Markup()
     sides = []
-    for letter, claims, side in _sides(one.matrix):
+    for letter, claims, side in _sides(sample.matrix):
         sides.append({
-            "letter": letter, "title": one.w[f"{side}_claims"], "none": one.w[f"no_{side}_claims"],
-            "claims": [_claim(one, claim, letter) for claim in claims[:_CLAIMS_SHOWN]],
+            "letter": letter, "title": sample.w[f"{side}_claims"], "none": sample.w[f"no_{side}_claims"],
+            "claims": [_claim(sample, claim, letter) for claim in claims[:_CLAIMS_SHOWN]],
             "more": max(0, len(claims) - _CLAIMS_SHOWN),
         })  # fmt: skip
-    return one.html(_CLAIMS, sides=sides)
+    return sample.html(_CLAIMS, sides=sides)
 
 
 def _sides(matrix: Judged) -> Sequence[tuple[str, Sequence[AnswerClaim | ReferenceClaim], str]]:
-    """The claims of the answer and of the reference, with a letter and a name for each."""
+    """The claims of the answer and of the reference, with the letter and name of each side."""
     return (("a", matrix.answer_claims, "answer"), ("r", matrix.reference_claims, "reference"))
 
 
-def _claim(one: _Sample, claim: AnswerClaim | ReferenceClaim, letter: str) -> dict[str, Any]:
-    w, told = one.w, list[tuple[str, str]]()
+def _claim(sample: _JudgedSample, claim: AnswerClaim | ReferenceClaim, letter: str) -> dict[str, Any]:
+    w, badges = sample.w, list[tuple[str, str]]()
     if claim.verified and not (claim.supported_by or claim.contradicted_by):
-        told.append((w["unsupported"], ""))
+        badges.append((w["unsupported"], ""))
     if claim.shared is not None:
-        other = "reference" if letter == "a" else "answer"
-        told.append((w[f"in_{other}" if claim.shared else f"not_in_{other}"], "good" if claim.shared else "bad"))
+        opposite = "reference" if letter == "a" else "answer"
+        badges.append(
+            (w[f"in_{opposite}" if claim.shared else f"not_in_{opposite}"], "good" if claim.shared else "bad")
+        )
     sentence, relevant = (claim.sentence, claim.relevant) if isinstance(claim, AnswerClaim) else (0, True)
     if not relevant:
-        told.append((w["irrelevant"], ""))
-    linked, sentences = min(len(one.passages), _PASSAGES_SHOWN), min(len(one.matrix.sentences), _SENTENCES)
+        badges.append((w["irrelevant_claim"], ""))
+    linked, sentences = min(len(sample.passages), _PASSAGES_SHOWN), min(len(sample.matrix.sentences), _SENTENCES)
     return {
-        "id": claim.id, "text": one_line(claim.text, _TEXT), "told": told,
+        "id": claim.id, "text": one_line(claim.text, _TEXT), "badges": badges,
         "tone": "good" if claim.supported_by else "bad" if claim.contradicted_by else "open",
         "sentence": sentence if sentence <= sentences else 0,
         "support": [(place, place <= linked) for place in claim.supported_by[:_PASSAGES_SHOWN]],
         "against": [(place, place <= linked) for place in claim.contradicted_by[:_PASSAGES_SHOWN]],
-        "quotes": [(one_line(quote.text, _LINE), quote.text in one.lost) for quote in claim.quotes],
+        "quotes": [(one_line(quote.text, _LINE), quote.text in sample.missing_quotes) for quote in claim.quotes],
     }  # fmt: skip
 
 
-def _passages(one: _Sample) -> Markup:
-    shown = [_passage(one, passage, place) for place, passage in enumerate(one.passages[:_PASSAGES_SHOWN], start=1)]
-    return one.html(_PASSAGES, shown=shown, more=max(0, len(one.passages) - _PASSAGES_SHOWN))
+def _passages(sample: _JudgedSample) -> Markup:
+    shown = [
+        _passage(sample, passage, place) for place, passage in enumerate(sample.passages[:_PASSAGES_SHOWN], start=1)
+    ]
+    return sample.html(_PASSAGES, shown=shown, more=max(0, len(sample.passages) - _PASSAGES_SHOWN))
 
 
-def _passage(one: _Sample, passage: Passage, place: int) -> dict[str, Any]:
-    """A passage with what the judge says of it, the claims that it speaks of, and the quotes in its text."""
-    relevant, useful = one.verdicts.get(place, (None, None))
-    told = []
+def _passage(sample: _JudgedSample, passage: Passage, place: int) -> dict[str, Any]:
+    """A passage with the judge's verdicts on it, the claims it supports or contradicts, and the quotes in its text."""
+    relevant, useful = sample.verdicts.get(place, (None, None))
+    badges = []
     if relevant is not None:
-        told.append((one.w["relevant" if relevant else "beside"], "good" if relevant else ""))
+        badges.append((sample.w["relevant" if relevant else "irrelevant_passage"], "good" if relevant else ""))
     if useful is not None:
-        told.append((one.w["useful" if useful else "useless"], "good" if useful else ""))
+        badges.append((sample.w["useful" if useful else "not_useful"], "good" if useful else ""))
     supports, contradicts = list[tuple[str, str]](), list[tuple[str, str]]()
-    for letter, claims, _ in _sides(one.matrix):
+    for letter, claims, _ in _sides(sample.matrix):
         for claim in claims[:_CLAIMS_SHOWN]:
             name = (f"{letter.upper()}{claim.id}", f"{letter}{claim.id}")
             if place in claim.supported_by:
                 supports.append(name)
             elif place in claim.contradicted_by:
                 contradicts.append(name)
-    marks = one.spans.get(place, ())
+    marks = sample.spans.get(place, ())
     return {
-        "n": place, "id": one_line(passage.id, 80), "title": one_line(passage.title, _LINE), "told": told,
+        "n": place, "id": one_line(passage.id, 80), "title": one_line(passage.title, _LINE), "badges": badges,
         "supports": supports, "contradicts": contradicts,
-        "text": one.marked(passage.text, marks, _PASSAGE if marks else _PLAIN),
+        "text": sample.marked(passage.text, marks, _PASSAGE if marks else _PLAIN),
     }  # fmt: skip
 
 
-def _shown(step: JudgeStep, w: Mapping[str, str]) -> dict[str, str]:
+def _reply(step: JudgeStep, w: Mapping[str, str]) -> dict[str, str]:
     reply, left_out = cut(step.reply or "", _REPLY)
     usage = step.usage or Usage()
     sent, got = max(0, usage.prompt_tokens), max(0, usage.completion_tokens)

@@ -1,4 +1,4 @@
-"""The rubrics of a judged sample: elements that are there or missing, what is out of order, the step of the scale."""
+"""The rubrics of a judged sample: elements present or missing, elements out of order, the point on the scale."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,9 +18,9 @@ _RUBRIC = """
 {% if elements %}<div class="scroll" role="region" aria-label="{{ w.rubric }}: {{ title }}" tabindex="0"><table class="elements">
 <thead><tr><th scope="col">{{ w.element }}</th><th scope="col">{{ w.verdict }}</th><th scope="col" class="num">{{ w.weight }}</th><th scope="col">{{ w.words_of_answer }}</th></tr></thead>
 <tbody>
-{% for one in elements %}<tr><th scope="row"><span{{ lang }}><bdi>{{ one.text }}</bdi></span><small class="mono"><bdi>{{ one.id }}</bdi></small></th>
-<td><span class="badge{{ ' ' ~ one.tone if one.tone }}">{{ one.status }}</span></td><td class="num">{{ one.weight }}</td>
-<td class="txt">{% if one.quote %}<q{{ lang }}><bdi>{{ one.quote }}</bdi></q>{% if one.misquoted %} <span class="badge bad">{{ w.misquoted }}</span>{% endif %}{% endif %}</td></tr>
+{% for element in elements %}<tr><th scope="row"><span{{ lang }}><bdi>{{ element.text }}</bdi></span><small class="mono"><bdi>{{ element.id }}</bdi></small></th>
+<td><span class="badge{{ ' ' ~ element.tone if element.tone }}">{{ element.status }}</span></td><td class="num">{{ element.weight }}</td>
+<td class="txt">{% if element.quote %}<q{{ lang }}><bdi>{{ element.quote }}</bdi></q>{% if element.misquoted %} <span class="badge bad">{{ w.misquoted }}</span>{% endif %}{% endif %}</td></tr>
 {% endfor %}
 </tbody></table></div>{% endif %}
 {% if order %}<p>{{ order }}{% for first, second in swapped %} {{ w.swapped.format(first=first, second=second) }}{% endfor %}{% if undecided %} {{ w.undecided.format(n=undecided) }}{% endif %}</p>{% endif %}
@@ -35,13 +35,14 @@ _TONES = {"present": "good", "missing": "bad", "unknown": ""}
 def rubrics_html(view: View, w: Mapping[str, str], judged: Mapping[str, Score], lang: Markup) -> Markup:
     """Every rubric of the sample; "" where there is none."""
     shown = [
-        view.html(_RUBRIC, w=w, lang=lang, **_told(name, score, w)) for name, score in list(_rubrics(judged))[:_RUBRICS]
+        view.html(_RUBRIC, w=w, lang=lang, **_rubric_values(name, score, w))
+        for name, score in list(_rubrics(judged))[:_RUBRICS]
     ]
     return Markup().join(shown)
 
 
 def answer_spans(judged: Mapping[str, Score]) -> list[Span]:
-    """Where in the answer the words stand that rubrics quote."""
+    """The parts of the answer that rubrics quote."""
     return [
         Span("answer", element["start"], element["end"])
         for _, score in _rubrics(judged)
@@ -56,51 +57,52 @@ def _rubrics(judged: Mapping[str, Score]) -> Iterator[tuple[str, Score]]:
             yield name, score
 
 
-def _told(name: str, score: Score, w: Mapping[str, str]) -> dict[str, Any]:
-    held, rubric = score.evidence, score.evidence["rubric"]
-    pairs = list(_objects(held, "order"))
+def _rubric_values(name: str, score: Score, w: Mapping[str, str]) -> dict[str, Any]:
+    evidence, rubric = score.evidence, score.evidence["rubric"]
+    elements = list(_objects(evidence, "elements"))
+    pairs = list(_objects(evidence, "order"))
     right = [pair.get("right") for pair in pairs]
     decided = [verdict for verdict in right if isinstance(verdict, bool)]
-    texts = {_line(one, "id"): _line(one, "text") for one in _objects(held, "elements")}
-    present = {_line(one, "id") for one in _objects(held, "elements") if one.get("status") == "present"}
+    texts = {_line(element, "id"): _line(element, "text") for element in elements}
+    present = {_line(element, "id") for element in elements if element.get("status") == "present"}
     ends = [(_line(pair, "first"), _line(pair, "second")) for pair in pairs if pair.get("right") is False]
     swapped = [(texts.get(a, a), texts.get(b, b)) for a, b in ends if {a, b} <= present]
-    scale = held.get("scale")
-    known = isinstance(scale, Mapping) and all(type(scale.get(key)) is int for key in ("value", "min", "max"))
+    scale = evidence.get("scale")
+    valid = isinstance(scale, Mapping) and all(type(scale.get(key)) is int for key in ("value", "min", "max"))
     return {
         "title": _line(rubric, "title") or one_line(name, _SHORT),
         "value": number(score.value) if score.value is not None else w[score.status],
         "question": _line(rubric, "question"),
-        "elements": [_element(one, w) for one in list(_objects(held, "elements"))[:_ELEMENTS]],
+        "elements": [_element(element, w) for element in elements[:_ELEMENTS]],
         "order": w["in_order"].format(n=sum(decided), of=len(decided)) if decided else "",
         "swapped": swapped[:_SWAPPED],
         "undecided": len(right) - len(decided),
-        "step": w["step"].format(value=scale["value"], low=scale["min"], high=scale["max"]) if known and scale else "",
+        "step": w["step"].format(value=scale["value"], low=scale["min"], high=scale["max"]) if valid and scale else "",
         "anchor": _line(scale, "anchor") if isinstance(scale, Mapping) else "",
-        "reason": _line(held, "reason"),
+        "reason": _line(evidence, "reason"),
     }
 
 
-def _element(one: Mapping[str, Any], w: Mapping[str, str]) -> dict[str, Any]:
-    status = _line(one, "status")
-    weight = one.get("weight")
+def _element(element: Mapping[str, Any], w: Mapping[str, str]) -> dict[str, Any]:
+    status = _line(element, "status")
+    weight = element.get("weight")
     return {
-        "id": one_line(_line(one, "id"), _SHORT),
-        "text": _line(one, "text"),
+        "id": one_line(_line(element, "id"), _SHORT),
+        "text": _line(element, "text"),
         "status": w[status] if status in _TONES else status,
         "tone": _TONES.get(status, ""),
         "weight": number(weight) if isinstance(weight, int | float) and 0 <= weight <= 1_000 else "",
-        "quote": _line(one, "quote"),
-        "misquoted": one.get("found") is False,
+        "quote": _line(element, "quote"),
+        "misquoted": element.get("found") is False,
     }
 
 
-def _objects(held: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]:
-    value = held.get(key)
+def _objects(evidence: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]:
+    value = evidence.get(key)
     if isinstance(value, list | tuple):
         yield from (item for item in value if isinstance(item, Mapping))
 
 
-def _line(held: Mapping[str, Any], key: str) -> str:
-    value = held.get(key)
+def _line(values: Mapping[str, Any], key: str) -> str:
+    value = values.get(key)
     return one_line(value, _LINE) if isinstance(value, str) else ""

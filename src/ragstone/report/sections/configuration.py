@@ -1,9 +1,10 @@
-"""What was asked, and of whom: enough to know what the figures are figures of, and warnings before them."""
+"""The evaluated systems and the configuration of the run, with its warnings first."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markupsafe import Markup
+from msgspec.structs import asdict
 
 from ragstone.messages import messages
 from ragstone.report.judge import judge_label, judge_name
@@ -29,8 +30,8 @@ _TEMPLATE = """
 <dt>{{ name }}</dt><dd{% if name == w.hash %} class="mono"{% endif %}><bdi>{{ text }}</bdi></dd>
 {% endfor %}
 </dl>
-<h3>{{ w.whom }}</h3>
-<div class="scroll" role="region" aria-label="{{ w.whom }}" tabindex="0"><table>
+<h3>{{ w.evaluated }}</h3>
+<div class="scroll" role="region" aria-label="{{ w.evaluated }}" tabindex="0"><table>
 <thead><tr><th scope="col">{{ w.name }}</th><th scope="col">{{ w.answered_as }}</th>{% if own_sampling %}<th scope="col">{{ w.sampling }}</th>{% endif %}
 <th scope="col" class="num">{{ w.cases }}</th><th scope="col" class="num">{{ w.right }}</th><th scope="col" class="num">{{ w.wrong }}</th>
 {% for name in rare %}<th scope="col" class="num">{{ w[name] }}</th>{% endfor %}
@@ -41,9 +42,9 @@ _TEMPLATE = """
 <td>{% for model in s.models %}<bdi>{{ model }}</bdi>{% if not loop.last %}<br>{% endif %}{% else %}<small>{{ w.unnamed }}</small>{% endfor %}</td>
 {% if own_sampling %}<td><bdi>{{ s.sampling }}</bdi></td>{% endif %}
 <td class="num"><b>{{ s.asked }}</b></td>
-<td class="num"><b>{{ "{:,}".format(s.tally.right) }}</b><small>{{ share(s.tally.right, s.scored) }}</small></td>
-<td class="num"><b>{{ "{:,}".format(s.tally.wrong) }}</b><small>{{ share(s.tally.wrong, s.scored) }}</small></td>
-{% for name in rare %}<td class="num">{{ "{:,}".format(s.tally[name]) }}</td>{% endfor %}
+<td class="num"><b>{{ "{:,}".format(s.counts.right) }}</b><small>{{ share(s.counts.right, s.scored) }}</small></td>
+<td class="num"><b>{{ "{:,}".format(s.counts.wrong) }}</b><small>{{ share(s.counts.wrong, s.scored) }}</small></td>
+{% for name in rare %}<td class="num">{{ "{:,}".format(s.counts[name]) }}</td>{% endfor %}
 <td>{{ s.tokens }}</td></tr>
 {% endfor %}
 </tbody></table></div>
@@ -53,17 +54,17 @@ _TEMPLATE = """
 
 def _body(view: View) -> Markup:
     w = messages(__name__, view.language)
-    tallies = [system.tally for system in view.digest.systems.values()]
-    sums = [(sum(getattr(tally, name) for tally in tallies), name) for name in ("right", "wrong", "unscored", "failed")]
+    counts = [system.counts for system in view.digest.systems.values()]
+    sums = [(sum(getattr(each, name) for each in counts), name) for name in ("right", "wrong", "unscored", "failed")]
     tiles = [
         (_asked(view.digest.total, sum(plan.total - plan.asked for plan in view.run.plans().values()), w), w["cases"]),
         *((f"{count:,}", w[name]) for count, name in sums if count or name in ("right", "wrong")),
     ]
     systems = _systems(view, w)
+    rare = [name for name in ("unscored", "failed", "cut") if any(getattr(each, name) for each in counts)]
     return view.html(
-        _TEMPLATE, w=w, notices=list(_notices(view, w)), tiles=tiles, facts=_facts(view, w), systems=systems,
-        share=share, rare=[name for name in ("unscored", "failed", "cut") if any(getattr(t, name) for t in tallies)],
-        own_sampling=len({system["sampling"] for system in systems}) > 1,
+        _TEMPLATE, w=w, rare=rare, notices=list(_notices(view, w)), tiles=tiles, facts=_facts(view, w), systems=systems,
+        share=share, own_sampling=len({system["sampling"] for system in systems}) > 1,
     )  # fmt: skip
 
 
@@ -86,35 +87,23 @@ def _facts(view: View, w: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _sampling(view: View, w: Mapping[str, str]) -> str:
-    """What the systems ran with; the template's beside it where that is another; "" where nothing was sampled."""
-    ran = list(
-        dict.fromkeys(
-            _settings(spec.get("sampling")) or w["endpoint"]
-            for spec in view.run.systems.values()
-            if spec.get("sampling") is not None
-        )
-    )
-    published = _settings(_told(view.benchmark.template.sampling))
-    told = "; ".join(ran)
-    return (
-        told if not ran or ran == [published] or not published else w["instead"].format(ran=told, published=published)
-    )
-
-
-def _told(word: Any) -> dict[str, Any]:
-    """The fields of a word that are not None."""
-    return {name: getattr(word, name) for name in word.__struct_fields__ if getattr(word, name) not in (None, ())}
+    """The sampling settings of the systems, with the template's where they differ; "" where there are none."""
+    samplings = [spec["sampling"] for spec in view.run.systems.values() if spec.get("sampling") is not None]
+    used = list(dict.fromkeys(_settings(sampling) or w["endpoint"] for sampling in samplings))
+    published = _settings(asdict(view.benchmark.template.sampling))
+    text = "; ".join(used)
+    return w["instead"].format(used=text, published=published) if used and published and used != [published] else text
 
 
 def _hashes(meta: Mapping[str, Any]) -> Iterator[str]:
-    """Data hashes: one, or one for each file with its name; long lists are left to the last section."""
+    """Hashes of the data, with file names where there are several; the last section has the full list."""
     question = flattened(meta.get("question") or {})
-    found = {
+    hashes = {
         key: text for key, text in question.items() if "sha256" in key and "prompt" not in key and "template" not in key
     }
-    for key, text in list(found.items())[:12]:
+    for key, text in list(hashes.items())[:12]:
         name = key.rpartition("sha256")[2].strip(".") or key.rpartition("sha256")[0].strip(".").rpartition(".")[2]
-        yield f"{name}  {text}" if len(found) > 1 and name else text
+        yield f"{name}  {text}" if len(hashes) > 1 and name else text
 
 
 def _settings(values: object) -> str:
@@ -123,27 +112,27 @@ def _settings(values: object) -> str:
 
 def _notices(view: View, w: Mapping[str, str]) -> Iterator[str]:
     yield from unfinished_lines(view.run, language=view.language)
-    found = notices(view.run.meta.get("notices"), view.language)
-    found += notices(view.run.meta.get("warnings"), view.language)
-    found += notices(list(view.benchmark.warnings), view.language)
+    texts = notices(view.run.meta.get("notices"), view.language)
+    texts += notices(view.run.meta.get("warnings"), view.language)
+    texts += notices(list(view.benchmark.warnings), view.language)
     for spec in view.run.systems.values():
-        found += notices(spec.get("notice"), view.language)
-    yield from dict.fromkeys(found)
+        texts += notices(spec.get("notice"), view.language)
+    yield from dict.fromkeys(texts)
     for system in view.digest.systems:
         for kind in ("smollm2", "extractive"):
             if system.startswith(f"local/{kind}"):
                 yield w[kind].format(name=system)
     if label := judge_label(view.run.meta, view.language):
         yield label
-    tallies = [system.tally for system in view.digest.systems.values()]
-    if failed := sum(tally.failed for tally in tallies):
+    counts = [system.counts for system in view.digest.systems.values()]
+    if failed := sum(each.failed for each in counts):
         yield w["some_failed"].format(failed=f"{failed:,}", total=f"{view.digest.total:,}")
-    if cut := sum(tally.cut for tally in tallies):
+    if cut := sum(each.cut for each in counts):
         yield w["some_cut"].format(cut=f"{cut:,}")
 
 
 def _asked(count: int, unasked: int, w: Mapping[str, str]) -> str:
-    """How many cases have a record; of how many, where some have none."""
+    """The number of cases asked, with the total where some remain."""
     return w["of"].format(asked=count, total=count + unasked) if unasked > 0 else f"{count:,}"
 
 
@@ -152,19 +141,22 @@ def _systems(view: View, w: Mapping[str, str]) -> list[dict[str, Any]]:
     for name, system in view.digest.systems.items():
         spec = view.run.systems.get(name, {})
         tokens = ""
-        if system.counted:
-            sent, got = round(system.prompt_tokens / system.counted), round(system.completion_tokens / system.counted)
+        if system.with_usage:
+            sent, got = (
+                round(system.prompt_tokens / system.with_usage),
+                round(system.completion_tokens / system.with_usage),
+            )
             tokens = w["in_out"].format(sent=f"{sent:,}", got=f"{got:,}")
         rows.append({
             "id": name,
             "models": sorted(system.models),
             "sampling": _settings(spec.get("sampling") or {}),
-            "tally": system.tally,
-            "asked": _asked(system.tally.total, plans[name].total - plans[name].asked if name in plans else 0, w),
-            "scored": system.tally.right + system.tally.wrong,
+            "counts": system.counts,
+            "asked": _asked(system.counts.total, plans[name].total - plans[name].asked if name in plans else 0, w),
+            "scored": system.counts.right + system.counts.wrong,
             "tokens": tokens,
         })  # fmt: skip
     return rows
 
 
-PLUGINS = {"asked": Section(10, {"en": "What was asked, and of whom", "zh": "问了什么，问了谁"}, _body)}
+PLUGINS = {"configuration": Section(10, {"en": "Systems and configuration", "zh": "被测系统与配置"}, _body)}

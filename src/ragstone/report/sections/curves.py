@@ -1,4 +1,4 @@
-"""Curves: the benchmark's line charts, with how to read them."""
+"""Curves: the benchmark's line charts, with an explanation."""
 
 from markupsafe import Markup
 

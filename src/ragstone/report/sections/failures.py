@@ -1,4 +1,4 @@
-"""Failures and their causes: how often each cause made an answer wrong, and which requests had no answer at all."""
+"""Failures and their causes: the number of wrong answers by cause, and requests without an answer."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ragstone.messages import messages
-from ragstone.report.digest import OTHER, SystemDigest, Tally
+from ragstone.report.digest import OTHER, AnswerCounts, SystemDigest
 from ragstone.report.number_format import share
 from ragstone.report.section import Section, View
 
@@ -43,16 +43,16 @@ _TEMPLATE = """
 <div class="scroll" role="region" aria-label="{{ w.errors }}: {{ id }}" tabindex="0"><table>
 <thead><tr><th scope="col"><bdi>{{ id }}</bdi></th><th scope="col" class="num">{{ w.count }}</th><th scope="col">{{ w.examples }}</th></tr></thead>
 <tbody>
-{% for kind, seen in kinds %}
-<tr><th scope="row"><bdi>{{ kind }}</bdi></th><td class="num"><b>{{ "{:,}".format(seen.count) }}</b></td>
-<td class="wide">{% for case, message in seen.examples %}<p><small class="mono"><bdi>{{ case }}</bdi></small><bdi>{{ message }}</bdi></p>{% endfor %}</td></tr>
+{% for kind, error in kinds %}
+<tr><th scope="row"><bdi>{{ kind }}</bdi></th><td class="num"><b>{{ "{:,}".format(error.count) }}</b></td>
+<td class="wide">{% for case, message in error.examples %}<p><small class="mono"><bdi>{{ case }}</bdi></small><bdi>{{ message }}</bdi></p>{% endfor %}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endfor %}
 {% endif %}
 """  # noqa: E501  a template
 
-_MESSAGE = 400  # characters shown of an error
+_MESSAGE = 400  # characters of an error message
 
 
 def _body(view: View) -> Markup:
@@ -70,28 +70,27 @@ def _group(
 ) -> dict[str, Any]:
     """The causes of one group, the most frequent over all systems first, with a cell for each system."""
     causes = [system.causes.get(name, Counter()) for system in systems.values()]
-    tallies = [system.groups.get(name, Tally()) for system in systems.values()]
-    scored = [tally.right + tally.wrong for tally in tallies]
+    counts = [system.groups.get(name, AnswerCounts()) for system in systems.values()]
+    scored = [each.right + each.wrong for each in counts]
     over_all: Counter[str] = sum(causes, Counter())
     rows = []
     for cause, _ in sorted(over_all.items(), key=lambda item: (-item[1], item[0])):
         cells = [(c[cause], share(c[cause], n), _heat(c[cause], n)) for c, n in zip(causes, scored, strict=True)]
         rows.append((w["other"] if cause == OTHER else labels.get(cause) or w["unnamed"], cells))
-    wrong = [(tally.wrong, n, share(tally.wrong, n)) for tally, n in zip(tallies, scored, strict=True)]
+    wrong = [(each.wrong, n, share(each.wrong, n)) for each, n in zip(counts, scored, strict=True)]
     return {"name": name, "all": wrong, "rows": rows}
 
 
 def _heat(count: int, total: int) -> int:
-    """0 to 4: how deep the cell is tinted."""
+    """The tint of the cell, 0 to 4."""
     return sum(count > total * bound for bound in (0.05, 0.15, 0.3, 0.5)) if total else 0
 
 
 def _errors(system: SystemDigest) -> list[tuple[str, Any]]:
     """Kinds of errors, the most frequent first, with their messages cut."""
-    found = sorted(system.errors.items(), key=lambda item: (-item[1].count, item[0]))
     return [
-        (kind, {"count": seen.count, "examples": [(case, _cut(message)) for case, message in seen.examples]})
-        for kind, seen in found
+        (kind, {"count": error.count, "examples": [(case, _cut(message)) for case, message in error.examples]})
+        for kind, error in sorted(system.errors.items(), key=lambda item: (-item[1].count, item[0]))
     ]
 
 

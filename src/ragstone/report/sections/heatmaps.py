@@ -1,4 +1,4 @@
-"""Heat maps: how well each cell of a grid was answered."""
+"""Heat maps: the share of right answers in each cell of a grid."""
 
 from markupsafe import Markup
 
@@ -22,4 +22,4 @@ def _body(view: View) -> Markup | None:
     return view.html(_TEMPLATE, w=messages(__name__, view.language), figures=figures)
 
 
-PLUGINS = {"maps": Section(25, {"en": "Heat maps", "zh": "热力图"}, _body)}
+PLUGINS = {"heatmaps": Section(25, {"en": "Heat maps", "zh": "热力图"}, _body)}

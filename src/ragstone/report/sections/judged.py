@@ -1,5 +1,5 @@
-"""What a judge found: who judged, how the scores are spread and what could not be scored, and the worst samples with
-their claims, verdicts and passages."""
+"""Judged metrics: the judge, the distribution and coverage of the scores, and the worst samples with their claims,
+verdicts and passages."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ from ragstone.report.sections._judged_case import case_html
 
 __all__ = ["PLUGINS"]
 
-CASES, CASE_BYTES = 30, 420_000  # of the worst samples at most
+CASES, CASE_BYTES = 30, 420_000  # limits for the worst samples
 _NAMES, _REASONS, _ROWS = 12, 4, 240
 
 _SECTION = """
@@ -28,14 +28,14 @@ _SECTION = """
 {% endfor %}
 </dl>
 <h3>{{ w.coverage }}</h3>
-<p>{{ w.coverage_told }}{% if tables %} {{ w.intervals }}{% endif %}</p>
+<p>{{ w.coverage_note }}{% if tables %} {{ w.intervals }}{% endif %}</p>
 <div class="scroll" role="region" aria-label="{{ w.coverage }}" tabindex="0"><table class="coverage">
 <thead><tr><th scope="col">{{ w.metric }}</th>{% if systems > 1 %}<th scope="col">{{ w.system }}</th>{% endif %}
 <th scope="col">{{ w.distribution }}</th><th scope="col" class="num">{{ w.mean }}</th><th scope="col" class="num">{{ w.scored }}</th>
 <th scope="col" class="num">{{ w.failed }}</th><th scope="col" class="num">{{ w.not_applicable }}</th>{% if reasons %}<th scope="col">{{ w.reasons }}</th>{% endif %}</tr></thead>
 <tbody>
 {% for row in rows %}
-<tr><th scope="row"><bdi>{{ row.metric }}</bdi>{% if row.side %}<small>{{ row.side }}</small>{% endif %}</th>{% if systems > 1 %}<td class="txt"><bdi>{{ row.system }}</bdi></td>{% endif %}
+<tr><th scope="row"><bdi>{{ row.metric }}</bdi>{% if row.direction %}<small>{{ row.direction }}</small>{% endif %}</th>{% if systems > 1 %}<td class="txt"><bdi>{{ row.system }}</bdi></td>{% endif %}
 <td>{{ row.histogram or "–" }}</td><td class="num">{% if row.mean %}<b>{{ row.mean }}</b>{% else %}–{% endif %}</td>
 <td class="num">{{ row.scored }}<small class="n">/ {{ row.total }}</small></td>
 <td class="num{% if row.failed != '0' %} h2{% endif %}">{{ row.failed }}</td><td class="num">{{ row.not_applicable }}</td>
@@ -43,7 +43,7 @@ _SECTION = """
 {% endfor %}
 </tbody></table></div>
 <h3>{{ w.worst }}</h3>
-<p>{{ told }}{% if cases %} {{ w.open_told }}{% endif %}</p>
+<p>{{ intro }}{% if cases %} {{ w.open_entry }}{% endif %}</p>
 {% if cases %}<p class="legend"><mark class="match">{{ w.quoted }}</mark> <mark class="wrong">{{ w.quoted_against }}</mark></p>{% endif %}
 {% for case in cases %}{{ case }}{% endfor %}
 """  # noqa: E501  a template
@@ -51,38 +51,38 @@ _SECTION = """
 
 def _body(view: View) -> Markup | None:
     shown = max(0, min(CASES, view.cases_shown))
-    found = judged_digest(view.run, shown=shown)
-    if not found.metrics:
+    digest = judged_digest(view.run, shown=shown)
+    if not digest.metrics:
         return None
     w = messages(__name__, view.language)
-    rows = [_row(view, w, *entry) for entry in list(_entries(found))[:_ROWS]]
-    cases = _cases(view, w, found)
-    counts = {"shown": f"{len(cases):,}", "below": f"{found.below:,}"}
-    told = w["shown_all" if len(cases) == found.below else "shown_some"].format(**counts)
+    rows = [_row(view, w, *entry) for entry in list(_entries(digest))[:_ROWS]]
+    cases = _cases(view, w, digest)
+    counts = {"shown": f"{len(cases):,}", "below": f"{digest.below:,}"}
+    intro = w["shown_all" if len(cases) == digest.below else "shown_some"].format(**counts)
     return view.html(
-        _SECTION, w=w, label=judge_label(view.run.meta, view.language), facts=list(_facts(view, w, found)), rows=rows,
-        systems=len({system for by_system in found.metrics.values() for system in by_system}),
-        reasons=any(row["reasons"] for row in rows), told=told if found.below else w["none_worse"], cases=cases,
+        _SECTION, w=w, label=judge_label(view.run.meta, view.language), facts=list(_facts(view, w, digest)), rows=rows,
+        systems=len({system for by_system in digest.metrics.values() for system in by_system}),
+        reasons=any(row["reasons"] for row in rows), intro=intro if digest.below else w["none_worse"], cases=cases,
         tables=bool(view.tables),
     )  # fmt: skip
 
 
-def _facts(view: View, w: Mapping[str, str], found: JudgedDigest) -> Iterator[tuple[str, list[str]]]:
+def _facts(view: View, w: Mapping[str, str], digest: JudgedDigest) -> Iterator[tuple[str, list[str]]]:
     meta = view.run.meta
     protocol, verify = first(meta, "judge.protocol"), first(meta, "judge.verify")
     if verify in ("joint", "separate"):
         protocol = w[verify].format(protocol=protocol or "matrix")
-    told = {
-        w["who"]: [judge_name(meta)],
-        w["answered_as"]: sorted(found.models),
+    facts = {
+        w["judge"]: [judge_name(meta)],
+        w["answered_as"]: sorted(digest.models),
         w["protocol"]: [protocol],
         w["embedder"]: [first(meta, "judge.embedder")],
-        w["prompts"]: sorted(found.prompts),
+        w["prompts"]: sorted(digest.prompts),
         w["rubrics"]: _named(meta, "judge.rubrics."),
     }
-    for name, texts in told.items():
-        if kept := [one_line(text, 160) for text in texts if text][: _NAMES + 1]:
-            yield name, kept if len(kept) <= _NAMES else [*kept[:_NAMES], "…"]
+    for name, texts in facts.items():
+        if shown := [one_line(text, 160) for text in texts if text][: _NAMES + 1]:
+            yield name, shown if len(shown) <= _NAMES else [*shown[:_NAMES], "…"]
 
 
 def _named(meta: Mapping[str, Any], prefix: str) -> list[str]:
@@ -90,47 +90,47 @@ def _named(meta: Mapping[str, Any], prefix: str) -> list[str]:
     return [f"{key.removeprefix(prefix)} {text}" for key, text in question.items() if key.startswith(prefix)]
 
 
-def _entries(found: JudgedDigest) -> Iterator[tuple[str, str, MetricDigest]]:
-    for metric, by_system in found.metrics.items():
+def _entries(digest: JudgedDigest) -> Iterator[tuple[str, str, MetricDigest]]:
+    for metric, by_system in digest.metrics.items():
         for system in sorted(by_system):
             yield metric, system, by_system[system]
 
 
-def _row(view: View, w: Mapping[str, str], metric: str, system: str, one: MetricDigest) -> dict[str, Any]:
-    told = [w["times"].format(n=f"{n:,}", reason=reason) for reason, n in one.reasons.most_common(_REASONS)]
-    if rest := sum(one.reasons.values()) - sum(n for _, n in one.reasons.most_common(_REASONS)):
-        told.append(w["more_reasons"].format(n=f"{rest:,}"))
-    told_bins = w["bins"].format(counts=", ".join(map(str, one.bins)))
+def _row(view: View, w: Mapping[str, str], metric: str, system: str, scores: MetricDigest) -> dict[str, Any]:
+    reasons = [w["times"].format(n=f"{n:,}", reason=reason) for reason, n in scores.reasons.most_common(_REASONS)]
+    if rest := sum(scores.reasons.values()) - sum(n for _, n in scores.reasons.most_common(_REASONS)):
+        reasons.append(w["more_reasons"].format(n=f"{rest:,}"))
+    label = w["bins"].format(counts=", ".join(map(str, scores.bins)))
     return {
         "metric": one_line(metric, 80),
         "system": one_line(system, 80),
-        "side": w.get(one.better, ""),
-        "histogram": histogram_html(view, one.bins, told_bins) if one.scored else "",
-        "mean": "" if one.mean is None else number(round(one.mean, 3)),
-        "scored": f"{one.scored:,}",
-        "total": f"{one.scored + one.failed + one.not_applicable:,}",
-        "failed": f"{one.failed:,}",
-        "not_applicable": f"{one.not_applicable:,}",
-        "reasons": told,
+        "direction": w.get(scores.better, ""),
+        "histogram": histogram_html(view, scores.bins, label) if scores.scored else "",
+        "mean": "" if scores.mean is None else number(round(scores.mean, 3)),
+        "scored": f"{scores.scored:,}",
+        "total": f"{scores.scored + scores.failed + scores.not_applicable:,}",
+        "failed": f"{scores.failed:,}",
+        "not_applicable": f"{scores.not_applicable:,}",
+        "reasons": reasons,
     }
 
 
-def _cases(view: View, w: Mapping[str, str], found: JudgedDigest) -> list[Markup]:
-    """The worst samples as HTML, as many as fit. Records are streamed; only their HTML is kept."""
-    place = {pair: index for index, pair in enumerate(found.worst, start=1)}
+def _cases(view: View, w: Mapping[str, str], digest: JudgedDigest) -> list[Markup]:
+    """The worst samples as HTML, as many as fit. Records are streamed; only their HTML is stored."""
+    index_of = {pair: index for index, pair in enumerate(digest.worst, start=1)}
     rendered: dict[tuple[str, str], Markup] = {}
-    for system in sorted({system for system, _ in place}):
-        left = {case for name, case in place if name == system}
+    for system in sorted({system for system, _ in index_of}):
+        left = {case for name, case in index_of if name == system}
         for record in view.run.records(system=system):
             pair = (system, record.case.id)
             if record.case.id in left:
-                rendered[pair] = case_html(view, w, record, place[pair])
+                rendered[pair] = case_html(view, w, record, index_of[pair])
                 left.discard(record.case.id)
                 if not left:
                     break
     cases: list[Markup] = []
     used = 0
-    for pair in found.worst:
+    for pair in digest.worst:
         if pair not in rendered:
             continue
         used += len(rendered[pair].encode("utf-8", "backslashreplace"))
@@ -140,4 +140,4 @@ def _cases(view: View, w: Mapping[str, str], found: JudgedDigest) -> list[Markup
     return cases
 
 
-PLUGINS = {"judged": Section(55, {"en": "What the judge found", "zh": "评审模型的判断"}, _body)}
+PLUGINS = {"judged": Section(55, {"en": "What the judge found", "zh": "裁判模型的判断"}, _body)}

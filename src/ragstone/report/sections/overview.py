@@ -1,4 +1,4 @@
-"""At a glance: the benchmark's bar charts."""
+"""Overview: the benchmark's bar charts."""
 
 from markupsafe import Markup
 
@@ -19,4 +19,4 @@ def _body(view: View) -> Markup | None:
     return view.html(_TEMPLATE, figures=figures) if figures else None
 
 
-PLUGINS = {"glance": Section(20, {"en": "At a glance", "zh": "总览"}, _body)}
+PLUGINS = {"overview": Section(20, {"en": "At a glance", "zh": "总览"}, _body)}

@@ -1,4 +1,4 @@
-"""How to reproduce: the command, the versions, and everything that determined the question, with its hashes."""
+"""How to reproduce the run: the command, all settings with their hashes, and the versions."""
 
 import shlex
 
@@ -12,9 +12,9 @@ __all__ = ["PLUGINS"]
 
 _TEMPLATE = """
 {% if command %}<h3>{{ w.command }}</h3><pre><bdi>{{ command }}</bdi></pre><p>{{ w.same }}</p>{% endif %}
-{% for title, told, entries in blocks %}
+{% for title, note, entries in blocks %}
 <h3>{{ title }}</h3>
-{% if told %}<p>{{ told }}</p>{% endif %}
+{% if note %}<p>{{ note }}</p>{% endif %}
 <div class="scroll" role="region" aria-label="{{ title }}" tabindex="0"><table class="pairs">
 <thead><tr><th scope="col">{{ w.name }}</th><th scope="col">{{ w.value }}</th></tr></thead>
 <tbody>
@@ -25,16 +25,16 @@ _TEMPLATE = """
 {% endfor %}
 """
 
-_TOLD_ELSEWHERE = ("command", "question", "notices", "warnings", "citation", "license")
+_SHOWN_ELSEWHERE = ("command", "question", "notices", "warnings", "citation", "license")
 
 
 def _body(view: View) -> Markup:
     w = messages(__name__, view.language)
     meta = view.run.meta
     command = meta.get("command") or ""
-    rest = {key: value for key, value in meta.items() if key not in _TOLD_ELSEWHERE}
+    rest = {key: value for key, value in meta.items() if key not in _SHOWN_ELSEWHERE}
     blocks = [
-        (w["question"], w["question_told"], flattened(meta.get("question") or view.benchmark.question)),
+        (w["question"], w["question_note"], flattened(meta.get("question") or view.benchmark.question)),
         (w["systems"], "", flattened(dict(view.run.systems))),
         (w["versions"], "", flattened(rest)),
     ]
@@ -44,4 +44,4 @@ def _body(view: View) -> Markup:
     )  # fmt: skip
 
 
-PLUGINS = {"again": Section(70, {"en": "How to reproduce", "zh": "如何复现"}, _body)}
+PLUGINS = {"reproduce": Section(70, {"en": "How to reproduce", "zh": "如何复现"}, _body)}

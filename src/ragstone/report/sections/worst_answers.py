@@ -1,4 +1,4 @@
-"""The worst answers: the question, what was expected and answered, why it was scored so, and the passages given."""
+"""The worst answers: the question, the expected and actual answer, the reason for the score, and the passages."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ragstone.messages import messages
-from ragstone.report.digest import Pair
+from ragstone.report.digest import CaseKey
 from ragstone.report.html import lang_attribute, marked
 from ragstone.report.number_format import number
 from ragstone.report.sanitize import one_line
@@ -17,7 +17,7 @@ __all__ = ["PLUGINS"]
 
 _SECTION = """
 {% if not groups %}<p>{{ w.none }}</p>{% else %}
-<p>{{ told }} {{ w.one_each }}</p>
+<p>{{ intro }} {{ w.open_entry }}</p>
 <p class="legend">{{ w.marks }} <mark class="match">{{ words.match }}</mark> <mark class="wrong">{{ words.wrong }}</mark> <mark class="refusal">{{ words.refusal }}</mark></p>
 {% for group, cases in groups %}
 {% if group %}<h3><bdi>{{ group }}</bdi></h3>{% endif %}
@@ -52,7 +52,7 @@ _CASE = """
 """  # noqa: E501  a template
 
 _QUESTION, _LINE, _ANSWER, _REASONING, _PASSAGE, _NOISE, _REASON = 1_000, 180, 2_400, 1_200, 900, 420, 1_000
-_PASSAGES, _ALIASES, _SCORES, _CONDITIONS = 20, 12, 24, 24  # shown of each case
+_PASSAGES, _ALIASES, _SCORES, _CONDITIONS = 20, 12, 24, 24  # shown per case
 
 
 def _body(view: View) -> Markup:
@@ -60,7 +60,7 @@ def _body(view: View) -> Markup:
     rendered = _rendered(view, w)
     groups: dict[str, list[tuple[Any, Markup]]] = {}
     used = shown = 0
-    for pair in view.digest.chosen:  # in turn from every system and group, so that a budget cuts all alike
+    for pair in view.digest.chosen:  # in turn from every system and group, so that the size limit affects all equally
         if pair not in rendered:
             continue
         group, order, html = rendered[pair]
@@ -70,74 +70,72 @@ def _body(view: View) -> Markup:
         groups.setdefault(group, []).append((order, html))
         shown += 1
     wrong = view.digest.wrong
-    told = (
+    intro = (
         w["shown_all"].format(wrong=f"{wrong:,}")
         if shown == wrong
         else w["shown_some"].format(shown=f"{shown:,}", wrong=f"{wrong:,}")
     )
-    listed = [
+    by_group = [
         (group, [html for _, html in sorted(groups[group], key=lambda entry: entry[0])])
         for group in view.digest.groups
         if group in groups
     ]
-    return view.html(_SECTION, w=w, words=view.words, groups=listed, told=told)
+    return view.html(_SECTION, w=w, words=view.words, groups=by_group, intro=intro)
 
 
-def _rendered(view: View, w: Mapping[str, str]) -> dict[Pair, tuple[str, tuple[float, str, str], Markup]]:
-    """(group, order within it, HTML) of each chosen case. Records are streamed; only their HTML is kept."""
-    wanted = set(view.digest.chosen)
-    found: dict[Pair, tuple[str, tuple[float, str, str], Markup]] = {}
-    for system in sorted({system for system, _ in wanted}):
-        left = {case for name, case in wanted if name == system}
+def _rendered(view: View, w: Mapping[str, str]) -> dict[CaseKey, tuple[str, tuple[float, str, str], Markup]]:
+    """(group, order within it, HTML) of each chosen case. Records are streamed; only their HTML is stored."""
+    chosen = set(view.digest.chosen)
+    rendered: dict[CaseKey, tuple[str, tuple[float, str, str], Markup]] = {}
+    for system in sorted({system for system, _ in chosen}):
+        left = {case for name, case in chosen if name == system}
         for record in view.run.records(system=system):
             if record.case.id not in left:
                 continue
-            finding = view.benchmark.explain(record, language=view.language)
-            order = (-finding.weight, record.case.id, system)
-            found[(system, record.case.id)] = (finding.group, order, _case(view, w, record, finding))
+            diagnosis = view.benchmark.explain(record, language=view.language)
+            order = (-diagnosis.weight, record.case.id, system)
+            rendered[(system, record.case.id)] = (diagnosis.group, order, _case(view, w, record, diagnosis))
             left.discard(record.case.id)
             if not left:
                 break
-    return found
+    return rendered
 
 
-def _case(view: View, w: Mapping[str, str], record: Record, finding: Diagnosis) -> Markup:
+def _case(view: View, w: Mapping[str, str], record: Record, diagnosis: Diagnosis) -> Markup:
     case, response = record.case, record.response
     answer = response.answer if response else ""
-    given = response.passages if response and response.passages else (case.query.passages or ())
+    passages = response.passages if response and response.passages else (case.query.passages or ())
     language = case.query.language or case.sample.language
     return view.html(
         _CASE, w=w, record=record, lang=lang_attribute(language),
         question=one_line(case.query.question, _QUESTION), answer_line=one_line(answer, _LINE),
-        label=one_line(finding.label or finding.cause, _LINE), reason=one_line(finding.reason, _REASON),
+        label=one_line(diagnosis.label or diagnosis.cause, _LINE), reason=one_line(diagnosis.reason, _REASON),
         cut=response is not None and response.finish_reason == "length",
         expected=[[one_line(alias, _LINE) for alias in slot[:_ALIASES]] for slot in case.sample.references[:_ALIASES]],
-        fakes=_fakes(case.sample.meta), answer=marked(view, answer, _spans(finding, "answer"), limit=_ANSWER),
+        fakes=_fakes(case.sample.meta), answer=marked(view, answer, _spans(diagnosis, "answer"), limit=_ANSWER),
         reasoning=marked(view, response.reasoning, (), limit=_REASONING) if response and response.reasoning else "",
-        passages=[_passage(view, w, passage, case.sample.meta, finding) for passage in given[:_PASSAGES]],
-        more=max(0, len(given) - _PASSAGES), retrieved=case.query.passages is None, closed=case.query.passages == (),
+        passages=[_passage(view, w, passage, case.sample.meta, diagnosis) for passage in passages[:_PASSAGES]],
+        more=max(0, len(passages) - _PASSAGES), retrieved=case.query.passages is None, closed=case.query.passages == (),
         scores=list(_scores(record.scores, w)), condition=list(_condition(case.condition)),
     )  # fmt: skip
 
 
-def _spans(finding: Diagnosis, field: str) -> list[Span]:
-    return [span for span in finding.spans if span.field == field]
+def _spans(diagnosis: Diagnosis, field: str) -> list[Span]:
+    return [span for span in diagnosis.spans if span.field == field]
 
 
 def _fakes(meta: Mapping[str, Any]) -> list[str]:
     fakes = meta.get("fake") or ()
     fakes = [fakes] if isinstance(fakes, str) else fakes
-    return (
-        [one_line(fake, _LINE) for fake in fakes if isinstance(fake, str)][:_ALIASES]
-        if isinstance(fakes, list | tuple)
-        else []
-    )
+    if not isinstance(fakes, list | tuple):
+        return []
+    return [one_line(fake, _LINE) for fake in fakes if isinstance(fake, str)][:_ALIASES]
 
 
 def _passage(
-    view: View, w: Mapping[str, str], passage: Passage, meta: Mapping[str, Any], finding: Diagnosis
+    view: View, w: Mapping[str, str], passage: Passage, meta: Mapping[str, Any], diagnosis: Diagnosis
 ) -> dict[str, Any]:
-    spans = _spans(finding, passage.id)
+    spans = _spans(diagnosis, passage.id)
     kinds = meta.get("kinds")
     kind = passage.meta.get("kind") or (kinds.get(passage.id) if isinstance(kinds, dict) else None) or ""
     label = {True: w["relevant"], False: w["irrelevant"], None: ""}[passage.relevant]
@@ -154,11 +152,8 @@ def _passage(
 
 def _scores(scores: Mapping[str, Score], w: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     for name, score in list(scores.items())[:_SCORES]:
-        text = (
-            number(score.value)
-            if score.value is not None
-            else w["failed" if score.status == "failed" else "not_applicable"]
-        )
+        status = "failed" if score.status == "failed" else "not_applicable"
+        text = number(score.value) if score.value is not None else w[status]
         yield one_line(name, 80), text, one_line(score.reason, _LINE)
 
 
@@ -167,4 +162,4 @@ def _condition(condition: Mapping[str, Scalar]) -> Iterator[tuple[str, str]]:
         yield one_line(name, 80), one_line(str(value).lower() if isinstance(value, bool) else str(value), _LINE)
 
 
-PLUGINS = {"worst": Section(60, {"en": "The worst answers", "zh": "最差的回答"}, _body)}
+PLUGINS = {"worst_answers": Section(60, {"en": "The worst answers", "zh": "最差的回答"}, _body)}
