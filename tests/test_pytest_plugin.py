@@ -364,9 +364,9 @@ def again(request, assert_scores):
     runs.append(1)
 
 def test_once(request, again):
-    from ragstone.pytest_plugin import _Kept
-    kept = _Kept(request.node, None)
-    kept.keep("s", {"faithfulness": 0.25}, passed=True)
+    from ragstone.pytest_plugin import _Recorder
+    kept = _Recorder(request.node, None)
+    kept.record("s", {"faithfulness": 0.25}, passed=True)
     assert sum(name == "ragstone" for name, _ in request.node.user_properties) == 1
 """)
     result.assert_outcomes(passed=1)
@@ -439,10 +439,10 @@ def test_settings_that_mean_nothing_stop_the_session_with_one_line(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (None, "there is no such baseline. --ragstone-update-baseline writes it."),
-        ("[]", "this is no baseline of ragstone"),
-        ('{"scores": {"x": {"faithfulness": "high"}}}', "this is no baseline of ragstone"),
-        ('{"scores": {"x": {"faithfulness": NaN}}}', "this is no baseline of ragstone"),
+        (None, "the baseline does not exist. Create it with --ragstone-update-baseline."),
+        ("[]", "this is not a ragstone baseline"),
+        ('{"scores": {"x": {"faithfulness": "high"}}}', "this is not a ragstone baseline"),
+        ('{"scores": {"x": {"faithfulness": NaN}}}', "this is not a ragstone baseline"),
     ],
 )
 def test_a_baseline_that_cannot_be_read_is_told_in_one_line(

@@ -8,8 +8,8 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line and leave with its exit code."""
     try:
-        from ragstone.cli import run  # noqa: PLC0415  (so that `import ragstone.__main__` costs nothing)
-    except KeyboardInterrupt:  # so early that nothing was done
+        from ragstone.cli import run  # noqa: PLC0415  (so that `import ragstone.__main__` is cheap)
+    except KeyboardInterrupt:  # nothing was done yet
         sys.exit(130)
     sys.exit(run(sys.argv[1:]))
 

@@ -30,31 +30,31 @@ _PROPERTY = "ragstone"
 _TOLERANCE = 0.05
 _FAILING = 20  # samples of a suite that a message names
 _OPTIONS = (
-    ("judge", "PROVIDER/MODEL", "the chat model that judges"),
-    ("judge-base-url", "URL", "its endpoint, where that is not its provider's own"),
+    ("judge", "PROVIDER/MODEL", "chat model used as the judge"),
+    ("judge-base-url", "URL", "its endpoint, overriding its provider's"),
     ("embedder", "PROVIDER/MODEL", "the embedder (default: local/e5-small)"),
-    ("embedder-base-url", "URL", "its endpoint, where that is not its provider's own"),
-    ("judge-protocol", "matrix|ragas", "how the judge is asked (default: matrix)"),
-    ("prompts", "DIR", "prompts of your own"),
-    ("cache", "DIR", "folder for the judge's replies; a second session asks nothing (also: --cache=DIR)"),
-    ("baseline", "FILE", "scores of an earlier session, which must not get worse"),
-    ("tolerance", "NUMBER", f"how much worse than the baseline is no regression (default: {_TOLERANCE})"),
+    ("embedder-base-url", "URL", "its endpoint, overriding its provider's"),
+    ("judge-protocol", "matrix|ragas", "the judge's protocol (default: matrix)"),
+    ("prompts", "DIR", "folder of your own prompts"),
+    ("cache", "DIR", "folder for cached replies of the judge (also: --cache=DIR)"),
+    ("baseline", "FILE", "scores of an earlier session, which must not become worse"),
+    ("tolerance", "NUMBER", f"how much worse than the baseline a score may be (default: {_TOLERANCE})"),
 )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options, each with an ini value of the same name (`ragstone_judge`)."""
     group = parser.getgroup("ragstone", "scores of RAG answers")
-    for name, metavar, told in _OPTIONS:
-        group.addoption(f"--ragstone-{name}", metavar=metavar, default=None, help=told)
-        parser.addini(f"ragstone_{name.replace('-', '_')}", told, default="")
+    for name, metavar, description in _OPTIONS:
+        group.addoption(f"--ragstone-{name}", metavar=metavar, default=None, help=description)
+        parser.addini(f"ragstone_{name.replace('-', '_')}", description, default="")
     group.addoption("--ragstone-update-baseline", action="store_true", help="write the baseline instead")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Generator[None, None, None]:
-    """`--cache`, where it is asked for and nobody else has it: only now are all options known, those of conftest.py
-    too, and an option of ours must never keep somebody else's from being added."""
+    """Adds `--cache` if it is used and no other plug-in has it. Only now are all options known, including those of
+    conftest.py, and ours must never keep another plug-in's from being added."""
     yield
     if any(word.partition("=")[0] == "--cache" for word in args):
         try:
@@ -64,7 +64,7 @@ def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Gen
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Settings that mean nothing are told at once; the scores of all tests are gathered from their reports."""
+    """Rejects invalid settings at once, and collects the scores of all tests from their reports."""
     if (protocol := _option(config, "judge-protocol")) not in ("", "matrix", "ragas"):
         raise pytest.UsageError(f"--ragstone-judge-protocol is matrix or ragas, not {protocol!r}.")
     _tolerance(config)
@@ -74,27 +74,27 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _option(config: pytest.Config, name: str) -> str:
-    """An option of the command line, or else of the configuration; "" where neither says."""
+    """An option of the command line, else of the configuration, else ""."""
     key = name.replace("-", "_")
     return str(config.getoption(f"ragstone_{key}", None) or config.getini(f"ragstone_{key}") or "")
 
 
 def _path(config: pytest.Config, name: str) -> Path | None:
-    """A path: of the command line relative to where pytest was called, of the configuration to its file."""
-    if told := config.getoption(f"ragstone_{name}", None):
-        return Path(config.invocation_params.dir, str(told))
-    told = config.getini(f"ragstone_{name}")
-    return Path(config.rootpath if config.inipath is None else config.inipath.parent, str(told)) if told else None
+    """A path option: on the command line relative to where pytest was called, in the configuration to its file."""
+    if path := config.getoption(f"ragstone_{name}", None):
+        return Path(config.invocation_params.dir, str(path))
+    path = config.getini(f"ragstone_{name}")
+    return Path(config.rootpath if config.inipath is None else config.inipath.parent, str(path)) if path else None
 
 
 def _tolerance(config: pytest.Config) -> float:
-    told = _option(config, "tolerance")
+    text = _option(config, "tolerance")
     try:
-        tolerance = float(told or _TOLERANCE)
+        tolerance = float(text or _TOLERANCE)
     except ValueError:
         tolerance = math.nan
     if not (math.isfinite(tolerance) and tolerance >= 0):
-        raise pytest.UsageError(f"--ragstone-tolerance is a number of at least 0, not {told!r}.")
+        raise pytest.UsageError(f"--ragstone-tolerance is a number of at least 0, not {text!r}.")
     return tolerance
 
 
@@ -102,28 +102,28 @@ def _updates(config: pytest.Config) -> bool:
     return bool(config.getoption("ragstone_update_baseline"))
 
 
-def _told(work: Callable[[], Any]) -> Any:
-    """The result of the work; what ragstone raises on purpose fails the test with its own lines and no traceback."""
+def _without_traceback(work: Callable[[], Any]) -> Any:
+    """The result of the work; an error of ragstone's fails the test with its own lines instead of a traceback."""
     from ragstone.errors import RagstoneError  # noqa: PLC0415
 
     __tracebackhide__ = True
     try:
         return work()
     except RagstoneError as error:  # it names the options of the command line
-        lines = [re.sub(r"(?<!\S)--(?=(judge|embedder|prompts)\b)", "--ragstone-", one) for one in error.lines]
+        lines = [re.sub(r"(?<!\S)--(?=(judge|embedder|prompts)\b)", "--ragstone-", line) for line in error.lines]
     return _fail(lines)
 
 
 def _fail(lines: Sequence[str]) -> NoReturn:
-    """Fails the test with these lines; what data hold does not act on the terminal."""
+    """Fails the test with these lines, in which control characters of the data are replaced."""
     from ragstone.report.sanitize import readable  # noqa: PLC0415
 
     __tracebackhide__ = True
     pytest.fail(readable("\n".join(lines)), pytrace=False)
 
 
-def _checked(thresholds: Mapping[str, float]) -> None:
-    """UsageError for a threshold that nothing could miss, or nothing reach: such a test would tell nothing."""
+def _check_thresholds(thresholds: Mapping[str, float]) -> None:
+    """Raises UsageError for a threshold that no score could miss, or none reach."""
     from ragstone.analysis.gates import check_thresholds  # noqa: PLC0415
 
     check_thresholds(thresholds)
@@ -155,32 +155,32 @@ def _ragstone_baseline(request: pytest.FixtureRequest) -> "Baseline | None":
     path = _path(request.config, "baseline")
     if path is None or _updates(request.config):
         return None
-    read: Baseline = _told(lambda: Baseline.read(path, tolerance=_tolerance(request.config)))
+    read: Baseline = _without_traceback(lambda: Baseline.read(path, tolerance=_tolerance(request.config)))
     return read
 
 
 @pytest.fixture
-def _ragstone_kept(request: pytest.FixtureRequest, _ragstone_baseline: "Baseline | None") -> "_Kept":
-    return _Kept(request.node, _ragstone_baseline)
+def _ragstone_recorder(request: pytest.FixtureRequest, _ragstone_baseline: "Baseline | None") -> "_Recorder":
+    return _Recorder(request.node, _ragstone_baseline)
 
 
 @pytest.fixture
-def assert_scores(ragstone: "Evaluator", _ragstone_kept: "_Kept") -> "Callable[..., Scored]":
-    """`assert_scores(sample, {"faithfulness": 0.8}, repeat=1)`: fails where a score is below its threshold (above, for
-    metrics of which lower is better), and where there is none. Returns the scores.
+def assert_scores(ragstone: "Evaluator", _ragstone_recorder: "_Recorder") -> "Callable[..., Scored]":
+    """`assert_scores(sample, {"faithfulness": 0.8}, repeat=1)`: fails if a score is missing or below its threshold
+    (above it, for metrics where lower is better). Returns the scores.
 
-    `sample` is a dict with the columns that `ragstone eval` knows; `repeat` says how often the judge is asked, and the
-    mean counts. The message has all that the scores rest on."""
+    `sample` is a dict with the columns that `ragstone eval` recognises. With `repeat`, the judge scores it several
+    times and the mean counts. The failure message shows the evidence of the scores."""
 
     def check(sample: Mapping[str, Any], thresholds: Mapping[str, float], *, repeat: int = 1) -> "Scored":
         from ragstone.api.pytest_messages import at_length, misses  # noqa: PLC0415
 
         __tracebackhide__ = True
-        _told(lambda: _checked(thresholds))
-        scored: Scored = _told(lambda: ragstone.score(sample, list(thresholds), repeat=repeat))
+        _without_traceback(lambda: _check_thresholds(thresholds))
+        scored: Scored = _without_traceback(lambda: ragstone.score(sample, list(thresholds), repeat=repeat))
         values = {name: value for name in thresholds if (value := scored.value(name)) is not None}
         lines = misses(scored, thresholds)
-        lines += _ragstone_kept.keep(scored.id, values, passed=not lines)
+        lines += _ragstone_recorder.record(scored.id, values, passed=not lines)
         if lines:
             _fail([*lines, *at_length(scored, thresholds)])
         return scored
@@ -189,10 +189,10 @@ def assert_scores(ragstone: "Evaluator", _ragstone_kept: "_Kept") -> "Callable[.
 
 
 @pytest.fixture
-def assert_pass_rate(ragstone: "Evaluator", _ragstone_kept: "_Kept") -> "Callable[..., PassRate]":
-    """`assert_pass_rate(samples, {"faithfulness": 0.8}, rate=0.9, repeat=3)`: fails where fewer than this share of the
-    samples reach every threshold, each by its mean over the repeats, so that one flaky verdict breaks nothing. A
-    sample without a score does not reach it. Returns who did."""
+def assert_pass_rate(ragstone: "Evaluator", _ragstone_recorder: "_Recorder") -> "Callable[..., PassRate]":
+    """`assert_pass_rate(samples, {"faithfulness": 0.8}, rate=0.9, repeat=3)`: fails if a smaller share of the
+    samples reaches every threshold, each by its mean over the repeats, so that a single flaky verdict does not fail the
+    test. A sample without a score does not pass. Returns the pass rate."""
 
     def check(
         samples: Sequence[Mapping[str, Any]], thresholds: Mapping[str, float], *, rate: float = 0.9, repeat: int = 1
@@ -202,47 +202,51 @@ def assert_pass_rate(ragstone: "Evaluator", _ragstone_kept: "_Kept") -> "Callabl
         __tracebackhide__ = True
         if not 0 <= rate <= 1:
             pytest.fail(f"rate={rate}: it is a share, from 0 to 1.", pytrace=False)
-        _told(lambda: _checked(thresholds))
-        held = list(samples)
-        found = pass_rate(_told(lambda: ragstone.score_all(held, list(thresholds), repeat=repeat)), thresholds)
-        passed = found.rate >= rate
-        lines = _ragstone_kept.keep(f"{found.total} samples", found.means(), passed=passed, rate=found.rate)
+        _without_traceback(lambda: _check_thresholds(thresholds))
+        rows = list(samples)
+        scored = _without_traceback(lambda: ragstone.score_all(rows, list(thresholds), repeat=repeat))
+        result = pass_rate(scored, thresholds)
+        passed = result.rate >= rate
+        lines = _ragstone_recorder.record(f"{result.total} samples", result.means(), passed=passed, rate=result.rate)
         if not passed:
-            head = f"{found.passed} of {found.total} samples reach the thresholds ({found.rate:.0%}, {rate:.0%} needed)"
-            more = len(found.failures) - _FAILING
-            lines = [head, *found.failures[:_FAILING], *([f"… and {more} more"] if more > 0 else []), *lines]
+            shares = f"{result.rate:.0%}, {rate:.0%} needed"
+            head = f"{result.passed} of {result.total} samples reach the thresholds ({shares})"
+            more = len(result.failures) - _FAILING
+            lines = [head, *result.failures[:_FAILING], *([f"… and {more} more"] if more > 0 else []), *lines]
         if lines:
             _fail([lines[0], *(f"  {line}" for line in lines[1:])])
-        return found
+        return result
 
     return check
 
 
-class _Kept:
-    """What one test scored: for the table, for JUnit and for the baseline. A test that is run again begins anew."""
+class _Recorder:
+    """Records the scores of one test for the table, JUnit and the baseline. A test that is rerun starts afresh."""
 
     def __init__(self, node: Any, baseline: "Baseline | None") -> None:
         self._node, self._baseline, self._number = node, baseline, 0
         node.user_properties[:] = [
-            one for one in node.user_properties if one[0] != _PROPERTY and not one[0].startswith(f"{_PROPERTY}.")
+            (name, value)
+            for name, value in node.user_properties
+            if name != _PROPERTY and not name.startswith(f"{_PROPERTY}.")
         ]
 
-    def keep(self, sample: str, values: Mapping[str, float], *, passed: bool, rate: float | None = None) -> list[str]:
-        """Keeps the scores of one assertion; what is worse than the baseline comes back, a line each."""
+    def record(self, sample: str, values: Mapping[str, float], *, passed: bool, rate: float | None = None) -> list[str]:
+        """Records the scores of one assertion, and returns a line for each that is worse than in the baseline."""
         self._number += 1
         test = self._node.nodeid if self._number == 1 else f"{self._node.nodeid}#{self._number}"
         worse = [] if self._baseline is None else self._baseline.regressions(test, values)
-        told = {"test": test, "sample": sample, "values": dict(values), "rate": rate, "passed": passed and not worse}
-        held = self._node.user_properties
-        held += [(f"{_PROPERTY}.{name}", f"{value:.4f}") for name, value in values.items()]
+        row = {"test": test, "sample": sample, "values": dict(values), "rate": rate, "passed": passed and not worse}
+        properties = self._node.user_properties
+        properties += [(f"{_PROPERTY}.{name}", f"{value:.4f}") for name, value in values.items()]
         if rate is not None:
-            held.append((f"{_PROPERTY}.pass_rate", f"{rate:.4f}"))
-        held.append((_PROPERTY, json.dumps(told, ensure_ascii=True)))
+            properties.append((f"{_PROPERTY}.pass_rate", f"{rate:.4f}"))
+        properties.append((_PROPERTY, json.dumps(row, ensure_ascii=True)))
         return [f"worse than the baseline: {line}" for line in worse]
 
 
 class _Session:
-    """The scores of all tests, gathered where their reports arrive: the table at the end, and the baseline."""
+    """Collects the scores of all tests from their reports, for the table at the end and the baseline."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

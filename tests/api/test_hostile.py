@@ -22,7 +22,7 @@ check_gates: Callable[..., Any] = api.check_gates  # not held to their types, as
         ({"sample": 0}, "sample=0"),
         ({"metrics": [None]}, "None is no metric"),
         ({"metrics": [7]}, "7 is no metric"),
-        ({"judge": 7, "metrics": "faithfulness"}, "7 can judge nothing"),
+        ({"judge": 7, "metrics": "faithfulness"}, "7 is not a model"),
         ({"embedder": 7, "metrics": "semantic_similarity"}, "`embed`"),
         ({"group_by": "colour"}, "--group-by colour"),
     ],
@@ -45,7 +45,7 @@ def test_one_name_may_stand_for_a_list_of_one(tmp_path: Path) -> None:
     [
         (lambda run: compare(run, run, on="most"), "'most': it is all or common"),
         (lambda run: compare(run, run, judges="any"), "'any': it is same or different"),
-        (lambda run: check_gates(run, {"token_f1": 0.5}, mode="strict"), "'strict': it is interval or point"),
+        (lambda run: check_gates(run, {"token_f1": 0.5}, mode="strict"), "'strict': choose interval or point"),
         (lambda run: check_gates(run, {"token_f1": 0.5}, min_coverage=95), "from 0 to 1, not 95"),
         (lambda run: check_gates(run, {"token_f1": float("nan")}), "expected a number"),
         (lambda run: check_gates(run, {"token_f1": "0.5"}), "expected a number"),

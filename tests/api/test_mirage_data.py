@@ -60,6 +60,6 @@ async def test_a_stop_ends_retrieval_where_it_is(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(Search, "run", forever)
     options = {"fictional_size": 1, "retrievers": "bm25"}
     plan = await plan_bench("mirage", options, models=["local/extractive"])
-    with pytest.raises(Unfinished, match="Vectors and replies are kept: the same command goes on"):
+    with pytest.raises(Unfinished, match="Vectors and replies are cached: run the same command again to resume"):
         await run_bench(plan, run=tmp_path / "s.run", shell=Shell(stop=stop))
     assert not (tmp_path / "s.run").exists()

@@ -356,10 +356,10 @@ def test_a_pull_that_leaves_files_out_says_so(ragstone: Ragstone, tmp_path: Path
     (tmp_path / "some" / "dataset.json").write_bytes(DATASET.read_bytes())
     told = ragstone("data", "pull", "mirage", "--from", "some", "--to", "pulled")
     assert told.code == 0
-    assert "Still lacking: doc_pool.json, oracle.json. Without them" in told.out
+    assert "Still missing: doc_pool.json, oracle.json. The benchmark needs them" in told.out
     assert "Use it" not in told.out
     nothing = ragstone("data", "pull", "mirage", "--from", "", "--to", "pulled")
-    assert (nothing.code, nothing.out, "--from names nothing" in nothing.err) == (2, "", True)
+    assert (nothing.code, nothing.out, "--from is empty" in nothing.err) == (2, "", True)
 
 
 def test_an_invented_pool_is_written_and_read_back_as_it_was(ragstone: Ragstone, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the saving of joint verdicts costs: the same answers judged jointly, a passage at a time, and as ragas does."""
+"""What joint verification costs in accuracy: the same answers judged jointly, passage by passage, and as ragas does."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -30,8 +30,8 @@ _CONCURRENCY = 16
 
 @dataclass(frozen=True)
 class Ways:
-    """Two ways to judge the same samples. `passages` is how many each sample had (None: its own). `failed` of `samples`
-    could not be judged in both ways; `why` is what went wrong with the first of them."""
+    """Two ways to judge the same samples. `passages`: how many each sample had (None: its own). `failed` of `samples`
+    could not be judged in both ways; `why` is the error of the first of them."""
 
     first: str
     second: str
@@ -45,7 +45,7 @@ class Ways:
 
 @dataclass(frozen=True)
 class _Judged:
-    """What one way made of the samples: verdicts and the five metrics; None for a sample that failed, and why."""
+    """One way's results for the samples: verdicts and the five metrics; None for a sample that failed, and why."""
 
     verdicts: list[Verdicts | None]
     scores: dict[str, list[float | None]]
@@ -66,28 +66,31 @@ async def agreement_of_protocols_async(
     """Judges the answers of `data` jointly and separately, and by the protocol ragas, and compares: kappa for each kind
     of verdict, and the difference of each of the five metrics.
 
-    `passages`: compare joint and separate also with so many passages of about `tokens` tokens each; what a sample lacks
-    is filled up with passages of other samples, and the passages that are there stay whole. Raises UsageError.
+    `passages`: also compare joint and separate with this many passages of about `tokens` tokens each, filling up with
+    passages of other samples; existing passages stay whole. Raises UsageError.
     """
     if judging.model is None:
-        raise UsageError("Agreement needs a judge: name one with --judge PROVIDER/MODEL.")
+        raise UsageError("Agreement needs a judge: add --judge PROVIDER/MODEL.")
     plan = plan_evaluation(data, FIVE, replace(judging, protocol="matrix"))
     options = model_options or ModelOptions(cache=cache_folder())
     limit = asyncio.Semaphore(concurrency or concurrency_of([judging.model], _CONCURRENCY))
-    found = []
+    comparisons = []
     samples = _samples(plan)
     joint = await _judged(samples, replace(judging, protocol="matrix", verify="joint"), options, limit)
-    apart = await _judged(samples, replace(judging, protocol="matrix", verify="separate"), options, limit)
-    found.append(_ways("joint", "separate", None, joint, apart))
+    separate = await _judged(samples, replace(judging, protocol="matrix", verify="separate"), options, limit)
+    comparisons.append(_ways("joint", "separate", None, joint, separate))
     if ragas:
-        there = await _judged(samples, replace(judging, protocol="ragas"), options, limit)
-        found += [_ways("joint", "ragas", None, joint, there), _ways("separate", "ragas", None, apart, there)]
+        stepwise = await _judged(samples, replace(judging, protocol="ragas"), options, limit)
+        comparisons += [
+            _ways("joint", "ragas", None, joint, stepwise),
+            _ways("separate", "ragas", None, separate, stepwise),
+        ]
     for count in passages:
         filled = _filled(samples, count, tokens)
-        many = await _judged(filled, replace(judging, protocol="matrix", verify="joint"), options, limit)
-        each = await _judged(filled, replace(judging, protocol="matrix", verify="separate"), options, limit)
-        found.append(_ways("joint", "separate", count, many, each))
-    return found
+        joint_filled = await _judged(filled, replace(judging, protocol="matrix", verify="joint"), options, limit)
+        separate_filled = await _judged(filled, replace(judging, protocol="matrix", verify="separate"), options, limit)
+        comparisons.append(_ways("joint", "separate", count, joint_filled, separate_filled))
+    return comparisons
 
 
 agreement_of_protocols: Callable[..., list[Ways]] = blocking(
@@ -106,11 +109,11 @@ async def _judged(
 ) -> _Judged:
     async with open_tools(judging, FIVE, options) as opened:
 
-        async def one(case: Case, response: Response) -> tuple[Verdicts | None, list[Any], str]:
+        async def judge_sample(case: Case, response: Response) -> tuple[Verdicts | None, list[Any], str]:
             async with limit:
                 scores = await gather_all(*(score(metric, case, response) for metric in opened.metrics))
                 verdicts: Verdicts | None = None
-                why = next((each.reason for each in scores if each.status == "failed"), "")
+                why = next((result.reason for result in scores if result.status == "failed"), "")
                 if judging.protocol == "ragas":
                     verdicts = _of_ragas(opened.metrics, scores)
                 elif opened.tools.judge is not None:
@@ -120,18 +123,18 @@ async def _judged(
                         verdicts, why = None, str(error)
                 return verdicts, scores, why
 
-        made = await gather_all(*(one(case, response) for case, response in samples))
+        judged = await gather_all(*(judge_sample(case, response) for case, response in samples))
     names = [metric.name.removeprefix("ragas.") for metric in opened.metrics]
     return _Judged(
-        [verdicts for verdicts, _, _ in made],
-        {name: [scores[at].value for _, scores, _ in made] for at, name in enumerate(names)},
-        [why for _, _, why in made],
+        [verdicts for verdicts, _, _ in judged],
+        {name: [scores[at].value for _, scores, _ in judged] for at, name in enumerate(names)},
+        [why for _, _, why in judged],
     )
 
 
 def _of_ragas(metrics: Sequence[Metric], scores: Sequence[Any]) -> Verdicts | None:
-    """The one verdict of the ragas protocol that is about the same items: whether a passage is useful. Its statements
-    are its own, and cannot be compared one by one. None where it failed; no verdict where it does not apply."""
+    """The one comparable verdict of the ragas protocol: whether a passage is useful. Its statements are its own and
+    cannot be matched one by one. None where it failed; empty where it does not apply."""
     at = next(at for at, metric in enumerate(metrics) if metric.name == "ragas.context_precision")
     if scores[at].status == "failed":
         return None
@@ -141,23 +144,23 @@ def _of_ragas(metrics: Sequence[Metric], scores: Sequence[Any]) -> Verdicts | No
     return {"useful": {(place,): place in evidence["counted"] for place in range(1, evidence["of"] + 1)}}
 
 
-def _ways(first: str, second: str, passages: int | None, one: _Judged, other: _Judged) -> Ways:
-    both = [(a, b) for a, b in zip(one.verdicts, other.verdicts, strict=True) if a is not None and b is not None]
-    gaps = [gap(name, one.scores[name], other.scores[name]) for name in one.scores if name in other.scores]
+def _ways(first: str, second: str, passages: int | None, left: _Judged, right: _Judged) -> Ways:
+    both = [(a, b) for a, b in zip(left.verdicts, right.verdicts, strict=True) if a is not None and b is not None]
+    gaps = [gap(name, left.scores[name], right.scores[name]) for name in left.scores if name in right.scores]
     return Ways(
         first,
         second,
         passages,
         tuple(agreement([a for a, _ in both], [b for _, b in both])),
-        tuple(each for each in gaps if each is not None),
-        failed=len(one.verdicts) - len(both),
-        samples=len(one.verdicts),
+        tuple(item for item in gaps if item is not None),
+        failed=len(left.verdicts) - len(both),
+        samples=len(left.verdicts),
         why=next(
             (
                 why
-                for held in (one, other)
-                for each, why in zip(held.verdicts, held.why, strict=True)
-                if each is None and why
+                for side in (left, right)
+                for verdicts, why in zip(side.verdicts, side.why, strict=True)
+                if verdicts is None and why
             ),
             "",
         ),
@@ -166,8 +169,8 @@ def _ways(first: str, second: str, passages: int | None, one: _Judged, other: _J
 
 def _filled(samples: Sequence[Sample], count: int, tokens: int) -> list[Sample]:
     """Each sample with `count` passages of about `tokens` tokens: its own first, each lengthened with texts of other
-    samples, which do not bear on its question."""
-    made = []
+    samples, which are irrelevant to its question."""
+    filled = []
     for at, (case, response) in enumerate(samples):
         others = [
             passage.text
@@ -176,18 +179,18 @@ def _filled(samples: Sequence[Sample], count: int, tokens: int) -> list[Sample]:
             if passage.text not in {own.text for own in response.passages}
         ]
         if not others:
-            raise UsageError("Passages can be filled up only with those of other samples, and there are none.")
+            raise UsageError("There are no other samples to fill passages up with: add rows, or omit --passages.")
         place = 0
         passages = []
         for number in range(count):
             own = response.passages[number] if number < len(response.passages) else None
             text = own.text if own is not None else ""
-            held = estimate_tokens(text)
-            while held < tokens:
+            length = estimate_tokens(text)
+            while length < tokens:
                 more = others[place % len(others)]
                 place += 1
                 text = f"{text}\n{more}" if text else more
-                held += max(1, estimate_tokens(more))
+                length += max(1, estimate_tokens(more))
             passages.append(Passage(own.id if own is not None else f"filler-{number}", text))
-        made.append((case, changed(response, passages=tuple(passages))))
-    return made
+        filled.append((case, changed(response, passages=tuple(passages))))
+    return filled

@@ -41,13 +41,13 @@ _MOST = 16  # cases at once, unless more requests may be in flight
 
 
 class BenchResult(RunResult):
-    """How a benchmark ended and where it is kept."""
+    """The result of a benchmark."""
 
 
 @dataclass(frozen=True)
 class BenchPlan:
-    """A benchmark that is made, with whom it will ask and how, before anything is asked. `place`: where its plugin was
-    found, if not by its name."""
+    """A benchmark ready to run, with its models and settings. `place`: where its plugin was found, if not by
+    its name."""
 
     plugin: Plugin
     benchmark: Benchmark
@@ -60,19 +60,19 @@ class BenchPlan:
 
 
 def check_names(models: Sequence[str | System], judge: str | Model | None = None) -> None:
-    """Raises UsageError where a name cannot be that of a model, or is there twice. Opens nothing and needs no key."""
+    """Raises UsageError if a name cannot be a model's or occurs twice. Opens nothing and needs no key."""
     ids = [_id_of(model) for model in models]
     if not ids:
-        raise UsageError("No model to ask. Name one: --model local/extractive, --model openai/gpt-4o-mini…")
+        raise UsageError("No model to evaluate. Add --model local/extractive, --model openai/gpt-4o-mini…")
     if twice := [name for name in ids if ids.count(name) > 1]:
         raise UsageError(f"The model {twice[0]} is named twice.")
     names = [name for name in models if isinstance(name, str) and not is_registered(name)]
     for name in [*names, *([judge] if isinstance(judge, str) else [])]:
         provider, _, model = name.partition("/")
-        if not model:  # `open_model` says the rest of what is wrong with a name
+        if not model:  # `open_model` reports other errors
             known = ", ".join(PROVIDERS.names())
             raise UsageError(
-                f"{name!r} names no model: write PROVIDER/MODEL, for example local/extractive. Providers: {known}."
+                f"{name!r} has no provider: write PROVIDER/MODEL, for example local/extractive. Providers: {known}."
             )
         PROVIDERS.get(provider)
         if provider == "local" and not model.endswith(".gguf") and model not in _LOCAL:
@@ -82,13 +82,13 @@ def check_names(models: Sequence[str | System], judge: str | Model | None = None
 def _context(
     models: Sequence[str | System], model_options: ModelOptions, sampling: Mapping[str, Any] | None = None
 ) -> Context:
-    """What a benchmark may use while it is made."""
+    """What a benchmark may use while it is created."""
     names = tuple(name for name in models if isinstance(name, str))
     return Context(model_options, cache_folder().parent, names, sampling or {})
 
 
 async def make_benchmark(benchmark: str | Plugin, options: Mapping[str, Any]) -> Benchmark:
-    """A benchmark by itself, to look at its cases. Raises UsageError."""
+    """A benchmark without models, to look at its cases. Raises UsageError."""
     plugin = BENCHMARKS.get(benchmark)
     context = _context((), ModelOptions(cache=cache_folder()))
     return await plugin.make(options_from(_options_of(plugin), options, of=plugin.name), context)
@@ -110,7 +110,7 @@ async def plan_bench(
     sampling: Mapping[str, Any] | None = None,
     model_options: ModelOptions | None = None,
 ) -> BenchPlan:
-    """Checks all that can be checked before anything is asked, and makes the benchmark. Raises UsageError."""
+    """Checks everything that can be checked before the first request, and makes the benchmark. Raises UsageError."""
     plugin = BENCHMARKS.get(benchmark)
     chosen = options_from(_options_of(plugin), options, of=plugin.name, also=_SHARED)
     if not models and plugin.without_model(chosen):
@@ -119,18 +119,18 @@ async def plan_bench(
     scored = (*(plugin.judged if judging.model is not None else ()), *metrics)
     judging.check(scored)
     calling = model_options or ModelOptions(cache=cache_folder())
-    made = await plugin.make(chosen, _context(models, calling, sampling))
+    instance = await plugin.make(chosen, _context(models, calling, sampling))
     place = benchmark if isinstance(benchmark, str) and is_place(benchmark) else ""
-    return BenchPlan(plugin, made, tuple(models), scored, judging, sampling or {}, calling, place)
+    return BenchPlan(plugin, instance, tuple(models), scored, judging, sampling or {}, calling, place)
 
 
 def default_run(plan: BenchPlan) -> Path:
-    """The run file where none is named: by the question."""
+    """The default run file, named after the settings."""
     return default_name(plan.benchmark.name, _short(plan.benchmark.question))
 
 
 def stored_of(plan: BenchPlan, run: Path | None) -> Stored:
-    """What the run file has of this plan already. Raises `RunMismatch` where it answers another question."""
+    """What the run file already has of this plan. Raises `RunMismatch` if it was made with different settings."""
     judge = {"model": plan.judging.model} if isinstance(plan.judging.model, str) else {}
     return Stored(run or default_run(plan), {**plan.benchmark.question, "judge": judge}, GROWING)
 
@@ -138,14 +138,14 @@ def stored_of(plan: BenchPlan, run: Path | None) -> Stored:
 async def run_bench(
     plan: BenchPlan, *, run: str | Path | None = None, concurrency: int | None = None, shell: Shell | None = None
 ) -> BenchResult:
-    """Runs what is planned, into the file `run`, by default one whose name follows from the question."""
-    made, calling = plan.benchmark, plan.model_options
+    """Runs the plan into the file `run`; by default its name is derived from the settings."""
+    benchmark, calling = plan.benchmark, plan.model_options
     path = default_run(plan) if run is None else Path(run)
     at_once = concurrency or concurrency_of(plan.models, min(calling.in_flight, _MOST))
     info = {"benchmark_at": plan.place} if plan.place else {}
-    job = Job(made, plan.models, path, at_once, plan.metrics, plan.judging, calling, plan.sampling, info=info)
+    job = Job(benchmark, plan.models, path, at_once, plan.metrics, plan.judging, calling, plan.sampling, info=info)
     done = await execute(job, shell or Shell())
-    return BenchResult(path, done.outcome, tuple(made.warnings), plan.plugin)
+    return BenchResult(path, done.outcome, tuple(benchmark.warnings), plan.plugin)
 
 
 async def bench_async(
@@ -196,7 +196,7 @@ async def bench_async(
 
 
 bench = blocking(bench_async, name="bench")
-# Keywords that every benchmark has: somebody may have meant one of them.
+# Keywords of every benchmark, for suggestions.
 _SHARED = [name for name in inspect.signature(bench_async).parameters if name not in ("benchmark", "options")]
 
 
@@ -205,6 +205,6 @@ def _id_of(model: str | System) -> str:
 
 
 def _short(question: Mapping[str, Any]) -> list[object]:
-    """The question without the hashes of data, for the name of a file that may grow by other languages."""
+    """The question without data hashes, for the name of a file that other languages may extend."""
     fixed = {key: value for key, value in question.items() if key != "data"}
     return [fixed, sorted(question.get("data", {}).get("sha256", {}).items())]

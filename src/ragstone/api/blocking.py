@@ -1,5 +1,4 @@
-"""What public functions share: the blocking form of an async one, made from it so that logic is written once; and what
-is said of an option that there is not."""
+"""Decorators of public functions: the blocking form of an async function, and errors for unknown options."""
 
 import asyncio
 import contextvars
@@ -22,9 +21,9 @@ R = TypeVar("R")
 def blocking(function: Callable[P, Coroutine[Any, Any, R]], /, *, name: str) -> Callable[P, R]:
     """The blocking form of `function`, called `name`.
 
-    In a notebook, whose kernel runs an event loop, it works in a thread with a loop of its own, while the cell waits.
-    Inside any other running loop it raises `UsageError` that says to await the async form instead: blocking there would
-    stop everything else. Nothing is patched either way.
+    In a notebook, whose kernel runs an event loop, it works in a thread with its own loop while the cell waits. Inside
+    any other running loop it raises `UsageError` and suggests awaiting the async form, since blocking would stop
+    everything else. Nothing is patched.
     """
 
     @functools.wraps(function)
@@ -45,12 +44,12 @@ def blocking(function: Callable[P, Coroutine[Any, Any, R]], /, *, name: str) -> 
 
 
 def public(function: Callable[P, R], /) -> Callable[P, R]:
-    """`function`, which says which of its options comes nearest where one is given that it does not have."""
+    """`function`, with an error that suggests the nearest name for an unknown option."""
     known = [name for name in inspect.signature(function).parameters if not name.startswith("_")]
     name = function.__name__.removesuffix("_async")
 
-    def check(given: Iterable[str]) -> None:
-        for option in given:
+    def check(options: Iterable[str]) -> None:
+        for option in options:
             if option not in known:
                 raise UnknownName(f"option of {name}", option, known)
 

@@ -31,24 +31,24 @@ def compare(
     """Compares the systems of two run files; `b` None: two systems of `a`. A file with several systems needs
     `system_a`, `system_b`. Differences are those of B minus A. See `analysis.compare` for what is tested and how.
 
-    `on="common"`: only what both were asked alike. `judges="different"`: compare verdicts of different judges, too.
+    `on="common"`: only cases that are the same in both. `judges="different"`: also compare different judges.
     `where`: only cases with these values of the condition or of a column of the data (ability, language, topic…).
     `group_by`: such names; a row for each of their values.
-    Raises UsageError where there is nothing that can be compared.
+    Raises UsageError if nothing can be compared.
     """
-    for told, known in ((on, ("all", "common")), (judges, ("same", "different"))):
-        if told not in known:
-            raise UsageError(f"Cannot compare by {told!r}: it is {' or '.join(known)}.")
+    for choice, known in ((on, ("all", "common")), (judges, ("same", "different"))):
+        if choice not in known:
+            raise UsageError(f"Cannot compare by {choice!r}: it is {' or '.join(known)}.")
     metrics = [metrics] if isinstance(metrics, str) else metrics
     group_by = [group_by] if isinstance(group_by, str) else group_by
-    with opened_sides(Path(a), None if b is None else Path(b), system_a, system_b) as (one, other):
-        return compare_runs(one, other, metrics=metrics, on=on, judges=judges, where=where, group_by=group_by)
+    with opened_sides(Path(a), None if b is None else Path(b), system_a, system_b) as (side_a, side_b):
+        return compare_runs(side_a, side_b, metrics=metrics, on=on, judges=judges, where=where, group_by=group_by)
 
 
 @contextlib.contextmanager
 def opened_sides(a: Path, b: Path | None, system_a: str | None, system_b: str | None) -> Iterator[tuple[Side, Side]]:
-    """Both sides, their run files open for as long as the context lasts; `b` None: two systems of `a`. Raises
-    UsageError where a system is to be named, or is not there."""
+    """Both sides, their run files open while the context lasts; `b` None: two systems of `a`. Raises UsageError if a
+    system must be named or does not exist."""
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(open_run(a))
         second = first if b is None or b == a or (b.exists() and b.samefile(a)) else stack.enter_context(open_run(b))
@@ -61,85 +61,90 @@ def opened_sides(a: Path, b: Path | None, system_a: str | None, system_b: str | 
                 raise UsageError(
                     f"{alone} two of its systems with --system-a and --system-b; it has: {', '.join(names)}."
                 )
-        one, other = _system(first, a, system_a, "--system-a"), _system(second, b or a, system_b, "--system-b")
-        if second is first and one == other:
-            raise UsageError(f"{one} is compared with itself: name two systems.")
-        same = one == other
+        name_a, name_b = _system(first, a, system_a, "--system-a"), _system(second, b or a, system_b, "--system-b")
+        if second is first and name_a == name_b:
+            raise UsageError(f"{name_a} is compared with itself: name two different systems.")
+        same = name_a == name_b
         yield (
-            Side(first, one, f"{one} ({a.name})" if same else one),
-            Side(second, other, f"{other} ({(b or a).name})" if same else other),
+            Side(first, name_a, f"{name_a} ({a.name})" if same else name_a),
+            Side(second, name_b, f"{name_b} ({(b or a).name})" if same else name_b),
         )
 
 
-def _system(run: RunReader, path: Path, asked: str | None, option: str) -> str:
+def _system(run: RunReader, path: Path, requested: str | None, option: str) -> str:
     names = list(run.systems)
-    if asked is not None:
-        if asked not in names:
-            raise UnknownName("system", asked, names, hint=f"{path} has: {', '.join(names)}.")
-        return asked
+    if requested is not None:
+        if requested not in names:
+            raise UnknownName("system", requested, names, hint=f"{path} has: {', '.join(names)}.")
+        return requested
     if len(names) != 1:
         raise UsageError(f"{path} has {len(names)} systems: name one with {option}; it has: {', '.join(names)}.")
     return names[0]
 
 
-def comparison_tables(found: Comparison, *, language: str = "en", moves: int | None = None) -> list[Table]:
+def comparison_tables(comparison: Comparison, *, language: str = "en", moves: int | None = None) -> list[Table]:
     """The differences, and the samples that moved, `lost` first; of a metric at most `moves` in either direction."""
-    told = messages(__name__, language)
-    grouped = any(row.group for row in found.rows)
-    several = any(row.samples != row.n for row in found.rows)  # pairs of a sample
+    texts = messages(__name__, language)
+    grouped = any(row.group for row in comparison.rows)
+    several = any(row.samples != row.n for row in comparison.rows)  # pairs of a sample
     rows = [
         Row((
-            Cell(row.metric if row.better == "higher" else f"{row.metric} ({told[row.better]})"),
+            Cell(row.metric if row.better == "higher" else f"{row.metric} ({texts[row.better]})"),
             *([Cell(row.group)] if grouped else []), Cell(value=row.a), Cell(value=row.b),
             Cell(value=row.difference, low=row.low, high=row.high), Cell(f"{row.p_holm:.3g}"),
-            Cell(told[row.test]), Cell(str(row.n)), *([Cell(str(row.samples))] if several else []),
+            Cell(texts[row.test]), Cell(str(row.n)), *([Cell(str(row.samples))] if several else []),
             Cell(f"{row.gained_total} / {row.lost_total}"),
         ))
-        for row in found.rows
+        for row in comparison.rows
     ]  # fmt: skip
     columns = (
-        told["metric"], *([told["group"]] if grouped else []), found.a.name, found.b.name, told["difference"],
-        told["p"], told["test"], told["n"], *([told["samples"]] if several else []), told["flips"],
+        texts["metric"], *([texts["group"]] if grouped else []), comparison.a.name, comparison.b.name,
+        texts["difference"], texts["p"], texts["test"], texts["n"], *([texts["samples"]] if several else []),
+        texts["flips"],
     )  # fmt: skip
-    title = told["title"].format(a=found.a.name, b=found.b.name)
-    made = [Table("compare", title, columns, tuple(rows), tuple(_notes(found, told)), keys=2 if grouped else 1)]
-    named = [(row, flip) for row in found.rows for flip in (*row.lost[:moves], *row.gained[:moves])]
-    if named:
-        told_rows = [
+    title = texts["title"].format(a=comparison.a.name, b=comparison.b.name)
+    tables = [Table("compare", title, columns, tuple(rows), tuple(_notes(comparison, texts)), keys=2 if grouped else 1)]
+    flips = [(row, flip) for row in comparison.rows for flip in (*row.lost[:moves], *row.gained[:moves])]
+    if flips:
+        flip_rows = [
             Row((
                 Cell(row.label), Cell(flip.sample), Cell(flip.condition), Cell(value=flip.before),
                 Cell(value=flip.after),
             ))
-            for row, flip in named
+            for row, flip in flips
         ]  # fmt: skip
-        hidden = sum(row.gained_total + row.lost_total for row in found.rows) - sum(flip.flipped for _, flip in named)
-        names = tuple(told[name] for name in ("metric", "sample", "condition", "before", "after"))
-        more = (told["more"].format(n=hidden),) if hidden else ()
-        made.append(Table("compare-flips", told["flip_title"], names, tuple(told_rows), more, keys=3))
-    return made
+        hidden = sum(row.gained_total + row.lost_total for row in comparison.rows) - sum(
+            flip.flipped for _, flip in flips
+        )
+        names = tuple(texts[name] for name in ("metric", "sample", "condition", "before", "after"))
+        more = (texts["more"].format(n=hidden),) if hidden else ()
+        tables.append(Table("compare-flips", texts["flip_title"], names, tuple(flip_rows), more, keys=3))
+    return tables
 
 
-def _notes(found: Comparison, told: Mapping[str, str]) -> Iterator[str]:
-    """What is below the table of differences: how they were made, and all that is missing from them."""
-    yield told["note"].format(least=FLIPPED)
-    if any(found.left_out):
-        yield told["left_out"].format(a=found.left_out[0], b=found.left_out[1])
-    if found.changed:
-        yield told["changed"].format(n=found.changed)
-    for row in found.rows:
+def _notes(comparison: Comparison, texts: Mapping[str, str]) -> Iterator[str]:
+    """Notes below the table of differences: the methods, and everything that is left out."""
+    yield texts["note"].format(least=FLIPPED)
+    if any(comparison.left_out):
+        yield texts["left_out"].format(a=comparison.left_out[0], b=comparison.left_out[1])
+    if comparison.changed:
+        yield texts["changed"].format(n=comparison.changed)
+    for row in comparison.rows:
         if row.failed_a or row.failed_b:
-            yield told["failed"].format(metric=row.label, a=row.failed_a, b=row.failed_b)
+            yield texts["failed"].format(metric=row.label, a=row.failed_a, b=row.failed_b)
         if row.only_a or row.only_b:
-            yield told["applies"].format(metric=row.label, a=row.only_a, b=row.only_b)
-    for name, why in found.refused.items():
-        reason = told[f"why.{why.kind}"].format(what=why.what, a=why.a, b=why.b)
-        yield told["refused"].format(metric=name, why=reason)
-    for name, (a, b) in found.unpaired.items():
-        yield told["unpaired"].format(metric=name, a=a, b=b)
-    for side, names in zip(("first", "second"), found.one_sided, strict=True):
+            yield texts["applies"].format(metric=row.label, a=row.only_a, b=row.only_b)
+    for name, why in comparison.refused.items():
+        reason = texts[f"why.{why.kind}"].format(what=why.what, a=why.a, b=why.b)
+        yield texts["refused"].format(metric=name, why=reason)
+    for name, (a, b) in comparison.unpaired.items():
+        yield texts["unpaired"].format(metric=name, a=a, b=b)
+    for side, names in zip(("first", "second"), comparison.one_sided, strict=True):
         if names:
-            yield told[side].format(names=", ".join(names))
-    if found.differing:
-        yield told["differing"].format(names=", ".join(found.differing))
-    if all(found.judges) and found.judges[0] != found.judges[1]:
-        yield told["judges"].format(a=told["and"].join(found.judges[0]), b=told["and"].join(found.judges[1]))
+            yield texts[side].format(names=", ".join(names))
+    if comparison.differing:
+        yield texts["differing"].format(names=", ".join(comparison.differing))
+    if all(comparison.judges) and comparison.judges[0] != comparison.judges[1]:
+        yield texts["judges"].format(
+            a=texts["and"].join(comparison.judges[0]), b=texts["and"].join(comparison.judges[1])
+        )

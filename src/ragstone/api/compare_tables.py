@@ -1,4 +1,4 @@
-"""What a benchmark says of two systems by itself, beside the comparison of their samples."""
+"""The benchmark's own comparison tables of two systems, besides the comparison of their samples."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ def benchmark_tables(
     where: Mapping[str, str] | None = None,
     language: str = "en",
 ) -> list[Table]:
-    """Tables that the benchmark of two runs makes of them (effective lengths of a needle test); [] where it makes none.
-    `where`: only cases of this condition. Raises as `compare` does."""
-    with opened_sides(Path(a), None if b is None else Path(b), system_a, system_b) as (one, other):
-        benchmark = benchmark_of(one.run.meta, a)
-        if benchmark_of(other.run.meta, b or a).name != benchmark.name:
+    """The tables in which the benchmark compares two runs (effective lengths of a needle test); [] if it has none.
+    `where`: only cases of this condition. Raises the errors of `compare`."""
+    with opened_sides(Path(a), None if b is None else Path(b), system_a, system_b) as (side_a, side_b):
+        benchmark = benchmark_of(side_a.run.meta, a)
+        if benchmark_of(side_b.run.meta, b or a).name != benchmark.name:
             return []
-        sides = [(_Chosen(side.run, where or {}), side.system, side.name) for side in (one, other)]
+        sides = [(_FilteredRun(side.run, where or {}), side.system, side.name) for side in (side_a, side_b)]
         return benchmark.compare(*sides, language=language)
 
 
 @dataclass(frozen=True)
-class _Chosen:
-    """A run, of which only cases of a condition are looked at."""
+class _FilteredRun:
+    """A run restricted to the cases of a condition."""
 
     run: Run
     where: Mapping[str, str]
@@ -52,7 +52,7 @@ class _Chosen:
                 yield record
 
     def plans(self) -> Mapping[str, Plan]:
-        return {}  # of what was to be asked under a condition alone, nobody says
+        return {}  # the plan of a single condition is not recorded
 
     def unasked(self, system: str, /) -> Iterator[str]:
         return iter(())

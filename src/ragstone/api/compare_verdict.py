@@ -1,4 +1,4 @@
-"""What a comparison comes to: one line to read first, and one HTML page."""
+"""The verdict of a comparison: one line to read first, and one HTML page."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,15 +14,15 @@ from ragstone.types import Table
 
 __all__ = ["comparison_notices", "comparison_verdict", "verdict_of", "write_comparison"]
 
-_NAMED = 4  # metrics in one line
+_NAMED = 4  # metrics named in the line
 
 Kind = Literal["regression", "improvement", "mixed", "change", "no_difference", "nothing"]
 
 
-def verdict_of(found: Comparison) -> Kind:
-    """What a comparison comes to, by what differs after Holm. "change": of metrics that have no better side alone."""
-    kinds = {_kind(row) for row in found.rows if row.significant()}
-    if not found.rows:
+def verdict_of(comparison: Comparison) -> Kind:
+    """The kind of verdict, by what differs after Holm. "change": only metrics without a better direction differ."""
+    kinds = {_kind(row) for row in comparison.rows if row.significant()}
+    if not comparison.rows:
         return "nothing"
     if {"regression", "improvement"} <= kinds:
         return "mixed"
@@ -33,23 +33,23 @@ def _kind(row: Difference) -> Literal["regression", "improvement", "change"]:
     return "change" if row.better == "neither" else "regression" if row.gain < 0 else "improvement"
 
 
-def comparison_verdict(found: Comparison, *, language: str = "en") -> str:
-    """One line: what fell and rose, the worst first, and where no difference was found."""
+def comparison_verdict(comparison: Comparison, *, language: str = "en") -> str:
+    """One line: which metrics fell and rose, the worst first, and which did not change."""
     words = messages(__name__, language)
     order = ("regression", "change", "improvement")
-    moved = sorted((row for row in found.rows if row.significant()), key=lambda row: order.index(_kind(row)))
+    moved = sorted((row for row in comparison.rows if row.significant()), key=lambda row: order.index(_kind(row)))
     parts = [_moved(row, words) for row in moved[:_NAMED]]
     if len(moved) > _NAMED:
         parts.append(words["more"].format(n=len(moved) - _NAMED))
-    if same := [row for row in found.rows if not row.significant()]:
-        sizes = sorted({row.samples for row in same})
-        many = words["one" if sizes == [1] else "several"]
+    if unchanged := [row for row in comparison.rows if not row.significant()]:
+        sizes = sorted({row.samples for row in unchanged})
+        unit = words["one" if sizes == [1] else "several"]
         size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,}–{sizes[-1]:,}"
-        labels = [row.label for row in same[:_NAMED]]
-        if len(same) > _NAMED:
-            labels.append(words["more"].format(n=len(same) - _NAMED))
+        labels = [row.label for row in unchanged[:_NAMED]]
+        if len(unchanged) > _NAMED:
+            labels.append(words["more"].format(n=len(unchanged) - _NAMED))
         form = words["none_of" if moved else "none"]
-        parts.append(form.format(labels=words["join"].join(labels), n=f"{size} {many}"))
+        parts.append(form.format(labels=words["join"].join(labels), n=f"{size} {unit}"))
     return words["apart"].join(parts or [words["nothing"]]) + words["end"]
 
 
@@ -67,24 +67,26 @@ def _signed(amount: float) -> str:
     return f"−{text}" if amount < 0 and float(text) else text
 
 
-def comparison_notices(found: Comparison, *, language: str = "en") -> list[str]:
-    """A line for each side of which cases remain that nobody has asked."""
+def comparison_notices(comparison: Comparison, *, language: str = "en") -> list[str]:
+    """A line for each side that has cases without an answer yet."""
     form = messages(__name__, language)["unfinished"]
-    return [form.format(name=name, asked=asked, total=total) for name, asked, total in found.unfinished]
+    return [form.format(name=name, asked=asked, total=total) for name, asked, total in comparison.unfinished]
 
 
 def write_comparison(
-    found: Comparison, target: str | Path, *, more: Sequence[Table] = (), language: str = "en"
+    comparison: Comparison, target: str | Path, *, more: Sequence[Table] = (), language: str = "en"
 ) -> Path:  # fmt: skip
-    """Write a comparison as one self-contained HTML file, and return its path. `more`: tables of the benchmark. Needs
-    the extra `report`."""
+    """Write a comparison as one self-contained HTML file and return its path. `more`: the benchmark's tables. Needs the
+    extra `report`."""
     check_target(target)
     module = load("ragstone.report.comparison", extra="report", purpose="The HTML report")
-    names = (found.a.name, found.b.name)
-    facts = {key: [name, *made.splitlines()] for key, name, made in zip("ab", names, found.commands, strict=True)}
+    names = (comparison.a.name, comparison.b.name)
+    facts = {
+        key: [name, *command.splitlines()] for key, name, command in zip("ab", names, comparison.commands, strict=True)
+    }
     page: str = module.render(
-        found.a.name, found.b.name, [comparison_verdict(found, language=language)],
-        comparison_notices(found, language=language), [*comparison_tables(found, language=language), *more], facts,
-        language=language,
+        comparison.a.name, comparison.b.name, [comparison_verdict(comparison, language=language)],
+        comparison_notices(comparison, language=language),
+        [*comparison_tables(comparison, language=language), *more], facts, language=language,
     )  # fmt: skip
     return write_file(Path(target), page, parents=True)

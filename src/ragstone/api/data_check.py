@@ -1,4 +1,4 @@
-"""What a data file holds, and which metrics it has data for: `ragstone data check`."""
+"""What a data file contains, and for which metrics that is enough: `ragstone data check`."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ _NEEDS = {"answer": "answer", "references": "reference", "passages": "contexts",
 
 
 class Has(Frozen, frozen=True):
-    """One of the things that metrics need: `ready` rows have it, `lacking` names the first that have not."""
+    """One kind of data that metrics need: `ready` rows have it, `lacking` names the first that do not."""
 
     name: str
     ready: int
@@ -31,8 +31,7 @@ class Has(Frozen, frozen=True):
 
 
 class Readiness(Frozen, frozen=True):
-    """Metrics with the same needs; `ready` rows have all of what they need, and
-    `lacking` names the first that have not."""
+    """Metrics with the same needs; `ready` rows have all of them, `lacking` names the first that do not."""
 
     needs: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -41,8 +40,8 @@ class Readiness(Frozen, frozen=True):
 
 
 class Checked(Frozen, frozen=True):
-    """What was seen in data of the user's. `mapping`: our word → their column; `columns`: those that rows can be
-    grouped by; `languages`: how many rows are in each."""
+    """The user's data as they were read. `mapping`: our field → their column; `columns`: those that rows can be grouped
+    by; `languages`: number of rows in each."""
 
     path: str
     schema: str
@@ -56,8 +55,8 @@ class Checked(Frozen, frozen=True):
 
 
 def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checked | CheckedData], list[Problem]]:
-    """What these files and folders hold, as far as they are answers to be scored or data of a benchmark, and all
-    problems. `reading` is as `read_eval_data` takes it."""
+    """What these files and folders contain, as answers to score or data of a benchmark, and all problems. `reading`:
+    see `read_eval_data`."""
     checked: list[Checked | CheckedData] = []
     problems: list[Problem] = []
     for path in map(Path, paths):
@@ -68,9 +67,9 @@ def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checke
                 continue
             checked.append(check_eval_data(read_eval_data(path, **reading), str(path)))
         except BadData as error:
-            problems.extend(_problem(str(path), one.where, one.field, one.problem) for one in error.problems)
+            problems.extend(_problem(str(path), row.where, row.field, row.problem) for row in error.problems)
         except DataError as error:
-            # The file of a folder that it is about, not the folder; and what `Problem` says again is left out.
+            # Names the file inside a folder, and leaves out what `Problem` repeats.
             here = Problem(error.path, error.line, error.field, "")
             message = str(error).removeprefix(str(here).removeprefix("error: "))
             problems.append(msgspec.structs.replace(here, problem=message))
@@ -82,13 +81,13 @@ def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checke
 
 
 def _of_benchmark(path: Path) -> DataReport | None:
-    """What the benchmark says whose form these data have."""
-    found = (plugin.check_data(path) for _, plugin in BENCHMARKS)
-    return next((report for report in found if report is not None), None)
+    """The report of the benchmark whose format these data have."""
+    reports = (plugin.check_data(path) for _, plugin in BENCHMARKS)
+    return next((report for report in reports if report is not None), None)
 
 
 def check_eval_data(data: EvalData, path: str = "") -> Checked:
-    """What these data hold and which metrics they are enough for."""
+    """What these data contain, and for which metrics that is enough."""
     has = [_has(item) for item in data.items]
     return Checked(
         path or data.name,
@@ -104,7 +103,7 @@ def check_eval_data(data: EvalData, path: str = "") -> Checked:
 
 
 def _has(item: Item) -> frozenset[str]:
-    """What of the four things that metrics need this row has, in words of a user."""
+    """Which of the four kinds of data that metrics need this row has."""
     response, sample = item.response, item.sample
     retrieved = response.passages if response else ()
     return frozenset(
@@ -120,7 +119,7 @@ def _has(item: Item) -> frozenset[str]:
 
 
 def _readiness(items: Sequence[Item], has: Sequence[frozenset[str]]) -> Iterator[Readiness]:
-    """The metrics by what they need, those with the least needs first."""
+    """The metrics by their needs, the fewest needs first."""
     by_needs: dict[tuple[str, ...], list[str]] = {}
     of_benchmarks = {name for _, plugin in BENCHMARKS for name in plugin.own_metrics}
     for entry in catalogue():
@@ -128,19 +127,19 @@ def _readiness(items: Sequence[Item], has: Sequence[frozenset[str]]) -> Iterator
         if entry.name in of_benchmarks or not entry.needs or (k and family in METRICS):
             continue
         by_needs.setdefault(tuple(_NEEDS[need] for need in entry.needs), []).append(entry.name)
-    for needs, metrics in sorted(by_needs.items(), key=lambda one: (len(one[0]), one[0])):
-        ready, lacking = _count(items, has, frozenset(needs))
-        yield Readiness(needs, tuple(metrics), ready, lacking)
+    for needs, metrics in sorted(by_needs.items(), key=lambda item: (len(item[0]), item[0])):
+        ready, missing = _count(items, has, frozenset(needs))
+        yield Readiness(needs, tuple(metrics), ready, missing)
 
 
-def _count(items: Sequence[Item], has: Sequence[frozenset[str]], wanted: frozenset[str]) -> tuple[int, tuple[str, ...]]:
-    """How many rows have all of this, and the first that have not."""
-    lacking = [item.where for item, one in zip(items, has, strict=True) if not wanted <= one]
-    return len(items) - len(lacking), tuple(lacking[:_NAMED])
+def _count(items: Sequence[Item], has: Sequence[frozenset[str]], needs: frozenset[str]) -> tuple[int, tuple[str, ...]]:
+    """How many rows have all of these, and the first that do not."""
+    missing = [item.where for item, had in zip(items, has, strict=True) if not needs <= had]
+    return len(items) - len(missing), tuple(missing[:_NAMED])
 
 
 def _problem(path: str, where: str, field: str, problem: str) -> Problem:
-    """A problem of rows in the words of a check: with the line, where it is one line of a text."""
+    """A problem of rows, with the line number where it is in one line of a text file."""
     kind, _, number = where.rpartition(" ")
     if kind == "line" and number.isdigit():
         return Problem(path, int(number), field, problem)

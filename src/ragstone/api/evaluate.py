@@ -52,8 +52,8 @@ _GUESSED_QUESTIONS = 3  # that the judge writes for an answer
 
 @dataclass(frozen=True, repr=False)
 class EvalResult(RunResult):
-    """How an evaluation ended and where it is kept. `system`: what these answers are called in the run, which may hold
-    others of the same data."""
+    """The result of an evaluation. `system`: the name of these answers in the run, which may hold others of the same
+    data."""
 
     system: str = ""
 
@@ -62,15 +62,15 @@ class EvalResult(RunResult):
         """Metric → `mean`, `low`, `high` (95%, over samples), `n` scored of `total`, `failed`, `not_applicable`. `mean`
         is None where nothing was scored."""
         with open_run(self.run) as run:
-            one = tally_scores(run)[self.system]
-        found = {}
-        for name in one.names:
-            scores, mean = one.metrics[name], one.metrics[name].mean()
-            found[name] = {
+            counts = tally_scores(run)[self.system]
+        summary = {}
+        for name in counts.names:
+            scores, mean = counts.metrics[name], counts.metrics[name].mean()
+            summary[name] = {
                 "mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.n, "total": mean.total,
                 "failed": scores.failed, "not_applicable": scores.not_applicable,
             }  # fmt: skip
-        return found
+        return summary
 
     @property
     def scores(self) -> list[dict[str, Any]]:
@@ -104,7 +104,7 @@ class EvalResult(RunResult):
 
 @dataclass(frozen=True)
 class Plan:
-    """What an evaluation would ask, before it asks."""
+    """An evaluation before it runs."""
 
     data: EvalData
     benchmark: RecordedAnswers
@@ -136,7 +136,7 @@ def plan_evaluation(
     repeat: int = 1,
     system_model: str = "",
 ) -> Plan:
-    """Checks all that can be checked before anything is opened. Raises UsageError."""
+    """Checks everything that can be checked before any model is opened. Raises UsageError."""
     if data_language:
         checked_language(data_language)
     rows, warnings = [], list(data.warnings)
@@ -153,19 +153,19 @@ def plan_evaluation(
             sample = replace(item.sample, language=data_language) if data_language else item.sample
             rows.append(RecordedRow(item.row, sample, item.response, item.history, item.extra))
     if unanswered:
-        told = ", ".join(unanswered[:5]) + ("…" if len(unanswered) > 5 else "")
-        warnings.append(f"{len(unanswered)} of {len(data.items)} rows have no answer and are left out ({told}).")
+        places = ", ".join(unanswered[:5]) + ("…" if len(unanswered) > 5 else "")
+        warnings.append(f"{len(unanswered)} of {len(data.items)} rows have no answer and are left out ({places}).")
     if not rows:
         raise UsageError(f"{data.name} has no row with an answer to score.")
-    asked = tuple(metrics) if metrics else _default_metrics(rows, judging)
-    judging.check(asked)
+    requested = tuple(metrics) if metrics else _default_metrics(rows, judging)
+    judging.check(requested)
     warnings += _family_warning(judging, rows, system_model)
     benchmark = RecordedAnswers(
         rows, data_name=data.name, sha256=data.sha256, language=data_language, repeat=repeat, group_by=tuple(group_by),
         mapping=data.mapping, warnings=tuple(warnings),
     )  # fmt: skip
     system = Recorded(name or data.name, {row.row: row.response for row in rows}, data.sha256)
-    return Plan(data, benchmark, system, asked, judging, tuple(warnings))
+    return Plan(data, benchmark, system, requested, judging, tuple(warnings))
 
 
 async def run_evaluation(
@@ -177,7 +177,7 @@ async def run_evaluation(
     price: str = "",
     shell: Shell | None = None,
 ) -> EvalResult:
-    """Runs what is planned, into the file `run`, by default one whose name follows from the question."""
+    """Runs the plan into the file `run`; by default its name is derived from the settings."""
     path = Path(run) if run is not None else default_run(plan)
     job = Job(
         plan.benchmark, [plan.system], path, concurrency or concurrency_of([plan.judging.model], _CONCURRENCY),
@@ -238,13 +238,13 @@ async def evaluate_async(
     if price and price_of(price) is None:
         raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
     reading = {"sep": sep, "sheet": sheet, "split": split, "qrels": qrels, "corpus": corpus}
-    given = {name: value for name, value in reading.items() if value is not None}
+    file_options = {name: value for name, value in reading.items() if value is not None}
     judging = Judging.of(
         judge, embedder=embedder, protocol=judge_protocol, verify=verify, prompts=prompts, rubrics=rubrics,
         base_url=judge_base_url, embedder_base_url=embedder_base_url, language=data_language,
     )  # fmt: skip
     plan = plan_evaluation(
-        read_data(data, mapping=mapping, limit=limit, sample=sample, **given),
+        read_data(data, mapping=mapping, limit=limit, sample=sample, **file_options),
         [metrics] if isinstance(metrics, str) else metrics,
         judging,
         name=name,
@@ -276,13 +276,15 @@ class Prediction:
 async def predict(plan: Plan, run: Path | None = None) -> Prediction:
     """The requests and tokens of what the run file lacks, without the cache. Asks nobody; needs no key. Raises
     `RunMismatch` where the file holds another's run."""
-    nobody = _by_nobody(plan.judging)
+    offline = _without_models(plan.judging)
     judge = {"model": plan.judging.model} if isinstance(plan.judging.model, str) else {}
     stored = Stored(run or default_run(plan), {**plan.benchmark.question, "judge": judge}, GROWING)
     usage, embedded, done = Usage(), 0, 0
-    async with open_tools(nobody, plan.metrics, ModelOptions()) as opened:
+    async with open_tools(offline, plan.metrics, ModelOptions()) as opened:
         for case in plan.benchmark.cases():
-            missing = [one for one in opened.metrics if not stored.has(plan.system.id, case.id, frozenset({one.name}))]
+            missing = [
+                metric for metric in opened.metrics if not stored.has(plan.system.id, case.id, frozenset({metric.name}))
+            ]
             done += not missing
             response = plan.system.answers[case.query.repeat]
             if opened.tools.judge is not None and (steps := steps_of(missing)):
@@ -304,50 +306,50 @@ def _embedded(case: Case, response: Response) -> int:
     return sum(estimate_tokens(text) for text in texts)
 
 
-def _by_nobody(judging: Judging) -> Judging:
-    """The same judging by models that cannot be asked: for what is computed beforehand."""
-    return dataclasses.replace(judging, model=_Nobody() if judging.model is not None else None, embedder=_Nobody())
+def _without_models(judging: Judging) -> Judging:
+    """The same judging with models that cannot be called, for estimates."""
+    return dataclasses.replace(judging, model=_NoModel() if judging.model is not None else None, embedder=_NoModel())
 
 
-class _Nobody:
-    """A model and an embedder that are never asked."""
+class _NoModel:
+    """A model and an embedder that are never called."""
 
-    id = "nobody"
+    id = "none"
 
     async def generate(self, request: Request, /) -> Completion:
-        raise AssertionError("a prediction asked a model")
+        raise AssertionError("an estimate called a model")
 
     async def embed(self, texts: Sequence[str], /, *, kind: str) -> Any:
-        raise AssertionError("a prediction asked an embedder")
+        raise AssertionError("an estimate called an embedder")
 
 
 def _default_metrics(rows: Sequence[RecordedRow], judging: Judging) -> tuple[str, ...]:
-    """What the data allow: of metrics that need a reference, labels or passages only where a row has them."""
+    """The metrics that the data allow: those that need references, labels or passages only if some row has them."""
     answers = any(row.response.finish_reason != NO_ANSWER for row in rows)
     references = any(row.sample.references for row in rows)
     passages = any(row.response.passages for row in rows)
     labels = any(passage.relevant for row in rows for passage in row.sample.passages) or any(
         passage.relevant is not None for row in rows for passage in row.response.passages
     )
-    found: list[str] = []
+    names: list[str] = []
     if judging.model is not None:
-        found += ["faithfulness"] * (passages and answers) + ["answer_relevancy"] * answers
-        found += ["context_precision"] * passages + ["context_recall"] * (passages and references)
-        found += ["answer_correctness"] * (answers and references)
+        names += ["faithfulness"] * (passages and answers) + ["answer_relevancy"] * answers
+        names += ["context_precision"] * passages + ["context_recall"] * (passages and references)
+        names += ["answer_correctness"] * (answers and references)
     if references and answers:
-        found += [*(["exact_match", "answer_match"] if _are_short(rows) else []), "token_f1", "rouge_l"]
+        names += [*(["exact_match", "answer_match"] if _are_short(rows) else []), "token_f1", "rouge_l"]
     if labels:
-        found += ["recall", "precision", "ndcg", "mrr"]
-    if not found and not judging.rubrics:
+        names += ["recall", "precision", "ndcg", "mrr"]
+    if not names and not judging.rubrics:
         raise UsageError(
             "There is nothing to score without a judge: the data have no answers with references and no labels. "
-            "Name one: --judge PROVIDER/MODEL."
+            "Add --judge PROVIDER/MODEL."
         )
-    return tuple(found)
+    return tuple(names)
 
 
 def _are_short(rows: Sequence[RecordedRow]) -> bool:
-    """Whether the references are names, numbers and the like, which an answer can match, rather than sentences."""
+    """Whether the references are short (names, numbers), so that an answer can match them, rather than sentences."""
     lengths = [estimate_tokens(alias) for row in rows for slot in row.sample.references for alias in slot]
     return median(lengths) <= _SHORT_REFERENCE if lengths else False
 
@@ -370,14 +372,14 @@ def _family_warning(judging: Judging, rows: Sequence[RecordedRow], system_model:
 
 
 def default_run(plan: Plan) -> Path:
-    """The run file where none is named: by the data, and who judges and how; not by the metrics, which may be added."""
+    """The default run file, named after data, judge and settings, but not the metrics: more may be added."""
     judging = plan.judging
     judge, embedder = (
-        one if isinstance(one, str) else getattr(one, "id", "") for one in (judging.model, judging.embedder)
+        model if isinstance(model, str) else getattr(model, "id", "") for model in (judging.model, judging.embedder)
     )
     how: list[Any] = []
     if judge:
         prompts = {} if judging.prompts is None else dict(Prompts.load(judging.prompts).spec)
         how = [judging.protocol, judging.verify, judging.budget or 0, prompts]
-    asked = [plan.benchmark.question, plan.system.id, judge or "", embedder or DEFAULT_EMBEDDER, *how]
-    return default_name(plan.benchmark.name, asked)
+    settings = [plan.benchmark.question, plan.system.id, judge or "", embedder or DEFAULT_EMBEDDER, *how]
+    return default_name(plan.benchmark.name, settings)

@@ -1,5 +1,5 @@
-"""The one place that opens judge, systems and run file, merges what the file says of earlier commands, and runs the
-cases. `bench`, `evaluate` and the import of results call it."""
+"""Opens judge, systems and run file, merges the records of earlier commands, and runs the cases. `bench`, `evaluate`
+and the import of results call it."""
 
 import asyncio
 import contextlib
@@ -32,14 +32,14 @@ LOCAL_CONCURRENCY = 4
 
 
 def cache_folder() -> Path:
-    """Where replies of models are kept, unless `--no-cache`."""
+    """The folder of cached model replies."""
     return Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "replies"
 
 
 @dataclass(frozen=True)
 class Shell:
-    """What a command line adds: the command, for the run file; who is told how far it is; what stops it; and the
-    language of the output, which the run file remembers (None: as it was)."""
+    """What the command line adds: the command for the run file, the progress display, the event that stops the run, and
+    the language of the output, which the run file remembers (None: unchanged)."""
 
     command: str = ""
     progress: Progress | None = None
@@ -51,7 +51,7 @@ class Shell:
 class Job:
     """What to run: a benchmark on these systems, scored by its own metrics and by those that `metrics` names.
 
-    `question` and `info` are kept in the run file beside what the benchmark says of itself."""
+    `question` and `info` are stored in the run file with the benchmark's own."""
 
     benchmark: Benchmark
     systems: Sequence[str | System]
@@ -74,7 +74,7 @@ class Executed:
 
 
 async def execute(job: Job, shell: Shell) -> Executed:
-    """Opens all that a job needs, prepares its benchmark and runs its cases; what the file has is not asked again."""
+    """Opens everything a job needs, prepares its benchmark and runs the cases that the run file does not have yet."""
     benchmark = job.benchmark
     async with contextlib.AsyncExitStack() as stack:
         opened = await stack.enter_async_context(open_tools(job.judging, job.metrics, job.model_options))
@@ -82,8 +82,8 @@ async def execute(job: Job, shell: Shell) -> Executed:
         if benchmark.expand is not None:  # its cases are recipes, made into texts when they are asked
             systems = [Expanding(system, benchmark.expand) for system in systems]
         resources = Resources(cache=str(cache_folder().parent))
-        kept = job.model_options.cache is not None
-        data_hash = await _until_stopped(benchmark.prepare(resources), shell.stop, kept=kept)
+        cached = job.model_options.cache is not None
+        data_hash = await _until_stopped(benchmark.prepare(resources), shell.stop, cached=cached)
         metrics = tuple({metric.name: metric for metric in (*benchmark.metrics, *opened.metrics)}.values())
         info = _info(job, metrics, shell) | {"data_hash": data_hash}
         specs = {system.id: dict(system.spec) for system in systems}
@@ -103,23 +103,23 @@ async def execute(job: Job, shell: Shell) -> Executed:
 
 
 def default_name(name: str, question: object) -> Path:
-    """The run file of a question, where none is named."""
+    """The default run file of a question."""
     return Path(f"{name}-{hashlib.sha256(to_json(question).encode()).hexdigest()[:8]}.run")
 
 
-def all_local(asked: Sequence[object]) -> bool:
-    """Whether all that is asked runs on this machine."""
-    return all(isinstance(name, str) and name.startswith("local/") for name in asked)
+def all_local(models: Sequence[object]) -> bool:
+    """Whether all these models run on this machine."""
+    return all(isinstance(name, str) and name.startswith("local/") for name in models)
 
 
-def concurrency_of(asked: Sequence[object], most: int) -> int:
-    """How many cases are under way at once."""
-    return LOCAL_CONCURRENCY if all_local(asked) else most
+def concurrency_of(models: Sequence[object], most: int) -> int:
+    """How many cases run concurrently."""
+    return LOCAL_CONCURRENCY if all_local(models) else most
 
 
 @contextlib.asynccontextmanager
 async def _system(system: str | System, job: Job) -> Any:
-    """The system of this name, opened; or itself where it is one already."""
+    """The system with this name, opened; an object is yielded as it is."""
     if not isinstance(system, str):
         yield system
         return
@@ -133,7 +133,7 @@ async def _system(system: str | System, job: Job) -> Any:
 
 
 def _sampling(template: Template, changes: Mapping[str, Any]) -> Sampling:
-    """The template's sampling with what the user asked for instead."""
+    """The template's sampling with the user's overrides."""
     return Sampling(
         **{
             name: changes[name] if changes.get(name) is not None else getattr(template.sampling, name)
@@ -142,7 +142,7 @@ def _sampling(template: Template, changes: Mapping[str, Any]) -> Sampling:
     )
 
 
-async def _until_stopped(preparing: Coroutine[Any, Any, str], stop: asyncio.Event | None, *, kept: bool) -> str:
+async def _until_stopped(preparing: Coroutine[Any, Any, str], stop: asyncio.Event | None, *, cached: bool) -> str:
     """What the preparation gives. It may take an hour (a pool that is embedded), so a stop ends it where it is."""
     if stop is None:
         return await preparing
@@ -151,8 +151,9 @@ async def _until_stopped(preparing: Coroutine[Any, Any, str], stop: asyncio.Even
         await asyncio.wait({prepared, stopped}, return_when=asyncio.FIRST_COMPLETED)
         if prepared.done():
             return prepared.result()
-        what = "Vectors and replies are kept: the same command goes on" if kept else "Without a cache nothing is kept"
-        raise Unfinished(f"Stopped before anything was asked. {what}.")
+        resume = "Vectors and replies are cached: run the same command again to resume"
+        state = resume if cached else "Without a cache nothing was saved"
+        raise Unfinished(f"Stopped before the first case. {state}.")
     finally:
         for task in (prepared, stopped):
             task.cancel()
@@ -164,29 +165,29 @@ def _question(job: Job, opened: Opened) -> dict[str, Any]:
 
 
 def _info(job: Job, metrics: Sequence[Metric], shell: Shell) -> dict[str, Any]:
-    """What a reader of the file should know beside the question; of all commands on it together."""
+    """What a reader of the file should know besides the question, merged over all commands on it."""
     old: Mapping[str, Any] = {}
     if job.run.exists() and job.run.stat().st_size:
         with open_run(job.run) as run:
             old = dict(run.meta)
-    made, command = job.benchmark, shell.command
+    benchmark, command = job.benchmark, shell.command
     language = shell.language or old.get("language")
     commands = [line for line in str(old.get("command", "")).splitlines() if line]
     preparation = {
-        name: _slowest(old.get("preparation", {}).get(name, {}), new) for name, new in made.preparation.items()
+        name: _slowest(old.get("preparation", {}).get(name, {}), new) for name, new in benchmark.preparation.items()
     }
     return {
-        "options": _joined(job.run, old.get("options", {}), dict(made.options), made.growing),
+        "options": _joined(job.run, old.get("options", {}), dict(benchmark.options), benchmark.growing),
         "versions": {"ragstone": importlib.metadata.version("ragstone"), "python": platform.python_version()},
-        "license": made.license,
-        "citation": made.citation,
+        "license": benchmark.license,
+        "citation": benchmark.citation,
         "metrics": {**old.get("metrics", {}), **{metric.name: metric.version for metric in metrics}},
         "better": {**old.get("better", {}), **{metric.name: getattr(metric, "better", "higher") for metric in metrics}},
         "scored_later": sorted(
             {*old.get("scored_later", ()), *(metric.name for metric in metrics if is_async(metric))}
         ),
         "command": "\n".join(commands if not command or command in commands else [*commands, command]),
-        "warnings": list(dict.fromkeys([*old.get("warnings", ()), *made.warnings])),
+        "warnings": list(dict.fromkeys([*old.get("warnings", ()), *benchmark.warnings])),
         **({"preparation": preparation} if preparation else {}),
         **({"language": language} if language else {}),
         **job.info,
@@ -197,10 +198,10 @@ def _slowest(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """What two commands tell of the same things, by name: of each, the one that took more `seconds`. The later one
     finds vectors and replies that the earlier one paid for."""
 
-    def seconds(told: Any) -> float:
-        return float(told.get("seconds", 0.0)) if isinstance(told, Mapping) else 0.0
+    def seconds(entry: Any) -> float:
+        return float(entry.get("seconds", 0.0)) if isinstance(entry, Mapping) else 0.0
 
-    return {**old, **{name: told for name, told in new.items() if seconds(told) >= seconds(old.get(name))}}
+    return {**old, **{name: entry for name, entry in new.items() if seconds(entry) >= seconds(old.get(name))}}
 
 
 def _joined(path: Path, old: Mapping[str, Any], new: dict[str, Any], growing: Sequence[str]) -> dict[str, Any]:

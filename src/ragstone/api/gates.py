@@ -25,12 +25,12 @@ def check_gates(
     min_coverage: float = 0.95,
     system: str | None = None,
 ) -> list[GateResult]:
-    """Each gate for each system of the run (a run file, or one that is open), or for this one.
+    """Checks each gate for each system of the run (a path or an open run), or only for `system`.
 
-    `gates`: {"faithfulness": 0.8}, where a threshold is the least value, or the largest of a metric of which lower
-    values are better; or `Gate`s. `mode` "interval": "failed" where the whole 95% interval of the mean is on the wrong
-    side, "warned" where it holds the threshold; "point": the mean alone decides. Where a smaller share than
-    `min_coverage` could be scored, the verdict is "unknown". Raises UsageError for what the run has not.
+    `gates`: {"faithfulness": 0.8}, where a threshold is a minimum, or a maximum for metrics where lower is better; or
+    `Gate`s. `mode` "interval": "failed" if the whole 95% interval of the mean is on the wrong side, "warned" if it
+    contains the threshold; "point": the mean decides. If less than `min_coverage` was scored, the verdict is "unknown".
+    Raises UsageError for metrics or systems that the run does not have.
     """
     if isinstance(run, str | Path):
         with open_run(run) as opened:
@@ -43,7 +43,7 @@ def check_gates(
 def _sides(
     thresholds: Mapping[str, float], meta: Mapping[str, Any] | None
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """The thresholds not to fall under and those not to exceed, as the metrics are."""
+    """The minimum and the maximum thresholds, by each metric's better direction."""
     over = {name: limit for name, limit in thresholds.items() if better(name, meta) == "lower"}
     return {name: limit for name, limit in thresholds.items() if name not in over}, over
 
@@ -66,37 +66,37 @@ def project_gates(
         if not path.is_file():
             continue
         try:
-            held: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+            table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
             raise DataError(path, f"cannot be read ({error}).") from None
         except RecursionError:
             raise DataError(path, "is nested too deeply to be read.") from None
         for name in ("tool", "ragstone", "gates"):
-            held = held.get(name) if isinstance(held, Mapping) else None
-        if held is not None:
-            return _read(path, held, meta)
+            table = table.get(name) if isinstance(table, Mapping) else None
+        if table is not None:
+            return _read(path, table, meta)
     return {}, {}, {}
 
 
 def _read(
-    path: Path, held: Any, meta: Mapping[str, Any] | None
+    path: Path, table: Any, meta: Mapping[str, Any] | None
 ) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
     under: dict[str, float] = {}
     over: dict[str, float] = {}
     settings: dict[str, Any] = {}
-    if not isinstance(held, Mapping):
-        raise DataError(path, "[tool.ragstone.gates] is no table.")
-    for name, told in held.items():
+    if not isinstance(table, Mapping):
+        raise DataError(path, "[tool.ragstone.gates] is not a table.")
+    for name, value in table.items():
         if name == "settings":
-            settings = _settings(path, told)
+            settings = _settings(path, value)
             continue
-        limits = told if isinstance(told, Mapping) else {"max" if better(name, meta) == "lower" else "min": told}
+        limits = value if isinstance(value, Mapping) else {"max" if better(name, meta) == "lower" else "min": value}
         if unknown := sorted(set(limits) - {"min", "max"}):
             raise DataError(path, f"found {unknown[0]!r}; expected min or max.", field=f"tool.ragstone.gates.{name}")
         for key, into in (("min", under), ("max", over)):
             if key in limits:
                 if isinstance(limits[key], bool) or not isinstance(limits[key], int | float):
-                    raise DataError(path, f"{limits[key]!r} is no number.", field=f"tool.ragstone.gates.{name}")
+                    raise DataError(path, f"{limits[key]!r} is not a number.", field=f"tool.ragstone.gates.{name}")
                 into[name] = float(limits[key])
                 try:
                     check_thresholds({name: into[name]})
@@ -105,13 +105,13 @@ def _read(
     return under, over, settings
 
 
-def _settings(path: Path, told: Any) -> dict[str, Any]:
+def _settings(path: Path, table: Any) -> dict[str, Any]:
     allowed: Sequence[str] = ("gate", "min_coverage")
-    if not isinstance(told, Mapping) or set(told) - set(allowed):
+    if not isinstance(table, Mapping) or set(table) - set(allowed):
         raise DataError(path, f"expected {' and '.join(allowed)}.", field="tool.ragstone.gates.settings")
-    if told.get("gate", "interval") not in ("interval", "point"):
+    if table.get("gate", "interval") not in ("interval", "point"):
         raise DataError(path, "gate is interval or point.", field="tool.ragstone.gates.settings")
-    coverage = told.get("min_coverage", 0.95)
+    coverage = table.get("min_coverage", 0.95)
     if isinstance(coverage, bool) or not isinstance(coverage, int | float) or not 0 <= coverage <= 1:
         raise DataError(path, "min_coverage is a number from 0 to 1.", field="tool.ragstone.gates.settings")
-    return dict(told)
+    return dict(table)

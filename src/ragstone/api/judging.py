@@ -1,4 +1,4 @@
-"""The tools that metrics are made of, opened for one run: the judge's model, the judge, the embedder, the prompts."""
+"""The tools that metrics use, opened for one run: the judge's model, the judge, the embedder, the prompts."""
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ T = TypeVar("T")
 Opening: TypeAlias = Callable[[str], contextlib.AbstractAsyncContextManager[T]]
 
 DEFAULT_EMBEDDER = "local/e5-small"
-# Parts of models' names → whose they are: a judge tends to prefer its own family's answers (Panickssery et al. 2024).
+# Parts of model names → family: a judge tends to prefer its own family's answers (Panickssery et al. 2024).
 _FAMILIES = {
     "gpt": "OpenAI", "o1": "OpenAI", "o3": "OpenAI", "o4": "OpenAI", "chatgpt": "OpenAI", "claude": "Anthropic",
     "gemini": "Google", "gemma": "Google", "qwen": "Qwen", "qwq": "Qwen", "deepseek": "DeepSeek", "llama": "Llama",
@@ -31,7 +31,7 @@ _FAMILIES = {
 
 @dataclass(frozen=True)
 class Judging:
-    """Who judges and how. `model` and `embedder` are names as on the command line, or models that are open already.
+    """The judge and its settings. `model` and `embedder` are names as on the command line, or open models.
 
     `protocol`: "matrix" (two requests a sample, shared by all metrics) or "ragas" (metric by metric, the steps of the
     ragas package; scores are labelled ragas-style). `verify`: "joint" or "separate" (a request a passage).
@@ -58,37 +58,37 @@ class Judging:
         rubrics: str | Path | Sequence[str | Path] = (),
         **how: Any,
     ) -> Self:
-        """From what a user writes: one rubric or several, paths as texts."""
+        """From user input: one rubric or several, paths as strings."""
         several = [rubrics] if isinstance(rubrics, str | Path) else rubrics
         return cls(model, prompts=None if prompts is None else Path(prompts), rubrics=tuple(map(Path, several)), **how)
 
-    def names(self, asked: Sequence[str | Metric]) -> list[str | Metric]:
-        """The metrics that are asked for, by their names under this protocol: `faithfulness` is `ragas.faithfulness`
-        with `ragas`. The rubrics that are given are metrics, too."""
+    def names(self, requested: Sequence[str | Metric]) -> list[str | Metric]:
+        """The requested metrics and the rubrics, by their names under this protocol: with `ragas`, `faithfulness` is
+        `ragas.faithfulness`."""
         if self.protocol not in ("matrix", "ragas"):
-            raise UsageError(f"No protocol is named {self.protocol!r}: it is matrix or ragas.")
-        found: list[str | Metric] = []
-        for name in asked:
+            raise UsageError(f"Unknown judge protocol {self.protocol!r}: choose matrix or ragas.")
+        names: list[str | Metric] = []
+        for name in requested:
             plain = list(GROUPS.get(name, (name,))) if isinstance(name, str) and name not in METRICS else [name]
-            for one in plain:
-                own = f"ragas.{one}"
-                found.append(own if self.protocol == "ragas" and own in METRICS else one)
-        return [*found, *rubric_names(self.rubrics)]
+            for metric in plain:
+                ragas = f"ragas.{metric}"
+                names.append(ragas if self.protocol == "ragas" and ragas in METRICS else metric)
+        return [*names, *rubric_names(self.rubrics)]
 
-    def check(self, asked: Sequence[str | Metric]) -> None:
-        """Raises UsageError where these metrics need a judge that is not named. Opens nothing."""
+    def check(self, requested: Sequence[str | Metric]) -> None:
+        """Raises UsageError if these metrics need a judge and none is named. Opens nothing."""
         if self.model in ("local/extractive", "local/retrieval"):
-            raise UsageError(f"{self.model} is no chat model and cannot judge. --judge takes a chat model.")
-        for tool, does in ((self.model, "generate"), (self.embedder, "embed")):
-            if not (tool is None or isinstance(tool, str) or hasattr(tool, does)):
-                raise UsageError(f"{tool!r} can judge nothing: name PROVIDER/MODEL, or give an object with `{does}`.")
+            raise UsageError(f"{self.model} is not a chat model and cannot judge: pass a chat model to --judge.")
+        for tool, method in ((self.model, "generate"), (self.embedder, "embed")):
+            if not (tool is None or isinstance(tool, str) or hasattr(tool, method)):
+                raise UsageError(f"{tool!r} is not a model: pass PROVIDER/MODEL or an object with a `{method}` method.")
         have = {"judge", "model"} if self.model is not None else set()
-        check_metrics(self.names(asked), have | {"embedder"})
+        check_metrics(self.names(requested), have | {"embedder"})
 
 
 @dataclass(frozen=True)
 class Opened:
-    """Metrics that are ready, the tools they are made of, and `spec`: all that makes their verdicts what they are."""
+    """Metrics ready to score, their tools, and `spec`: all settings that determine the verdicts."""
 
     metrics: tuple[Metric, ...]
     tools: Tools
@@ -96,10 +96,12 @@ class Opened:
 
 
 @contextlib.asynccontextmanager
-async def open_tools(judging: Judging, asked: Sequence[str | Metric], options: ModelOptions) -> AsyncIterator[Opened]:
-    """The metrics of these names, ready to score. What they do not need is not opened. Raises UsageError."""
-    judging.check(asked)
-    names = judging.names(asked)
+async def open_tools(
+    judging: Judging, requested: Sequence[str | Metric], options: ModelOptions
+) -> AsyncIterator[Opened]:
+    """The requested metrics, ready to score. Opens only the tools that they need. Raises UsageError."""
+    judging.check(requested)
+    names = judging.names(requested)
     uses = {tool for name in names for tool in _uses(name)}
     async with contextlib.AsyncExitStack() as stack:
         model: Model | None = None
@@ -115,7 +117,7 @@ async def open_tools(judging: Judging, asked: Sequence[str | Metric], options: M
             except UsageError as error:
                 if " --base-url" not in str(error):
                     raise
-                # A model does not know by which option it was named.
+                # The model does not know which option named it.
                 raise UsageError(str(error).replace(" --base-url", " --judge-base-url")) from None
             spec["model"] = model.id
             prompts = Prompts.load(judging.prompts)
@@ -126,7 +128,7 @@ async def open_tools(judging: Judging, asked: Sequence[str | Metric], options: M
                 embedder = await _opened(stack, chosen, lambda name: open_embedder(name, calling))
             except MissingExtra as error:
                 needed = ", ".join(str(name) for name in names if "embedder" in _uses(name))
-                raise MissingExtra(f"{error}; or name another with --embedder. It is for {needed}.") from None
+                raise MissingExtra(f"{error}; or choose another with --embedder. Needed by {needed}.") from None
             spec["embedder"] = embedder.id
         if "judge" in uses and model is not None:
             judge = open_judge(
@@ -145,31 +147,31 @@ async def open_tools(judging: Judging, asked: Sequence[str | Metric], options: M
 
 
 def _uses(name: str | Metric) -> tuple[str, ...]:
-    """The tools that a metric is made with; a metric that is made already needs none."""
+    """The tools that a metric needs; an object needs none."""
     return tuple(getattr(find_metric(name), "uses", ())) if isinstance(name, str) else ()
 
 
-async def _opened(stack: contextlib.AsyncExitStack, one: str | T, opening: Opening[T]) -> T:
-    """The model of this name, opened; or itself where it is one already."""
-    return await stack.enter_async_context(opening(one)) if isinstance(one, str) else one
+async def _opened(stack: contextlib.AsyncExitStack, model: str | T, opening: Opening[T]) -> T:
+    """The model with this name, opened; an object is returned as it is."""
+    return await stack.enter_async_context(opening(model)) if isinstance(model, str) else model
 
 
 def _hashes(metrics: Sequence[Metric], judge: Any, known: Mapping[str, str]) -> dict[str, str]:
-    """The prompts that these metrics rest on, by name and language, each with its hash."""
-    found = dict(judge.spec["prompts"]) if judge is not None else {}
+    """The hashes of the prompts that these metrics use, by name and language."""
+    hashes = dict(judge.spec["prompts"]) if judge is not None else {}
     for metric in metrics:
         if hasattr(metric, "prompt_hash"):
-            found[metric.name] = metric.prompt_hash
+            hashes[metric.name] = metric.prompt_hash
         for name in getattr(metric, "asks", ()):
-            found |= {key: value for key, value in known.items() if key.split("/")[0] == name}
+            hashes |= {key: value for key, value in known.items() if key.split("/")[0] == name}
     if any(metric.name.startswith("ragas.") for metric in metrics):
-        found |= {key: value for key, value in known.items() if key.startswith("ragas_")}
+        hashes |= {key: value for key, value in known.items() if key.startswith("ragas_")}
     if any(metric.name.startswith("rubric.") for metric in metrics):
-        found |= {key: value for key, value in known.items() if key.startswith("rubric/")}
-    return found
+        hashes |= {key: value for key, value in known.items() if key.startswith("rubric/")}
+    return hashes
 
 
 def family_of(model: str) -> str:
-    """Whose model this is, by its name: "OpenAI", "Qwen"…; "" where the name does not say."""
+    """The family of a model by its name: "OpenAI", "Qwen"…; "" if unknown."""
     name = model.lower().rpartition("/")[2]
     return next((family for part, family in _FAMILIES.items() if name.startswith(part) or f"-{part}" in name), "")

@@ -27,7 +27,7 @@ _SQLITE = b"SQLite format 3\x00"  # how a run file begins
 
 
 def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
-    """The benchmark that made a run, able to tabulate and explain it. UsageError where the file does not say."""
+    """The benchmark of a run, able to tabulate and explain it. Raises UsageError if the file does not name it."""
     question = meta.get("question")
     name = question.get("benchmark") if isinstance(question, dict) else None
     if not isinstance(name, str):
@@ -38,7 +38,7 @@ def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
             f"{path} is a run of {name!r}, a benchmark that is not installed here. There are: "
             f"{', '.join(BENCHMARKS.names())}."
         )
-    # By its name, else from the place that the run was made with.
+    # By name, otherwise from the place recorded in the run.
     try:
         plugin = BENCHMARKS.get(name if name in BENCHMARKS else str(place))
     except UsageError as error:
@@ -88,21 +88,21 @@ def _check_place(path: Path, run: Path | None, purpose: str = "") -> None:
 
 
 def _head(path: Path) -> bytes:
-    """How a file begins that is there; nothing where none is, or none that can be read."""
+    """The first bytes of a file; empty if it does not exist or cannot be read."""
     try:
         if path.is_file():
             with path.open("rb") as file:
                 return file.read(512)
     except OSError:
-        pass  # told where it is written
+        pass  # reported when it is written
     return b""
 
 
 def _spare(path: Path) -> None:
-    """UsageError where a file is there that is no page: nobody means to lose data, or another run, to a report."""
+    """Raises UsageError if an existing file is not an HTML page, so that a report never overwrites data or a run."""
     head = _head(path)
     if head.strip() and not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        raise UsageError(f"{path} is there already and is no HTML page: name another file for the report.")
+        raise UsageError(f"{path} already exists and is not an HTML page: name another file for the report.")
 
 
 def remembered_language(path: str | Path) -> str:
@@ -118,7 +118,7 @@ def language_of(meta: Mapping[str, Any]) -> str:
 
 
 class OpenRun:
-    """A run to look at: `tables`, `aggregates`, `write_report`, `export`. A context manager; the file is only read."""
+    """An open run: `tables`, `aggregates`, `write_report`, `export`. A context manager; the file is only read."""
 
     def __init__(self, path: str | Path, benchmark: Plugin | None = None) -> None:
         self.path = Path(path)
@@ -137,7 +137,7 @@ class OpenRun:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.run.close()
 
     @property
@@ -151,8 +151,8 @@ class OpenRun:
         return tables_of(self.run, self.benchmark, language=language or self.language)
 
     def leading_tables(self, *, language: str | None = None) -> list[Table]:
-        """What a person wants to see at once: the tables that lead, as far as something was measured. A note that
-        several have is in the first alone, and what `unfinished` says in none."""
+        """The main tables, as far as something was measured. Repeated notes appear only once, and those of `unfinished`
+        are left out."""
         ids = self.benchmark.leads
         shown, seen = [], {*self.unfinished(language=language)}
         for table in self.tables(language=language):
@@ -165,21 +165,20 @@ class OpenRun:
 
     @property
     def warnings(self) -> list[str]:
-        """What the commands on the file had to say of the data, a line each."""
-        found = self.run.meta.get("warnings")
-        return [str(one) for one in found] if isinstance(found, list) else []
+        """The warnings of all commands on the file, one line each."""
+        warnings = self.run.meta.get("warnings")
+        return [str(warning) for warning in warnings] if isinstance(warnings, list) else []
 
     def unfinished(self, *, language: str | None = None) -> list[str]:
-        """A line for each system of which cases remain that nobody has asked ("6 of 12, unfinished…")."""
+        """A line for each system with cases left ("6 of 12, unfinished…")."""
         return unfinished_lines(self.run, language=language or self.language)
 
     def aggregates(self, *more: Aggregate) -> dict[str, Score]:
-        """The scores that span cases, by name: those of the benchmark, and of `more`, each in one pass over the
-        records."""
-        found: dict[str, Score] = {}
+        """The aggregate scores by name, of the benchmark and of `more`, each in one pass over the records."""
+        scores: dict[str, Score] = {}
         for aggregate in (*self.benchmark.aggregates, *more):
-            found |= aggregate.over(self.run.records())
-        return found
+            scores |= aggregate.over(self.run.records())
+        return scores
 
     def write_report(self, target: str | Path, *, language: str | None = None, cases_shown: int = 200) -> Path:
         """Write the report, one self-contained HTML file, and return its path. Needs the extra `report`."""
@@ -200,6 +199,5 @@ class OpenRun:
 
 @public
 def read_run(path: str | Path, benchmark: Plugin | None = None) -> OpenRun:
-    """Open a run file to look at. `benchmark`: its plugin, where that is registered nowhere. UsageError where it is no
-    run file."""
+    """Open a run file. `benchmark`: its plugin, if it is not registered. Raises UsageError if it is not a run file."""
     return OpenRun(path, benchmark)

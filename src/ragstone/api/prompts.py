@@ -1,4 +1,4 @@
-"""The judge's prompts for a user: to read them, to copy them for editing, to check what was edited."""
+"""The judge's prompts: show them, copy them for editing, check edited copies."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +32,7 @@ def show_prompts(name: str | None = None, language: str | None = None, *, folder
     """
     names, languages = _chosen([] if name is None else [name], [] if language is None else [language])
     prompts = Prompts.load(folder)
-    return [prompts.get(one, spoken) for one in names for spoken in languages]
+    return [prompts.get(prompt, code) for prompt in names for code in languages]
 
 
 def copy_prompts(
@@ -40,19 +40,21 @@ def copy_prompts(
 ) -> list[Path]:
     """Write our prompts (these, or all) into `folder` as LANGUAGE/NAME.toml, to be edited; returns the paths.
 
-    Raises UsageError, and writes nothing, where one of the files is there already and `force` is not given.
+    Raises UsageError, and writes nothing, if one of the files exists and `force` is not given.
     """
     chosen_names, chosen_languages = _chosen(names, languages)
-    wanted = {
+    texts = {
         Path(folder) / language / f"{name}.toml": prompt_text(name, language)
         for language in chosen_languages
         for name in chosen_names
     }
-    there = [path for path in wanted if path.exists()]
-    if there and not force:
-        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise UsageError(f"{there[0]}{more}: is there already. --force overwrites it; --name copies one prompt only.")
-    return [write_file(path, text, parents=True) for path, text in wanted.items()]
+    existing = [path for path in texts if path.exists()]
+    if existing and not force:
+        more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
+        raise UsageError(
+            f"{existing[0]}{more}: already exists. Use --force to overwrite, or --name to copy one prompt."
+        )
+    return [write_file(path, text, parents=True) for path, text in texts.items()]
 
 
 def check_prompts(folder: str | Path) -> list[CheckedPrompt]:

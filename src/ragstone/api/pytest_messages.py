@@ -1,4 +1,4 @@
-"""What a failed assertion of the pytest plug-in says: what is missed, and everything that the scores rest on."""
+"""Failure messages of the pytest plug-in: the missed thresholds and the evidence of the scores."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _MOST = 20  # claims, statements and passages that are shown of each kind
 
 @dataclass(frozen=True)
 class PassRate:
-    """How many of the samples reach every threshold, and why the others do not, a line each."""
+    """How many samples reach every threshold; `failures` has a line for each that does not."""
 
     passed: int
     total: int
@@ -33,20 +33,20 @@ class PassRate:
         return self.passed / self.total
 
     def means(self) -> dict[str, float]:
-        """The mean of each metric over the samples that have a score of it."""
-        found = {}
+        """The mean of each metric over the samples that have a score."""
+        means = {}
         for name in self.samples[0].scores:
-            values = [value for one in self.samples if (value := one.value(name)) is not None]
+            values = [value for sample in self.samples if (value := sample.value(name)) is not None]
             if values:
-                found[name] = sum(values) / len(values)
-        return found
+                means[name] = sum(values) / len(values)
+        return means
 
 
 def pass_rate(scored: Sequence[Scored], thresholds: Mapping[str, float]) -> PassRate:
-    """How many of at least one sample reach every threshold. One without a score does not."""
-    failing = [(one, lines) for one in scored if (lines := misses(one, thresholds))]
-    told = tuple(f"{title(one)}: {'; '.join(lines)}" for one, lines in failing)
-    return PassRate(len(scored) - len(failing), len(scored), told, tuple(scored))
+    """The pass rate of at least one sample. A sample without a score does not pass."""
+    failing = [(sample, lines) for sample in scored if (lines := misses(sample, thresholds))]
+    failures = tuple(f"{title(sample)}: {'; '.join(lines)}" for sample, lines in failing)
+    return PassRate(len(scored) - len(failing), len(scored), failures, tuple(scored))
 
 
 def title(scored: Scored) -> str:
@@ -55,18 +55,17 @@ def title(scored: Scored) -> str:
 
 
 def misses(scored: Scored, thresholds: Mapping[str, float]) -> list[str]:
-    """What keeps a sample from reaching the thresholds, a line each; [] where nothing does. A threshold of a metric of
-    which lower values are better is a maximum."""
+    """A line for each threshold that a sample misses. For a metric where lower is better the threshold is a maximum."""
     lines = []
     for metric, threshold in thresholds.items():
-        held, value = scored.scores[metric], scored.value(metric)
+        scores, value = scored.scores[metric], scored.value(metric)
         maximum = better(metric) == "lower"
         if value is None:
-            lacking = [one for one in held if one.value is None]
-            often = f" in {len(lacking)} of {len(held)} judgements" if len(held) > 1 else ""
-            lines.append(f"{metric}: no score{often} ({lacking[0].status}: {one_line(lacking[0].reason, _LONG)})")
+            missing = [score for score in scores if score.value is None]
+            count = f" in {len(missing)} of {len(scores)} judgements" if len(scores) > 1 else ""
+            lines.append(f"{metric}: no score{count} ({missing[0].status}: {one_line(missing[0].reason, _LONG)})")
         elif value > threshold if maximum else value < threshold:
-            each = f" ({_each(held)})" if len(held) > 1 else ""
+            each = f" ({_values(scores)})" if len(scores) > 1 else ""
             lines.append(
                 f"{metric}: {value:.3f} {'>' if maximum else '<'} {threshold:g}{each}{_because(scored, metric)}"
             )
@@ -75,16 +74,16 @@ def misses(scored: Scored, thresholds: Mapping[str, float]) -> list[str]:
 
 def at_length(scored: Scored, thresholds: Mapping[str, float]) -> list[str]:
     """The sample, all scores with their reasons, the answer, its claims and those of the reference with their verdicts,
-    and the passages, a line each. Of several judgements that one is shown in which the missed metrics are worst."""
+    and the passages, in lines. Of several judgements, the one in which the missed metrics are worst."""
     number = _worst(scored, thresholds)
-    scores = {metric: held[number] for metric, held in scored.scores.items()}
+    scores = {metric: repeats[number] for metric, repeats in scored.scores.items()}
     lines = [f"sample: {title(scored)}", f"scores{f' of judgement {number + 1}' if _repeats(scored) > 1 else ''}:"]
-    lines += [f"  {metric}: {_told(score)}" for metric, score in scores.items()]
+    lines += [f"  {metric}: {_score_text(score)}" for metric, score in scores.items()]
     lines.append(f"answer: {one_line(scored.response.answer, _LONG) or '(empty)'}")
     lines += [f"reference: {one_line(' / '.join(slot), _LONG)}" for slot in scored.case.sample.references]
     matrix = merged(requests_of(Record("", scored.case, scored.response, None, scores)))
-    lines += _listed("claims of the answer", (_claim(one, "the reference") for one in matrix.answer_claims))
-    lines += _listed("claims of the reference", (_claim(one, "the answer") for one in matrix.reference_claims))
+    lines += _listed("claims of the answer", (_claim(claim, "the reference") for claim in matrix.answer_claims))
+    lines += _listed("claims of the reference", (_claim(claim, "the answer") for claim in matrix.reference_claims))
     lines += _listed("statements", _statements(scores))
     lines += _listed("passages", _passages(scored.response.passages, matrix.passages))
     return lines
@@ -95,7 +94,7 @@ def _repeats(scored: Scored) -> int:
 
 
 def _worst(scored: Scored, thresholds: Mapping[str, float]) -> int:
-    """The judgement that is the furthest from the thresholds; one that lacks a score is further than any other."""
+    """The judgement furthest from the thresholds; one without a score counts as the furthest."""
 
     def distance(number: int) -> float:
         total = 0.0
@@ -109,29 +108,29 @@ def _worst(scored: Scored, thresholds: Mapping[str, float]) -> int:
     return max(range(_repeats(scored)), key=distance)
 
 
-def _each(held: Sequence[Score]) -> str:
-    return ", ".join("–" if one.value is None else f"{one.value:.2f}" for one in held)
+def _values(scores: Sequence[Score]) -> str:
+    return ", ".join("–" if score.value is None else f"{score.value:.2f}" for score in scores)
 
 
-def _told(score: Score) -> str:
+def _score_text(score: Score) -> str:
     value = score.status if score.value is None else f"{score.value:.3f}"
     return f"{value} ({one_line(score.reason, _LONG)})" if score.reason else value
 
 
 def _because(scored: Scored, metric: str) -> str:
-    """The claims that no passage supports, for the metrics that are about them; else what the score says itself."""
+    """The unsupported claims, for metrics that are about support; otherwise the reason of the score."""
     sign = 1 if better(metric) == "lower" else -1
-    worst = max(scored.scores[metric], key=lambda one: sign * (one.value or 0.0))
+    worst = max(scored.scores[metric], key=lambda score: sign * (score.value or 0.0))
     if metric.rpartition(".")[2] in _ABOUT_SUPPORT:
         claims = merged(steps_of(worst)).answer_claims
-        told = [repr(one_line(claim.text, _TEXT)) for claim in claims if claim.verified and not claim.supported_by]
-        if told:
-            more = f" and {len(told) - _CLAIMS} more" if len(told) > _CLAIMS else ""
-            return f" (no passage supports {', '.join(told[:_CLAIMS])}{more})"
+        texts = [repr(one_line(claim.text, _TEXT)) for claim in claims if claim.verified and not claim.supported_by]
+        if texts:
+            more = f" and {len(texts) - _CLAIMS} more" if len(texts) > _CLAIMS else ""
+            return f" (no passage supports {', '.join(texts[:_CLAIMS])}{more})"
     return f" ({one_line(worst.reason, _LONG)})" if worst.reason else ""
 
 
-def _claim(claim: AnswerClaim | ReferenceClaim, other: str) -> str:
+def _claim(claim: AnswerClaim | ReferenceClaim, counterpart: str) -> str:
     verdicts = []
     if claim.supported_by:
         verdicts.append(f"supported by {_places(claim.supported_by)}")
@@ -140,7 +139,7 @@ def _claim(claim: AnswerClaim | ReferenceClaim, other: str) -> str:
     if claim.verified and not claim.supported_by and not claim.contradicted_by:
         verdicts.append("no passage supports it")
     if claim.shared is not None:
-        verdicts.append(f"{'in' if claim.shared else 'not in'} {other}")
+        verdicts.append(f"{'in' if claim.shared else 'not in'} {counterpart}")
     if isinstance(claim, AnswerClaim) and not claim.relevant:
         verdicts.append("does not help to answer")
     return f"{claim.id}. {one_line(claim.text, _TEXT)} – {'; '.join(verdicts) or 'not judged'}"
@@ -151,29 +150,29 @@ def _places(places: Sequence[int]) -> str:
 
 
 def _statements(scores: Mapping[str, Score]) -> Iterator[str]:
-    """The statements that the protocol `ragas` counts one by one."""
+    """The statements that the ragas protocol counts one by one."""
     for metric, score in scores.items():
-        held: Any = score.evidence if isinstance(score.evidence, Mapping) else {}
-        texts, counted = held.get("statements"), held.get("counted")
+        evidence: Any = score.evidence if isinstance(score.evidence, Mapping) else {}
+        texts, counted = evidence.get("statements"), evidence.get("counted")
         if isinstance(texts, list | tuple) and isinstance(counted, list | tuple):
             for number, text in enumerate(texts, start=1):
                 yield f"{metric} {number}. {one_line(str(text), _TEXT)} – {'yes' if number in counted else 'no'}"
 
 
 def _passages(passages: Sequence[Passage], verdicts: Sequence[PassageVerdict]) -> Iterator[str]:
-    by_place = {one.id: (one.relevant, one.useful) for one in verdicts}
+    by_place = {verdict.id: (verdict.relevant, verdict.useful) for verdict in verdicts}
     for place, passage in enumerate(passages, start=1):
         relevant, useful = by_place.get(place, (None, None))
-        told = ", ".join(
+        labels = ", ".join(
             word if verdict else f"not {word}"
             for word, verdict in (("relevant", relevant), ("useful", useful))
             if verdict is not None
         )
-        yield f"[{place}] {one_line(passage.text, _LONG)}" + (f" – {told}" if told else "")
+        yield f"[{place}] {one_line(passage.text, _LONG)}" + (f" – {labels}" if labels else "")
 
 
 def _listed(name: str, lines: Iterable[str]) -> list[str]:
-    """The lines below their name, cut to the first; nothing where there are none."""
-    told = list(lines)
-    more = [f"  … and {len(told) - _MOST} more"] if len(told) > _MOST else []
-    return [f"{name}:", *(f"  {line}" for line in told[:_MOST]), *more] if told else []
+    """The first lines below their heading; nothing if there are none."""
+    listed = list(lines)
+    more = [f"  … and {len(listed) - _MOST} more"] if len(listed) > _MOST else []
+    return [f"{name}:", *(f"  {line}" for line in listed[:_MOST]), *more] if listed else []

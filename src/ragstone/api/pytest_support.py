@@ -1,8 +1,8 @@
-"""What the pytest plug-in does: scores of single samples, by models that stay open, from sync and async tests alike.
+"""Scoring for the pytest plug-in: single samples, by models that stay open, from sync and async tests alike.
 
-The models live in a thread with an event loop of its own, so a test may block on a score while its own loop runs, and
-nothing is patched. Replies and vectors are kept in the folder that the user names: what was asked once, with the same
-judge, prompts and sample, is not asked again, wherever the folder is moved to.
+The models live in a thread with its own event loop, so a test may block on a score while its own loop runs, and nothing
+is patched. Replies and vectors are cached in the folder that the user names: the same judge, prompts and sample are not
+sent again, wherever the folder is moved to.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True)
 class Scored:
-    """One sample's scores: for each metric one a repeat. The metrics are named as they were asked for."""
+    """The scores of one sample: one per repeat for each metric, under the names that the test used."""
 
     case: Case
     response: Response
@@ -49,15 +49,15 @@ class Scored:
         return self.case.sample.question
 
     def value(self, metric: str) -> float | None:
-        """The mean over the repeats; None where any of them has no value. KeyError for a metric that was not asked."""
-        held = [one.value for one in self.scores[metric]]
-        if not held or any(value is None for value in held):
+        """The mean over the repeats; None if any of them has no value. KeyError for a metric that was not requested."""
+        values = [score.value for score in self.scores[metric] if score.value is not None]
+        if not values or len(values) < len(self.scores[metric]):
             return None
-        return sum(value for value in held if value is not None) / len(held)
+        return sum(values) / len(values)
 
 
 class Evaluator:
-    """Scores samples with one judge. A context manager; what is asked is opened once and closed at its end."""
+    """Scores samples with one judge. A context manager; models are opened once and closed at its end."""
 
     def __init__(self, judging: Judging, *, cache: Path | None = None) -> None:
         self.judging = judging
@@ -81,13 +81,13 @@ class Evaluator:
             self._loop.close()
 
     def score(self, sample: Mapping[str, Any], metrics: Sequence[str], *, repeat: int = 1) -> Scored:
-        """The scores of one sample, a dict with the columns that `eval` knows. Raises UsageError."""
+        """The scores of one sample, a dict with the columns that `eval` recognises. Raises UsageError."""
         return self.score_all([sample], metrics, repeat=repeat)[0]
 
     def score_all(
         self, samples: Sequence[Mapping[str, Any]], metrics: Sequence[str], *, repeat: int = 1
     ) -> list[Scored]:
-        """The scores of several samples, in order. `repeat`: how often the judge is asked."""
+        """The scores of several samples, in order. `repeat`: how often the judge scores each."""
         if not samples:
             raise UsageError("There are no samples to score.")
         if not metrics:
@@ -111,11 +111,11 @@ class Evaluator:
         try:
             return future.result()
         except BaseException:
-            future.cancel()  # the test was interrupted: nothing more is asked for it
+            future.cancel()  # the test was interrupted: send nothing more for it
             raise
 
-    async def _made(self, names: tuple[str, ...]) -> Mapping[str, Metric]:
-        """The metrics by these names. Judge and embedder are opened by the first that needs them, for all."""
+    async def _open_metrics(self, names: tuple[str, ...]) -> Mapping[str, Metric]:
+        """The metrics with these names. Judge and embedder are opened when first needed, and shared."""
         async with self._opening:
             if names not in self._metrics:
                 opened = await self._stack.enter_async_context(open_tools(self.judging, names, self._options))
@@ -125,32 +125,32 @@ class Evaluator:
                     model=tools.model or self.judging.model,
                     embedder=tools.embedder or self.judging.embedder,
                 )
-                made = [make_metrics(self.judging.names([name]), tools) for name in names]
-                self._metrics[names] = {name: one for name, (one,) in zip(names, made, strict=True)}
+                metrics = [make_metrics(self.judging.names([name]), tools) for name in names]
+                self._metrics[names] = {name: metric for name, (metric,) in zip(names, metrics, strict=True)}
         return self._metrics[names]
 
     async def _score_all(self, items: Sequence[Item], names: tuple[str, ...], repeat: int) -> list[Scored]:
-        metrics = await self._made(names)
+        metrics = await self._open_metrics(names)
         limit = asyncio.Semaphore(_AT_ONCE)
 
-        async def one(item: Item) -> Scored:
+        async def score_item(item: Item) -> Scored:
             assert item.response is not None
             query = Query(item.sample.question, None, item.history, language=item.sample.language)
             case = Case(item.sample.id, item.sample, {}, query)
-            held: list[list[Score]] = []
+            repeats: list[list[Score]] = []
             for number in range(repeat):
                 judged = Case(case.id, case.sample, {"judge_repeat": number} if number else {}, query)
                 async with limit:
                     work = (score(metric, judged, item.response) for metric in metrics.values())
-                    held.append(await gather_all(*work))
-            return Scored(case, item.response, dict(zip(metrics, zip(*held, strict=True), strict=True)))
+                    repeats.append(await gather_all(*work))
+            return Scored(case, item.response, dict(zip(metrics, zip(*repeats, strict=True), strict=True)))
 
-        return await gather_all(*(one(item) for item in items))
+        return await gather_all(*(score_item(item) for item in items))
 
 
 @dataclass
 class Baseline:
-    """Scores of an earlier session, by test and metric, in a JSON file. `tolerance`: how much is none."""
+    """Scores of an earlier session by test and metric, in a JSON file. `tolerance`: ignore smaller differences."""
 
     path: Path
     tolerance: float = 0.05
@@ -158,23 +158,23 @@ class Baseline:
 
     @classmethod
     def read(cls, path: Path, *, tolerance: float = 0.05, missing: bool = False) -> "Baseline":
-        """The file's scores. UsageError where it is no baseline, and where it is missing and must not be."""
+        """Reads the file. Raises UsageError if it is not a baseline, or if it does not exist and `missing` is False."""
         if not path.exists():
             if missing:
                 return cls(path, tolerance)
-            raise UsageError(f"{path}: there is no such baseline. --ragstone-update-baseline writes it.")
+            raise UsageError(f"{path}: the baseline does not exist. Create it with --ragstone-update-baseline.")
         try:
-            held = json.loads(path.read_text(encoding="utf-8"))
+            document = json.loads(path.read_text(encoding="utf-8"))
             known = {str(test): {str(name): float(value) for name, value in scores.items()}
-                     for test, scores in held["scores"].items()}  # fmt: skip
+                     for test, scores in document["scores"].items()}  # fmt: skip
             if not all(math.isfinite(value) for scores in known.values() for value in scores.values()):
                 raise ValueError  # nothing is worse than NaN
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise UsageError(f"{path}: this is no baseline of ragstone ({type(error).__name__}).") from None
+            raise UsageError(f"{path}: this is not a ragstone baseline ({type(error).__name__}).") from None
         return cls(path, tolerance, known)
 
     def regressions(self, test: str, scores: Mapping[str, float]) -> list[str]:
-        """What is worse than in the baseline by more than the tolerance, a line each."""
+        """A line for each score that is worse than in the baseline by more than the tolerance."""
         lines = []
         for metric, value in scores.items():
             before = self.known.get(test, {}).get(metric)
@@ -186,8 +186,7 @@ class Baseline:
         return lines
 
     def write(self, scores: Mapping[str, Mapping[str, float]]) -> None:
-        """Writes these scores over those of the same tests; the rest stays. The file is whole at any time. Raises
-        UsageError."""
-        merged = {**self.known, **{test: dict(held) for test, held in scores.items()}}
+        """Replaces the scores of these tests and keeps the rest. The file is written atomically. Raises UsageError."""
+        merged = {**self.known, **{test: dict(values) for test, values in scores.items()}}
         text = json.dumps({"version": 1, "scores": dict(sorted(merged.items()))}, indent=2, ensure_ascii=False)
         write_file(self.path, text + "\n", parents=True)

@@ -1,4 +1,4 @@
-"""Results that exist already, of others and of runs, side by side in one run file."""
+"""Existing results, of other programs and of runs, combined in one run file."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,23 +24,23 @@ _AT_ONCE = 64
 async def import_results_async(
     benchmark: str | Plugin, paths: Sequence[str | Path], run: str | Path, *, shell: Shell | None = None
 ) -> OpenRun:
-    """Reads others' results, and runs of this benchmark, and keeps them in one run file, each model a system of it, to
-    be tabulated, drawn and compared like any run; a file that is there already is extended. Asks nothing of anybody.
+    """Reads results of other programs, and runs of this benchmark, into one run file with each model a system, to be
+    tabulated, drawn and compared like any run. An existing file is extended. No model is called.
 
-    Raises DataError naming file and field, RunMismatch where the file has other results of that name."""
+    Raises DataError naming file and field, and RunMismatch if the file has different results of the same name."""
     target, plugin = Path(run), BENCHMARKS.get(benchmark)
     read = plugin.import_results
     if read is None:
-        raise UsageError(f"{plugin.name} reads no results of others.")
-    taken = read([Path(path) for path in paths])
-    names = [results.system for results in taken]
+        raise UsageError(f"{plugin.name} cannot import results.")
+    imported = read([Path(path) for path in paths])
+    names = [results.system for results in imported]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise UsageError(f"{twice[0]} is there twice; name each set of results once.")
+        raise UsageError(f"{twice[0]} occurs twice: pass each set of results once.")
     if target.resolve() in [Path(path).resolve() for path in paths]:  # noqa: ASYNC240  (a look at a name)
-        raise UsageError(f"{target} is read and cannot be written at once: name another file with --run.")
+        raise UsageError(f"{target} is both read and written: name another file with --run.")
     question = {"benchmark": plugin.name, "results": "read from files"}
     reader = plugin.from_meta({"question": question})
-    for results in taken:
+    for results in imported:
         await execute(_job(reader, results, target), shell or Shell())
     return read_run(target)
 
@@ -50,21 +50,21 @@ import_results = blocking(import_results_async, name="import_results")
 
 def _job(reader: Benchmark, results: ImportedResults, target: Path) -> Job:
     metrics: list[Metric] = [
-        _Given(
+        _RecordedMetric(
             name, version, better(name),
             {record.case.id: record.scores[name] for record in results.records if name in record.scores},
         )
         for name, version in sorted(results.versions.items())
     ]  # fmt: skip
-    cases = _Imported(
+    cases = _ImportedCases(
         reader.name, reader.version, reader.license, reader.citation, reader.template, results.records
     )  # fmt: skip
-    return Job(cases, [_Answers.of(results)], target, _AT_ONCE, metrics)
+    return Job(cases, [_RecordedAnswers.of(results)], target, _AT_ONCE, metrics)
 
 
 @dataclass(frozen=True)
-class _Imported(BaseBenchmark):
-    """The cases of one system's results, as a benchmark that asks nothing anew."""
+class _ImportedCases(BaseBenchmark):
+    """The cases of one system's results, as a benchmark."""
 
     name: str
     version: int
@@ -87,36 +87,36 @@ class _Imported(BaseBenchmark):
 
 
 @dataclass(frozen=True)
-class _Answers:
-    """A system that answers what was read: each query is that of one record."""
+class _RecordedAnswers:
+    """A system that returns the recorded answers; each query belongs to one record."""
 
     id: str
     spec: Mapping[str, Any]
     by_query: Mapping[str, Record] = field(repr=False)
 
     @classmethod
-    def of(cls, results: ImportedResults) -> "_Answers":
+    def of(cls, results: ImportedResults) -> "_RecordedAnswers":
         by_query = {to_json(record.case.query): record for record in results.records}
         return cls(results.system, results.spec, by_query)
 
     async def answer(self, query: Query, /) -> Response:
         record = self.by_query[to_json(query)]
         if record.response is None:
-            raise _Failed(record.error or "")
+            raise _RecordedFailure(record.error or "")
         return record.response
 
 
-class _Failed(ModelError):
-    """The failure that a record tells of, told again."""
+class _RecordedFailure(ModelError):
+    """The failure of a record."""
 
-    def __init__(self, told: str) -> None:
-        kind, colon, message = told.partition(": ")
+    def __init__(self, text: str) -> None:
+        kind, colon, message = text.partition(": ")
         self.kind = kind if colon else "failed"
-        super().__init__(message if colon else told)
+        super().__init__(message if colon else text)
 
 
 @dataclass(frozen=True)
-class _Given:
+class _RecordedMetric:
     """A metric whose scores were read with the records."""
 
     name: str

@@ -1,4 +1,4 @@
-"""Rubrics for a user: to list and read ours, to copy one for editing, to check a file of one's own."""
+"""Rubrics: list and show the built-in ones, copy one for editing, check your own."""
 
 from pathlib import Path
 
@@ -34,11 +34,11 @@ def show_rubric(name: str) -> tuple[Rubric, str]:
 def copy_rubric(name: str, folder: str | Path, *, force: bool = False) -> Path:
     """Write a ready rubric into `folder` as NAME.toml, to be edited; returns the path.
 
-    Raises UnknownName, and UsageError where the file is there already and `force` is not given.
+    Raises UnknownName, and UsageError if the file exists and `force` is not given.
     """
     text, path = rubric_text(name), Path(folder) / f"{name}.toml"
     if path.exists() and not force:
-        raise UsageError(f"{path}: is there already. --force overwrites it.")
+        raise UsageError(f"{path}: already exists. Use --force to overwrite it.")
     return write_file(path, text, parents=True)
 
 
@@ -51,11 +51,11 @@ def check_rubrics(path: str | Path) -> list[CheckedRubric]:
     if not place.exists():
         advice = "`ragstone rubrics copy NAME DIR` puts one of ours into a folder."
         raise DataError(place, "no such file or folder.", advice=advice)
-    found: list[CheckedRubric] = []
-    named: dict[str, str] = {}
+    checked: list[CheckedRubric] = []
+    paths: dict[str, str] = {}
     for file in rubric_files(place) if place.is_dir() else [place]:
         rubric, mistakes = mistakes_in(file)
-        if rubric is not None and named.setdefault(rubric.name, str(file)) != str(file):
-            mistakes = [f"name: {rubric.name!r} is the name of {named[rubric.name]} already."]
-        found.append(CheckedRubric(str(file), None if mistakes else rubric, tuple(mistakes)))
-    return found
+        if rubric is not None and paths.setdefault(rubric.name, str(file)) != str(file):
+            mistakes = [f"name: {rubric.name!r} is the name of {paths[rubric.name]} already."]
+        checked.append(CheckedRubric(str(file), None if mistakes else rubric, tuple(mistakes)))
+    return checked

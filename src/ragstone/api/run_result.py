@@ -1,4 +1,4 @@
-"""What `bench` and `evaluate` return: how the run ended, where it is kept, and, printed, what it found."""
+"""The result of `bench` and `evaluate`: outcome, run file and, when printed, the main table."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +13,8 @@ __all__ = ["RunResult"]
 
 @dataclass(frozen=True, repr=False)
 class RunResult:
-    """How a run ended and where it is kept. `warnings`: what to know about data and judge, a line each. `benchmark`:
-    the plugin that reads it, where the run file alone does not say."""
+    """The outcome of a run and its file. `warnings`: about data and judge, one line each. `benchmark`: the plugin that
+    reads it, if the run file alone does not name it."""
 
     run: Path
     outcome: Outcome
@@ -22,11 +22,11 @@ class RunResult:
     benchmark: Plugin | None = None
 
     def open(self) -> OpenRun:
-        """The run, to look at."""
+        """Open the run."""
         return read_run(self.run, self.benchmark)
 
     def tables(self, *, language: str | None = None) -> list[Table]:
-        """Its tables."""
+        """The tables of the run."""
         with self.open() as run:
             return run.tables(language=language)
 
@@ -36,7 +36,7 @@ class RunResult:
             return run.write_report(target, language=language)
 
     def __repr__(self) -> str:
-        """The leading table, what is unfinished, and where the rest is."""
+        """The main table, unfinished work, and the path of the run file."""
         from ragstone.report.text import table_text  # noqa: PLC0415  (only where somebody prints it)
 
         language, tables, lines = self._leading()

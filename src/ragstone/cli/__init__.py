@@ -1,4 +1,4 @@
-"""The command line. Thin: parse, call `ragstone.api`, print. Each command is a module, loaded when it is asked for."""
+"""The command line: parse, call `ragstone.api`, print. Each command is a module, loaded on demand."""
 
 from ragstone.cli.main import run
 

@@ -76,55 +76,57 @@ def protocols(**values: Any) -> int:
         model=values["judge"], base_url=values["judge_base_url"], embedder=values["embedder"],
         embedder_base_url=values["embedder_base_url"], prompts=values["prompts"],
     )  # fmt: skip
-    found = asyncio.run(
+    comparisons = asyncio.run(
         agreement_of_protocols_async(
             read_data(values["data"], sample=values["sample"]), judging, passages=counts, tokens=values["tokens"],
             ragas=not values["no_ragas"],
             model_options=ModelOptions(cache=None if values["no_cache"] else cache_folder()),
         )
     )  # fmt: skip
-    code = 3 if any(one.failed for one in found) else 0
+    code = 3 if any(comparison.failed for comparison in comparisons) else 0
     if values["as_json"]:
-        say_json([dataclasses.asdict(one) for one in found])
+        say_json([dataclasses.asdict(comparison) for comparison in comparisons])
         return code
     language = values["language"] or preferred_language()
-    for one in found:
-        say_tables(_tables(one, language), language=language)
+    for comparison in comparisons:
+        say_tables(_tables(comparison, language), language=language)
     return code
 
 
-def _tables(one: "Ways", language: str) -> "list[Table]":
+def _tables(comparison: "Ways", language: str) -> "list[Table]":
     from ragstone.types import Cell, Row, Table  # noqa: PLC0415
 
-    told = messages(__name__, language)
-    named = {
-        "first": one.first, "second": one.second,
-        "passages": "" if one.passages is None else told["passages"].format(n=one.passages),
+    texts = messages(__name__, language)
+    places = {
+        "first": comparison.first, "second": comparison.second,
+        "passages": "" if comparison.passages is None else texts["passages"].format(n=comparison.passages),
     }  # fmt: skip
-    why = one.why.rstrip(".。")
-    missing = told["failed"].format(n=one.failed, total=one.samples, why=told["why"] + why if why else "")
-    notes = (told["note"], *((missing,) if one.failed else ()))
+    why = comparison.why.rstrip(".。")
+    missing = texts["failed"].format(
+        n=comparison.failed, total=comparison.samples, why=texts["why"] + why if why else ""
+    )
+    notes = (texts["note"], *((missing,) if comparison.failed else ()))
     verdicts = [
         Row((
-            Cell(told[f"kinds.{each.kind}"]), Cell(value=each.kappa, low=each.low, high=each.high),
-            Cell(value=each.agree, unit="%"), Cell(f"{each.n}"),
+            Cell(texts[f"kinds.{row.kind}"]), Cell(value=row.kappa, low=row.low, high=row.high),
+            Cell(value=row.agree, unit="%"), Cell(f"{row.n}"),
         ))
-        for each in one.agreements
+        for row in comparison.agreements
     ]  # fmt: skip
     gaps = [
         Row((
-            Cell(each.metric), Cell(value=each.first), Cell(value=each.second),
-            Cell(value=each.difference, low=each.low, high=each.high), Cell(f"{each.n}"),
+            Cell(row.metric), Cell(value=row.first), Cell(value=row.second),
+            Cell(value=row.difference, low=row.low, high=row.high), Cell(f"{row.n}"),
         ))
-        for each in one.gaps
+        for row in comparison.gaps
     ]  # fmt: skip
-    columns = tuple(told[name] for name in ("verdict", "kappa", "agree", "n"))
-    made = (
-        Table("agreement", told["title"].format(**named), columns, tuple(verdicts), notes),
+    columns = tuple(texts[name] for name in ("verdict", "kappa", "agree", "n"))
+    tables = (
+        Table("agreement", texts["title"].format(**places), columns, tuple(verdicts), notes),
         Table(
-            "agreement-metrics", told["gap"].format(**named),
-            (told["metric"], one.first, one.second, told["difference"], told["samples"]), tuple(gaps),
+            "agreement-metrics", texts["gap"].format(**places),
+            (texts["metric"], comparison.first, comparison.second, texts["difference"], texts["samples"]), tuple(gaps),
         ),
     )  # fmt: skip
     # A table without a row stays where something failed: its note says so.
-    return [table for table in made if table.rows or (one.failed and table.notes)]
+    return [table for table in tables if table.rows or (comparison.failed and table.notes)]

@@ -1,4 +1,4 @@
-"""Commands that are made of the benchmarks there are: a group with one for each, and flags of typed fields."""
+"""Commands built from the registered benchmarks: a group with a command for each, and flags from typed fields."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,12 +15,11 @@ __all__ = ["BenchmarkGroup", "check_flags", "option_flags", "take_options", "wit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_PREFIX = "option_"  # of click's own names, so that no field is taken for an option that all benchmarks share
+_PREFIX = "option_"  # of parameter names, so that no field clashes with an option that all benchmarks share
 
 
 class BenchmarkGroup(click.Group):
-    """`command` makes the command of a name and its plugin; `summary` is its line in the list, None where it has no
-    such command."""
+    """`command` builds the command of a plugin; `summary` is its line in the list, None if it has no such command."""
 
     def __init__(
         self,
@@ -35,8 +34,8 @@ class BenchmarkGroup(click.Group):
     def _plugins(self) -> "Mapping[str, tuple[Plugin, str]]":
         from ragstone.benchmarks import BENCHMARKS  # noqa: PLC0415
 
-        told = {name: (plugin, self._summary(plugin)) for name, plugin in BENCHMARKS}
-        return {name: (plugin, summary) for name, (plugin, summary) in told.items() if summary is not None}
+        summaries = {name: (plugin, self._summary(plugin)) for name, plugin in BENCHMARKS}
+        return {name: (plugin, summary) for name, (plugin, summary) in summaries.items() if summary is not None}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._plugins())
@@ -79,7 +78,7 @@ class _Value(click.ParamType[Any]):
             converted = self.field.convert(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
-        # One of several that are given by repeating the flag; they are put together afterwards.
+        # A repeated flag is converted one value at a time.
         return converted[0] if self.field.many and self.field.option.repeatable else converted
 
 
@@ -91,7 +90,7 @@ def option_flags(options: type[Any]) -> Callable[[F], F]:
 
 
 def with_parameters(parameters: Sequence[click.Parameter]) -> Callable[[F], F]:
-    """A decorator as those of click: the function becomes a command with these parameters, too."""
+    """A decorator that adds these parameters, like click's own."""
 
     def decorate(function: F) -> F:
         memo: list[click.Parameter] = getattr(function, "__click_params__", [])
@@ -102,48 +101,46 @@ def with_parameters(parameters: Sequence[click.Parameter]) -> Callable[[F], F]:
 
 
 def _parameter(field: "Field") -> click.Parameter:
-    told, name, kind = field.option, _PREFIX + field.name, _Value(field)
-    if told.positional:
-        metavar = told.metavar or f"{field.name.upper()}{'...' if field.many else ''}"
+    option, name, kind = field.option, _PREFIX + field.name, _Value(field)
+    if option.positional:
+        metavar = option.metavar or f"{field.name.upper()}{'...' if field.many else ''}"
         return click.Argument([name], nargs=-1 if field.many else 1, type=_each(kind), metavar=metavar)
     if field.kind is bool:
-        return click.Option([field.flag, name], is_flag=True, help=told.help)
-    several = field.many and told.repeatable
+        return click.Option([field.flag, name], is_flag=True, help=option.help)
+    several = field.many and option.repeatable
     default = field.default_text
     note = f"  [default: {default}]" if default and not field.required else ""
     return click.Option(
-        [field.flag, name], type=kind, multiple=several, required=field.required, metavar=told.metavar or kind.name,
-        help=told.help + note,
+        [field.flag, name], type=kind, multiple=several, required=field.required, metavar=option.metavar or kind.name,
+        help=option.help + note,
     )  # fmt: skip
 
 
 def _each(kind: _Value) -> click.ParamType[Any]:
-    """Of several arguments, each is a value by itself: a comma is part of a file's name."""
+    """The type of each of several arguments: a comma may be part of a file name."""
     return click.Path(path_type=kind.field.kind) if kind.field.kind.__name__ == "Path" else kind
 
 
 def take_options(options: type[Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Takes out of `values` what the flags of an options struct were given, by the names of its fields."""
+    """Takes the flags of an options struct that were used out of `values`, by field name."""
     from ragstone.benchmarks.options import fields_of  # noqa: PLC0415
 
-    given = {}
+    chosen = {}
     for name, field in fields_of(options).items():
         value = values.pop(_PREFIX + name)
         if field.kind is bool and value:
-            given[name] = not field.default
+            chosen[name] = not field.default
         elif field.kind is not bool and value not in (None, ()):
-            given[name] = value
-    return given
+            chosen[name] = value
+    return chosen
 
 
 def check_flags(command: click.Command, plugin: "Plugin") -> click.Command:
-    """UsageError where a benchmark has a flag that all benchmarks share: one of the two would be lost."""
+    """Raises UsageError if a benchmark has a flag that all benchmarks share."""
     seen: set[str] = set()
     for parameter in command.params:
         for flag in parameter.opts:
             if flag in seen:
-                raise UsageError(
-                    f"The benchmark {plugin.name} has an option {flag}, as every benchmark has: rename it."
-                )
+                raise UsageError(f"The benchmark {plugin.name} defines {flag}, which every benchmark has: rename it.")
             seen.add(flag)
     return command

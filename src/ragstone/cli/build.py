@@ -81,7 +81,7 @@ def _mirage(output: Path, languages: tuple[str, ...], seed: int, size: int, shar
     from ragstone.datasets.mirage import write_mirage  # noqa: PLC0415
 
     for language in languages:
-        made = make_pool(size, seed=seed, language=language, chunks_per_query=chunks, multi_hop=share)
+        data = make_pool(size, seed=seed, language=language, chunks_per_query=chunks, multi_hop=share)
         folder = output / language if len(languages) > 1 else output
-        write_mirage(folder, made.questions, made.pool, made.oracle)
-        say(f"{folder}: {len(made.questions):,} questions, {len(made.pool):,} chunks")
+        write_mirage(folder, data.questions, data.pool, data.oracle)
+        say(f"{folder}: {len(data.questions):,} questions, {len(data.pool):,} chunks")

@@ -49,7 +49,7 @@ async def _print(name: str, options: dict[str, Any]) -> None:
 
 
 async def _line(benchmark: "Benchmark", case: "Case") -> dict[str, Any]:
-    """A case as it is asked. One that is a recipe has its text in the messages; one text is in memory at a time."""
+    """A case as JSON. Long prompts are built here, one at a time."""
     query = case.query if benchmark.expand is None else await benchmark.expand(case.query)
     return {
         "case_id": case.id,

@@ -74,7 +74,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     thin = [row.label for row in comparison.rows if row.coverage < values["min_coverage"]]
     thin += [name for name, failed in comparison.unpaired.items() if any(failed)]
     thin += [name for names in comparison.one_sided for name in names if name in values["metrics"]]
-    unfinished = [name for name, asked, total in comparison.unfinished if asked < values["min_coverage"] * total]
+    unfinished = [name for name, answered, total in comparison.unfinished if answered < values["min_coverage"] * total]
     code = 0
     if values["fail_on_regression"]:
         code = 1 if worse else 3 if thin or unfinished or comparison.refused or not comparison.rows else 0
@@ -127,7 +127,9 @@ def _as_json(comparison: "Comparison", by: float | None) -> dict[str, Any]:
         "left_out": {"only_a": comparison.left_out[0], "only_b": comparison.left_out[1], "changed": comparison.changed},
         "metrics": rows, "refused": {name: str(why) for name, why in comparison.refused.items()},
         "differing": list(comparison.differing),
-        "unfinished": [{"name": name, "asked": asked, "total": total} for name, asked, total in comparison.unfinished],
+        "unfinished": [
+            {"name": name, "asked": answered, "total": total} for name, answered, total in comparison.unfinished
+        ],
         "unpaired": {name: {"failed_a": a, "failed_b": b} for name, (a, b) in comparison.unpaired.items()},
         "one_sided": {"only_a": list(comparison.one_sided[0]), "only_b": list(comparison.one_sided[1])},
         "judges": {"a": list(comparison.judges[0]), "b": list(comparison.judges[1])},

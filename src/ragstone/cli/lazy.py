@@ -1,4 +1,4 @@
-"""A group whose commands are imported when they are called, not when they are listed."""
+"""A group whose commands are imported when they are called rather than when they are listed."""
 
 import importlib
 from collections.abc import Mapping

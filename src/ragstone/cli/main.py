@@ -58,12 +58,12 @@ def app() -> None:
     """How well a RAG system answers, why it fails, and what fixing each cause would buy."""
 
 
-# What the tables and messages use, for terminals that know no more than ASCII.
+# Replacements for characters of tables and messages on ASCII terminals.
 _PLAIN = str.maketrans({"─": "-", "│": "|", "–": "-", "−": "-", "…": "...", "†": "+", "’": "'", "‘": "'", "×": "x"})
 
 
 def _for_terminal(error: UnicodeError) -> tuple[str, int]:
-    """A codec error handler: the nearest plain sign, or the escape of what has none (lone surrogates too)."""
+    """A codec error handler: the nearest ASCII character, otherwise an escape (also of lone surrogates)."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end].translate(_PLAIN)
@@ -71,8 +71,8 @@ def _for_terminal(error: UnicodeError) -> tuple[str, int]:
 
 
 def _guard_streams() -> None:
-    """Makes it certain that whatever data hold can be printed, on terminals of any encoding."""
-    if sys.stderr is None:  # `ragstone … 2>&-`: nobody listens, and the work is done all the same
+    """Makes sure that any text can be printed on terminals of any encoding."""
+    if sys.stderr is None:  # `ragstone … 2>&-`: the work is done all the same
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  (to the end of the process)
     codecs.register_error("ragstone.terminal", _for_terminal)
     for stream in (sys.stdout, sys.stderr):
@@ -80,7 +80,7 @@ def _guard_streams() -> None:
             stream.reconfigure(errors="ragstone.terminal")
 
 
-def _tell(*messages: str) -> None:
+def _say_error(*messages: str) -> None:
     for message in messages:
         say(f"ragstone: {' '.join(message.split())}", err=True)
 
@@ -90,7 +90,7 @@ def run(arguments: Sequence[str]) -> int:
     _guard_streams()
     try:
         if sys.stdout is None:  # `ragstone … >&-`
-            _tell("standard output is closed; point it somewhere, or use -o FILE where there is one.")
+            _say_error("standard output is closed: redirect it, or use -o FILE where available.")
             return UsageError.exit_code
         with _signals():
             return _flushed(_run(arguments))
@@ -100,30 +100,30 @@ def run(arguments: Sequence[str]) -> int:
     finally:
         try:
             sys.stderr.flush()
-        except OSError:  # full, or nobody reads it: the exit code says how it ended
+        except OSError:  # full or closed: the exit code still tells the result
             forget(sys.stderr)
 
 
 def _flushed(code: int) -> int:
-    """The exit code after what was printed has reached its reader: that is checked here, not when Python ends."""
+    """The exit code once the output is flushed: errors are reported here rather than at Python's exit."""
     try:
         with to_stdout():
             if not sys.stdout.closed:
                 sys.stdout.flush()
-    except BrokenPipeError:  # the work is done, and its code stands
+    except BrokenPipeError:  # the work is done, so its exit code is kept
         forget(sys.stdout)
     except UsageError as error:
         forget(sys.stdout)
         if code == 0:
-            _tell(*error.lines)
+            _say_error(*error.lines)
             return error.exit_code
     return code
 
 
 @contextlib.contextmanager
 def _signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the command as Ctrl-C does, with the same clean-up; process 1 of a container would not
-    even notice them otherwise. Runs put their own handlers in place of these while they ask."""
+    """SIGTERM and SIGHUP end the command like Ctrl-C, with the same clean-up; process 1 of a container would otherwise
+    ignore them. Runs install their own handlers meanwhile."""
 
     def end(number: int, _: object) -> None:
         raise Terminated(number)
@@ -149,7 +149,7 @@ def _run(arguments: Sequence[str]) -> int:
         )
     except click.exceptions.Exit as error:
         return error.exit_code
-    except SystemExit as error:  # click's own way with a pipe that was closed
+    except SystemExit as error:  # how click ends when a pipe was closed
         if error.code == 1:
             raise BrokenPipeError from None
         return error.code if isinstance(error.code, int) else 2
@@ -158,27 +158,27 @@ def _run(arguments: Sequence[str]) -> int:
         return 2
     except click.UsageError as error:
         where = f" `{error.ctx.command_path} --help` shows more." if error.ctx else ""
-        _tell(f"{error.format_message()}{where}")
+        _say_error(f"{error.format_message()}{where}")
         return 2
     except click.ClickException as error:
-        _tell(error.format_message())
+        _say_error(error.format_message())
         return 2
     except (KeyboardInterrupt, click.Abort) as error:
-        _tell("stopped. Finished work is kept; run the same command again to resume.")
-        by = error if isinstance(error, Terminated) else error.__cause__  # click turns the one into the other
+        _say_error("stopped. Finished work is kept; run the same command again to resume.")
+        by = error if isinstance(error, Terminated) else error.__cause__  # click converts it to Abort
         return SIGNALLED + (by.number if isinstance(by, Terminated) else signal.SIGINT)
     except RagstoneError as error:
         if debug:
             say_text(traceback.format_exc(), err=True)
-        _tell(*error.lines)
+        _say_error(*error.lines)
         return error.exit_code
     except BrokenPipeError:
         raise
-    except Exception as error:  # the last net: a person gets one line
+    except Exception as error:  # anything unexpected becomes one line, too
         if debug:
             say_text(traceback.format_exc(), err=True)
         code, advice = _unexpected(error)
-        _tell(f"{type(error).__name__}: {error}. {advice}")
+        _say_error(f"{type(error).__name__}: {error}. {advice}")
         return code
     return result if isinstance(result, int) else 0
 

@@ -38,30 +38,30 @@ def command(name: str | None, as_json: bool) -> None:
     from ragstone.metrics.catalogue import catalogue, entry  # noqa: PLC0415
 
     if name is None or name in GROUPS:
-        entries = [one for one in catalogue() if name is None or name in one.groups]
+        entries = [metric for metric in catalogue() if name is None or name in metric.groups]
         if as_json:
-            say_json({one.name: _document(one) for one in entries})
+            say_json({metric.name: _document(metric) for metric in entries})
             return
         _list(entries, [name] if name else [*GROUPS, ""])
         return
-    one = entry(name)
+    metric = entry(name)
     if as_json:
-        say_json(_document(one) | {"doc": one.doc})
+        say_json(_document(metric) | {"doc": metric.doc})
     else:
-        say_text(one.doc)
+        say_text(metric.doc)
 
 
-def _document(one: "Entry") -> dict[str, Any]:
+def _document(metric: "Entry") -> dict[str, Any]:
     return {
-        "name": one.name,
-        "about": one.about,
-        "groups": one.groups,
-        "needs": one.needs,
-        "judge": "judge" in one.uses or "model" in one.uses,
-        "embedder": "embedder" in one.uses,
-        "range": one.range,
-        "better": one.better,
-        "version": one.version,
+        "name": metric.name,
+        "about": metric.about,
+        "groups": metric.groups,
+        "needs": metric.needs,
+        "judge": "judge" in metric.uses or "model" in metric.uses,
+        "embedder": "embedder" in metric.uses,
+        "range": metric.range,
+        "better": metric.better,
+        "version": metric.version,
     }
 
 
@@ -69,18 +69,18 @@ def _list(entries: "list[Entry]", groups: list[str]) -> None:
     """The metrics of each group in its order, each once: under the first of its groups."""
     from ragstone.metrics import GROUPS  # noqa: PLC0415
 
-    left = {one.name: one for one in entries}
+    left = {metric.name: metric for metric in entries}
     for group in groups:
         names = [name for name in GROUPS.get(group, sorted(left)) if name in left]
         if not names:
             continue
         say(f"{group}: {_GROUPS.get(group, '')}" if group else "others")
         for name in names:
-            if name not in left:  # told of with another
+            if name not in left:  # shown with its family
                 continue
-            one, family = left.pop(name), left.pop(f"{name}@k", None)
+            metric, family = left.pop(name), left.pop(f"{name}@k", None)
             say(f"  {name}, {family.name}" if family else f"  {name}")
-            for line in (one.about, f"{one.range}. Needs {_needed(one)}."):
+            for line in (metric.about, f"{metric.range}. Needs {_needed(metric)}."):
                 say_text(textwrap.fill(line, _width(), initial_indent="      ", subsequent_indent="      "))
         say("")
     say("`ragstone metrics NAME` shows the full documentation: formula, edge cases, source.")
@@ -90,8 +90,8 @@ def _width() -> int:
     return min(shutil.get_terminal_size((100, 20)).columns, 120)
 
 
-def _needed(one: "Entry") -> str:
+def _needed(metric: "Entry") -> str:
     words = {"answer": "the answer", "references": "the reference", "passages": "passages", "labels": "labels"}
     tools = {"judge": "a judge", "model": "a judge", "embedder": "an embedder"}
-    data = ", ".join(words[need] for need in one.needs) or "nothing"
-    return "; ".join(part for part in (data, ", ".join(dict.fromkeys(tools[use] for use in one.uses))) if part)
+    data = ", ".join(words[need] for need in metric.needs) or "nothing"
+    return "; ".join(part for part in (data, ", ".join(dict.fromkeys(tools[use] for use in metric.uses))) if part)

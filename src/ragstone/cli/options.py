@@ -33,7 +33,7 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 V = TypeVar("V")
 
-# Beyond these a typing error is likelier than a wish, and memory would be the first to tell.
+# Larger numbers are more likely typing errors, and would exhaust memory.
 MOST_QUESTIONS = 1_000_000
 MOST_REPEATS = 1_000
 
@@ -60,10 +60,10 @@ class Pairs(click.ParamType[tuple[str, str]]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
         if not isinstance(value, str):
             return (value[0], value[1])
-        name, equals, told = value.partition("=")
-        if not (equals and name.strip() and told.strip()):
+        name, equals, content = value.partition("=")
+        if not (equals and name.strip() and content.strip()):
             self.fail(f"{value!r}: expected {self.name}.", param, ctx)
-        return name.strip(), told.strip()
+        return name.strip(), content.strip()
 
 
 class Address(click.ParamType[str]):
@@ -79,12 +79,12 @@ class Address(click.ParamType[str]):
 
 
 class Number(click.FloatRange):
-    """A finite number in a range: `nan` and `inf`, which compare oddly and are no JSON, are refused."""
+    """A finite number in a range; `nan` and `inf` are refused, as JSON cannot represent them."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
-            self.fail(f"{value} is no finite number.", param, ctx)
+            self.fail(f"{value} is not a finite number.", param, ctx)
         return number
 
 
@@ -113,8 +113,8 @@ judge_options = both(
 
 
 def judging_of(values: dict[str, Any], **more: Any) -> "Judging":
-    """Takes `judge_options` out of `values`. UsageError for options of a judge where none is named: it was forgotten,
-    and nothing would be judged. `more`: fields that a command has beside them."""
+    """Takes `judge_options` out of `values`. Raises UsageError for options of a judge if none is named: it was probably
+    forgotten. `more`: other fields of `Judging`."""
     from ragstone.api.judging import Judging  # noqa: PLC0415
 
     judging = Judging.of(
@@ -122,27 +122,27 @@ def judging_of(values: dict[str, Any], **more: Any) -> "Judging":
         embedder_base_url=values.pop("embedder_base_url"), verify=values.pop("verify"), prompts=values.pop("prompts"),
         rubrics=values.pop("rubrics"), **more,
     )  # fmt: skip
-    given = {
+    judge_flags = {
         "--judge-base-url": judging.base_url, "--prompts": judging.prompts,
         "--judge-protocol ragas": judging.protocol != "matrix", "--verify separate": judging.verify != "joint",
     }  # fmt: skip
-    if judging.model is None and (named := [option for option, value in given.items() if value]):
+    if judging.model is None and (named := [option for option, value in judge_flags.items() if value]):
         raise no_judge(named)
     return judging
 
 
 def no_judge(options: Iterable[str]) -> UsageError:
-    """The error where options say how a judge is asked, and there is none."""
-    return UsageError(f"{', '.join(options)} says how a judge is asked, and none is named: --judge PROVIDER/MODEL.")
+    """The error for options of a judge if none is named."""
+    return UsageError(f"{', '.join(options)} needs a judge: add --judge PROVIDER/MODEL.")
 
 
 def once(pairs: Iterable[tuple[str, V]], option: str) -> dict[str, V]:
-    """Pairs that an option was given, by their names. UsageError where two of one name differ: one would be lost."""
-    held: dict[str, V] = {}
+    """The pairs of an option as a dict. Raises UsageError if two of the same name differ."""
+    values: dict[str, V] = {}
     for name, value in pairs:
-        if held.setdefault(name, value) != value:
-            raise UsageError(f"{option} names {name} twice: {held[name]} and {value}. Keep one of them.")
-    return held
+        if values.setdefault(name, value) != value:
+            raise UsageError(f"{option} names {name} twice: {values[name]} and {value}. Keep one of them.")
+    return values
 
 
 def metrics_option(help_text: str) -> Callable[[F], F]:

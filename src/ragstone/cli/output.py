@@ -1,8 +1,7 @@
-"""The one door to the terminal: what strangers wrote (names in a run file, ids, paths, replies) never acts there.
+"""Output to the terminal, in which untrusted text (names in a run file, ids, paths, replies) has no effect.
 
-No other module of the command line prints (a rule of ruff holds that). Control characters, escape sequences and marks
-that reorder text are replaced by pictures; and a reader who has gone, or a disk that is full, never hides the exit code
-of a command.
+No other module of the command line prints; ruff checks that. Control characters, escape sequences and marks that
+reorder text are replaced by pictures. A closed pipe or a full disk never hides the exit code of a command.
 """
 
 import contextlib
@@ -28,12 +27,12 @@ __all__ = ["StderrHandler", "forget", "say", "say_json", "say_tables", "say_text
 
 
 def say(line: object, *, err: bool = False) -> None:
-    """Print one line. Line ends in it become spaces, so that no text of others looks like a line of ours."""
+    """Print one line. Line breaks in it become spaces, so that untrusted text cannot imitate a line of output."""
     _put(" ".join(_readable(str(line)).split("\n")) + "\n", err=err)
 
 
 def say_text(text: str, *, err: bool = False) -> None:
-    """Print a text of several lines: a prompt, a formula, a traceback."""
+    """Print text of several lines: a prompt, a formula, a traceback."""
     _put(_readable(text) + ("" if text.endswith("\n") else "\n"), err=err)
 
 
@@ -43,7 +42,7 @@ def say_json(document: Any) -> None:
 
 
 def stream_json(document: Any) -> None:
-    """Print one of many JSON lines. BrokenPipeError where their reader has gone: nobody needs the rest."""
+    """Print one of many JSON lines. Raises BrokenPipeError if the reader of the pipe is gone."""
     with to_stdout():
         click.echo(json.dumps(document, ensure_ascii=True))
 
@@ -76,9 +75,8 @@ def _readable(text: str) -> str:
 
 
 def _put(text: str, *, err: bool) -> None:
-    """Print to standard output or standard error. Where the reader of standard output is gone (`ragstone gate … |
-    head -1`), what follows goes nowhere, and the command still ends with its own exit code: a failed gate stays failed.
-    So it does where standard error is closed, or its disk is full."""
+    """Print to standard output or standard error. If the reader of standard output is gone (`ragstone gate … | head
+    -1`), or standard error is closed or full, the output is discarded and the command keeps its own exit code."""
     if err:
         from ragstone.text.redaction import redact  # noqa: PLC0415  (a help text does not need it)
 
@@ -94,7 +92,7 @@ def _put(text: str, *, err: bool) -> None:
 
 @contextlib.contextmanager
 def to_stdout() -> "Iterator[None]":
-    """UsageError where standard output cannot be written: its disk is full. That its reader has gone passes through."""
+    """Raises UsageError if standard output cannot be written (a full disk). BrokenPipeError passes through."""
     try:
         yield
     except BrokenPipeError:
@@ -109,8 +107,8 @@ def to_stdout() -> "Iterator[None]":
 
 
 def forget(stream: TextIO) -> None:
-    """What the stream still has to flush goes nowhere: its reader is gone, or its disk is full. Otherwise Python would
-    try again when it ends, and end with its own exit code (120)."""
+    """Discards what the stream still has to flush, as its reader is gone or its disk is full. Otherwise Python would
+    try again at exit and return its own exit code (120)."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

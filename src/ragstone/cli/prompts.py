@@ -24,16 +24,16 @@ def show(name: str | None, language: str | None, as_json: bool) -> None:
     """Show the prompt NAME, or list all prompts: version, hash and approximate tokens per request."""
     from ragstone.api.prompts import prompt_text, show_prompts  # noqa: PLC0415
 
-    found = show_prompts(name, language)
+    prompts = show_prompts(name, language)
     if as_json:
-        listed = [{**msgspec.to_builtins(prompt), "hash": prompt.hash, "tokens": prompt.tokens} for prompt in found]
+        listed = [{**msgspec.to_builtins(prompt), "hash": prompt.hash, "tokens": prompt.tokens} for prompt in prompts]
         say_json(listed)
     elif name is None:
-        for prompt in found:
-            told = f"version {prompt.version}  {prompt.hash[:12]}  {prompt.tokens:>5,} tokens"
-            say(f"{prompt.name + '/' + prompt.language:<27} {told}")
+        for prompt in prompts:
+            details = f"version {prompt.version}  {prompt.hash[:12]}  {prompt.tokens:>5,} tokens"
+            say(f"{prompt.name + '/' + prompt.language:<27} {details}")
     else:
-        say_text("\n".join(prompt_text(prompt.name, prompt.language) for prompt in found))
+        say_text("\n".join(prompt_text(prompt.name, prompt.language) for prompt in prompts))
 
 
 @command.command()
@@ -48,7 +48,7 @@ def copy(folder: Path, names: tuple[str, ...], languages: tuple[str, ...], force
 
     for path in copy_prompts(folder, names=names, languages=languages, force=force):
         say(path)
-    say(f"When they are edited: ragstone prompts check {folder}", err=True)
+    say(f"After editing: ragstone prompts check {folder}", err=True)
 
 
 @command.command(short_help="Check edited prompts: differences and errors.")
@@ -58,11 +58,11 @@ def check(folder: Path, as_json: bool) -> int:
     """Check the prompts in DIR: differences from the built-in ones, token counts and errors."""
     from ragstone.api.prompts import check_prompts  # noqa: PLC0415
 
-    found = check_prompts(folder)
-    wrong = [checked for checked in found if checked.problem]
+    files = check_prompts(folder)
+    wrong = [checked for checked in files if checked.problem]
     if as_json:
-        say_json(msgspec.to_builtins(found))
-    for checked in () if as_json else found:
+        say_json(msgspec.to_builtins(files))
+    for checked in () if as_json else files:
         called = f"{checked.name}/{checked.language}"
         if checked.problem:
             say(checked.problem)
@@ -71,6 +71,6 @@ def check(folder: Path, as_json: bool) -> int:
             say(f"{called:<27} {checked.hash[:12]}  {costs}  changed: {', '.join(checked.changed)}")
         else:
             say(f"{called:<27} {checked.hash[:12]}  {checked.tokens:,} tokens  as in ragstone")
-    changed = sum(bool(checked.changed) for checked in found)
-    say(f"{len(found)} files: {changed} changed, {len(wrong)} wrong.", err=True)
+    changed = sum(bool(checked.changed) for checked in files)
+    say(f"{len(files)} files: {changed} changed, {len(wrong)} wrong.", err=True)
     return 2 if wrong else 0

@@ -30,13 +30,13 @@ def list_(language: str | None, as_json: bool) -> None:
     """List the built-in rubrics: what each asks, what it needs, which direction is better."""
     from ragstone.api.rubrics import list_rubrics  # noqa: PLC0415
 
-    found = list_rubrics()
+    rubrics = list_rubrics()
     if as_json:
-        say_json([_document(rubric) for rubric in found])
+        say_json([_document(rubric) for rubric in rubrics])
         return
     language = language or preferred_language()
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    for rubric in found:
+    for rubric in rubrics:
         say(f"{rubric.name:<30}{rubric.title.to(language)}  ({_outline(rubric)})")
         say_text(textwrap.fill(rubric.question.to(language), width, initial_indent="    ", subsequent_indent="    "))
 
@@ -65,7 +65,7 @@ def copy(name: str, folder: Path, force: bool) -> None:
 
     path = copy_rubric(name, folder, force=force)
     say(path)
-    say(f"When it is edited: ragstone rubrics check {path}", err=True)
+    say(f"After editing: ragstone rubrics check {path}", err=True)
 
 
 @command.command()
@@ -75,25 +75,25 @@ def check(path: Path, as_json: bool) -> int:
     """Check the rubric in FILE, or all rubrics in DIR; one line per error."""
     from ragstone.api.rubrics import check_rubrics  # noqa: PLC0415
 
-    found = check_rubrics(path)
+    files = check_rubrics(path)
     if as_json:
         listed = [
             {
-                "path": one.path,
-                "rubric": None if one.rubric is None else _document(one.rubric),
-                "mistakes": one.mistakes,
+                "path": file.path,
+                "rubric": None if file.rubric is None else _document(file.rubric),
+                "mistakes": file.mistakes,
             }
-            for one in found
+            for file in files
         ]
         say_json(listed)
-    for one in () if as_json else found:
-        for mistake in one.mistakes:
-            say(f"{one.path}: {mistake}")
-        if one.rubric is not None:
-            told = f"rubric.{one.rubric.name}  {one.rubric.hash[:12]}  {_outline(one.rubric)}"
-            say(f"{one.path}: {told}")
-    wrong = sum(bool(one.mistakes) for one in found)
-    say(f"{len(found)} file{'s' * (len(found) != 1)}: {wrong} wrong.", err=True)
+    for file in () if as_json else files:
+        for mistake in file.mistakes:
+            say(f"{file.path}: {mistake}")
+        if file.rubric is not None:
+            line = f"rubric.{file.rubric.name}  {file.rubric.hash[:12]}  {_outline(file.rubric)}"
+            say(f"{file.path}: {line}")
+    wrong = sum(bool(file.mistakes) for file in files)
+    say(f"{len(files)} file{'s' * (len(files) != 1)}: {wrong} wrong.", err=True)
     return 2 if wrong else 0
 
 
@@ -103,7 +103,7 @@ def _document(rubric: "Rubric") -> dict[str, Any]:
 
 
 def _outline(rubric: "Rubric") -> str:
-    """What it is made of, in a few words."""
+    """Its structure in a few words."""
     parts = []
     if rubric.elements:
         known = sum(element.if_known for element in rubric.elements)
