@@ -170,7 +170,7 @@ def test_answers_do_not_depend_on_the_order_of_sets() -> None:
         "import asyncio, hashlib\n"
         "from tests.benchmarks.factory import make\n"
         "from ragstone.systems.extractive import Extractive\n"
-        "made = make('rgb', languages=['zh'], abilities=['noise'], noise_ratios=[0.0], fictional_size=60)\n"
+        "made = make('rgb', data_languages=['zh'], abilities=['noise'], noise_ratios=[0.0], fictional_size=60)\n"
         "async def go():\n"
         "    return [(await Extractive().answer(case.query)).answer for case in made.cases()]\n"
         "print(hashlib.sha256(repr(asyncio.run(go())).encode()).hexdigest())\n"
