@@ -273,7 +273,7 @@ def test_a_run_whose_judged_scores_are_all_at_their_best_says_so() -> None:
 def test_chinese_is_chinese() -> None:
     section = section_of(judged_run(12), language="zh")
     text = text_of(section)
-    for told in ("得分与覆盖率", "各段落一并评判", "答案的论断", "参考答案的论断", "矛盾 [2]",
+    for told in ("得分与覆盖率", "各段落一并评判", "答案的论断", "参考答案的论断", "与之矛盾 [2]",
                  "段落中没有这样的原话", "裁判模型的说明：", "尚未测量", "顺序：2 对中有 0 对正确"):  # fmt: skip
         assert told in text, told
     said = messages("ragstone.report.sections.judged", "en")

@@ -7,11 +7,11 @@ from markupsafe import Markup
 
 from ragstone.report.number_format import counts, interval, number, value
 from ragstone.report.optional import load
-from ragstone.report.sanitize import fragments, readable
+from ragstone.report.sanitize import fragments, one_line, readable
 from ragstone.report.section import Canvas, View
-from ragstone.types import Chart, Point, Span, Table
+from ragstone.types import Chart, Point, Score, Span, Table
 
-__all__ = ["HTML_LANG", "figure_html", "lang_attribute", "marked", "table_html"]
+__all__ = ["HTML_LANG", "figure_html", "lang_attribute", "marked", "score_entries", "table_html"]
 
 HTML_LANG = {"en": "en", "zh": "zh-CN"}
 
@@ -201,6 +201,16 @@ def marked(
 def _escaped(text: str) -> Markup:
     """Escaped text, which is not cut again."""
     return Markup.escape(readable(text))
+
+
+def score_entries(scores: Mapping[str, Score], w: Mapping[str, str], *, limit: int) -> list[tuple[str, str, str]]:
+    """(metric, value or status, reason) of at most `limit` scores. `w` has the words "failed" and "not_applicable"."""
+    entries = []
+    for name, score in list(scores.items())[:limit]:
+        status = "failed" if score.status == "failed" else "not_applicable"
+        value = number(score.value) if score.value is not None else w[status]
+        entries.append((one_line(name, 80), value, one_line(score.reason, 180)))
+    return entries
 
 
 def lang_attribute(language: str) -> Markup:

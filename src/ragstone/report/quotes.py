@@ -19,13 +19,13 @@ def quote_spans(judged: Judged, texts: Sequence[str]) -> tuple[dict[int, list[Sp
     claims: list[AnswerClaim | ReferenceClaim] = [*judged.answer_claims, *judged.reference_claims]
     for claim in claims:
         for quote in claim.quotes:
-            found = False
+            located = False
             for place in [quote.place] if quote.place else (*claim.supported_by, *claim.contradicted_by):
                 text = texts[place - 1][:_SEARCHED] if place <= len(texts) else ""
                 if (position := find_quote(quote.text, text)) is not None:
-                    found = True
+                    located = True
                     kind = "match" if place in claim.supported_by else "wrong"
                     spans.setdefault(place, []).append(Span(str(place), *position, kind))  # type: ignore[arg-type]
-            if not found:
+            if not located:
                 missing.add(quote.text)
     return spans, missing

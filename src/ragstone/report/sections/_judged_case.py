@@ -19,7 +19,7 @@ from ragstone.metrics.judge.record import (
     merged,
     requests_of,
 )
-from ragstone.report.html import lang_attribute, marked
+from ragstone.report.html import lang_attribute, marked, score_entries
 from ragstone.report.judged import goodness
 from ragstone.report.number_format import number
 from ragstone.report.quotes import quote_spans
@@ -146,7 +146,8 @@ def case_html(view: View, w: Mapping[str, str], record: Record, index: int) -> M
     case = record.case
     return sample.html(
         _CASE, record=record, question=one_line(case.query.question, _QUESTION), low=_low(sample.judged),
-        answer_line=one_line(sample.answer, _LINE), scores=_scores(sample.judged, w), noncommittal=noncommittal,
+        answer_line=one_line(sample.answer, _LINE), noncommittal=noncommittal,
+        scores=score_entries(sample.judged, w, limit=_SCORES),
         answer=_answer(sample), rubrics=rubrics_html(view, w, sample.judged, sample.lang), claims=_claims(sample),
         expected=[one_line(slot[0], _TEXT) for slot in case.sample.references[:_SLOTS] if slot],
         passages=_passages(sample), steps=[_reply(step, w) for step in steps[:_STEPS]], count=len(steps),
@@ -162,15 +163,6 @@ def _low(judged: Mapping[str, Score]) -> list[tuple[str, str]]:
     """The lowest scores, at most four, that are below sample half."""
     ranked = sorted((good, name) for name, score in judged.items() if (good := goodness(name, score)) is not None)
     return [(one_line(name, 60), number(judged[name].value or 0.0)) for good, name in ranked[:4] if good < 0.5]
-
-
-def _scores(judged: Mapping[str, Score], w: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    entries = []
-    for name, score in list(judged.items())[:_SCORES]:
-        status = "failed" if score.status == "failed" else "not_applicable"
-        value = number(score.value) if score.value is not None else w[status]
-        entries.append((one_line(name, 80), value, one_line(score.reason, _LINE)))
-    return entries
 
 
 def _answer(sample: _JudgedSample) -> Markup:

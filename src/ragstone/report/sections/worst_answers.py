@@ -7,11 +7,10 @@ from markupsafe import Markup
 
 from ragstone.messages import messages
 from ragstone.report.digest import CaseKey
-from ragstone.report.html import lang_attribute, marked
-from ragstone.report.number_format import number
+from ragstone.report.html import lang_attribute, marked, score_entries
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
-from ragstone.types import Diagnosis, Passage, Record, Scalar, Score, Span
+from ragstone.types import Diagnosis, Passage, Record, Scalar, Span
 
 __all__ = ["PLUGINS"]
 
@@ -116,7 +115,7 @@ def _case(view: View, w: Mapping[str, str], record: Record, diagnosis: Diagnosis
         reasoning=marked(view, response.reasoning, (), limit=_REASONING) if response and response.reasoning else "",
         passages=[_passage(view, w, passage, case.sample.meta, diagnosis) for passage in passages[:_PASSAGES]],
         more=max(0, len(passages) - _PASSAGES), retrieved=case.query.passages is None, closed=case.query.passages == (),
-        scores=list(_scores(record.scores, w)), condition=list(_condition(case.condition)),
+        scores=score_entries(record.scores, w, limit=_SCORES), condition=list(_condition(case.condition)),
     )  # fmt: skip
 
 
@@ -148,13 +147,6 @@ def _passage(
         "kind": one_line(str(kind), 60),
         "text": marked(view, passage.text, spans, limit=limit),
     }
-
-
-def _scores(scores: Mapping[str, Score], w: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    for name, score in list(scores.items())[:_SCORES]:
-        status = "failed" if score.status == "failed" else "not_applicable"
-        text = number(score.value) if score.value is not None else w[status]
-        yield one_line(name, 80), text, one_line(score.reason, _LINE)
 
 
 def _condition(condition: Mapping[str, Scalar]) -> Iterator[tuple[str, str]]:
