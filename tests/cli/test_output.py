@@ -95,9 +95,10 @@ def test_a_strangers_data_do_not_act_when_they_are_checked(ragstone: Ragstone, e
     [
         (EVIL,), ("bench", EVIL), ("bench", "rgb", "--model", EVIL),
         ("bench", "rgb", "--model", "local/extractive", "--data", EVIL),
-        ("bench", "niah", "--model", "local/extractive", "--needle-file", EVIL), ("bench", "rgb", f"--{EVIL}"),
+        ("bench", "niah", "--model", "local/extractive", "--needle", "file", "--needle-file", EVIL),
+        ("bench", "rgb", f"--{EVIL}"),
         ("bench", "mirage", "--model", "local/extractive", "--retriever", EVIL), ("cases", "rgb", "--dataset", EVIL),
-        ("cases", "mirage", "--retriever", EVIL), ("cases", "niah", "--needle-file", EVIL),
+        ("cases", "mirage", "--retriever", EVIL), ("cases", "niah", "--needle", "file", "--needle-file", EVIL),
         ("score", "rgb", EVIL, "--dataset", "en_refine"), ("score", "niah", EVIL),
         ("score", "mirage", "--dataset", EVIL, "--base", EVIL), ("rubrics", "show", EVIL), ("rubrics", "check", EVIL),
         ("prompts", "show", EVIL), ("prompts", "check", EVIL), ("metrics", EVIL), ("export", EVIL, "--format", "csv"),

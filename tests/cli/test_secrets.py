@@ -153,6 +153,15 @@ async def test_the_key_in_the_address_of_a_mirror_is_told_nowhere(tmp_path: Path
     assert_clean(told, tmp_path)
 
 
+@pytest.mark.parametrize("command", [("report",), ("eval",), ("data", "check"), ("prompts", "check")])
+def test_an_address_in_the_place_of_a_file_is_told_without_its_key(
+    tmp_path: Path, ragstone: Callable[..., Told], command: tuple[str, ...]
+) -> None:
+    told = ragstone(*command, f"http://u:{SECRET}@h.example/x?key={SECRET}")
+    assert told.code == 2
+    assert_clean(told, tmp_path)
+
+
 class Own:
     """A system of a user's, with an address in its description and in its errors."""
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.api.test_evaluate import rows
-from tests.cli.test_eval import by_judge, judging, ran
+from tests.cli.test_eval import asked, by_judge, judging, ran
 from tests.cli.tools import Told, command, environment
 from tests.servers.fake_endpoint import Act, FakeEndpoint
 
@@ -204,21 +204,27 @@ async def test_an_evaluation_that_was_stopped_says_so_and_its_coverage_is_of_all
     assert (gate.code, f"{n} of {total}, unfinished" in gate.err) == (3, True)
 
 
+def leftovers_beside(name: str) -> list[str]:
+    return [path.name for path in Path().iterdir() if path.name.startswith(name) and path.name != name]
+
+
 async def test_answers_that_the_judge_has_not_scored_are_unfinished_everywhere(
     tmp_path: Path, ragstone: Callable[..., Told]
 ) -> None:
     """All answers are in the file with what costs nothing, and the judge was stopped on its way."""
     samples = [row | {"question": f"{row['question']} {n}"} for n in range(4) for row in rows() if row["contexts"]]
     (tmp_path / "many.jsonl").write_text("".join(json.dumps(row) + "\n" for row in samples))
-    total, served = len(samples), itertools.count()
+    total, served, right = len(samples), itertools.count(), False
 
     def plan(_: int, payload: Any) -> Act:
-        return Act() if next(served) < total + 4 else Act("status", status=401)
+        return Act() if right or next(served) < total + 4 else Act("status", status=401)
 
     async with FakeEndpoint(plan, answer=judging) as endpoint:
-        arguments = ("eval", "many.jsonl", *by_judge(endpoint), "--metrics", "faithfulness,token_f1", "--run", "a.run")
-        told = await ran(tmp_path, *arguments, "--concurrency", total)
+        metrics = ("--metrics", "faithfulness,token_f1", "--concurrency", total, "--no-cache")
+        arguments = ("eval", "many.jsonl", *by_judge(endpoint), *metrics, "--run")
+        told = await ran(tmp_path, *arguments, "a.run")
         assert told.code == 3, told
+        assert leftovers_beside("a.run") == []  # what it had of the judge is in there
         with open_run("a.run") as run:
             plan_of = run.plans()["many.jsonl"]
         n = total - plan_of.unscored["faithfulness"]
@@ -241,10 +247,12 @@ async def test_answers_that_the_judge_has_not_scored_are_unfinished_everywhere(
         assert (gate.code, f"{n} of {total}, unfinished" in gate.err) == (3, True)
         free = ragstone("gate", "a.run", "--fail-under", "token_f1=0", "--min-coverage", "0.5")
         assert (free.code, "unfinished" in free.out + free.err) == (0, False)
-    async with FakeEndpoint(answer=judging) as endpoint:
-        again = [*arguments]
-        again[arguments.index("--judge-base-url") + 1] = endpoint.base_url
-        assert (await ran(tmp_path, *again)).code == 0
+        right, before = True, asked(endpoint)
+        assert (await ran(tmp_path, *arguments, "a.run")).code == 0
+        resumed, before = asked(endpoint) - before, asked(endpoint)
+        assert (await ran(tmp_path, *arguments, "b.run")).code == 0
+        fresh = asked(endpoint) - before
+        assert fresh <= total + 4 + resumed <= fresh + 4  # no reply was lost; what failed by a refusal begins anew
     assert "unfinished" not in ragstone("show", "a.run").out
     with closing(sqlite3.connect("a.run", isolation_level=None)) as db:  # as a kill before the first score leaves it
         db.execute("DELETE FROM scores WHERE metric = 'faithfulness'")

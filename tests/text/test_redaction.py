@@ -1,5 +1,7 @@
 """What may be shown of addresses and keys."""
 
+from pathlib import Path
+
 import pytest
 
 from ragstone.text.redaction import redact, redact_all, secrets_of, shown_url
@@ -34,6 +36,14 @@ def test_no_place_of_an_address_shows_a_key(address: str) -> None:
     if "://" in address:
         assert secret not in redact(within)
         assert "failed." in redact(within)
+
+
+@pytest.mark.parametrize("address", ["https://u:S3cr3tKey1@h.example/v1", "http://h.example/v1?key=S3cr3tKey1"])
+def test_an_address_that_was_taken_for_a_path_shows_no_key(address: str) -> None:
+    shown = redact(f"{Path(address)}: no such file.")
+    assert "S3cr3tKey1" not in shown
+    assert "h.example/v1" in shown
+    assert "no such file." in shown
 
 
 def test_what_is_no_secret_of_an_address_stays() -> None:

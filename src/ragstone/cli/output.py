@@ -27,8 +27,13 @@ __all__ = ["StderrHandler", "forget", "say", "say_json", "say_tables", "say_text
 
 
 def say(line: object, *, err: bool = False) -> None:
-    """Print one line. Line breaks in it become spaces, so that untrusted text cannot imitate a line of output."""
-    _put(" ".join(_readable(str(line)).split("\n")) + "\n", err=err)
+    """Print one line, with the secrets of addresses in it hidden. Line breaks in it become spaces, so that untrusted
+    text cannot imitate a line of output."""
+    from ragstone.text.redaction import redact  # noqa: PLC0415  (a help text does not need it)
+
+    _put(" ".join(_readable(redact(str(line))).split("
+")) + "
+", err=err)
 
 
 def say_text(text: str, *, err: bool = False) -> None:

@@ -74,6 +74,11 @@ class Outbox:
         if file.waiting == 0 and (file is not self._files[-1] or file.size >= FILE_BYTES):
             self._drop(file)
 
+    @property
+    def waiting(self) -> bool:
+        """Whether something in it may not be committed."""
+        return any(part.waiting for part in self._parts)
+
     def close(self, *, discard: bool = False) -> None:
         """Deletes the files whose answers are committed; the rest stays for the next process that opens the run file.
         `discard`: delete all, because nobody will."""

@@ -17,7 +17,7 @@ from ragstone.errors import FileLost, RagstoneError, RunMismatch, StorageError, 
 from ragstone.runs.config import differences, first_differences, keep_old_names, plain
 from ragstone.runs.entries import CaseResult, CaseRow, Interim, write_results
 from ragstone.runs.leases import LEASE_SECONDS, Lease, LeaseTable
-from ragstone.runs.outbox import Outbox, OutboxFile, absorb_file, leftovers
+from ragstone.runs.outbox import Outbox, OutboxFile, absorb, absorb_file, leftovers
 from ragstone.runs.owners import forget, new_owner
 from ragstone.runs.schema import LAYOUT, decode, key_of
 from ragstone.storage import GATHER_SECONDS, GroupWriter
@@ -80,19 +80,24 @@ class RunFile:
         return cls(writer, file_id)
 
     def close(self) -> None:
-        """Releases the leases of this process and closes the file."""
-        lost = False
+        """Releases the leases of this process and closes the file. Nothing is left beside it."""
+        discard = False
         try:
-            self._writer.call(
-                lambda connection: connection.execute("DELETE FROM leases WHERE owner = ?", (self._owner,))
-            )
+            self._writer.call(self._take_in)
+            discard = True
         except FileLost:
-            lost = True
+            discard = True
         except RagstoneError:  # already reported to those who waited for the write
             pass
         self._writer.close()
-        self._outbox.close(discard=lost)
+        self._outbox.close(discard=discard)
         forget(self._owner)
+
+    def _take_in(self, connection: sqlite3.Connection) -> None:
+        """Releases the leases, and writes the judge's replies for unfinished cases, which are only in the outbox."""
+        self._release(connection)
+        if self._outbox.waiting:
+            absorb(connection, self.path, self._owner)
 
     def __enter__(self) -> "RunFile":
         return self

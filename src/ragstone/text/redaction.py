@@ -13,7 +13,7 @@ HIDDEN = "***"
 _SCHEME = "http://"
 _ENDS = "\\s\"'<>"  # what ends an address within a text
 _URL = re.compile(
-    rf"(?P<scheme>\b[a-z][a-z0-9+.-]*://)(?:[^\s/?#]*@)?(?P<place>[^?#{_ENDS}]*)"
+    rf"(?P<scheme>\bhttps?:/+|\b[a-z][a-z0-9+.-]*://)(?:[^\s/?#]*@)?(?P<place>[^?#{_ENDS}]*)"
     rf"(?P<query>\?[^#,){_ENDS}]*)?(?P<fragment>#[^,){_ENDS}]*)?",
     re.IGNORECASE,
 )
@@ -36,7 +36,7 @@ def redact(text: str, secrets: Iterable[str] = (), *, keys: bool = False) -> str
     `secrets`. `keys`: also without what looks like a provider's key."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
-    if "://" in text:
+    if ":/" in text:  # with one slash where an address was taken for a path
         text = _URL.sub(_without_values, text)
     return _LIKE_A_KEY.sub(HIDDEN, text) if keys else text
 
