@@ -77,7 +77,7 @@ class Outbox:
     @property
     def waiting(self) -> bool:
         """Whether something in it may not be committed."""
-        return any(part.waiting for part in self._parts)
+        return any(file.waiting for file in self._files)
 
     def close(self, *, discard: bool = False) -> None:
         """Deletes the files whose answers are committed; the rest stays for the next process that opens the run file.
