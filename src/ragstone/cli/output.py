@@ -31,9 +31,7 @@ def say(line: object, *, err: bool = False) -> None:
     text cannot imitate a line of output."""
     from ragstone.text.redaction import redact  # noqa: PLC0415  (a help text does not need it)
 
-    _put(" ".join(_readable(redact(str(line))).split("
-")) + "
-", err=err)
+    _put(" ".join(_readable(redact(str(line))).split("\n")) + "\n", err=err)
 
 
 def say_text(text: str, *, err: bool = False) -> None:
