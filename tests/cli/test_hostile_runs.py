@@ -58,7 +58,11 @@ HOSTILE = {
         altered("a table ('records')"),
     ),
     "infinite score": (SCORE.format("1e999"), damaged("a score of", "1e999 is not a finite number")),
-    "huge score": (SCORE.format("1e308"), damaged("a score of", "a score of 1e+308 is beyond 1e+100")),
+    "huge score": (SCORE.format("1e308"), damaged("a score of", "a score of 1e+308 is beyond 1e+30")),
+    "times beyond reason": (
+        "UPDATE records SET response = json_set(response, '$.seconds', -1e300)",
+        damaged("the response to", "a time of -1e+300 seconds is beyond 1e+09"),
+    ),
     "score of NaN": (SCORE.format("NaN"), damaged("a score of", "NaN is not a finite number")),
     "integer of 4000 digits": (SCORE.format("9" * 4000), damaged("a score of", "an integer of 4,000 digits")),
     "tokens beyond int64": (
@@ -95,6 +99,7 @@ def test_a_hostile_run_file_is_told_in_one_line_and_nothing_hangs(
         ("huge score", "compare"),
         ("tokens beyond int64", "report"),
         ("trigger", "resume"),
+        ("times beyond reason", "show"),
         ("check that is slow", "resume"),
     ],
 )

@@ -70,7 +70,8 @@ META: Mapping[str, Any] = {
     "better": dict[str, str], "warnings": list[str],
 }  # fmt: skip
 
-LARGEST_SCORE = 1e100  # the squares of many are summed
+LARGEST_SCORE = 1e30  # products of several are summed
+LARGEST_SECONDS = 1e9
 LARGEST_COUNT = 2**53
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -108,6 +109,10 @@ def check_numbers(value: object) -> None:
     """Raises ValueError for numbers too large to compute with, which come from a hostile file or endpoint."""
     if isinstance(value, Score) and value.value is not None and not abs(value.value) <= LARGEST_SCORE:
         raise ValueError(f"a score of {value.value:g} is beyond {LARGEST_SCORE:g}")
+    if isinstance(value, Response):
+        for seconds in (value.seconds, *(step.seconds for step in value.steps)):
+            if seconds is not None and not abs(seconds) <= LARGEST_SECONDS:
+                raise ValueError(f"a time of {seconds:g} seconds is beyond {LARGEST_SECONDS:g}")
     if isinstance(value, Response) and value.usage is not None:
         counts = value.usage.prompt_tokens, value.usage.completion_tokens, value.usage.cached_tokens
         if not all(abs(count) <= LARGEST_COUNT for count in counts):
