@@ -12,7 +12,7 @@ from tests.datasets.test_pools import folder
 from ragstone.api.bench import plan_bench, run_bench
 from ragstone.api.execute import Shell
 from ragstone.benchmarks.mirage.data import load_pool
-from ragstone.benchmarks.mirage.retrieval_pass import Search
+from ragstone.benchmarks.mirage.retrieval_pass import RetrievalPass
 from ragstone.errors import Unfinished
 
 DATASET = Path(__file__).parents[3] / "shared" / "data" / "mirage" / "dataset.json"
@@ -57,7 +57,7 @@ async def test_a_stop_ends_retrieval_where_it_is(tmp_path: Path, monkeypatch: py
         stop.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(Search, "run", forever)
+    monkeypatch.setattr(RetrievalPass, "run", forever)
     options = {"fictional_size": 1, "retrievers": "bm25"}
     plan = await plan_bench("mirage", options, models=["local/extractive"])
     with pytest.raises(Unfinished, match="Vectors and replies are cached: run the same command again to resume"):

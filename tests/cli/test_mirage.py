@@ -102,7 +102,7 @@ def test_a_probe_asks_invented_questions_beside_those_of_a_folder(ragstone: Rags
     cells = [[cell.get("value") for cell in row["cells"][2:]] for row in table["rows"]]
     assert cells == [[0.5, 0.0, 0.5]] * 2
     invented = ragstone("bench", "mirage", *SMALL, "--probe", "--run", "i.run")
-    assert (invented.code, "it adds nothing" in invented.err) == (0, True)
+    assert (invented.code, "--probe has no effect" in invented.err) == (0, True)
 
 
 def test_what_the_models_of_retrievers_are_asked_is_told_too(ragstone: Ragstone) -> None:
@@ -126,7 +126,7 @@ def test_chunks_may_overlap_and_be_counted_by_a_named_tokenizer(ragstone: Ragsto
     how = ("--chunk", "0,60", "--chunk-method", "recursive", "--chunk-overlap", "20", "--chunk-tokenizer")
     told = ragstone("bench", "mirage", *SMALL, *how, "local/e5-small", "--run", "c.run", "--json", "--quiet")
     (table,) = [table for table in told.document["tables"] if table["id"] == "mirage-retrievers"]
-    assert [row["cells"][2]["text"] for row in table["rows"]] == ["as it is", "as it is", "60 tokens", "60 tokens"]
+    assert [row["cells"][2]["text"] for row in table["rows"]] == ["unchanged", "unchanged", "60 tokens", "60 tokens"]
     assert any("as local/e5-small counts them" in note for note in table["notes"])
     other = ragstone("bench", "mirage", *SMALL, *how, "ragstone/estimate", "--run", "c.run", "--quiet")
     assert (other.code, "chunking.tokenizer" in other.err) == (2, True)
@@ -197,7 +197,7 @@ def test_a_folder_of_the_official_form_and_a_run_of_somebody_s_search_are_taken(
         (("--retriever", "run:none.trec",), "none.trec"),
         (("--model", "local/smollm"), "smollm2"),
         (("--model", "örtlich/模型"), "örtlich"),
-        (("--retriever", "bm25", "--setting", "base"), "Nothing to ask: without a --model the retrievers alone"),
+        (("--retriever", "bm25", "--setting", "base"), "There are no cases: without a --model only retrieval"),
         (("--model", "local/extractive", "--setting", "retrieved"), "the setting retrieved needs a --retriever"),
         (("--retriever", "bm25", "--judge", "local/retrieval"), "cannot judge"),
     ],
@@ -217,8 +217,8 @@ def test_a_pool_is_checked_and_labels_that_its_chunks_speak_against_are_named(
     told = ragstone("data", "check", "data")
     assert told.code == 0
     assert "2 questions (1 popqa, 1 drop), 4 chunks" in told.out
-    assert 'labelled unsupported, and hold an answer: 1: q1#0 ("engineer")' in told.out
-    assert "labelled supported, and hold none: 1: q1#1" in told.out
+    assert 'labelled unsupported but contain an answer: 1: q1#0 ("engineer")' in told.out
+    assert "labelled supported but contain none: 1: q1#1" in told.out
     (document,) = ragstone("data", "check", "data", "--json").document["files"]
     assert document["noise"]["held"][0]["passage_id"] == "q1#0"
     folder(tmp_path / "data", chunks=[CHUNKS[0], *CHUNKS[2:]])

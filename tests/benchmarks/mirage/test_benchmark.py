@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.benchmarks.mirage.small import plugins, small_pool
 
 from ragstone.benchmarks.mirage.benchmark import MIRAGE
-from ragstone.benchmarks.mirage.retrieval_pass import Cut, Search
+from ragstone.benchmarks.mirage.retrieval_pass import ChunkedPool, RetrievalPass
 from ragstone.benchmarks.mirage.template import ALONE
 from ragstone.errors import UsageError
 from ragstone.retrieval import RETRIEVERS
@@ -93,7 +93,7 @@ def test_where_no_part_states_the_answer_all_parts_of_the_labelled_chunk_count()
         **{name: getattr(pool.questions[0], name) for name in pool.questions[0].__struct_fields__}
         | {"answers": ("sailor",)}
     )  # fmt: skip
-    held = Cut(pool, 7)
+    held = ChunkedPool(pool, 7)
     assert {held.passages[held.places[key]].meta["document"] for key in held.gold(question)} == {"q1#0"}
     assert len(held.gold(question)) == 2
 
@@ -140,7 +140,7 @@ def test_a_run_tells_how_it_was_made() -> None:
 async def test_chunks_are_cut_as_was_asked_and_another_way_is_another_question(asked: list[str]) -> None:
     plain = MIRAGE(small_pool(), retrievers=("first",), chunks=(7,))
     cut = Chunking("token", 3, "local/e5-small")
-    made = MIRAGE(small_pool(), retrievers=("first",), ks=(1,), chunks=(7,), search=Search(chunking=cut))
+    made = MIRAGE(small_pool(), retrievers=("first",), ks=(1,), chunks=(7,), search=RetrievalPass(chunking=cut))
     await made.prepare(Resources())
     texts = [passage.text for passage in made.search.cut(small_pool(), 7).passages]
     assert texts == [one.text for passage in small_pool().passages for one in chunk(
@@ -159,11 +159,11 @@ async def test_chunks_are_cut_as_was_asked_and_another_way_is_another_question(a
         ({"settings": ("mixd",)}, "No setting named 'mixd'"),
         ({"limit": 0}, "limit of 0"),
         ({"ks": (0,)}, "1 to 10,000"),
-        ({"settings": ("retrieved",)}, "Nothing to ask"),
-        ({"alone": True}, "Nothing to ask"),
-        ({"chunks": (0, 20), "search": Search(chunking=Chunking(overlap=20))}, "overlap of 20 tokens cannot be"),
-        ({"chunks": (20,), "search": Search(chunking=Chunking(tokenizer="none"))}, "none"),
-        ({"search": Search(chunking=Chunking("token"))}, "give --chunk"),
+        ({"settings": ("retrieved",)}, "There are no cases"),
+        ({"alone": True}, "There are no cases"),
+        ({"chunks": (0, 20), "search": RetrievalPass(chunking=Chunking(overlap=20))}, "overlap of 20 tokens cannot be"),
+        ({"chunks": (20,), "search": RetrievalPass(chunking=Chunking(tokenizer="none"))}, "none"),
+        ({"search": RetrievalPass(chunking=Chunking("token"))}, "give --chunk"),
     ],
 )
 def test_what_cannot_be_asked_is_told_at_once(options: dict[str, Any], says: str) -> None:

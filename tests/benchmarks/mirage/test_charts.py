@@ -40,7 +40,7 @@ def test_the_four_shares_of_each_context_are_stacked_to_one() -> None:
     for at in range(len(chart.categories)):
         assert math.isclose(math.fsum(p.y for s in chart.series for p in s.points if p.x == at), 1.0)
     assert chart.series[0].name == "Context acceptability"
-    assert "bm25 @ 1: accepted 75%" in chart.alt
+    assert "bm25 @ 1: acceptable 75%" in chart.alt
 
 
 def test_quality_is_a_curve_over_k_for_each_retriever() -> None:

@@ -87,7 +87,7 @@ def test_what_was_not_answered_or_not_scored_is_neither_right_nor_wrong() -> Non
 
 
 def test_retrieval_alone_tells_where_the_chunk_is() -> None:
-    assert "place 4 of 5" in explain(found_by("bm25", "q1", "00010", 1)).reason
+    assert "rank 4 of 5" in explain(found_by("bm25", "q1", "00010", 1)).reason
     assert "None of the 5" in explain(found_by("bm25", "q1", "00000", 1)).reason
 
 

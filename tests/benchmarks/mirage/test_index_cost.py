@@ -61,7 +61,7 @@ def test_what_a_retriever_did_without_is_told() -> None:
     facts = {"model": "a/m", "without": 2, "answered": 1000, "without_because": "It is empty.", "first": {"bm25": {}}}
     held = {"retrievers": {"rerank(bm25,a/m)": facts, "run:x": {"lacking": 3}, "run:y": {"lacking": 0}}}
     _, model, lists = index_table(held, messages("ragstone.benchmarks.mirage.tables", "en")).notes
-    assert model == "rerank(bm25,a/m): 2 of 1,002 times the search did without a/m. The first time: It is empty."
+    assert model == "rerank(bm25,a/m): in 2 of 1,002 searches, a/m could not be used. First reason: It is empty."
     assert lists == "run:x: no list for 3 questions, for which nothing was found."
     assert len(index_table(held, messages("ragstone.benchmarks.mirage.tables", "zh")).notes) == 3
 

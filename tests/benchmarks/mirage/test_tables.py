@@ -119,7 +119,7 @@ def test_questions_that_the_official_scores_treat_oddly_are_counted_and_left_out
     records += [record("mixed", "s", True, aliases=("ab",), default=False), record("base", "e", True, asked="Ada?")]
     table = by_id(records)["mirage-flawed"]
     assert values(table, "m", "an alias of at most two characters", "Mixed") == [1.0, 0.25, 0.0, 1.0, 0.0]
-    assert values(table, "m", "an answer stands in the question", "Base") == [1.0, 1.0, None, 1.0, 1.0]
+    assert values(table, "m", "the question contains an answer", "Base") == [1.0, 1.0, None, 1.0, 1.0]
 
 
 def test_the_groups_are_written_base_oracle_mixed() -> None:
@@ -183,7 +183,7 @@ def test_rows_of_the_paper_stand_apart_from_other_data_and_say_why() -> None:
     found = by_id(records)
     table = found["mirage-published-adaptability"]
     assert all(row.published for row in table.rows)
-    assert "these are other data" in table.notes[0]
+    assert "the data are different" in table.notes[0]
     assert {row.cells[2].text for row in table.rows} == {"1", "3", "5"}
     assert not any(row.published for row in found["mirage-adaptability"].rows)
     assert len(found["mirage-published-models"].rows) == 5
@@ -254,7 +254,7 @@ def test_a_chunk_size_has_a_column_where_there_is_one() -> None:
     ]
     table = by_id(records)["mirage-adaptability"]
     assert values(table, "m", "bm25", "1", "110 tokens", "official")[1] == 1.0
-    assert values(table, "m", "bm25", "1", "as it is", "official")[1] == 1.0
+    assert values(table, "m", "bm25", "1", "unchanged", "official")[1] == 1.0
 
 
 def test_who_counted_the_tokens_of_chunks_and_how_they_were_cut_is_told() -> None:
@@ -262,7 +262,7 @@ def test_who_counted_the_tokens_of_chunks_and_how_they_were_cut_is_told() -> Non
     (told,) = [note for note in by_id(records)["mirage-retrievers"].notes if note.startswith("Chunk:")]
     assert (
         told
-        == "Chunk: tokens at most, as ragstone/estimate counts them; cut between sentences, overlapping by 0 tokens."
+        == "Chunk: the maximum number of tokens, counted by ragstone/estimate; cut between sentences, with an overlap of 0 tokens."
     )
     cut = {"method": "recursive", "overlap": 20, "tokenizer": "local/e5-small"}
     (told,) = [n for n in by_id(records, "zh", chunking=cut)["mirage-retrievers"].notes if n.startswith("块大小")]

@@ -1,18 +1,18 @@
-"""How a system adapts to the context it is given: the four shares of Park et al. 2025, section 4, and what they hide.
+"""How a system adapts to its context: the four shares of Park et al. 2025, section 4, and what they hide.
 
-Of each question three labels are taken: right without context (b), with the right chunk (o), and with what a retriever
-found or what was collected for it (m).
+Each question has three labels: right without context (b), with the right chunk (o), and with the retrieved or collected
+chunks (m).
 
-| measure | a question counts where | says |
+| measure | condition | meaning |
 |---|---|---|
-| noise vulnerability | o∧¬m | the right chunk would have done, what was given did not |
-| context acceptability | o∧m | what was given did as well as the right chunk |
+| noise vulnerability | o∧¬m | the right chunk was enough, but this context was not |
+| context acceptability | o∧m | this context worked as well as the right chunk |
 | context insensitivity | ¬b∧¬o | not even the right chunk helped |
-| context misinterpretation | b∧¬o | the right chunk spoiled what was known |
+| context misinterpretation | b∧¬o | the right chunk spoiled a known answer |
 
-The four sum to 1, so that the published total, -NV + CA - CI - CM, is 2·CA - 1 and says nothing of its own. And noise
-vulnerability counts a question also where the retriever found no supporting chunk, so that nothing could have been
-right: here it is split by that, and `given_gold` is the share of those that had a supporting chunk.
+The four sum to 1, so the published total, -NV + CA - CI - CM, equals 2·CA - 1 and adds no information. Noise
+vulnerability also counts questions for which the retriever found no supporting chunk and no answer could have been
+right: here it is split by that, and `given_gold` is its share among questions with a supporting chunk.
 """
 
 import math
@@ -20,7 +20,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragstone.benchmarks.mirage.aggregate import BASE, OFFICIAL, ORACLE, Condition, CrossTab, Kind, Tally, count
+from ragstone.benchmarks.mirage.aggregate import (
+    BASE,
+    OFFICIAL,
+    ORACLE,
+    AnswerKind,
+    Condition,
+    CrossTab,
+    MirageTally,
+    tally_records,
+)
 from ragstone.stats import Estimate
 from ragstone.types import Record, Score
 
@@ -33,7 +42,7 @@ MEASURES = (
     "noise_vulnerability", "context_acceptability", "context_insensitivity", "context_misinterpretation",
 )  # fmt: skip
 GROUPS = tuple(f"{code:03b}" for code in range(8))
-"""The labels (b, o, m) in this order. (The official program's `label_count` has base, mixed, oracle.)"""
+"""The labels in the order (b, o, m). (The official program's `label_count` has base, mixed, oracle.)"""
 
 # Codes of (b, o, m) as three bits.
 _CODES = {
@@ -44,23 +53,23 @@ _CODES = {
 }
 
 
-def _of(measure: str) -> Callable[[Kind], bool]:
+def _of(measure: str) -> Callable[[AnswerKind], bool]:
     codes = _CODES[measure]
     return lambda kind: kind.code in codes
 
 
-SHARES: Mapping[str, Callable[[Kind], bool]] = {measure: _of(measure) for measure in MEASURES}
-"""Measure → whether a question counts for it."""
+SHARES: Mapping[str, Callable[[AnswerKind], bool]] = {measure: _of(measure) for measure in MEASURES}
+"""Measure → whether a kind of answer counts for it."""
 
 
 @dataclass(frozen=True)
 class Shares:
     """The adaptability of one system with one context.
 
-    `total` is the published sum. `missed` and `noise` part noise vulnerability into the questions where no supporting
-    chunk was given and those where one was (shares of all questions); `given_gold` is noise vulnerability among the
-    questions with a supporting chunk and a right answer to the oracle, `without_gold` the share of right answers to
-    questions that had none."""
+    `total` is the published sum. `missed` and `noise` split noise vulnerability into the questions without and with a
+    supporting chunk in the context (shares of all questions); `given_gold` is noise vulnerability among the questions
+    with a supporting chunk and a right oracle answer; `without_gold` is the share of right answers to questions without
+    a supporting chunk."""
 
     measures: Mapping[str, Estimate]
     total: Estimate
@@ -71,9 +80,9 @@ class Shares:
     groups: Mapping[str, int]
 
 
-def shares(cube: CrossTab) -> Shares | None:
-    """From a cube over (base, oracle, what was given); None of nothing."""
-    measures = {name: cube.share(test) for name, test in SHARES.items()}
+def shares(crosstab: CrossTab) -> Shares | None:
+    """The shares of a cross table over (base, oracle, context); None if it is empty."""
+    measures = {name: crosstab.share(test) for name, test in SHARES.items()}
     accepted = measures["context_acceptability"].known
     if accepted is None:
         return None
@@ -82,36 +91,37 @@ def shares(cube: CrossTab) -> Shares | None:
     nv, ca, ci, cm = (measures[name].count for name in MEASURES)
     return Shares(
         measures,
-        # The total is a line through acceptability, and so is its interval.
-        Estimate((ca - nv - ci - cm) / cube.n, 2 * low - 1, 2 * high - 1, cube.n, cube.total),
-        missed=cube.share(lambda kind: vulnerable(kind) and kind.gold == 0),
-        noise=cube.share(lambda kind: vulnerable(kind) and kind.gold > 0),
-        given_gold=cube.share(vulnerable, within=lambda kind: bool(kind.code & 0b010) and kind.gold > 0),
-        without_gold=cube.share(lambda kind: bool(kind.code & 1), within=lambda kind: kind.gold == 0),
-        groups=group_counts(cube),
+        # The total is a linear function of acceptability, and so is its interval.
+        Estimate((ca - nv - ci - cm) / crosstab.n, 2 * low - 1, 2 * high - 1, crosstab.n, crosstab.total),
+        missed=crosstab.share(lambda kind: vulnerable(kind) and kind.gold == 0),
+        noise=crosstab.share(lambda kind: vulnerable(kind) and kind.gold > 0),
+        given_gold=crosstab.share(vulnerable, within=lambda kind: bool(kind.code & 0b010) and kind.gold > 0),
+        without_gold=crosstab.share(lambda kind: bool(kind.code & 1), within=lambda kind: kind.gold == 0),
+        groups=group_counts(crosstab),
     )
 
 
-def shares_of(tally: Tally, system: str, spot: Condition, rule: str = OFFICIAL) -> Shares | None:
+def shares_of(tally: MirageTally, system: str, condition: Condition, rule: str = OFFICIAL) -> Shares | None:
     """Of a system with what it was given at a spot; None where base, oracle or the spot was not asked."""
-    cube = tally.cube(system, (BASE, ORACLE, spot), rule)
-    return None if cube is None else shares(cube)
+    crosstab = tally.crosstab(system, (BASE, ORACLE, condition), rule)
+    return None if crosstab is None else shares(crosstab)
 
 
-def group_counts(cube: CrossTab) -> dict[str, int]:
-    """How many answers are in each of the eight groups."""
-    found = dict.fromkeys(GROUPS, 0)
-    for kind, number in cube.kinds.items():
-        found[f"{kind.code:03b}"] += number
-    return found
+def group_counts(crosstab: CrossTab) -> dict[str, int]:
+    """The number of answers in each of the eight groups."""
+    counts = dict.fromkeys(GROUPS, 0)
+    for kind, number in crosstab.kinds.items():
+        counts[f"{kind.code:03b}"] += number
+    return counts
 
 
-def macro(cube: CrossTab, test: Callable[[Kind], bool]) -> Estimate:
-    """The mean over sources of a share, so that a large source counts no more than a small one; `n` counts the
-    interval puts those of the sources together, each side by the root of the sum of squares (Zou and Donner 2008)."""
+def macro(crosstab: CrossTab, test: Callable[[AnswerKind], bool]) -> Estimate:
+    """The mean of a share over sources, so that a large source counts no more than a small one; `n` is the number of
+    sources. The interval combines those of the sources, each side by the root of the sum of squares (Zou and Donner
+    2008)."""
     parts = []
-    for source in sorted({kind.source for kind in cube.kinds}):
-        part = cube.share(test, within=lambda kind, at=source: kind.source == at)  # type: ignore[misc]
+    for source in sorted({kind.source for kind in crosstab.kinds}):
+        part = crosstab.share(test, within=lambda kind, at=source: kind.source == at)  # type: ignore[misc]
         if part.known is not None:
             parts.append(part.known)
     if not parts:
@@ -122,20 +132,20 @@ def macro(cube: CrossTab, test: Callable[[Kind], bool]) -> Estimate:
     return Estimate(mean, max(0.0, mean - below), min(1.0, mean + above), len(parts))
 
 
-def name_of(spot: Condition) -> str:
-    """A short name of what was given: `mixed`, `bm25@3`, `bm25@3/c110` for chunks of 110 tokens."""
-    if spot.setting != "retrieved":
-        return spot.setting
-    return f"{spot.retriever}@{spot.k}" + (f"/c{spot.chunk}" if spot.chunk else "")
+def name_of(condition: Condition) -> str:
+    """A short name of a context: `mixed`, `bm25@3`, `bm25@3/c110` for chunks of 110 tokens."""
+    if condition.setting != "retrieved":
+        return condition.setting
+    return f"{condition.retriever}@{condition.k}" + (f"/c{condition.chunk}" if condition.chunk else "")
 
 
 @dataclass(frozen=True)
 class Adaptability:
     """`adaptability`: the measures of this module over the records of any benchmark whose conditions have `setting`
-    "base", "oracle" and "mixed" or "retrieved" (with `retriever` and `k`). `rule` is the metric that says what is right
-    (a value of 1), the official one by default.
+    "base", "oracle" and "mixed" or "retrieved" (with `retriever` and `k`). `rule` is the metric that decides what is
+    right (a value of 1), by default the official one.
 
-    `over` gives a score for each measure, the total, and noise vulnerability parted, under names such as
+    `over` returns a score for each measure, the total, and the parts of noise vulnerability, under names such as
     `noise_vulnerability[SYSTEM, bm25@3]`; the evidence has the interval, the count, `n` and the eight groups."""
 
     rule: str = OFFICIAL
@@ -143,21 +153,21 @@ class Adaptability:
     version: ClassVar[int] = 1
 
     def over(self, records: Iterable[Record], /) -> dict[str, Score]:
-        """One pass; nothing where base, oracle or the third setting is missing."""
-        tally = count(records, (self.rule,))
-        found: dict[str, Score] = {}
+        """One pass; empty if base, oracle or the third setting is missing."""
+        tally = tally_records(records, (self.rule,))
+        scores: dict[str, Score] = {}
         for system in tally.systems:
-            for spot in tally.spots(system):
-                if (held := shares_of(tally, system, spot, self.rule)) is not None:
-                    where = f"[{system}, {name_of(spot)}]"
-                    found |= {f"{name}{where}": score for name, score in _scores(held).items()}
-        return found
+            for condition in tally.contexts(system):
+                if (result := shares_of(tally, system, condition, self.rule)) is not None:
+                    suffix = f"[{system}, {name_of(condition)}]"
+                    scores |= {f"{name}{suffix}": score for name, score in _scores(result).items()}
+        return scores
 
 
-def _scores(held: Shares) -> dict[str, Score]:
+def _scores(result: Shares) -> dict[str, Score]:
     parts = {
-        **held.measures, "noise_vulnerability_missed": held.missed, "noise_vulnerability_noise": held.noise,
-        "noise_vulnerability_given_gold": held.given_gold, "right_without_gold": held.without_gold,
+        **result.measures, "noise_vulnerability_missed": result.missed, "noise_vulnerability_noise": result.noise,
+        "noise_vulnerability_given_gold": result.given_gold, "right_without_gold": result.without_gold,
     }  # fmt: skip
     scores: dict[str, Score] = {}
     for name, part in parts.items():
@@ -166,6 +176,11 @@ def _scores(held: Shares) -> dict[str, Score]:
         else:
             evidence = {"low": part.low, "high": part.high, "count": part.count, "n": part.n}
             scores[name] = Score.of(part.value, evidence=evidence)
-    assert held.total.value is not None
-    total = {"low": held.total.low, "high": held.total.high, "n": held.total.n, "groups": dict(held.groups)}
-    return {**scores, "total": Score.of(held.total.value, evidence=total)}
+    assert result.total.value is not None
+    total = {
+        "low": result.total.low,
+        "high": result.total.high,
+        "n": result.total.n,
+        "groups": dict(result.groups),
+    }
+    return {**scores, "total": Score.of(result.total.value, evidence=total)}

@@ -1,7 +1,7 @@
-"""One pass over a run: what each answer came to, kept in a few bytes, and counted afterwards in any way that is needed.
+"""One pass over a run: each answer is stored in a few bytes and can then be counted in any way.
 
-A run may have 60 configurations of 7,560 questions. Of each answer only flags are kept (right by each rule, whether a
-supporting chunk was given), two or three numbers, and of each question what is odd about it; no text.
+A run may have 60 configurations of 7,560 questions. Each answer keeps only flags (right by each rule, whether a
+supporting chunk was in the context) and two or three numbers, and each question its flags; no text.
 """
 
 from array import array
@@ -23,19 +23,19 @@ __all__ = [
     "ORACLE",
     "PROBE",
     "RULES",
+    "AnswerKind",
     "Answers",
     "Condition",
     "CrossTab",
-    "Kind",
+    "MirageTally",
     "QuestionFlag",
-    "Tally",
-    "count",
     "is_short",
+    "tally_records",
 ]  # fmt: skip
 
 OFFICIAL, DEFAULT = "mirage.em_loose", "answer_match"
 RULES = (OFFICIAL, DEFAULT)
-"""The rules of right and wrong: the paper's, and ragstone's own."""
+"""The rules that decide what is right: the paper's and ragstone's."""
 
 _STRICT, _F1 = "mirage.em_strict", "mirage.f1"
 _NAN = float("nan")
@@ -43,8 +43,8 @@ _SHORT = 2  # characters
 
 
 class Condition(NamedTuple):
-    """What a system was given: nothing, the right chunk, the chunks collected for the question, or the `k` best of a
-    retriever over chunks of `chunk` tokens (0: as they are)."""
+    """The context of a question: nothing, the right chunk, the chunks collected for it, or the `k` best of a retriever
+    over chunks of `chunk` tokens (0: unchanged)."""
 
     setting: str
     retriever: str = ""
@@ -58,63 +58,65 @@ _ORDER = {"base": 0, "oracle": 1, "mixed": 2, "retrieved": 3, "probe": 4}
 
 
 class QuestionFlag:
-    """What is to be known of a question, as flags. SHORT: an alias so short that it is found within words. ECHO: an
-    answer stands in the question. PURE: each chunk of mixed supports the answer, so that there is no noise. HOPS: the
-    oracle has several chunks, which are all needed."""
+    """Flags of a question. SHORT: an alias is so short that it occurs inside other words. ECHO: the question contains
+    an answer. PURE: every mixed chunk supports the answer, so there is no noise. HOPS: the oracle has several chunks,
+    all of which are needed."""
 
     SHORT, ECHO, PURE, HOPS = 1, 2, 4, 8
 
 
-# Of one answer.
+# Flags of one answer.
 _ASKED, _SOME, _NONE, _ALL = 1, 2, 4, 8
 _RULE_BIT = 4  # two bits for each rule: scored, right
 
 
-class Kind(NamedTuple):
+class AnswerKind(NamedTuple):
     """What is alike of the questions that a cube counts. `code`: the labels of its spots as bits, the first the
     highest, so that (b, o, m) = 010 is 2. `gold`: of the last spot, 0 no supporting chunk was given, 1 some were, 2
-    all that there are, -1 not known. `marks`: flags of `QuestionFlag`. `source`: a place in `Tally.sources`."""
+    all that there are, -1 not known. `marks`: flags of `QuestionFlag`. `source`: a place in `MirageTally.sources`."""
 
     code: int
     gold: int
-    marks: int
+    question_flags: int
     source: int
 
 
 @dataclass
 class CrossTab:
-    """Answers counted by kind; `by_sample` the same for each question, where questions were asked more than once."""
+    """Answers counted by kind; `by_sample` has the same per question, if questions were asked more than once."""
 
     total: int
-    kinds: Counter[Kind] = field(default_factory=Counter)
-    by_sample: dict[int, Counter[Kind]] | None = None
+    kinds: Counter[AnswerKind] = field(default_factory=Counter)
+    by_sample: dict[int, Counter[AnswerKind]] | None = None
 
     @cached_property
     def n(self) -> int:
         return self.kinds.total()
 
-    def count(self, test: Callable[[Kind], bool]) -> int:
-        """How many answers are of such a kind."""
+    def count(self, test: Callable[[AnswerKind], bool]) -> int:
+        """The number of answers whose kind passes the test."""
         return sum(number for kind, number in self.kinds.items() if test(kind))
 
-    def share(self, test: Callable[[Kind], bool], within: Callable[[Kind], bool] | None = None) -> Estimate:
-        """The share of answers that pass the test, of all or of those `within`; Wilson's interval, by question where
-        they were asked more than once."""
+    def share(self, test: Callable[[AnswerKind], bool], within: Callable[[AnswerKind], bool] | None = None) -> Estimate:
+        """The share of answers that pass the test, among all or those `within`, with Wilson's interval (by question if
+        questions were asked more than once)."""
         total = self.total if within is None else None
         if self.by_sample is None:
             return Estimate.of_count(*_part(self.kinds, test, within), total=total)
         return Estimate.of_share((_part(kinds, test, within) for kinds in self.by_sample.values()), total=total)
 
 
-def _part(kinds: Counter[Kind], test: Callable[[Kind], bool], within: Callable[[Kind], bool] | None) -> tuple[int, int]:
-    among = {kind: number for kind, number in kinds.items() if within is None or within(kind)}
-    return sum(number for kind, number in among.items() if test(kind)), sum(among.values())
+def _part(
+    kinds: Counter[AnswerKind], test: Callable[[AnswerKind], bool], within: Callable[[AnswerKind], bool] | None
+) -> tuple[int, int]:
+    counted = {kind: number for kind, number in kinds.items() if within is None or within(kind)}
+    return sum(number for kind, number in counted.items() if test(kind)), sum(counted.values())
 
 
 @dataclass
 class Answers:
-    """The answers of one system at one spot, by place of (question, repeat): flags, token F1 (NaN: not scored), and
-    what they took. `strict` counts (right, scored)."""
+    """The answers of one system in one condition, by index of (question, repeat): flags, token F1 (NaN: not scored),
+    and cost. `strict` counts (right, scored)."""
 
     flags: "array[int]" = field(default_factory=lambda: array("H"))
     f1: "array[float]" = field(default_factory=lambda: array("f"))
@@ -122,11 +124,11 @@ class Answers:
     seconds: "array[float]" = field(default_factory=lambda: array("f"))
     tokens: int = 0
     counted: int = 0  # answers whose tokens are known
-    asked: int = 0  # or were to be, where that is known
+    asked: int = 0  # including planned ones, if known
     failed: int = 0
 
     def reach(self, place: int) -> None:
-        """Makes room for a place."""
+        """Grow the arrays to include an index."""
         missing = place + 1 - len(self.flags)
         if missing > 0:
             self.flags.extend([0] * missing)
@@ -139,10 +141,10 @@ class Answers:
 
 
 @dataclass
-class Tally:
-    """All that tables and charts are made of. `rules`: names of the metrics that tell right from wrong, with 1 as
-    right. `found`: retriever and chunk size → question → whether each retrieved chunk supports it, the best first, and
-    how many there are to be found."""
+class MirageTally:
+    """The data behind tables and charts. `rules`: the metrics that decide what is right (a value of 1). `found`:
+    retriever and chunk size → question → whether each retrieved chunk supports it (best first), and the number of
+    supporting chunks."""
 
     rules: tuple[str, ...] = RULES
     answers: dict[str, dict[Condition, Answers]] = field(default_factory=dict)
@@ -150,89 +152,96 @@ class Tally:
     found: dict[tuple[str, int], dict[int, tuple[str, int]]] = field(default_factory=dict)
     ks: set[int] = field(default_factory=set)
     ceilings: "array[float]" = field(default_factory=lambda: array("f"))
-    marks: "array[int]" = field(default_factory=lambda: array("B"))
+    question_flags: "array[int]" = field(default_factory=lambda: array("B"))
     source_of: "array[int]" = field(default_factory=lambda: array("H"))
-    sample_of: "array[int]" = field(default_factory=lambda: array("L"))  # place of an answer → place of its question
+    sample_of: "array[int]" = field(default_factory=lambda: array("L"))  # index of an answer → index of its question
     repeated: bool = False
     _samples: dict[tuple[bool, str], int] = field(default_factory=dict)
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
-    _cubes: dict[tuple[str, tuple[Condition, ...], str], CrossTab] = field(default_factory=dict)
+    _crosstabs: dict[tuple[str, tuple[Condition, ...], str], CrossTab] = field(default_factory=dict)
 
     @property
     def systems(self) -> list[str]:
-        """Those that answered, in order."""
-        return sorted(name for name, spots in self.answers.items() if spots)
+        """The systems that answered, sorted."""
+        return sorted(name for name, contexts in self.answers.items() if contexts)
 
-    def spots(self, system: str) -> list[Condition]:
-        """What a system was given in the place of mixed: mixed first, then by retriever, chunk size and k."""
-        held = (spot for spot in self.answers.get(system, ()) if spot.setting in ("mixed", "retrieved"))
-        return sorted(held, key=lambda spot: (_ORDER[spot.setting], spot.retriever, spot.chunk, spot.k))
+    def contexts(self, system: str) -> list[Condition]:
+        """The mixed and retrieved conditions of a system: mixed first, then by retriever, chunk size and k."""
+        conditions = (
+            condition for condition in self.answers.get(system, ()) if condition.setting in ("mixed", "retrieved")
+        )
+        return sorted(
+            conditions,
+            key=lambda condition: (_ORDER[condition.setting], condition.retriever, condition.chunk, condition.k),
+        )
 
     def chunked(self) -> bool:
-        """Whether the run has several chunk sizes, or one that is not the pool's own."""
-        sizes = {spot.chunk for held in self.answers.values() for spot in held} | {size for _, size in self.found}
+        """Whether any chunk size differs from the pool's own."""
+        sizes = {condition.chunk for conditions in self.answers.values() for condition in conditions} | {
+            size for _, size in self.found
+        }
         return bool(sizes - {0})
 
     def questions(self, test: Callable[[int], bool]) -> int:
-        """How many questions have such marks, the probe's not counted."""
-        return sum(test(self.marks[place]) for (probe, _), place in self._samples.items() if not probe)
+        """The number of questions whose flags pass the test, without the probe's."""
+        return sum(test(self.question_flags[place]) for (probe, _), place in self._samples.items() if not probe)
 
     @property
     def size(self) -> int:
-        """How many questions there are, the probe's not counted."""
+        """The number of questions, without the probe's."""
         return sum(not probe for probe, _ in self._samples)
 
-    def cube(self, system: str, spots: Sequence[Condition], rule: str) -> CrossTab | None:
-        """The answers that have a score at each of these spots; None where a spot was not asked."""
-        key = (system, tuple(spots), rule)
-        if key not in self._cubes:
-            columns = [self.answers.get(system, {}).get(spot) for spot in spots]
-            held = [column for column in columns if column is not None]
-            if len(held) < len(columns):
+    def crosstab(self, system: str, conditions: Sequence[Condition], rule: str) -> CrossTab | None:
+        """The answers with a score in each of these conditions; None if a condition was not asked."""
+        key = (system, tuple(conditions), rule)
+        if key not in self._crosstabs:
+            columns = [self.answers.get(system, {}).get(condition) for condition in conditions]
+            answered = [column for column in columns if column is not None]
+            if len(answered) < len(columns):
                 return None
-            self._cubes[key] = self._cube(held, rule)
-        return self._cubes[key]
+            self._crosstabs[key] = self._build_crosstab(answered, rule)
+        return self._crosstabs[key]
 
-    def _cube(self, columns: Sequence[Answers], rule: str) -> CrossTab:
+    def _build_crosstab(self, columns: Sequence[Answers], rule: str) -> CrossTab:
         scored = 1 << (_RULE_BIT + 2 * self.rules.index(rule))
         right = scored << 1
-        cube = CrossTab(columns[-1].asked, by_sample={} if self.repeated else None)
-        for place, held in enumerate(zip(*(column.flags for column in columns), strict=False)):
+        crosstab = CrossTab(columns[-1].asked, by_sample={} if self.repeated else None)
+        for place, flags_of_answers in enumerate(zip(*(column.flags for column in columns), strict=False)):
             code = 0
-            for flags in held:
+            for flags in flags_of_answers:
                 if not flags & scored:
                     break
                 code = code * 2 + bool(flags & right)
             else:
-                last, sample = held[-1], self.sample_of[place]
+                last, sample = flags_of_answers[-1], self.sample_of[place]
                 gold = 2 if last & _ALL else 1 if last & _SOME else 0 if last & _NONE else -1
-                kind = Kind(code, gold, self.marks[sample], self.source_of[sample])
-                cube.kinds[kind] += 1
-                if cube.by_sample is not None:
-                    cube.by_sample.setdefault(sample, Counter())[kind] += 1
-        return cube
+                kind = AnswerKind(code, gold, self.question_flags[sample], self.source_of[sample])
+                crosstab.kinds[kind] += 1
+                if crosstab.by_sample is not None:
+                    crosstab.by_sample.setdefault(sample, Counter())[kind] += 1
+        return crosstab
 
     # -- filling
 
     def add(self, record: Record) -> None:
-        """Takes one record in. Records of another benchmark, without a setting, are passed over."""
-        condition = record.case.condition
-        setting, probe = str(condition.get("setting", "")), bool(condition.get("probe", ""))
-        if (spot := _spot(condition)) is None:
+        """Add one record. Records of other benchmarks, without a setting, are ignored."""
+        fields = record.case.condition
+        setting, probe = str(fields.get("setting", "")), bool(fields.get("probe", ""))
+        if (condition := _condition_of(fields)) is None:
             return
         sample = self._sample(record, probe)
-        self._note(record, setting, sample)
+        self._flag_from_passages(record, setting, sample)
         if setting == "retrieved":
-            self._retrieved(record, spot, sample)
+            self._retrieved(record, condition, sample)
         response = record.response
         if response is not None and response.finish_reason == NO_ANSWER:
             return
-        repeat = int(condition.get("repeat", record.case.query.repeat))
+        repeat = int(fields.get("repeat", record.case.query.repeat))
         self.repeated = self.repeated or repeat > 0
         place = self._places.setdefault((sample, repeat), len(self._places))
         if place == len(self.sample_of):
             self.sample_of.append(sample)
-        column = self.answers.setdefault(record.system_id, {}).setdefault(PROBE if probe else spot, Answers())
+        column = self.answers.setdefault(record.system_id, {}).setdefault(PROBE if probe else condition, Answers())
         column.reach(place)
         column.asked += 1
         column.failed += response is None
@@ -240,13 +249,13 @@ class Tally:
         self._numbers(record, column, place)
 
     def plan(self, system: str, plan: Plan) -> None:
-        """Counts what there was to be asked of a system that answers."""
-        held = self.answers.get(system, {})
-        for cell in plan.cells if held or not plan.asked else ():
-            if (spot := _spot(cell.condition)) is not None:
-                held.setdefault(PROBE if cell.condition.get("probe") else spot, Answers()).asked = cell.total
-        if held:
-            self.answers[system] = held
+        """Add the planned numbers of answers of a system that answers."""
+        answers = self.answers.get(system, {})
+        for cell in plan.cells if answers or not plan.asked else ():
+            if (condition := _condition_of(cell.condition)) is not None:
+                answers.setdefault(PROBE if cell.condition.get("probe") else condition, Answers()).asked = cell.total
+        if answers:
+            self.answers[system] = answers
 
     def _sample(self, record: Record, probe: bool) -> int:
         sample, key = record.case.sample, (probe, record.case.sample.id)
@@ -262,38 +271,38 @@ class Tally:
         short = any(is_short(alias, chinese=chinese) for alias in aliases)
         echo = bool(aliases) and em_loose(sample.question, aliases)
         hops = int(sample.meta.get("hops", 1)) > 1
-        self.marks.append(QuestionFlag.SHORT * short | QuestionFlag.ECHO * echo | QuestionFlag.HOPS * hops)
+        self.question_flags.append(QuestionFlag.SHORT * short | QuestionFlag.ECHO * echo | QuestionFlag.HOPS * hops)
         self.ceilings.append(_NAN if probe or not aliases else token_set_f1(aliases[0], aliases))
         return place
 
-    def _note(self, record: Record, setting: str, sample: int) -> None:
-        """What only the oracle's or mixed's passages tell of a question."""
-        given = record.case.query.passages or ()
-        if setting == "oracle" and len(given) > 1 and "hops" not in record.case.sample.meta:
-            self.marks[sample] |= QuestionFlag.HOPS
-        elif setting == "mixed" and given and all(passage.relevant for passage in given):
-            self.marks[sample] |= QuestionFlag.PURE
+    def _flag_from_passages(self, record: Record, setting: str, sample: int) -> None:
+        """Set the question flags that depend on the oracle's or mixed's passages."""
+        passages = record.case.query.passages or ()
+        if setting == "oracle" and len(passages) > 1 and "hops" not in record.case.sample.meta:
+            self.question_flags[sample] |= QuestionFlag.HOPS
+        elif setting == "mixed" and passages and all(passage.relevant for passage in passages):
+            self.question_flags[sample] |= QuestionFlag.PURE
 
-    def _retrieved(self, record: Record, spot: Condition, sample: int) -> None:
-        condition = record.case.condition
-        labels = int(condition.get("labels", 0) or record.case.sample.meta.get("labels", 0) or 0)
-        if "found" not in condition or not labels:
+    def _retrieved(self, record: Record, condition: Condition, sample: int) -> None:
+        fields = record.case.condition
+        labels = int(fields.get("labels", 0) or record.case.sample.meta.get("labels", 0) or 0)
+        if "found" not in fields or not labels:
             return
-        self.ks.add(spot.k)
-        lists = self.found.setdefault((spot.retriever, spot.chunk), {})
-        found = str(condition["found"])
+        self.ks.add(condition.k)
+        lists = self.found.setdefault((condition.retriever, condition.chunk), {})
+        found = str(fields["found"])
         if len(found) >= len(lists.get(sample, ("", 0))[0]):
             lists[sample] = (found, labels)
 
     def _flags(self, record: Record) -> int:
         flags = _ASKED
         case = record.case
-        given = case.query.passages
-        if given is None and record.response is not None:
-            given = record.response.passages
-        if given:
-            supporting = sum(bool(passage.relevant) for passage in given)
-            known = any(passage.relevant is not None for passage in given)
+        passages = case.query.passages
+        if passages is None and record.response is not None:
+            passages = record.response.passages
+        if passages:
+            supporting = sum(bool(passage.relevant) for passage in passages)
+            known = any(passage.relevant is not None for passage in passages)
             labels = int(case.condition.get("labels", 0) or case.sample.meta.get("labels", 0) or 0)
             if case.condition.get("gold", supporting > 0):
                 flags |= _SOME | (_ALL if labels and supporting >= labels else 0)
@@ -321,25 +330,27 @@ class Tally:
             column.counted += 1
 
 
-def _spot(condition: Mapping[str, Scalar]) -> Condition | None:
-    """What a condition gives a system; None of another benchmark's."""
-    setting = str(condition.get("setting", ""))
+def _condition_of(fields: Mapping[str, Scalar]) -> Condition | None:
+    """The condition of a case; None for another benchmark's."""
+    setting = str(fields.get("setting", ""))
     if setting not in _ORDER:
         return None
     return _FIXED.get(setting) or Condition(
-        setting, str(condition.get("retriever", "")), int(condition.get("k", 0)), int(condition.get("chunk", 0))
+        setting, str(fields.get("retriever", "")), int(fields.get("k", 0)), int(fields.get("chunk", 0))
     )
 
 
 def is_short(alias: str, *, chinese: bool = False) -> bool:
-    """Whether an alias is so short that it is found within other words: at most two characters, or one where the
-    question is Chinese, since two are a name there."""
+    """Whether an alias is so short that it occurs inside other words: at most two characters, or one in Chinese, where
+    two can be a name."""
     return len(alias.strip()) <= (1 if chinese else _SHORT)
 
 
-def count(records: Iterable[Record], rules: tuple[str, ...] = RULES, plans: Mapping[str, Plan] | None = None) -> Tally:
-    """One pass over the records; `plans` says, by system, what there was to be asked."""
-    tally = Tally(rules)
+def tally_records(
+    records: Iterable[Record], rules: tuple[str, ...] = RULES, plans: Mapping[str, Plan] | None = None
+) -> MirageTally:
+    """One pass over the records; `plans`: the planned cases by system."""
+    tally = MirageTally(rules)
     for record in records:
         tally.add(record)
     for system, plan in (plans or {}).items():

@@ -1,15 +1,15 @@
-"""MIRAGE as a benchmark: the questions of a pool without context, with the right one, with what was collected for them,
-and with what each retriever finds.
+"""MIRAGE as a benchmark: the questions of a pool without context, with the right chunk, with the collected chunks, and
+with the chunks that each retriever finds.
 
-| setting | what a system is given |
+| setting | context |
 |---|---|
 | base | nothing |
-| oracle | the one chunk that holds the answer |
-| mixed | the five chunks that were collected for the question, supporting or not |
+| oracle | the one chunk that contains the answer |
+| mixed | the five chunks collected for the question, supporting or not |
 | retrieved | the k best chunks of the whole pool, for each retriever, k and chunk size |
 
-Base, oracle and mixed are asked once of a system, however many retrievers there are. `prepare` retrieves; nothing is
-asked before that. Source: Park et al. 2025, sections 3 to 5.
+Base, oracle and mixed are asked once per system, regardless of the number of retrievers. `prepare` retrieves before any
+question is asked. Source: Park et al. 2025, sections 3 to 5.
 """
 
 import hashlib
@@ -20,10 +20,10 @@ from typing import Any, ClassVar, Self
 from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
-from ragstone.benchmarks.mirage.retrieval_pass import NEGATIVES, Found, Search
+from ragstone.benchmarks.mirage.retrieval_pass import NEGATIVES, RetrievalPass, RetrievedLists
 from ragstone.benchmarks.mirage.template import ALONE, MirageTemplate
 from ragstone.datasets.pools import Pool, PoolQuestion
-from ragstone.errors import UsageError
+from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, MirageF1
 from ragstone.metrics.refusal import Refusal
@@ -53,25 +53,25 @@ __all__ = ["DEPTH", "MIRAGE", "SETTINGS"]
 
 SETTINGS = ("base", "oracle", "mixed", "retrieved")
 DEPTH = 5
-"""How many chunks are retrieved at least: the official NDCG takes its ideal from the whole list of five."""
+"""The minimum number of retrieved chunks: the official NDCG takes its ideal from the whole list of five."""
 
-_MOST = 10_000  # chunks that may be asked for
-_FORM_TOKENS = 20  # of the template itself
+_MOST = 10_000  # the largest k
+_FORM_TOKENS = 20  # tokens of the template itself
 _OPTIONS = ("settings", "retrievers", "ks", "chunks", "limit", "repeat", "scoring", "data_name", "negatives", "alone")
 
 
 @dataclass(frozen=True)
 class MIRAGE(BaseBenchmark):
-    """The cases of a pool. Without a pool there are none, but runs can be read.
+    """The cases of a pool. Without a pool there are no cases, but runs can be read.
 
-    - `settings`: which of base, oracle, mixed, retrieved; retrieved needs `retrievers`.
-    - `retrievers`: names (`retrieval.parse`); `ks`: how many chunks; `chunks`: sizes in tokens that the pool's chunks
-      are split to before they are indexed (0: as they are).
-    - `negatives`: a retriever whose best chunks that do not support take the place of the noise in mixed.
-    - `probe`: questions that no model can have seen, asked without context, to tell what a model knows beforehand.
-    - `alone`: retrieval alone; one case a retriever and question.
-    - `scoring`: which answers count as right in the tables: "default" (`answer_match`) or "official"
-      (`mirage.em_loose`). Both are always computed."""
+    - `settings`: any of base, oracle, mixed, retrieved; retrieved needs `retrievers`.
+    - `retrievers`: names (`retrieval.parse`); `ks`: numbers of chunks; `chunks`: sizes in tokens to which the pool's
+      chunks are split before indexing (0: unchanged).
+    - `negatives`: retrievers whose best non-supporting chunks replace the noise in mixed.
+    - `probe`: invented questions, asked without context, to measure what a model already knows.
+    - `alone`: retrieval only; one case per retriever and question.
+    - `scoring`: the scoring shown first: "default" (`answer_match`) or "official" (`mirage.em_loose`). Both are always
+      computed."""
 
     name: ClassVar[str] = "mirage"
     version: ClassVar[int] = 1
@@ -97,14 +97,14 @@ class MIRAGE(BaseBenchmark):
     probe: tuple[PoolQuestion, ...] = ()
     alone: bool = False
     template: Template = MirageTemplate()  # noqa: RUF009  (immutable)
-    search: Search = field(default_factory=Search, repr=False)
+    search: RetrievalPass = field(default_factory=RetrievalPass, repr=False)
     warnings: tuple[str, ...] = ()
     _tokens: dict[str, int] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for name in self.settings:
             if name not in SETTINGS:
-                raise UsageError(f"No setting named {name!r}. There are: {', '.join(SETTINGS)}.")
+                raise UnknownName("setting", name, SETTINGS)
         if self.limit is not None and self.limit < 1:
             raise UsageError(f"A limit of {self.limit} questions: expected 1 or more.")
         if not self.ks or not 1 <= min(self.ks) <= max(self.ks) <= _MOST:
@@ -112,37 +112,37 @@ class MIRAGE(BaseBenchmark):
         if self.pool is not None:
             self.search.chunking.check(self.chunks)
         if self.pool is not None and not self.size:
-            raise UsageError(f"Nothing to ask: {self._lacking()}")
+            raise UsageError(f"There are no cases: {self._why_no_cases()}")
 
-    def _lacking(self) -> str:
-        """Why there is no case, and what to do about it."""
+    def _why_no_cases(self) -> str:
+        """Why there are no cases, and what to do about it."""
         if self.alone:
-            return "without a --model the retrievers alone are scored, and --setting leaves retrieved out."
+            return "without a --model only retrieval is scored, but --setting excludes retrieved."
         if self.retrievers:
-            return "--setting names none. Name one of base, oracle, mixed, retrieved."
-        return "the setting retrieved needs a --retriever; or name a setting of base, oracle, mixed."
+            return "--setting is empty. Name one of base, oracle, mixed, retrieved."
+        return "the setting retrieved needs a --retriever; or name one of the settings base, oracle, mixed."
 
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any]) -> Self:
-        """The benchmark of a run, to tabulate and explain it."""
-        known = (*_OPTIONS, "chunking")
-        found = {key: value for key, value in dict(meta.get("options", {})).items() if key in known}
+        """The benchmark of an existing run, to tabulate and explain it."""
+        names = (*_OPTIONS, "chunking")
+        saved = {key: value for key, value in dict(meta.get("options", {})).items() if key in names}
         options: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in found.items()
+            key: tuple(value) if isinstance(value, list) else value for key, value in saved.items()
         }
         if isinstance(cut := options.pop("chunking", None), Mapping):
-            options["search"] = Search(chunking=Chunking(**cut))
+            options["search"] = RetrievalPass(chunking=Chunking(**cut))
         return cls(**options)
 
     @property
     def options(self) -> dict[str, Any]:
         listed = {name: getattr(self, name) for name in _OPTIONS}
-        told = {key: list(value) if isinstance(value, tuple) else value for key, value in listed.items()}
-        return told | ({"chunking": self.search.chunking.spec} if any(self.chunks) else {})
+        options = {key: list(value) if isinstance(value, tuple) else value for key, value in listed.items()}
+        return options | ({"chunking": self.search.chunking.spec} if any(self.chunks) else {})
 
     @property
     def question(self) -> dict[str, Any]:
-        """The data, the prompts, how chunks are cut. Settings, retrievers, k, the limit and the repeats may grow."""
+        """The data, the prompts and the chunking. Settings, retrievers, k, the limit and the repeats may grow."""
         cut = self.search.chunking
         return {
             "benchmark": self.name,
@@ -168,48 +168,56 @@ class MIRAGE(BaseBenchmark):
 
     @property
     def preparation(self) -> Mapping[str, Any]:
-        """What the retrievers told of themselves, once `prepare` is done."""
+        """The facts that the retrievers reported, after `prepare`."""
         return {"retrievers": dict(self.search.facts)}
 
     async def prepare(self, resources: Resources, /) -> str:
-        """Retrieves for every question what the cases will need."""
+        """Retrieve the chunks of all questions."""
         if self.pool is not None:
             await self.search.run(self.pool, self._questions(), self._searches(), depth=max(DEPTH, *self.ks))
         return hashlib.sha256(to_json(self.question["data"]).encode()).hexdigest()
 
     @property
     def size(self) -> int:
-        each = len(self._fixed()) + len(self._lists()) * (1 if self.alone else len(self.ks)) + len(self._hard())
-        return (len(self._questions()) * each + len(self._probed())) * self.repeat
+        per_question = (
+            len(self._fixed_settings())
+            + len(self._lists()) * (1 if self.alone else len(self.ks))
+            + len(self._negative_retrievers())
+        )
+        return (len(self._questions()) * per_question + len(self._probe_questions())) * self.repeat
 
     def planned(self) -> Iterator[Case]:
-        """The cases before anything is retrieved, with the pool's first chunks in the place of those to come: what
-        `--dry-run` counts."""
-        return self._made(lambda name, size: self.search.planned(self._pool, size))
+        """The cases before retrieval, with the pool's first chunks as placeholders, for `--dry-run`."""
+        return self._all_cases(lambda name, size: self.search.planned(self._pool, size))
 
     def retrieval_cost(self) -> list[RetrievalCost]:
-        """What the retrievers' models are asked, by model: to embed (no requests are told), and in requests."""
-        one = Texts(1, 1)
-        searches = [(name, size) for name, size in self._searches() if foreseen(name, one, one)]
-        questions = Texts(len(self._questions()), sum(self._counted(one.id, one.text) for one in self._questions()))
+        """The cost of the retrievers' models, by model: tokens to embed, and requests."""
+        question = Texts(1, 1)
+        searches = [(name, size) for name, size in self._searches() if foreseen(name, question, question)]
+        questions = Texts(
+            len(self._questions()), sum(self._token_count(question.id, question.text) for question in self._questions())
+        )
         sizes = {size: self.search.cut(self._pool, size).passages for _, size in searches}
-        pools = {size: Texts(len(held), sum(self._counted(p.id, p.text) for p in held)) for size, held in sizes.items()}
-        told = {(size, part.key): part for name, size in searches for part in foreseen(name, pools[size], questions)}
+        pools = {
+            size: Texts(len(passages), sum(self._token_count(p.id, p.text) for p in passages))
+            for size, passages in sizes.items()
+        }
+        parts = {(size, part.key): part for name, size in searches for part in foreseen(name, pools[size], questions)}
         totals: dict[tuple[str, bool], RetrievalCost] = {}
-        for part in told.values():
+        for part in parts.values():
             key = (part.model, part.requests > 0)
             before = totals.get(key, RetrievalCost(part.model, 0))
             totals[key] = RetrievalCost(part.model, before.tokens + part.tokens, before.requests + part.requests)
         return list(totals.values())
 
     def cases(self) -> Iterator[Case]:
-        """In a fixed order: by setting, then by retriever, chunk size and k, then by question."""
-        return self._made(lambda name, size: self.search.found[name, size])
+        """The cases in a fixed order: by setting, then by retriever, chunk size and k, then by question."""
+        return self._all_cases(lambda name, size: self.search.results[name, size])
 
     def prompt_tokens(self, case: Case, /) -> int:
-        """About how many tokens a case's prompt has. Each chunk is counted once."""
-        given = sum(self._counted(one.id, one.text) for one in case.query.passages or ())
-        return _FORM_TOKENS + self._counted(case.sample.id, case.query.question) + given
+        """An estimate of the tokens in a case's prompt. The count of each chunk is cached."""
+        tokens = sum(self._token_count(passage.id, passage.text) for passage in case.query.passages or ())
+        return _FORM_TOKENS + self._token_count(case.sample.id, case.query.question) + tokens
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         from ragstone.benchmarks.mirage import tables  # noqa: PLC0415
@@ -226,7 +234,7 @@ class MIRAGE(BaseBenchmark):
 
         return explain.explain(record, language=language, scoring=self.scoring)
 
-    def _counted(self, key: str, text: str) -> int:
+    def _token_count(self, key: str, text: str) -> int:
         if key not in self._tokens:
             self._tokens[key] = estimate_tokens(text)
         return self._tokens[key]
@@ -234,7 +242,7 @@ class MIRAGE(BaseBenchmark):
     def _questions(self) -> Sequence[PoolQuestion]:
         return self.pool.questions[: self.limit] if self.pool is not None else ()
 
-    def _fixed(self) -> tuple[str, ...]:
+    def _fixed_settings(self) -> tuple[str, ...]:
         return () if self.alone else tuple(name for name in SETTINGS[:3] if name in self.settings)
 
     def _lists(self) -> list[tuple[str, int]]:
@@ -242,48 +250,50 @@ class MIRAGE(BaseBenchmark):
             return []
         return [(name, size) for name in self.retrievers for size in self.chunks]
 
-    def _hard(self) -> tuple[str, ...]:
+    def _negative_retrievers(self) -> tuple[str, ...]:
         return () if self.alone else self.negatives
 
-    def _probed(self) -> Sequence[PoolQuestion]:
+    def _probe_questions(self) -> Sequence[PoolQuestion]:
         return () if self.alone or "base" not in self.settings else self.probe[: self.limit]
 
     def _searches(self) -> list[tuple[str, int]]:
-        return list(dict.fromkeys([*self._lists(), *((name, 0) for name in self._hard())]))
+        return list(dict.fromkeys([*self._lists(), *((name, 0) for name in self._negative_retrievers())]))
 
-    def _made(self, found_by: Callable[[str, int], Found]) -> Iterator[Case]:
-        for setting in self._fixed():
+    def _all_cases(self, found_by: Callable[[str, int], RetrievedLists]) -> Iterator[Case]:
+        for setting in self._fixed_settings():
             for index, question in enumerate(self._questions()):
-                yield from self._case(f"{setting}/{index:06d}", question, setting, self._given(setting, question), {})
-        for index, question in enumerate(self._probed()):
-            alone = replace(question, gold=(), mapped=(), oracle=())  # its chunks are of another pool
+                yield from self._case(
+                    f"{setting}/{index:06d}", question, setting, self._passages_for(setting, question), {}
+                )
+        for index, question in enumerate(self._probe_questions()):
+            alone = replace(question, gold=(), mapped=(), oracle=())  # its chunks belong to another pool
             yield from self._case(f"probe/{index:06d}", alone, "base", (), {"probe": "fictional"})
-        for name in self._hard():
-            found = found_by(name, 0)
+        for name in self._negative_retrievers():
+            lists = found_by(name, 0)
             for index, question in enumerate(self._questions()):
-                about: dict[str, Scalar] = {"retriever": f"{NEGATIVES}({name})", "k": len(question.mapped)}
-                given = found.harder(index, question)
-                yield from self._case(f"negatives/{name}/{index:06d}", question, "retrieved", given, about)
+                fields: dict[str, Scalar] = {"retriever": f"{NEGATIVES}({name})", "k": len(question.mapped)}
+                passages = lists.harder(index, question)
+                yield from self._case(f"negatives/{name}/{index:06d}", question, "retrieved", passages, fields)
         for name, size in self._lists():
-            found = found_by(name, size)
+            lists = found_by(name, size)
             for k in (max(DEPTH, *self.ks),) if self.alone else self.ks:
-                part = f"{name}/{k}" + (f"/c{size}" if size else "")
+                list_name = f"{name}/{k}" + (f"/c{size}" if size else "")
                 for index, question in enumerate(self._questions()):
-                    best = found.best(index, question, max(k, DEPTH))
-                    about = {
+                    best = lists.best(index, question, max(k, DEPTH))
+                    fields = {
                         "retriever": name, "k": k, "chunk": size,
                         "found": "".join("1" if passage.relevant else "0" for passage in best),
-                        "labels": len(found.held.gold(question)),
+                        "labels": len(lists.chunked.gold(question)),
                     }  # fmt: skip
-                    yield from self._case(f"retrieved/{part}/{index:06d}", question, "retrieved", best[:k], about)
+                    yield from self._case(f"retrieved/{list_name}/{index:06d}", question, "retrieved", best[:k], fields)
 
-    def _given(self, setting: str, question: PoolQuestion) -> tuple[Passage, ...]:
+    def _passages_for(self, setting: str, question: PoolQuestion) -> tuple[Passage, ...]:
         """The chunks of base, oracle or mixed."""
         if setting == "base" or self.pool is None:
             return ()
         if setting == "oracle":
             alone = len(question.oracle) == 1
-            return tuple(replace(one, meta={ALONE: True}) if alone else one for one in question.oracle)
+            return tuple(replace(passage, meta={ALONE: True}) if alone else passage for passage in question.oracle)
         gold = set(question.gold)
         return tuple(replace(self._passage(key), relevant=key in gold) for key in question.mapped)
 
@@ -293,19 +303,19 @@ class MIRAGE(BaseBenchmark):
         return self.pool
 
     def _passage(self, key: str) -> Passage:
-        held = self.search.cut(self._pool, 0)
-        return held.passages[held.places[key]]
+        chunked = self.search.cut(self._pool, 0)
+        return chunked.passages[chunked.places[key]]
 
     def _case(
-        self, key: str, question: PoolQuestion, setting: str, given: Sequence[Passage], about: Mapping[str, Scalar]
+        self, key: str, question: PoolQuestion, setting: str, passages: Sequence[Passage], fields: Mapping[str, Scalar]
     ) -> Iterator[Case]:
         condition: dict[str, Scalar] = {
             "setting": setting, "retriever": "", "k": 0, "chunk": 0, "source": question.source,
-            "language": question.language, "contexts": len(given),
+            "language": question.language, "contexts": len(passages),
         }  # fmt: skip
-        if given:
-            condition["gold"] = any(passage.relevant for passage in given)
-        condition |= about
+        if passages:
+            condition["gold"] = any(passage.relevant for passage in passages)
+        condition |= fields
         gold = set(question.gold)
         sample = Sample(
             question.id, question.text, (question.answers,) if question.answers else (),
@@ -313,7 +323,7 @@ class MIRAGE(BaseBenchmark):
             question.language, {"source": question.source, "labels": len(question.gold), "hops": question.together},
         )  # fmt: skip
         for repeat in range(self.repeat):
-            tail = f"/r{repeat}" if repeat else ""
-            more = {"repeat": repeat} if repeat else {}
-            query = Query(question.text, tuple(given), language=question.language, repeat=repeat)
-            yield Case(key + tail, sample, condition | more, query)
+            suffix = f"/r{repeat}" if repeat else ""
+            extra = {"repeat": repeat} if repeat else {}
+            query = Query(question.text, tuple(passages), language=question.language, repeat=repeat)
+            yield Case(key + suffix, sample, condition | extra, query)

@@ -1,12 +1,12 @@
-"""The charts of MIRAGE: what becomes of the questions with each context, quality against the number of chunks, and
-quality against tokens and time with the Pareto front."""
+"""The charts of MIRAGE: the four shares with each context, quality against the number of chunks, and quality against
+tokens and time with the Pareto front."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from ragstone.benchmarks.mirage.adaptability import MEASURES, Shares, shares_of
-from ragstone.benchmarks.mirage.aggregate import BASE, OFFICIAL, Condition, Tally, count
+from ragstone.benchmarks.mirage.aggregate import BASE, OFFICIAL, Condition, MirageTally, tally_records
 from ragstone.benchmarks.mirage.extra_tables import Priced, is_choice, is_right, on_front, priced
 from ragstone.benchmarks.mirage.names import Names
 from ragstone.benchmarks.mirage.retrieved import mean_of, retrieved, shown_ks
@@ -17,86 +17,96 @@ from ragstone.types import Chart, Point, Run, Series
 
 __all__ = ["charts"]
 
-_MOST_BARS = 24  # of one chart; more are parted
-_MOST_CURVES = 12  # of one chart; more are parted
-_STACK = (MEASURES[1], MEASURES[0], MEASURES[2], MEASURES[3])  # what went well comes first
+_MOST_BARS = 24  # per chart; more are split
+_MOST_CURVES = 12  # per chart; more are split
+_STACK = (MEASURES[1], MEASURES[0], MEASURES[2], MEASURES[3])  # acceptability first
 
 
 def charts(run: Run, *, language: str = "en") -> list[Chart]:
-    """The charts of a run, in the language of the report; only those that have something to show."""
+    """The charts of a run that have data, in the language of the report."""
     meta = run.meta
     options = meta.get("options")
     ks = options.get("ks", ()) if isinstance(options, Mapping) else ()
-    drawer = _Drawer(count(run.records()), headline_of(meta), messages(__name__, language), ks)
-    made = [*drawer.shares(), *drawer.by_k(), *drawer.recall(), *drawer.prices()]
-    return [chart for chart in made if chart.series]
+    drawer = _MirageCharts(tally_records(run.records()), headline_of(meta), messages(__name__, language), ks)
+    drawn = [*drawer.shares(), *drawer.by_k(), *drawer.recall(), *drawer.prices()]
+    return [chart for chart in drawn if chart.series]
 
 
-class _Drawer:
-    def __init__(self, tally: Tally, headline: str, told: Mapping[str, str], ks: Sequence[Any]) -> None:
-        self.tally, self.headline, self.words, self.ks = tally, headline, told, ks
-        self.names = Names(tally, told)
+class _MirageCharts:
+    def __init__(self, tally: MirageTally, headline: str, texts: Mapping[str, str], ks: Sequence[Any]) -> None:
+        self.tally, self.headline, self.words, self.ks = tally, headline, texts, ks
+        self.names = Names(tally, texts)
 
     # -- stacked
 
     def shares(self) -> Iterator[Chart]:
-        """A system's four shares with each context, stacked: they sum to 1. By the official rule, as in the paper."""
+        """A system's four shares with each context, stacked to 1. By the official rule, as in the paper."""
         for number, system in enumerate(self.tally.systems):
-            held = [
-                (spot, found)
-                for spot in self.tally.spots(system)
-                if (found := shares_of(self.tally, system, spot, OFFICIAL)) is not None
+            contexts = [
+                (condition, shares)
+                for condition in self.tally.contexts(system)
+                if (shares := shares_of(self.tally, system, condition, OFFICIAL)) is not None
             ]
-            for part, start in enumerate(range(0, len(held), _MOST_BARS)):
-                yield self._stack(f"mirage-shares-{number}-{part}", system, held[start : start + _MOST_BARS])
+            for part, start in enumerate(range(0, len(contexts), _MOST_BARS)):
+                yield self._stack(f"mirage-shares-{number}-{part}", system, contexts[start : start + _MOST_BARS])
 
-    def _stack(self, key: str, system: str, held: Sequence[tuple[Condition, Shares]]) -> Chart:
+    def _stack(self, key: str, system: str, contexts: Sequence[tuple[Condition, Shares]]) -> Chart:
         series = tuple(
             Series(
                 self.words[name],
-                tuple(point for at, (_, found) in enumerate(held) for point in found.measures[name].points(float(at))),
+                tuple(
+                    point
+                    for at, (_, shares) in enumerate(contexts)
+                    for point in shares.measures[name].points(float(at))
+                ),
             )
             for name in _STACK
         )
         rows = [
             self.words["alt_share"].format(
-                name=self.names.short(spot),
-                **dict(zip(("nv", "ca", "ci", "cm"), (_told(found.measures[m].value) for m in MEASURES), strict=True)),
+                name=self.names.short(condition),
+                **dict(
+                    zip(
+                        ("nv", "ca", "ci", "cm"),
+                        (_percent_text(shares.measures[m].value) for m in MEASURES),
+                        strict=True,
+                    )
+                ),
             )
-            for spot, found in held
+            for condition, shares in contexts
         ]
         alt = self.words["alt_shares"].format(system=system, rows=self.words["separator"].join(rows))
         title = self.words["chart_shares"].format(system=system)
-        categories = tuple(self.names.short(spot) for spot, _ in held)
+        categories = tuple(self.names.short(condition) for condition, _ in contexts)
         return Chart(key, title, "bars", series, categories=categories, alt=alt, stacked=True)
 
     # -- against k
 
     def by_k(self) -> Iterator[Chart]:
-        """For each system: right answers, and noise vulnerability where a supporting chunk was given, against k."""
+        """For each system, against k: right answers, and noise vulnerability given a supporting chunk."""
         for number, system in enumerate(self.tally.systems):
             title = self.words["chart_quality"].format(system=system)
-            curves = self._curves(system, lambda spot, one=system: self._right(one, spot))  # type: ignore[misc]
+            curves = self._curves(system, lambda condition, name=system: self._right(name, condition))  # type: ignore[misc]
             yield from self._lines(f"mirage-k-{number}", title, curves, "chunks", "share_right")
             title = self.words["chart_vulnerability"].format(system=system)
-            curves = self._curves(system, lambda spot, one=system: self._vulnerable(one, spot))  # type: ignore[misc]
+            curves = self._curves(system, lambda condition, name=system: self._vulnerable(name, condition))  # type: ignore[misc]
             yield from self._lines(f"mirage-vulnerability-{number}", title, curves, "chunks", "share_wrong")
 
     def _curves(self, system: str, share: Callable[[Condition], Estimate]) -> Iterator[Series]:
-        """A curve a retriever and chunk size over its k."""
+        """One curve over k per retriever and chunk size."""
         by_name: dict[str, list[Point]] = {}
-        for spot in self.tally.spots(system):
-            if is_choice(spot) and (points := share(spot).points(float(spot.k))):
-                by_name.setdefault(self._retriever(spot), []).extend(points)
+        for condition in self.tally.contexts(system):
+            if is_choice(condition) and (points := share(condition).points(float(condition.k))):
+                by_name.setdefault(self._retriever(condition), []).extend(points)
         return (Series(name, tuple(points)) for name, points in by_name.items())
 
-    def _right(self, system: str, spot: Condition) -> Estimate:
-        cube = self.tally.cube(system, (spot,), self.headline)
-        return Estimate() if cube is None else cube.share(is_right)
+    def _right(self, system: str, condition: Condition) -> Estimate:
+        crosstab = self.tally.crosstab(system, (condition,), self.headline)
+        return Estimate() if crosstab is None else crosstab.share(is_right)
 
-    def _vulnerable(self, system: str, spot: Condition) -> Estimate:
-        held = shares_of(self.tally, system, spot, self.headline)
-        return Estimate() if held is None else held.given_gold
+    def _vulnerable(self, system: str, condition: Condition) -> Estimate:
+        shares = shares_of(self.tally, system, condition, self.headline)
+        return Estimate() if shares is None else shares.given_gold
 
     def recall(self) -> Iterator[Chart]:
         """Recall of each retriever against k."""
@@ -108,81 +118,85 @@ class _Drawer:
             series.append(Series(self._retriever(Condition("retrieved", retriever, 1, chunk)), tuple(points)))
         return self._lines("mirage-recall", self.words["chart_recall"], series, "chunks", "recall")
 
-    def _retriever(self, spot: Condition) -> str:
-        size = f" ({self.words['tokens_size'].format(n=spot.chunk)})" if spot.chunk else ""
-        return f"{self.names.context(spot)}{size}"
+    def _retriever(self, condition: Condition) -> str:
+        size = f" ({self.words['tokens_size'].format(n=condition.chunk)})" if condition.chunk else ""
+        return f"{self.names.context(condition)}{size}"
 
-    # -- against what it takes
+    # -- against cost
 
     def prices(self) -> Iterator[Chart]:
         """Right answers against tokens and against seconds."""
-        held = [one for one in priced(self.tally, self.headline) if is_choice(one.spot)]
-        yield from self._price("mirage-tokens", "chart_cost", "tokens_axis", held, lambda one: one.tokens, 1)
-        yield from self._price("mirage-seconds", "chart_latency", "seconds_axis", held, lambda one: one.seconds, 3)
+        prices = [price for price in priced(self.tally, self.headline) if is_choice(price.condition)]
+        yield from self._price("mirage-tokens", "chart_cost", "tokens_axis", prices, lambda price: price.tokens, 1)
+        yield from self._price(
+            "mirage-seconds", "chart_latency", "seconds_axis", prices, lambda price: price.seconds, 3
+        )
 
     def _price(
         self,
         key: str,
         title: str,
         axis: str,
-        held: Sequence[Priced],
+        prices: Sequence[Priced],
         cost: Callable[[Priced], float | None],
         digits: int,
     ) -> Iterator[Chart]:
-        """A curve a system and retriever over its k, and the front over all of them, also where the curves are parted;
-        nothing where one point is all."""
+        """One curve over k per system and retriever, and the front over all of them, even if the curves are split; none
+        for a single point."""
         points: list[tuple[Priced, Point]] = []
-        for one in held:
-            spent = cost(one)
+        for price in prices:
+            spent = cost(price)
             if spent is not None:
-                points += [(one, point) for point in one.right.points(float(round(spent, digits)))]
+                points += [(price, point) for point in price.right.points(float(round(spent, digits)))]
         if len(points) < 2:
             return
         by_name: dict[str, list[Point]] = {}
-        for one, point in points:
-            by_name.setdefault(self._priced(one), []).append(point)
+        for price, point in points:
+            by_name.setdefault(self._priced(price), []).append(point)
         best = on_front([(point.x, point.y) for _, point in points])
         front = [pair for pair, good in zip(points, best, strict=True) if good]
         curves = [Series(name, tuple(line)) for name, line in by_name.items()]
         line = tuple(Point(x, y) for x, y in sorted({(point.x, point.y) for _, point in front}))
-        names = self.words["separator"].join(f"{one.system}, {self.names.short(one.spot)}" for one, _ in front[:20])
-        for name, some in _parted(key, curves, _MOST_CURVES - 1):
-            alt = self._alt(some) + " " + self.words["alt_front"].format(names=names)
+        names = self.words["separator"].join(
+            f"{price.system}, {self.names.short(price.condition)}" for price, _ in front[:20]
+        )
+        for name, some_curves in _parted(key, curves, _MOST_CURVES - 1):
+            alt = self._alt(some_curves) + " " + self.words["alt_front"].format(names=names)
             yield Chart(
-                name, self.words[title], "lines", (*some, Series(self.words["pareto"], line)), self.words[axis],
-                self.words["share_right"], alt=alt,
+                name, self.words[title], "lines", (*some_curves, Series(self.words["pareto"], line)),
+                self.words[axis], self.words["share_right"], alt=alt,
             )  # fmt: skip
 
-    def _priced(self, one: Priced) -> str:
-        several = len(self.tally.systems) > 1
-        context = self.names.context(one.spot) if one.spot == BASE else self._retriever(one.spot)
-        return f"{one.system}, {context}" if several else context
+    def _priced(self, price: Priced) -> str:
+        multiple = len(self.tally.systems) > 1
+        context = self.names.context(price.condition) if price.condition == BASE else self._retriever(price.condition)
+        return f"{price.system}, {context}" if multiple else context
 
     # -- what they share
 
     def _lines(self, key: str, title: str, curves: Iterable[Series], x: str, y: str) -> Iterator[Chart]:
-        """Curves; none where no curve has two points."""
+        """Line charts; none if no curve has two points."""
         series = list(curves)
-        if any(len(one.points) > 1 for one in series):
-            for name, some in _parted(key, series, _MOST_CURVES):
-                yield Chart(name, title, "lines", tuple(some), self.words[x], self.words[y], alt=self._alt(some))
+        if any(len(curve.points) > 1 for curve in series):
+            for name, part in _parted(key, series, _MOST_CURVES):
+                yield Chart(name, title, "lines", tuple(part), self.words[x], self.words[y], alt=self._alt(part))
 
     def _alt(self, series: Iterable[Series]) -> str:
         return self.words["separator"].join(
             self.words["alt_curve"].format(
-                name=one.name, points=", ".join(f"{point.x:g}: {_told(point.y)}" for point in one.points)
+                name=curve.name, points=", ".join(f"{point.x:g}: {_percent_text(point.y)}" for point in curve.points)
             )
-            for one in series
+            for curve in series
         )
 
 
 def _parted(key: str, curves: Sequence[Series], most: int) -> Iterator[tuple[str, Sequence[Series]]]:
-    """The curves of each chart, with its id: as many in one as in another, or one less, and none left out."""
+    """Split the curves evenly into charts: (id, curves)."""
     parts = -(-len(curves) // most)
     ends = [len(curves) * part // parts for part in range(parts + 1)]
     for part, (start, end) in enumerate(pairwise(ends)):
         yield key if not part else f"{key}-part-{part}", curves[start:end]
 
 
-def _told(value: float | None) -> str:
+def _percent_text(value: float | None) -> str:
     return "–" if value is None else f"{value:.0%}"

@@ -1,4 +1,4 @@
-"""The pool that MIRAGE is asked over: generated, pulled, or the user's."""
+"""The pool of MIRAGE's questions: generated, pulled, or the user's."""
 
 from pathlib import Path
 
@@ -22,8 +22,8 @@ def load_pool(
     size: int | None = None,
     multi_hop: float = 0.0,
 ) -> Pool:
-    """The pool that `data` names: "fictional" (invented from `seed`, `size` questions), "official" (what `ragstone data
-    pull mirage` fetched), or a folder or file in MIRAGE's, the hub's or BEIR's form. Raises UsageError or DataError."""
+    """The pool named by `data`: "fictional" (invented from `seed`, `size` questions), "official" (fetched by `ragstone
+    data pull mirage`), or a folder or file in MIRAGE's, the hub's or BEIR's format. Raises UsageError or DataError."""
     if language not in ("en", "zh"):
         raise UnknownName("language", language, ("en", "zh"))
     if data == "fictional":
@@ -34,12 +34,12 @@ def load_pool(
         folder = data_folder("mirage")
         if not folder.is_dir() or not any(folder.glob("*.json")):
             raise UsageError(
-                "MIRAGE's files are not here yet: run `ragstone data pull mirage`, or name a folder: --data DIR."
+                "MIRAGE's files are not downloaded. Run `ragstone data pull mirage`, or name a folder: --data DIR."
             )
         return read_mirage(folder, name="official", license=SOURCES["mirage"].license)
     path = Path(data)
     if not str(data) or not path.exists():
-        raise UsageError(f"--data {str(data)!r}: no such folder or file. It takes fictional, official, or a path.")
+        raise UsageError(f"--data {str(data)!r}: no such folder or file. Expected fictional, official, or a path.")
     pool = read_any_pool(path)
     if _is_official(pool, path):
         return replace(pool, name="official", license=SOURCES["mirage"].license)
@@ -47,10 +47,10 @@ def load_pool(
 
 
 def _is_official(pool: Pool, path: Path) -> bool:
-    """Whether these are the authors' files: by the hashes that are known, and by how much they hold where none is."""
+    """Whether these are the authors' files, by the known hashes and the numbers of rows."""
     source = SOURCES["mirage"]
     known = known_hashes(source, path if path.is_dir() else path.parent)
-    held = {"dataset.json": len(pool.questions), "doc_pool.json": len(pool.passages)}
+    counts = {"dataset.json": len(pool.questions), "doc_pool.json": len(pool.passages)}
     rows = {file.name: file.rows for file in source.files}
     hashes = known and all(pool.sha256.get(name) == digest for name, digest in known.items())
-    return bool(hashes) and all(rows[name] == number for name, number in held.items())
+    return bool(hashes) and all(rows[name] == number for name, number in counts.items())

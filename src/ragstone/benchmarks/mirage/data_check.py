@@ -1,4 +1,4 @@
-"""What a folder of MIRAGE's form, or a file of the hub's, holds: `ragstone data check`."""
+"""Checks data in MIRAGE's format, a folder or a file of the hub, for `ragstone data check`."""
 
 import json
 from pathlib import Path
@@ -9,11 +9,11 @@ from ragstone.types import Frozen
 
 __all__ = ["CheckedPool", "check_pool", "is_pool"]
 
-_NAMED = 3  # doubtful chunks that a line names
+_LISTED = 3  # doubtful chunks listed in a line
 
 
 class CheckedPool(Frozen, frozen=True):
-    """What a pool holds. `noise` compares its labels with what its chunks hold."""
+    """A summary of a pool. `noise` compares the labels with the contents of the chunks."""
 
     path: str
     questions: int
@@ -24,21 +24,21 @@ class CheckedPool(Frozen, frozen=True):
 
     @property
     def lines(self) -> list[str]:
-        """For a reader."""
+        """The summary as text."""
         noise = self.noise
         sources = ", ".join(f"{count:,} {name or 'unnamed'}" for name, count in self.sources.items())
         return [
-            f"{self.path}: MIRAGE's form, {self.questions:,} questions ({sources}), {self.chunks:,} chunks",
+            f"{self.path}: MIRAGE format, {self.questions:,} questions ({sources}), {self.chunks:,} chunks",
             f"  {noise.supported:,} chunks support their question, {noise.unsupported:,} do not",
-            f"  labelled unsupported, and hold an answer: {_told(noise.held)}",
-            f"  labelled supported, and hold none: {_told(noise.lacking)}",
-            f"  unsupported, and hold one within other words only (MIRAGE's scoring takes it): {_told(noise.inside)}",
+            f"  labelled unsupported but contain an answer: {_listed(noise.held)}",
+            f"  labelled supported but contain none: {_listed(noise.lacking)}",
+            f"  unsupported, with an answer only inside other words (MIRAGE accepts it): {_listed(noise.inside)}",
             *(f"  {doubt}" for doubt in self.doubts),
         ]
 
 
 def is_pool(path: Path) -> bool:
-    """Whether this is to be checked as a pool: MIRAGE's files in a folder, or a row with a pool of its own."""
+    """Whether to check this path as a pool: a folder with MIRAGE's files, or a file whose rows have their own pool."""
     if path.is_dir():
         return any((path / f"{name}{end}").is_file() for name in MIRAGE_FILES for end in ("", ".gz"))
     if path.name in MIRAGE_FILES and is_pool(path.parent):
@@ -54,7 +54,7 @@ def is_pool(path: Path) -> bool:
 
 
 def check_pool(path: Path) -> CheckedPool:
-    """Raises DataError for the first thing that is wrong."""
+    """Raises DataError for the first problem."""
     pool: Pool = read_any_pool(path)
     sources: dict[str, int] = {}
     for question in pool.questions:
@@ -62,11 +62,11 @@ def check_pool(path: Path) -> CheckedPool:
     return CheckedPool(str(path), len(pool.questions), len(pool.passages), sources, label_noise(pool), pool.doubts)
 
 
-def _told(doubts: tuple[Doubt, ...]) -> str:
+def _listed(doubts: tuple[Doubt, ...]) -> str:
     if not doubts:
         return "0"
     named = ", ".join(
         doubt.passage_id + (f" ({json.dumps(doubt.alias, ensure_ascii=False)})" if doubt.alias else "")
-        for doubt in doubts[:_NAMED]
+        for doubt in doubts[:_LISTED]
     )
-    return f"{len(doubts):,}: {named}{', …' if len(doubts) > _NAMED else ''}"
+    return f"{len(doubts):,}: {named}{', …' if len(doubts) > _LISTED else ''}"

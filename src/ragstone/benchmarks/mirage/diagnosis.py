@@ -1,5 +1,5 @@
-"""Why an answer of MIRAGE is wrong: the chunk was not found, it was there and not used, noise was followed; or why it
-counts as right although it should not."""
+"""Why an answer of MIRAGE is wrong (the chunk was not retrieved or not used, or noise was followed), or why it counts
+as right although it should not."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -12,7 +12,7 @@ from ragstone.types import NO_ANSWER, Diagnosis, Record
 
 __all__ = ["CAUSES", "explain"]
 
-# How bad each cause is, from 0 to 1: a false statement that a reader would believe is worse than none.
+# The severity of each cause, from 0 to 1: a false statement that a reader would believe is worse than no answer.
 CAUSES: Mapping[str, float] = {
     "distracted": 0.90,
     "ignored": 0.75,
@@ -32,11 +32,13 @@ _LONGEST = 80  # characters of an alias that a reason quotes
 
 
 def explain(record: Record, *, language: str = "en", scoring: str = "default") -> Diagnosis:
-    """The finding of a record, told in `language`, right or wrong by `scoring` ("default" or "official")."""
-    return _Reader(record, messages(__name__, language), OFFICIAL if scoring == "official" else DEFAULT).finding()
+    """The diagnosis of a record in `language`; `scoring` ("default" or "official") decides what is right."""
+    return _MirageReader(
+        record, messages(__name__, language), OFFICIAL if scoring == "official" else DEFAULT
+    ).diagnosis()
 
 
-class _Reader(RecordReader):
+class _MirageReader(RecordReader):
     causes = CAUSES
 
     def __init__(self, record: Record, words: Mapping[str, str], rule: str) -> None:
@@ -49,7 +51,7 @@ class _Reader(RecordReader):
 
     @cached_property
     def supporting(self) -> list[int]:
-        """Places (from 1) of the chunks that support an answer."""
+        """The ranks (from 1) of the chunks that support an answer."""
         return [place for place, passage in enumerate(self.passages, 1) if passage.relevant]
 
     @property
@@ -63,14 +65,14 @@ class _Reader(RecordReader):
         score = self.record.scores.get(rule)
         return None if score is None or score.value is None else score.value >= 1.0
 
-    def _said(self, where: str) -> str:
-        """The first alias that the text holds as the official rule finds it; "" where it holds none."""
-        text = where.lower()
+    def _first_alias_in(self, source: str) -> str:
+        """The first alias in the text by the official rule; "" if there is none."""
+        text = source.lower()
         return next((alias for alias in self.aliases if alias.lower() in text), "")
 
-    # -- the finding
+    # -- the diagnosis
 
-    def finding(self) -> Diagnosis:
+    def diagnosis(self) -> Diagnosis:
         response = self.record.response
         if response is None or self.record.error is not None:
             kind = (self.record.error or "error").partition(":")[0].strip() or "error"
@@ -78,7 +80,9 @@ class _Reader(RecordReader):
                 None, self.group, kind, self.words["cause_not_answered"], self.words["reason_not_answered"]
             )
         if response.finish_reason == NO_ANSWER:
-            return Diagnosis(None, self.group, "retrieval_only", self.words["cause_retrieval_only"], self._found())
+            return Diagnosis(
+                None, self.group, "retrieval_only", self.words["cause_retrieval_only"], self._retrieval_reason()
+            )
         right = self._is_right(self.rule)
         if right is None:
             score = self.record.scores.get(self.rule)
@@ -89,20 +93,20 @@ class _Reader(RecordReader):
             return Diagnosis(True, self.group, reason=self._why_right(), spans=spans)
         return self._by_form() or self._by_rules() or self._by_context()
 
-    def _found(self) -> str:
+    def _retrieval_reason(self) -> str:
         if not self.supporting:
             return self.say("found_none", n=len(self.passages))
         return self.say("found", rank=self.supporting[0], n=len(self.passages))
 
     def _why_right(self) -> str:
-        if alias := self._said(self.question):
+        if alias := self._first_alias_in(self.question):
             return self.say("right_echo", alias=_quoted(alias))
         if self.passages and not self.supporting and self.condition.get("gold") is False:
             return self.say("right_without", n=len(self.passages))
         return ""
 
     def _by_form(self) -> Diagnosis | None:
-        """An answer that did not come to an end, or has nothing in it."""
+        """An answer that was cut off or is empty."""
         response = self.record.response
         if response is not None and response.finish_reason == "length" and not self._is_right(OFFICIAL):
             return self.wrong("cut_off", self.words["reason_cut_off"])
@@ -111,12 +115,14 @@ class _Reader(RecordReader):
         return None
 
     def _by_rules(self) -> Diagnosis | None:
-        """Where the two rules disagree, the difference between them is the cause."""
+        """If the two rules disagree, their difference is the cause."""
         if self.rule == DEFAULT and self._is_right(OFFICIAL):
-            if alias := self._said(self.question):
+            if alias := self._first_alias_in(self.question):
                 return self.wrong("echo", self.say("echo", alias=_quoted(alias)))
             if not self._declines():
-                return self.wrong("other_form", self.say("other_form", alias=_quoted(self._said(self.answer))))
+                return self.wrong(
+                    "other_form", self.say("other_form", alias=_quoted(self._first_alias_in(self.answer)))
+                )
         if self.rule == OFFICIAL and self._is_right(DEFAULT):
             alias = self.aliases[0] if self.aliases else ""
             return self.wrong("other_wording", self.say("other_wording", alias=_quoted(alias)))

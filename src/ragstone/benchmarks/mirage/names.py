@@ -1,8 +1,8 @@
-"""How what a system was given is named in a table."""
+"""Names of contexts in tables."""
 
 from collections.abc import Mapping
 
-from ragstone.benchmarks.mirage.aggregate import Condition, Tally
+from ragstone.benchmarks.mirage.aggregate import Condition, MirageTally
 from ragstone.stats import Estimate
 from ragstone.types import Cell
 
@@ -12,42 +12,42 @@ _NEGATIVES = "negatives("
 
 
 class Names:
-    """Names of what was given, in the words of a language. There is a column for the chunk size where it differs."""
+    """Names of contexts in one language. There is a column for the chunk size if it varies."""
 
-    def __init__(self, tally: Tally, words: Mapping[str, str]) -> None:
+    def __init__(self, tally: MirageTally, words: Mapping[str, str]) -> None:
         self.tally, self.words = tally, words
         self.chunked = tally.chunked()
 
     @property
     def width(self) -> int:
-        """How many columns `cells` fills."""
+        """The number of columns of `cells`."""
         return 2 + self.chunked
 
     def columns(self) -> tuple[str, ...]:
-        """The heads of `cells`."""
+        """The headers of `cells`."""
         return tuple(self.words[name] for name in ("retriever", "k", *(("chunk",) if self.chunked else ())))
 
-    def cells(self, spot: Condition) -> tuple[Cell, ...]:
-        """The retriever (or what stands in its place), k, and the chunk size."""
-        k = Cell(str(spot.k) if spot.k else self.words["none"])
-        size = self.words["tokens_size"].format(n=spot.chunk) if spot.chunk else self.words["as_is"]
-        return (Cell(self.context(spot)), k, *((Cell(size),) if self.chunked else ()))
+    def cells(self, condition: Condition) -> tuple[Cell, ...]:
+        """The retriever (or the setting), k, and the chunk size."""
+        k = Cell(str(condition.k) if condition.k else self.words["none"])
+        size = self.words["tokens_size"].format(n=condition.chunk) if condition.chunk else self.words["as_is"]
+        return (Cell(self.context(condition)), k, *((Cell(size),) if self.chunked else ()))
 
-    def context(self, spot: Condition) -> str:
-        """The retriever, or the setting where there is none."""
-        if spot.setting != "retrieved":
-            return self.words[spot.setting]
-        if spot.retriever.startswith(_NEGATIVES):
-            return self.words["negatives"].format(retriever=spot.retriever[len(_NEGATIVES) : -1])
-        return spot.retriever
+    def context(self, condition: Condition) -> str:
+        """The retriever, or the setting if there is none."""
+        if condition.setting != "retrieved":
+            return self.words[condition.setting]
+        if condition.retriever.startswith(_NEGATIVES):
+            return self.words["negatives"].format(retriever=condition.retriever[len(_NEGATIVES) : -1])
+        return condition.retriever
 
-    def short(self, spot: Condition) -> str:
-        """All of it in one text: "bm25 @ 3", "bm25 @ 3 (110 tokens)"."""
-        name = self.context(spot)
-        if spot.setting != "retrieved" or spot.retriever.startswith(_NEGATIVES):
+    def short(self, condition: Condition) -> str:
+        """The context as one text: "bm25 @ 3", "bm25 @ 3 (110 tokens)"."""
+        name = self.context(condition)
+        if condition.setting != "retrieved" or condition.retriever.startswith(_NEGATIVES):
             return name
-        size = f" ({self.words['tokens_size'].format(n=spot.chunk)})" if spot.chunk else ""
-        return f"{name} @ {spot.k}{size}"
+        size = f" ({self.words['tokens_size'].format(n=condition.chunk)})" if condition.chunk else ""
+        return f"{name} @ {condition.k}{size}"
 
     def source(self, place: int) -> str:
         """The name of a source of questions."""
@@ -55,7 +55,7 @@ class Names:
 
 
 def percent(share: Estimate) -> Cell:
-    """A share or a mean in [0, 1] with its interval and counts; empty of nothing."""
+    """A share or a mean in [0, 1] with its interval and counts; empty without a value."""
     return share.cell("%", empty="")
 
 
@@ -65,5 +65,5 @@ def number_cell(number: int) -> Cell:
 
 
 def printed(figure: float | None) -> Cell:
-    """A figure of the paper, which is in per cent; empty where it is lost."""
+    """A figure of the paper, given in per cent; empty if illegible."""
     return Cell() if figure is None else Cell(value=figure / 100, unit="%")

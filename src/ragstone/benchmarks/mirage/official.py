@@ -1,18 +1,17 @@
-"""The official scores of MIRAGE, to the count: of answers, of adaptability, of retrieval.
+"""The exact official scores of MIRAGE: answers, adaptability, retrieval.
 
 Answers. `em_loose`: an alias, lower-cased, is a substring of the lower-cased prediction; `em_strict`: it equals it;
-`f1` is over the sets of lower-cased tokens (parted by whitespace) of the prediction and of all aliases together, so
-that a perfect first alias of a question with several scores less than 1.
+`f1` is over the sets of lower-cased tokens (separated by whitespace) of the prediction and of all aliases together, so
+that a perfect first alias of a question with several aliases scores less than 1.
 
 Adaptability over the `em_loose` labels (b, o, m) of base, oracle and mixed: noise vulnerability o∧¬m, context
 acceptability o∧m, context insensitivity ¬b∧¬o, context misinterpretation b∧¬o, shares of the questions that sum to 1;
 the total −NV + CA − CI − CM is therefore 2·CA − 1.
 
-Retrieval at k. A chunk is relevant where it is mapped to the query and supports it. Precision divides by k even where
-fewer came back, recall by the supported chunks of the query, F1 is taken per query and averaged. `ndcg` is the official
-one, whose ideal is the retrieved list itself, sorted and then cut at k, so that a retriever that finds one chunk of
-three and ranks it first has 1; `ndcg_textbook` takes its ideal from the labels.
-"""
+Retrieval at k. A chunk is relevant if it is mapped to the query and supports it. Precision divides by k even if fewer
+were returned, recall by the supporting chunks of the query; F1 is computed per query and averaged. `ndcg` is the
+official one, whose ideal is the retrieved list itself, sorted and then cut at k, so that a retriever that finds one
+chunk of three and ranks it first scores 1; `ndcg_textbook` takes its ideal from the labels."""
 
 import math
 from collections import Counter
@@ -43,7 +42,7 @@ def answer_scores(predictions: Sequence[str], answers: Sequence[Sequence[str]]) 
 
 
 def groups(base: Sequence[bool], oracle: Sequence[bool], mixed: Sequence[bool]) -> dict[str, int]:
-    """How many questions have each combination of labels (see `GROUPS`)."""
+    """The number of questions with each combination of labels (see `GROUPS`)."""
     counts = Counter(f"{b:d}{o:d}{m:d}" for b, o, m in zip(base, oracle, mixed, strict=True))
     return {name: counts[name] for name in GROUPS}
 
@@ -72,7 +71,7 @@ def _discount(rank: int) -> float:
 
 
 def _gain(relevant: Sequence[bool]) -> float:
-    return math.fsum(_discount(rank) for rank, one in enumerate(relevant, start=1) if one)
+    return math.fsum(_discount(rank) for rank, is_relevant in enumerate(relevant, start=1) if is_relevant)
 
 
 @cache
@@ -81,8 +80,8 @@ def _ideal(relevant: int) -> float:
 
 
 def retrieval_scores(found: Mapping[str, Sequence[bool]], labels: Mapping[str, int], k: int) -> dict[str, float]:
-    """Means over the queries of `found` (query → whether each retrieved chunk is relevant, the best first). `labels`:
-    query → how many chunks support it, at least 1 for each query of `found`."""
+    """Means over the queries of `found` (query → whether each retrieved chunk is relevant, best first). `labels`: query
+    → the number of supporting chunks, at least 1 for each query of `found`."""
     sums: dict[str, list[float]] = {name: [] for name in ("f1", "ndcg", "ndcg_textbook", "precision", "recall")}
     for query, retrieved in found.items():
         top = retrieved[:k]

@@ -1,4 +1,4 @@
-"""What MIRAGE offers: its options, how it is made of them, how its runs are read, and its official re-scoring."""
+"""The plugin of MIRAGE: its options, its construction, and re-scoring of the official programs' files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["MirageOptions", "MiragePlugin"]
 
 _MOST_QUESTIONS = 1_000_000
-_PROBED = 200  # invented questions that tell what is not known beforehand
+_PROBED = 200  # invented questions for --probe
 _SETTINGS = ("base", "oracle", "mixed", "retrieved")
 _ALONE = ("local/retrieval",)
 
@@ -29,7 +29,7 @@ def _sizes(value: Any) -> tuple[int, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class MirageOptions:
-    """What MIRAGE is made of."""
+    """The options of MIRAGE."""
 
     data: Annotated[str, Option(
         "Generated, pulled (`ragstone data pull mirage`), or MIRAGE's, the hub's or BEIR's form.",
@@ -84,7 +84,7 @@ class MirageOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RescoreOptions:
-    """Which files of the official programs are scored."""
+    """The files of the official programs to score."""
 
     dataset: Annotated[Path | None, Option("dataset.json: the questions and their answers.")] = None
     base: Annotated[Path | None, Option("Predictions without context.")] = None
@@ -103,37 +103,37 @@ class MirageRescoring(Rescoring):
     def score(self, options: RescoreOptions, /) -> Rescored:
         from ragstone.benchmarks.mirage.rescore import rescore_answers, rescore_retrieval  # noqa: PLC0415
 
-        named = {"base": options.base, "oracle": options.oracle, "mixed": options.mixed}
-        predictions = {setting: path for setting, path in named.items() if path is not None}
-        lists = bool(options.pool or options.retrieval)
-        if lists and (predictions or options.dataset):
+        paths = {"base": options.base, "oracle": options.oracle, "mixed": options.mixed}
+        predictions = {setting: path for setting, path in paths.items() if path is not None}
+        is_retrieval = bool(options.pool or options.retrieval)
+        if is_retrieval and (predictions or options.dataset):
             raise UsageError("Score one thing at a time: --dataset with predictions, or --pool with --retrieval.")
         notes: list[str] = []
-        found: dict[str, Any]
-        if lists:
+        scores: dict[str, Any]
+        if is_retrieval:
             if options.pool is None or options.retrieval is None:
                 raise UsageError("Retrieval needs both --pool doc_pool.json and --retrieval FILE.")
-            found = rescore_retrieval(options.pool, options.retrieval, tell=notes.append)
+            scores = rescore_retrieval(options.pool, options.retrieval, warn=notes.append)
         else:
             if options.dataset is None:
                 raise UsageError(
                     "Name --dataset dataset.json with --base, --oracle, --mixed; or --pool with --retrieval."
                 )
-            found = rescore_answers(options.dataset, predictions)
-        return Rescored(found, _lines(found), notes)
+            scores = rescore_answers(options.dataset, predictions)
+        return Rescored(scores, _lines(scores), notes)
 
 
-def _lines(found: Mapping[str, Any]) -> list[str]:
-    if "llm" not in found:
+def _lines(document: Mapping[str, Any]) -> list[str]:
+    if "llm" not in document:
         return [f"k={k}  " + "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
-                for k, scores in found.items()]  # fmt: skip
+                for k, scores in document.items()]  # fmt: skip
     lines = [f"{setting:<7}" + "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
-             for setting, scores in found["llm"].items()]  # fmt: skip
+             for setting, scores in document["llm"].items()]  # fmt: skip
     for part in ("adaptability", "groups"):
-        if found[part] is not None:
+        if document[part] is not None:
             lines += [f"  {name}: {value:.4f}" if isinstance(value, float) else f"  {name}: {value}"
-                      for name, value in found[part].items()]  # fmt: skip
-    return [*lines, f"n: {found['n']}"]
+                      for name, value in document[part].items()]  # fmt: skip
+    return [*lines, f"n: {document['n']}"]
 
 
 class MiragePlugin(Plugin):
@@ -158,8 +158,8 @@ class MiragePlugin(Plugin):
 
         for name in (*options.retrievers, *options.negatives):
             check_retriever(name)
-        given = {parse(name).name: name for name in (*options.retrievers, *options.negatives)}
-        # `bm25` and ` bm25()` are one retriever: it is searched with, and its cases are named, once.
+        full_names = {parse(name).name: name for name in (*options.retrievers, *options.negatives)}
+        # `bm25` and ` bm25()` are the same retriever.
         options = replace(
             options,
             retrievers=tuple(dict.fromkeys(parse(name).name for name in options.retrievers)),
@@ -169,8 +169,8 @@ class MiragePlugin(Plugin):
             options.data, language=options.data_language, seed=options.fictional_seed, size=options.fictional_size,
             multi_hop=options.multi_hop,
         )  # fmt: skip
-        calling = replace(context.model_options, base_url=options.retriever_base_url)
-        return _benchmark(options, pool, calling, given, alone=context.models == _ALONE)
+        model_options = replace(context.model_options, base_url=options.retriever_base_url)
+        return _benchmark(options, pool, model_options, full_names, alone=context.models == _ALONE)
 
     def from_meta(self, meta: Mapping[str, Any], /) -> "MIRAGE":
         from ragstone.benchmarks.mirage.benchmark import MIRAGE  # noqa: PLC0415
@@ -184,27 +184,27 @@ class MiragePlugin(Plugin):
 
 
 def _benchmark(
-    options: MirageOptions, pool: "Pool", calling: "ModelOptions", given: Mapping[str, str], *, alone: bool
+    options: MirageOptions, pool: "Pool", model_options: "ModelOptions", full_names: Mapping[str, str], *, alone: bool
 ) -> "MIRAGE":
     from ragstone.benchmarks.mirage.benchmark import MIRAGE  # noqa: PLC0415
     from ragstone.benchmarks.mirage.data import load_pool  # noqa: PLC0415
-    from ragstone.benchmarks.mirage.retrieval_pass import Search  # noqa: PLC0415
+    from ragstone.benchmarks.mirage.retrieval_pass import RetrievalPass  # noqa: PLC0415
     from ragstone.benchmarks.mirage.template import mirage_template  # noqa: PLC0415
     from ragstone.retrieval.chunking import Chunking  # noqa: PLC0415
 
-    warnings, probed = _warnings(pool, options, alone), tuple["PoolQuestion", ...]()
+    warnings, probe = _warnings(pool, options, alone), tuple["PoolQuestion", ...]()
     if options.probe and pool.name.startswith("fictional"):
-        warnings.append("--probe asks invented questions; these data are invented already, so it adds nothing.")
+        warnings.append("--probe has no effect: these data are already invented.")
     elif options.probe:
         language, seed = options.data_language, options.fictional_seed
-        probed = load_pool("fictional", language=language, seed=seed, size=_PROBED).questions
+        probe = load_pool("fictional", language=language, seed=seed, size=_PROBED).questions
     chunking = Chunking(options.chunk_method, options.chunk_overlap, options.chunk_tokenizer)  # type: ignore[arg-type]
     return MIRAGE(
         pool, settings=options.settings, retrievers=options.retrievers, ks=options.ks, chunks=options.chunks,
-        limit=options.limit, repeat=options.repeat, data_name=pool.name, negatives=options.negatives, probe=probed,
+        limit=options.limit, repeat=options.repeat, data_name=pool.name, negatives=options.negatives, probe=probe,
         scoring="official" if options.protocol == "official" else options.scoring, alone=alone,
-        template=mirage_template(options.template), search=Search(calling, chunking, given=given),
-        warnings=tuple(warnings),
+        template=mirage_template(options.template), warnings=tuple(warnings),
+        search=RetrievalPass(model_options, chunking, full_names=full_names),
     )  # fmt: skip
 
 

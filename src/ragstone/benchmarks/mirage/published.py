@@ -1,7 +1,7 @@
-"""The figures that the MIRAGE paper printed (Park et al. 2025), and when they may stand beside ours.
+"""The figures of the MIRAGE paper (Park et al. 2025), and when they are comparable with measured ones.
 
-`published.json` has them as printed. They are data: nothing tests them, because the answers behind them were not
-published. They are of the official rule (`mirage.em_loose`) and, of retrievers, of the official NDCG.
+`published.json` has them as printed. They cannot be verified, because the answers behind them were not published. They
+use the official rule (`mirage.em_loose`) and, for retrievers, the official NDCG.
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ import msgspec
 
 from ragstone.types import Frozen
 
-__all__ = ["Adapted", "Asked", "Flag", "Paper", "Retrieval", "apart", "asked_of", "paper"]
+__all__ = ["Adapted", "MirageFlag", "MiragePaper", "MirageSetting", "Retrieval", "paper", "reasons_apart", "setting_of"]
 
 
 class Retrieval(Frozen, frozen=True):
-    """A retriever at k, in per cent; `ndcg` is the official one."""
+    """A retriever's scores at k, in per cent; `ndcg` is the official one."""
 
     retriever: str
     k: int
@@ -37,7 +37,7 @@ class Accuracy(Frozen, frozen=True):
 
 
 class Adapted(Frozen, frozen=True):
-    """The four shares of a model with a retriever at k, in per cent; None where a figure is lost."""
+    """The four shares of a model with a retriever at k, in per cent; None for an illegible figure."""
 
     model: str
     retriever: str
@@ -53,8 +53,8 @@ class Adapted(Frozen, frozen=True):
         return None if self.nv is None or self.ca is None else self.ca - self.nv - self.ci - self.cm
 
 
-class Flag(Frozen, frozen=True):
-    """What is odd about a row of "models" or "adaptability". `note` has a text for each language."""
+class MirageFlag(Frozen, frozen=True):
+    """A remark on a row of "models" or "adaptability". `note`: language → text."""
 
     table: str
     model: str
@@ -63,8 +63,8 @@ class Flag(Frozen, frozen=True):
     k: int = 0
 
 
-class Paper(Frozen, frozen=True):
-    """All printed figures. `questions` is how many are behind each."""
+class MiragePaper(Frozen, frozen=True):
+    """All printed figures. `questions`: the number of questions behind each."""
 
     about: str
     citation: str
@@ -72,10 +72,10 @@ class Paper(Frozen, frozen=True):
     retrievers: tuple[Retrieval, ...]
     models: tuple[Accuracy, ...]
     adaptability: tuple[Adapted, ...]
-    flags: tuple[Flag, ...]
+    flags: tuple[MirageFlag, ...]
 
     def notes(self, table: str, language: str) -> list[str]:
-        """What is to be known of rows of a table."""
+        """The remarks on rows of a table."""
         return [
             " ".join(part for part in (flag.model, flag.retriever, f"k={flag.k}" if flag.k else "") if part)
             + f": {flag.note[language]}"
@@ -85,36 +85,36 @@ class Paper(Frozen, frozen=True):
 
 
 @cache
-def paper() -> Paper:
+def paper() -> MiragePaper:
     """The figures, read once from the package."""
-    return msgspec.json.decode((files("ragstone.benchmarks.mirage") / "published.json").read_bytes(), type=Paper)
+    return msgspec.json.decode((files("ragstone.benchmarks.mirage") / "published.json").read_bytes(), type=MiragePaper)
 
 
-class Asked(Frozen, frozen=True):
-    """How a run was asked, as far as it decides whether the paper's figures are of the same thing."""
+class MirageSetting(Frozen, frozen=True):
+    """The part of a run's configuration that decides whether the paper's figures are comparable."""
 
     official_data: bool = False
     template: str = ""
     questions: int = 0
 
 
-def asked_of(meta: Mapping[str, Any], questions: int) -> Asked:
-    """From what a run says about itself, and how many questions it has."""
+def setting_of(meta: Mapping[str, Any], questions: int) -> MirageSetting:
+    """The setting of a run, from its metadata and its number of questions."""
     options, question = (meta.get(key) for key in ("options", "question"))
     options = options if isinstance(options, Mapping) else {}
     template = question.get("template") if isinstance(question, Mapping) else None
     name = template.get("name", "") if isinstance(template, Mapping) else ""
-    return Asked(options.get("data_name") == "official", str(name), questions)
+    return MirageSetting(options.get("data_name") == "official", str(name), questions)
 
 
-def apart(asked: Asked, *, answers: bool) -> list[str]:
-    """Why the paper's rows stand apart from the measured ones; empty where they need not. Each reason is a key of the
-    words of this package. `answers`: the rows are of answers, for which the prompts must be the paper's too."""
+def reasons_apart(setting: MirageSetting, *, answers: bool) -> list[str]:
+    """Why the paper's rows are not comparable with the measured ones, as message keys; empty if they are. `answers`:
+    the rows are about answers, for which the prompts must also be the paper's."""
     reasons = []
-    if not asked.official_data:
+    if not setting.official_data:
         reasons.append("apart_data")
-    elif asked.questions != paper().questions:
+    elif setting.questions != paper().questions:
         reasons.append("apart_questions")
-    if answers and asked.template != "official":
+    if answers and setting.template != "official":
         reasons.append("apart_template")
     return reasons

@@ -1,4 +1,5 @@
-"""`ragstone score mirage`: the official files of predictions and of retrieval, scored to the count."""
+"""`ragstone score mirage`: re-scores the official files of predictions and retrieval, with exactly the official
+counts."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,20 +16,23 @@ SETTINGS = ("base", "oracle", "mixed")
 
 def rescore_answers(dataset: Path, predictions: Mapping[str, Path]) -> dict[str, Any]:
     """`predictions`: a file for each of base, oracle, mixed, or for some of them. Adaptability and the groups need all
-    three, and are None without. Raises UsageError or DataError."""
-    given = [setting for setting in SETTINGS if setting in predictions]
-    if not given:
+    three and are None otherwise. Raises UsageError or DataError."""
+    settings = [setting for setting in SETTINGS if setting in predictions]
+    if not settings:
         raise UsageError("No predictions: name at least one file with --base, --oracle or --mixed.")
     questions = read_questions(dataset)
     ids = [question.query_id for question in questions]
     answers = [question.answer for question in questions]
-    said = {setting: read_predictions(predictions[setting], ids) for setting in given}
+    answers_of = {setting: read_predictions(predictions[setting], ids) for setting in settings}
     counts = None
-    if len(given) == len(SETTINGS):
-        labels = [[em_loose(one, two) for one, two in zip(said[setting], answers, strict=True)] for setting in SETTINGS]
+    if len(settings) == len(SETTINGS):
+        labels = [
+            [em_loose(answer, aliases) for answer, aliases in zip(answers_of[setting], answers, strict=True)]
+            for setting in SETTINGS
+        ]
         counts = groups(*labels)
     return {
-        "llm": {setting: answer_scores(said[setting], answers) for setting in given},
+        "llm": {setting: answer_scores(answers_of[setting], answers) for setting in settings},
         "adaptability": None if counts is None else adaptability(counts),
         "groups": counts,
         "n": len(questions),
@@ -36,13 +40,13 @@ def rescore_answers(dataset: Path, predictions: Mapping[str, Path]) -> dict[str,
 
 
 def rescore_retrieval(
-    pool: Path, retrieval: Path, *, tell: Callable[[str], object] | None = None
+    pool: Path, retrieval: Path, *, warn: Callable[[str], object] | None = None
 ) -> dict[str, dict[str, float]]:
-    """k (as text) → the retriever's scores at k, over the queries that have a list; `tell` is told where these are not
-    all. Raises DataError."""
+    """k (as text) → the retriever's scores at k, over the queries that have a list; `warn` is called if some have none.
+    Raises DataError."""
     labels = read_labels(pool)
-    found = read_retrieval(retrieval, labels)
-    if tell is not None and len(found) < len(labels):
-        tell(f"{retrieval} has lists for {len(found):,} of the pool's {len(labels):,} queries; "
+    lists = read_retrieval(retrieval, labels)
+    if warn is not None and len(lists) < len(labels):
+        warn(f"{retrieval} has lists for {len(lists):,} of the pool's {len(labels):,} queries; "
              "the scores are over those.")  # fmt: skip
-    return {str(k): retrieval_scores(found, labels, k) for k in KS}
+    return {str(k): retrieval_scores(lists, labels, k) for k in KS}

@@ -1,4 +1,4 @@
-"""What every retriever finds for every question of a pool, kept as places in the pool."""
+"""The chunks that every retriever finds for every question of a pool, stored as positions in the pool."""
 
 import logging
 import time
@@ -15,22 +15,22 @@ from ragstone.retrieval.chunking import Chunking
 from ragstone.text import find_answer
 from ragstone.types import Passage, Retriever
 
-__all__ = ["NEGATIVES", "Cut", "Found", "Search"]
+__all__ = ["NEGATIVES", "ChunkedPool", "RetrievalPass", "RetrievedLists"]
 
 log = logging.getLogger(__name__)
 
 _PLAIN = Chunking()
 
 NEGATIVES = "negatives"
-_BATCH = 256  # questions that a retriever gets at once
-_HARDER = 20  # chunks that are looked at for harder negatives: some support an answer and are left out
+_BATCH = 256  # questions per call of a retriever
+_HARDER = 20  # candidates for harder negatives: some support an answer and are skipped
 
 
-class Cut:
+class ChunkedPool:
     """The passages of a pool, or the parts that they were cut into, and which of them support which question.
 
-    A part of a supporting passage supports an answer where it holds it; where no part does (the label rests on the
-    whole passage), all of them count."""
+    A part of a supporting passage is supporting if it states the answer; if no part does (the label is on the whole
+    passage), all parts are."""
 
     def __init__(self, pool: Pool, size: int, chunking: Chunking = _PLAIN) -> None:
         self.cut = size > 0
@@ -43,129 +43,132 @@ class Cut:
         self._gold: dict[str, frozenset[str]] = {}
 
     def gold(self, question: PoolQuestion) -> frozenset[str]:
-        """Ids of the passages that support an answer."""
+        """The ids of the passages that support an answer."""
         if question.id not in self._gold:
-            self._gold[question.id] = self._found(question) if self.cut else frozenset(question.gold)
+            self._gold[question.id] = self._supporting_ids(question) if self.cut else frozenset(question.gold)
         return self._gold[question.id]
 
-    def _found(self, question: PoolQuestion) -> frozenset[str]:
+    def _supporting_ids(self, question: PoolQuestion) -> frozenset[str]:
         ids: set[str] = set()
         for key in question.gold:
             parts = self._parts.get(key, ())
-            stated = [part.id for part in parts if _states(part.text, question.answers)]
+            stated = [part.id for part in parts if _states_answer(part.text, question.answers)]
             ids.update(stated or [part.id for part in parts])
         return frozenset(ids)
 
 
 @dataclass
-class Found:
-    """What one retriever found: place of a question → places of passages with their scores, the best first."""
+class RetrievedLists:
+    """The results of one retriever: position of a question → positions of passages with their scores, best first."""
 
-    held: Cut
+    chunked: ChunkedPool
     lists: dict[int, list[tuple[int, float]]]
 
     def best(self, place: int, question: PoolQuestion, k: int) -> tuple[Passage, ...]:
-        """The k best for a question, with what the labels say of each."""
-        gold = self.held.gold(question)
+        """The k best passages for a question, with their labels."""
+        gold = self.chunked.gold(question)
         return tuple(
             replace(passage, score=score, relevant=passage.id in gold, meta={})
             for at, score in self.lists.get(place, [])[:k]
-            for passage in [self.held.passages[at]]
+            for passage in [self.chunked.passages[at]]
         )
 
     def harder(self, place: int, question: PoolQuestion) -> tuple[Passage, ...]:
-        """The chunks of mixed, the noise among them replaced: by the best chunks that neither support the question nor
-        state an answer. Where there are too few, the chunk that was there stays."""
+        """The chunks of mixed with the noise replaced by the best chunks that neither support the question nor state an
+        answer. If there are too few, the original chunk stays."""
         gold = set(question.gold)
         best = iter(
             passage
             for passage in self.best(place, question, _HARDER)
-            if passage.id not in gold and not _states(passage.text, question.answers)
+            if passage.id not in gold and not _states_answer(passage.text, question.answers)
         )
-        given = []
-        taken: set[str] = set()
+        passages = []
+        used_ids: set[str] = set()
         for key in question.mapped:
-            old = self.held.passages[self.held.places[key]]
-            new = old if key in gold else next((one for one in best if one.id not in taken), old)
-            taken.add(new.id)
-            given.append(replace(new, relevant=key in gold, score=None))
-        return tuple(given)
+            current = self.chunked.passages[self.chunked.places[key]]
+            new = current if key in gold else next((passage for passage in best if passage.id not in used_ids), current)
+            used_ids.add(new.id)
+            passages.append(replace(new, relevant=key in gold, score=None))
+        return tuple(passages)
 
 
 @dataclass
-class Search:
-    """All searches of a run. `options` are for the models that retrievers ask; `chunking` is how a pool is cut;
-    `given`: name of a retriever → as it was given, with the keys in its address, which are kept nowhere else."""
+class RetrievalPass:
+    """All searches of a run. `options`: for the models that retrievers call; `chunking`: how the pool is cut;
+    `full_names`: name of a retriever → the user's spelling, whose address may contain keys; it is stored nowhere
+    else."""
 
     options: ModelOptions = field(default_factory=ModelOptions)
     chunking: Chunking = _PLAIN
-    found: dict[tuple[str, int], Found] = field(default_factory=dict)
+    results: dict[tuple[str, int], RetrievedLists] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
-    given: Mapping[str, str] = field(default_factory=dict, repr=False)
-    _cuts: dict[int, Cut] = field(default_factory=dict)
+    full_names: Mapping[str, str] = field(default_factory=dict, repr=False)
+    _cuts: dict[int, ChunkedPool] = field(default_factory=dict)
 
-    def cut(self, pool: Pool, size: int) -> Cut:
-        """The pool in chunks of this size (0: as it is), cut once."""
+    def cut(self, pool: Pool, size: int) -> ChunkedPool:
+        """The pool in chunks of this size (0: unchanged), cut once."""
         if size not in self._cuts:
-            self._cuts[size] = Cut(pool, size, self.chunking)
+            self._cuts[size] = ChunkedPool(pool, size, self.chunking)
         return self._cuts[size]
 
     async def run(
         self, pool: Pool, questions: Sequence[PoolQuestion], searches: Sequence[tuple[str, int]], *, depth: int
     ) -> None:
-        """Asks each (retriever, chunk size) all questions. Raises what `open_retriever` and models raise."""
+        """Search all questions with each (retriever, chunk size). Raises what `open_retriever` and models raise."""
         ids: dict[str, list[str]] = {}
         for question in questions:
             ids.setdefault(question.text, []).append(question.id)
         for name, size in searches:
-            held = self.cut(pool, size)
-            found, started = Found(held, {}), time.perf_counter()
+            chunked = self.cut(pool, size)
+            lists_of_retriever, started = RetrievedLists(chunked, {}), time.perf_counter()
             if parse(name).function != "run":
-                log.info("%s: indexing %s chunks", name, f"{len(held.passages):,}")
+                log.info("%s: indexing %s chunks", name, f"{len(chunked.passages):,}")
             async with open_retriever(
-                self.given.get(name, name), held.passages, options=self.options, queries=ids
+                self.full_names.get(name, name), chunked.passages, options=self.options, queries=ids
             ) as retriever:
                 opened = time.perf_counter()
                 for start in range(0, len(questions), _BATCH):
                     batch = questions[start : start + _BATCH]
-                    lists = await _retrieved(retriever, batch, max(depth, _HARDER))
+                    lists = await _retrieve(retriever, batch, max(depth, _HARDER))
                     for place, passages in enumerate(lists, start):
-                        found.lists[place] = [(held.places[one.id], one.score or 0.0) for one in passages]
-                each = (time.perf_counter() - opened) / max(1, len(questions))
-                told = {**facts_of(retriever), "seconds_per_question": each}
-            took = time.perf_counter() - started
-            self.facts[f"{name}/c{size}" if size else name] = {**told, "seconds": took}
-            log.info("%s: searched for %s questions; %.1f s in all", name, f"{len(questions):,}", took)
-            self.found[name, size] = found
+                        lists_of_retriever.lists[place] = [
+                            (chunked.places[passage.id], passage.score or 0.0) for passage in passages
+                        ]
+                per_question = (time.perf_counter() - opened) / max(1, len(questions))
+                facts = {**facts_of(retriever), "seconds_per_question": per_question}
+            seconds = time.perf_counter() - started
+            self.facts[f"{name}/c{size}" if size else name] = {**facts, "seconds": seconds}
+            log.info("%s: searched for %s questions; %.1f s in all", name, f"{len(questions):,}", seconds)
+            self.results[name, size] = lists_of_retriever
 
-    def planned(self, pool: Pool, size: int) -> Found:
-        """As if each retriever had found the first passages: what a run takes can be told from them."""
-        held = self.cut(pool, size)
-        first = [(place, 0.0) for place in range(min(_HARDER, len(held.passages)))]
-        return Found(held, _Same(first))
+    def planned(self, pool: Pool, size: int) -> RetrievedLists:
+        """Placeholder results, the pool's first passages for each question, for cost estimates."""
+        chunked = self.cut(pool, size)
+        first = [(place, 0.0) for place in range(min(_HARDER, len(chunked.passages)))]
+        return RetrievedLists(chunked, _SameLists(first))
 
 
-class _Same(dict[int, list[tuple[int, float]]]):
+class _SameLists(dict[int, list[tuple[int, float]]]):
     """The same list for every question."""
 
-    def __init__(self, held: list[tuple[int, float]]) -> None:
+    def __init__(self, chunked: list[tuple[int, float]]) -> None:
         super().__init__()
-        self._held = held
+        self._held = chunked
 
     def get(self, key: int, default: Any = None) -> list[tuple[int, float]]:
         return self._held
 
 
-async def _retrieved(retriever: Retriever, questions: Sequence[PoolQuestion], k: int) -> list[list[Passage]]:
-    """By the ids of the questions where the retriever knows them: the same text may be asked twice, with two ids."""
+async def _retrieve(retriever: Retriever, questions: Sequence[PoolQuestion], k: int) -> list[list[Passage]]:
+    """Retrieve by question id if the retriever supports it, because two questions may have the same text."""
     by_id = getattr(retriever, "retrieve_for", None)
     if by_id is not None:
-        found: list[list[Passage]] = await by_id([one.id for one in questions], k=k)
-        return found
-    return await retriever.retrieve([one.text for one in questions], k=k)
+        lists: list[list[Passage]] = await by_id([question.id for question in questions], k=k)
+        return lists
+    return await retriever.retrieve([question.text for question in questions], k=k)
 
 
-def _states(text: str, answers: Sequence[str]) -> bool:
-    """Whether a text states one of the answers. The cheap test comes first: most texts hold none."""
+def _states_answer(text: str, answers: Sequence[str]) -> bool:
+    """Whether a text states one of the answers. The cheap test comes first, because most texts contain none."""
     lowered = text.lower()
     return any(alias.lower() in lowered and bool(find_answer(alias, text)) for alias in answers if alias.strip())

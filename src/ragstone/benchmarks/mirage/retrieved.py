@@ -1,10 +1,10 @@
-"""Scores of what retrievers found, with intervals. A distinct list is scored once, however many questions have it."""
+"""Retrieval scores with intervals. Each distinct list is scored once, however many questions share it."""
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from ragstone.benchmarks.mirage.aggregate import Tally
+from ragstone.benchmarks.mirage.aggregate import MirageTally
 from ragstone.benchmarks.mirage.official import KS, retrieval_scores
 from ragstone.stats import Estimate, bootstrap_mean
 
@@ -12,14 +12,15 @@ __all__ = ["MANY", "SCORES", "mean_of", "retrieved", "shown_ks"]
 
 SCORES = ("f1", "precision", "recall", "ndcg", "ndcg_textbook")
 MANY = 2000
-"""Above so many questions a mean's interval is the normal one, which is the bootstrap's to three digits by then."""
+"""Above this many questions a mean has a normal interval, which then equals the bootstrap's to three digits."""
 
 _Z = 1.959963984540054
 _OFFICIAL_DEPTH = max(KS)
 
 
 def mean_of(values: Counter[float], *, total: int | None = None) -> Estimate:
-    """Of values in [0, 1] and how often each occurs; `total` questions were asked, those with a value by default."""
+    """The mean of values in [0, 1] with their frequencies. `total`: the questions asked; default: those with a
+    value."""
     n = values.total()
     total = n if total is None else total
     if not n:
@@ -33,25 +34,29 @@ def mean_of(values: Counter[float], *, total: int | None = None) -> Estimate:
 
 
 def retrieved(
-    tally: Tally, retriever: str, chunk: int, k: int, *, within: Callable[[int], bool] | None = None
+    tally: MirageTally, retriever: str, chunk: int, k: int, *, within: Callable[[int], bool] | None = None
 ) -> dict[str, Counter[float]]:
-    """Score → its values at k over the questions (those of the sources that are `within`). The official NDCG takes its
-    ideal from the list of five that the official program retrieves, or from more where k is more."""
+    """Score → its values at k over the questions (of the sources `within`). The official NDCG takes its ideal from the
+    list of five that the official program retrieves, or from a longer list if k is larger."""
     lists: Iterable[tuple[str, int]]
-    held = tally.found.get((retriever, chunk), {})
-    lists = held.values() if within is None else (one for at, one in held.items() if within(tally.source_of[at]))
+    lists_by_question = tally.found.get((retriever, chunk), {})
+    lists = (
+        lists_by_question.values()
+        if within is None
+        else (item for at, item in lists_by_question.items() if within(tally.source_of[at]))
+    )
     scores: dict[str, Counter[float]] = {name: Counter() for name in SCORES}
     for (found, labels), number in Counter(lists).items():
-        relevant = [one == "1" for one in found[: max(k, _OFFICIAL_DEPTH)]]
+        relevant = [item == "1" for item in found[: max(k, _OFFICIAL_DEPTH)]]
         for name, value in retrieval_scores({"": relevant}, {"": labels}, k).items():
             scores[name][value] += number
     return scores
 
 
-def shown_ks(tally: Tally, asked: Iterable[object], retriever: str, chunk: int) -> list[int]:
-    """The k of a retriever's rows: those that were asked for, as far as the lists reach. A run of retrieval alone has
-    one list a question, from which all of them are taken."""
-    held = tally.found.get((retriever, chunk), {})
-    deepest = max((len(found) for found, _ in held.values()), default=0)
-    wanted = {k for k in asked if isinstance(k, int) and not isinstance(k, bool)} or tally.ks
-    return sorted(k for k in wanted if 1 <= k <= max(deepest, *tally.ks))
+def shown_ks(tally: MirageTally, asked: Iterable[object], retriever: str, chunk: int) -> list[int]:
+    """The k of a retriever's rows: the requested ones, up to the length of the lists. A retrieval-only run has one list
+    per question for all k."""
+    lists_by_question = tally.found.get((retriever, chunk), {})
+    deepest = max((len(found) for found, _ in lists_by_question.values()), default=0)
+    ks = {k for k in asked if isinstance(k, int) and not isinstance(k, bool)} or tally.ks
+    return sorted(k for k in ks if 1 <= k <= max(deepest, *tally.ks))

@@ -11,7 +11,7 @@ from ragstone.types import Passage, Query, Sampling, Turn
 __all__ = ["ALONE", "MirageTemplate", "mirage_template"]
 
 ALONE = "alone"
-"""In the `meta` of a passage: it stands without a number, as the oracle's one chunk does."""
+"""In the `meta` of a passage: it is shown without a number, like the oracle's single chunk."""
 
 _SYSTEM = {"en": "You are a helpful assistant.\n", "zh": "你是一个乐于助人的助手。\n"}
 _BASE = {"en": "Question: {query}\n\nAnswer : \n", "zh": "问题：{query}\n\n答案：\n"}
@@ -23,11 +23,11 @@ _CONTEXT = {
 
 @dataclass(frozen=True)
 class MirageTemplate:
-    """System, base and context prompt, each with the newline that it ends in. Several chunks are joined as
-    `1. …2. …` with nothing between them, numbered even where there is one; one that is `ALONE` is not."""
+    """System, base and context prompt, each with its final newline. Chunks are joined as `1. …2. …` without a separator
+    and numbered even if there is only one, unless it is `ALONE`."""
 
     name: ClassVar[str] = "official"
-    refuses: ClassVar[bool] = False  # it does not speak of questions that cannot be answered
+    refuses: ClassVar[bool] = False  # it does not mention unanswerable questions
     sampling: ClassVar[Sampling] = Sampling(temperature=0.1, top_p=0.1, max_tokens=256)
 
     @property
@@ -50,7 +50,7 @@ def _joined(passages: tuple[Passage, ...]) -> str:
 
 
 def mirage_template(name: str) -> MirageTemplate:
-    """By its name; `UnknownName` for any other."""
+    """The template by its name. Raises UnknownName for any other."""
     if name != MirageTemplate.name:
         raise UnknownName("template", name, (MirageTemplate.name,))
     return MirageTemplate()
