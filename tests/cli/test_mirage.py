@@ -127,7 +127,7 @@ def test_chunks_may_overlap_and_be_counted_by_a_named_tokenizer(ragstone: Ragsto
     told = ragstone("bench", "mirage", *SMALL, *how, "local/e5-small", "--run", "c.run", "--json", "--quiet")
     (table,) = [table for table in told.document["tables"] if table["id"] == "mirage-retrievers"]
     assert [row["cells"][2]["text"] for row in table["rows"]] == ["unchanged", "unchanged", "60 tokens", "60 tokens"]
-    assert any("as local/e5-small counts them" in note for note in table["notes"])
+    assert any("counted by local/e5-small" in note for note in table["notes"])
     other = ragstone("bench", "mirage", *SMALL, *how, "ragstone/estimate", "--run", "c.run", "--quiet")
     assert (other.code, "chunking.tokenizer" in other.err) == (2, True)
 

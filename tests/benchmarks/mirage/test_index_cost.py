@@ -62,7 +62,7 @@ def test_what_a_retriever_did_without_is_told() -> None:
     held = {"retrievers": {"rerank(bm25,a/m)": facts, "run:x": {"lacking": 3}, "run:y": {"lacking": 0}}}
     _, model, lists = index_table(held, messages("ragstone.benchmarks.mirage.tables", "en")).notes
     assert model == "rerank(bm25,a/m): in 2 of 1,002 searches, a/m could not be used. First reason: It is empty."
-    assert lists == "run:x: no list for 3 questions, for which nothing was found."
+    assert lists == "run:x: no list for 3 questions, which count as finding nothing."
     assert len(index_table(held, messages("ragstone.benchmarks.mirage.tables", "zh")).notes) == 3
 
 
