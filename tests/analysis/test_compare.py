@@ -159,7 +159,7 @@ def test_repeats_of_a_judge_are_one_score_however_many_there_are() -> None:
     assert found.rows[0].b == pytest.approx(2 / 3)
 
 
-def test_a_metric_without_any_pair_is_told_and_so_is_one_that_only_one_side_has() -> None:
+def test_metrics_without_a_pair_and_metrics_of_one_side_only_are_reported() -> None:
     a = values("faithfulness", 1.0, 1.0)
     b: dict[str, dict[str, Score | float]] = {
         name: {"faithfulness": Score.failed("timed_out: late"), "token_f1": 0.5} for name in a
@@ -173,7 +173,7 @@ def test_a_metric_without_any_pair_is_told_and_so_is_one_that_only_one_side_has(
     assert any("token_f1" in note for note in notes)
 
 
-def test_a_judge_that_the_endpoint_names_otherwise_is_told() -> None:
+def test_another_judge_model_behind_the_endpoint_is_reported() -> None:
     def run(model: str) -> dict[str, Any]:
         return {"q": {"m": Score.of(1.0, evidence={"verdicts": [{"step": "verify", "model": model}]})}}
 

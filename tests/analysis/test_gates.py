@@ -63,7 +63,7 @@ def test_the_direction_of_the_users_own_metrics_is_what_the_run_says() -> None:
     assert (result.gate.side, result.verdict) == ("over", "passed")
 
 
-def test_records_that_nobody_scored_yet_are_lacking() -> None:
+def test_records_not_scored_yet_lower_the_coverage() -> None:
     records = [record(f"q{at}", {"token_f1": 0.9} | ({"m": 1.0} if at < 10 else {})) for at in range(100)]
     lost = Record("s", record("r", {}).case, None, "timed_out: late", {})
     (result,) = check_gates(MemoryRun([*records, lost]), [Gate("m", 0.1)])
@@ -84,7 +84,7 @@ def test_the_samples_that_decided_are_the_lowest_below_the_threshold() -> None:
     assert "faithfulness ≥ 0.8" in result.line
 
 
-def test_what_does_not_apply_is_told_where_it_is_much() -> None:
+def test_many_scores_that_are_not_applicable_are_reported() -> None:
     (result,) = check_gates(run(*[0.9] * 2, not_applicable=8), [Gate("faithfulness", 0.8)])
     assert (result.verdict, result.scored, result.total) == ("passed", 2, 10)
     assert "8 of 10 are not applicable" in result.line

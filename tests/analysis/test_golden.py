@@ -155,7 +155,7 @@ def test_agreement_and_gaps() -> None:
     golden("analysis/agreement", "\n".join([*lines, fields(found)]))
 
 
-def test_a_pair_with_one_score_lacks_the_other_only_where_that_failed() -> None:
+def test_a_pair_with_one_score_is_missing_only_if_the_other_failed() -> None:
     """Nothing to score is no lack; who alone has a score is counted by side."""
     failed, nothing = Score.failed("late"), Score.not_applicable("no references")
     a: list[Score | float] = [1.0, 1.0, 1.0, failed, nothing, nothing, failed, failed, 0.5]

@@ -74,7 +74,7 @@ def test_a_text_that_is_cut_by_another_tokenizer_is_the_same_question_and_anothe
             compared([one], [cell("one", sentences=40, at=[3, 9], **changed)])
 
 
-def test_a_side_without_answers_and_a_condition_that_nothing_has_are_told_apart() -> None:
+def test_a_side_without_answers_and_a_condition_without_matches_have_different_errors() -> None:
     with pytest.raises(UsageError, match=r"^b has no answers yet: run its command again\.$"):
         compared([asked(BASE)], [])
     cold = replace(asked(BASE), case=replace(asked(BASE).case, condition={"heat": 0.0}))
@@ -88,14 +88,14 @@ def test_two_rows_of_one_id_stay_two_pairs() -> None:
     assert (found.pairs, found.rows[0].n, found.rows[0].a) == (2, 2, 0.5)
 
 
-def test_records_without_an_answer_lack_every_score() -> None:
+def test_records_without_an_answer_fail_every_score() -> None:
     a = [record(f"q{at}", {"m": 1.0}) for at in range(4)]
     broken = [Record("s", one.case, None, "timed_out: late", {}) for one in a[:2]]
     (row,) = compared(a, [*broken, *a[2:]]).rows
     assert (row.n, row.failed_a, row.failed_b, row.lacking, row.coverage) == (2, 0, 2, 2, 0.5)
 
 
-def test_what_fails_on_both_sides_is_lacking_once() -> None:
+def test_a_pair_that_fails_on_both_sides_is_counted_as_missing_once() -> None:
     bad = Score.failed("timed_out: late")
     a = [record("q1", {"m": bad}), record("q2", {"m": bad}), record("q3", {"m": 1.0}), record("q4", {"m": 1.0})]
     b = [record("q1", {"m": bad}), record("q2", {"m": 1.0}), record("q3", {"m": bad}), record("q4", {"m": 1.0})]
@@ -103,7 +103,7 @@ def test_what_fails_on_both_sides_is_lacking_once() -> None:
     assert (row.failed_a, row.failed_b, row.lacking, row.coverage) == (2, 2, 3, 0.25)
 
 
-def test_what_applies_on_one_side_only_is_counted_and_does_not_lack() -> None:
+def test_a_metric_that_applies_on_one_side_only_is_counted_and_not_missing() -> None:
     off = Score.not_applicable("the answer makes no claim")
     a = [record("q1", {"m": 1.0}), record("q2", {"m": 0.5}), record("q3", {"m": off})]
     b = [record("q1", {"m": 1.0}), record("q2", {"m": off}), record("q3", {"m": off})]
@@ -163,7 +163,7 @@ def test_only_metrics_that_rest_on_what_differs_are_refused(change: dict[str, An
     assert not compare_runs(*sides, judges="different").refused
 
 
-def test_the_judge_of_rgb_and_the_matrix_stand_apart_in_its_runs() -> None:
+def test_the_judge_of_rgb_and_the_matrix_are_compared_separately() -> None:
     records = [record("q", {"rgb.judge.rejection": scored(1.0, step()), "faithfulness": scored(1.0, step())})]
 
     def of(rejection: str, verify: str) -> Side:
@@ -174,7 +174,7 @@ def test_the_judge_of_rgb_and_the_matrix_stand_apart_in_its_runs() -> None:
     assert list(compare_runs(of("1", "1"), of("1", "2")).refused) == ["faithfulness"]
 
 
-def test_what_else_the_questions_differ_in_is_told() -> None:
+def test_other_differences_of_the_questions_are_named() -> None:
     records = [record("q", {"m": 1.0})]
     a = side(records, "a", question={"benchmark": "rgb", "template": {"name": "paper"}, "data": 1})
     b = side(records, "b", question={"benchmark": "rgb", "template": {"name": "mine"}, "data": 2})

@@ -112,7 +112,7 @@ def test_the_report_package_loads_nothing_heavy() -> None:
     assert done.stdout.strip() == "set()"
 
 
-def test_stacked_bars_stand_end_to_end_and_each_bar_has_its_values() -> None:
+def test_stacked_bars_are_drawn_end_to_end_with_their_values() -> None:
     parts = [Series(name, (Point(0, share), Point(1, 1 - share))) for name, share in (("a", 0.25), ("b", 0.75))]
     stacked = Chart("c", "Shares", "bars", tuple(parts), categories=("one", "two"), stacked=True)
     assert {"25% · 75%", "75% · 25%", "one", "two"} <= set(texts(chart_svg(stacked)))

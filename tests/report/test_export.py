@@ -233,7 +233,9 @@ def test_a_file_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None
         export(RUN, SmallBenchmark(), "csv", tmp_path / "nowhere" / "run.csv")
 
 
-def test_a_missing_library_is_told_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_reported_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delitem(sys.modules, "ragstone.report.parquet", raising=False)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtra, match=r"Parquet export needs pyarrow.*pip install 'ragstone\[files\]'"):

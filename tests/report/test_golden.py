@@ -32,7 +32,7 @@ def test_the_page_of_a_run(language: str) -> None:
 
 
 @pytest.mark.parametrize("files", [{"en": "9f2c" * 16}, "41ab" * 16], ids=["one named", "one"])
-def test_the_only_hash_of_the_data_stands_without_a_name(files: object) -> None:
+def test_the_only_hash_of_the_data_is_shown_without_a_name(files: object) -> None:
     question = {**META["question"], "data": {"name": "mine", "sha256": files}}
     document = render(small_run(2, meta={**META, "question": question}), SmallBenchmark())
     (shown,) = {files if isinstance(files, str) else "9f2c" * 16}
@@ -188,7 +188,7 @@ def test_tables_of_all_kinds_of_cells_and_many_marks_on_a_page() -> None:
     golden("report/cells-page", page(render(MemoryRun(make, META, {"s": {}}), OfTables(), cases_shown=1)))
 
 
-def test_a_score_that_failed_and_one_that_does_not_apply_are_told_apart() -> None:
+def test_failed_and_not_applicable_scores_are_distinguished() -> None:
     def make() -> Iterator[Record]:
         for record in records(1, ("s",)):
             more = {

@@ -49,7 +49,7 @@ def test_a_cell_that_was_not_measured_is_an_empty_frame() -> None:
 
 
 @pytest.mark.parametrize("numbers", [True, False])
-def test_numbers_stand_in_cells_on_request(numbers: bool) -> None:
+def test_cells_show_numbers_on_request(numbers: bool) -> None:
     texts = [element.text for element in ElementTree.fromstring(chart_svg(heat(numbers=numbers))).iter("text")]
     assert ("33" in texts) is numbers
     assert {"1k", "0%", "length", "depth", "100%"} <= set(texts)

@@ -66,7 +66,7 @@ def case_of(section: str) -> str:
 # --- coverage and identity ------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_nobody_judged_has_no_such_section() -> None:
+def test_a_run_without_judged_metrics_has_no_judge_section() -> None:
     assert "What the judge found" not in render(small_run(8), SmallBenchmark())
 
 
@@ -79,7 +79,7 @@ def test_every_judged_metric_says_how_many_were_scored_and_why_others_were_not()
     assert "answer_match" not in text.partition("The worst samples")[0]
 
 
-def test_who_judged_by_which_protocol_and_prompts_is_told_with_what_is_known_of_them() -> None:
+def test_the_judge_its_protocol_its_prompts_and_its_caveat_are_shown() -> None:
     text = text_of(section_of(judged_run(4)))
     for told in (
         "Judge openai/gpt-4o-mini", "as named by its provider gpt-4o-mini-2031-05-01", "matrix; passages judged toge",
@@ -93,7 +93,7 @@ def test_who_judged_by_which_protocol_and_prompts_is_told_with_what_is_known_of_
     assert "matrix; a request for each passage (separate)" in text
 
 
-def test_a_metric_of_which_less_is_better_says_so_and_its_worst_is_its_highest() -> None:
+def test_a_metric_where_lower_is_better_is_labelled_and_its_worst_score_is_its_highest() -> None:
     def record(name: str, value: float) -> Record:
         evidence = {
             "rubric": {"title": "Rude", "better": "lower"},
@@ -129,7 +129,7 @@ def test_repeats_of_the_judge_count_in_the_scores_and_show_each_answer_once() ->
 # --- a sample -------------------------------------------------------------------------------------------------------
 
 
-def test_claims_stand_side_by_side_with_their_verdicts_and_link_to_sentences_and_passages() -> None:
+def test_claims_are_shown_side_by_side_with_verdicts_and_links_to_sentences_and_passages() -> None:
     case = case_of(section_of(one(judged_record(2))))
     text = text_of(case)
     for told in (
@@ -252,7 +252,7 @@ async def test_what_the_real_judge_and_rubrics_leave_behind_is_understood() -> N
         assert told in text, told
 
 
-def test_an_answer_that_nobody_took_apart_is_shown_whole() -> None:
+def test_an_answer_that_was_not_split_is_shown_in_full() -> None:
     score = Score.of(0.0, evidence={"reply": "no", "verdicts": [{"verdict": "no", "reply": "no", "model": "m"}]})
     record = msgspec.structs.replace(judged_record(0), scores={"rgb.judge.rejection": score})
     case = case_of(section_of(one(record)))
@@ -282,7 +282,7 @@ def test_chinese_is_chinese() -> None:
         assert english not in text, english
 
 
-def test_it_says_how_many_samples_of_how_many_are_shown() -> None:
+def test_the_numbers_of_shown_and_of_all_samples_are_stated() -> None:
     section = section_of(judged_run(400))
     assert section.count('<details class="case judged">') == CASES
     below = judged_digest(judged_run(400), shown=CASES).below
@@ -449,7 +449,7 @@ def test_a_claim_is_reached_by_keyboard_alone_and_marked_when_it_is(opened: Open
     assert target.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
 
 
-def test_what_colour_says_is_said_in_words_too(opened: Open) -> None:
+def test_information_in_colour_is_also_in_words(opened: Open) -> None:
     page = opened(render(judged_run(6), JudgedBenchmark())).page
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     for tone, word in (("good", "supported by"), ("bad", "contradicted by")):

@@ -20,7 +20,7 @@ def text_of(html: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body))
 
 
-def test_a_reader_finds_what_was_asked_and_of_whom() -> None:
+def test_a_reader_finds_the_systems_and_the_configuration() -> None:
     text = text_of(render(small_run(40), SmallBenchmark()))
     for told in (
         "rgb, version 1", "fictional", "9f2c9f2c", "balanced", "default", "paper", "temperature 0.2, max_tokens 256",
@@ -56,7 +56,7 @@ def test_a_worst_answer_shows_question_answer_reason_expected_and_labelled_passa
     assert '<mark class="match" title="answer">' in case
 
 
-def test_it_says_how_many_wrong_answers_of_how_many_are_shown() -> None:
+def test_the_numbers_of_shown_and_of_all_wrong_answers_are_stated() -> None:
     run = small_run(400)
     html = render(run, SmallBenchmark(), cases_shown=30)
     wrong = sum(r.response is not None and r.scores["answer_match"].value == 0 for r in run.records())

@@ -40,7 +40,7 @@ def test_a_table_reads_like_this() -> None:
     )
 
 
-def test_counts_stand_in_each_cell_where_a_row_has_several() -> None:
+def test_counts_are_in_each_cell_where_a_row_has_several() -> None:
     text = table_text(table(Row((Cell(text="m"), Cell(text="en"), share(0.8, 299), share(0.7, 300)))))
     assert re.search(r"299/300\s+300/300", text)
 

@@ -20,7 +20,7 @@ from ragstone.types import Plan, Run
 __all__ = ["Gate", "GateResult", "Verdict", "check_gates", "check_thresholds", "gates_of"]
 
 Verdict = Literal["passed", "warned", "failed", "unknown"]
-Reason: TypeAlias = tuple[str, Mapping[str, Any]]  # a key of the messages, and its values
+GateReason: TypeAlias = tuple[str, Mapping[str, Any]]  # a key of the messages, and its values
 _MOST_WORST = 5  # samples that a result names
 
 
@@ -49,7 +49,7 @@ class GateResult:
     total: int
     coverage: float
     worst: tuple[tuple[str, float], ...]
-    reasons: tuple[Reason, ...]
+    reasons: tuple[GateReason, ...]
     only_system: bool = True
 
     @property
@@ -177,7 +177,7 @@ def _verdict(
     coverage: float,
     mode: str,
     min_coverage: float,
-) -> tuple[Verdict, Reason]:
+) -> tuple[Verdict, GateReason]:
     if mean.known is None:
         return "unknown", ("nothing", {})
     value, low, high = mean.known
