@@ -141,7 +141,7 @@ def test_a_number_alone_is_a_maximum_where_lower_is_better(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[tool.ragstone]\ngates = 3\n", "no table"),
+        ("[tool.ragstone]\ngates = 3\n", "is not a table"),
         ('[tool.ragstone.gates]\nfaithfulness = "high"\n', "'high' is not a number"),
         ("[tool.ragstone.gates]\nfaithfulness = { least = 1 }\n", "expected min or max"),
         ('[tool.ragstone.gates]\nsettings = { gate = "hard" }\n', "interval or point"),
