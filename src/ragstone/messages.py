@@ -1,8 +1,8 @@
-"""The one phrase book: what ragstone says in English and in Chinese.
+"""The message catalogue: the texts of ragstone in English and Chinese.
 
-Texts are in `messages_en.toml` and `messages_zh.toml` beside the code that says them, with the same keys and {places}.
-A key of a folder is known in the folders below it too, and a table (`[charts]`) has the texts of one module. A package
-of yours brings its own in the same way.
+Texts are in `messages_en.toml` and `messages_zh.toml` beside the code that uses them, with the same keys and
+{placeholders}. The keys of a folder are also available in the folders below it, and a table (`[charts]`) has the texts
+of one module. Other packages can bring theirs in the same way.
 """
 
 import os
@@ -21,17 +21,17 @@ LANGUAGES = ("en", "zh")
 
 
 def checked_language(language: str) -> str:
-    """The language. `UnknownName` where ragstone does not speak it."""
+    """The language itself; `UnknownName` if ragstone does not support it."""
     if language not in LANGUAGES:
         raise UnknownName("language", language, LANGUAGES)
     return language
 
 
 def preferred_language(environ: Mapping[str, str] = os.environ) -> str:
-    """The language that the environment asks for: RAGSTONE_LANGUAGE (`UnknownName` for another than ours), else what
-    gettext looks at (LANGUAGE, LC_ALL, LC_MESSAGES, LANG), of which any that is not Chinese means English."""
-    if own := environ.get("RAGSTONE_LANGUAGE", "").strip():
-        return checked_language(own.lower().replace("-", "_").partition("_")[0])
+    """The language set in the environment: RAGSTONE_LANGUAGE (`UnknownName` if unsupported), else the first of
+    gettext's variables (LANGUAGE, LC_ALL, LC_MESSAGES, LANG), where anything but Chinese means English."""
+    if requested := environ.get("RAGSTONE_LANGUAGE", "").strip():
+        return checked_language(requested.lower().replace("-", "_").partition("_")[0])
     names = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
     locale = next((value for name in names if (value := environ.get(name, ""))), "")
     return "zh" if locale.lower().startswith("zh") else "en"
@@ -39,16 +39,16 @@ def preferred_language(environ: Mapping[str, str] = os.environ) -> str:
 
 @cache
 def messages(module: str, language: str) -> Mapping[str, str]:
-    """The texts that a module (its `__name__`) may say in a language, by key. `UnknownName` for another language than
-    ours, also where the module has no texts."""
+    """The texts of a module (its `__name__`) in a language, by key. `UnknownName` for an unsupported language, even if
+    the module has no texts."""
     checked_language(language)
-    found: dict[str, str] = {}
+    catalogue: dict[str, str] = {}
     names = module.split(".")
     for depth in range(1, len(names)):
         texts = _file(".".join(names[:depth]), language)
-        found |= {key: text for key, text in texts.items() if isinstance(text, str)}
-        found |= texts.get(names[depth], {}) if isinstance(texts.get(names[depth]), dict) else {}
-    return MappingProxyType(found)
+        catalogue |= {key: text for key, text in texts.items() if isinstance(text, str)}
+        catalogue |= texts.get(names[depth], {}) if isinstance(texts.get(names[depth]), dict) else {}
+    return MappingProxyType(catalogue)
 
 
 @cache

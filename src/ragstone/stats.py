@@ -1,7 +1,7 @@
-"""Intervals, paired tests and corrections: the only statistics that ragstone prints, each in one place.
+"""Intervals, paired tests and corrections: all statistics that ragstone prints.
 
-Nothing here guesses: where there is nothing to compute from, an interval is the widest one that is true, a p-value is
-1.0, and a mean of nothing is a `ValueError`. Whatever is random is seeded and gives the same figures everywhere.
+Without data, an interval is the widest possible one, a p-value is 1.0, and a mean is a `ValueError`. Random procedures
+are seeded and give the same figures everywhere.
 """
 
 import math
@@ -20,15 +20,15 @@ __all__ = [
     "permutation_paired", "wilson", "wilson_clustered",
 ]  # fmt: skip
 
-_EXACT_PAIRS = 14  # up to 2**14 ways to flip signs are all tried
-_DRAWS = 9_999  # ways that are drawn where there are more; p is then a multiple of 1/10,000
-_BLOCK = 1 << 20  # numbers held at a time
+_EXACT_PAIRS = 14  # up to 2**14 ways to flip the signs are all tried
+_DRAWS = 9_999  # random draws if there are more; p is then a multiple of 1/10,000
+_BLOCK = 1 << 20  # numbers in memory at a time
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean or a share with its 95% interval, from `n` scored of `total` asked (None: not counted). `value` is None,
-    and says nothing, where nothing was scored."""
+    """A mean or a proportion with its 95% interval, from `n` scored of `total` asked (None: not counted). `value` is
+    None if nothing was scored."""
 
     value: float | None = None
     low: float | None = None
@@ -38,13 +38,13 @@ class Estimate:
 
     @classmethod
     def of_count(cls, won: int, n: int, *, total: int | None = None) -> "Estimate":
-        """A share of `n` independent trials, with `wilson`'s interval."""
+        """The proportion of `won` among `n` independent trials, with its `wilson` interval."""
         total = n if total is None else total
         return cls(won / n, *wilson(won, n), n, total) if n else cls(total=total)
 
     @classmethod
     def of_share(cls, counts: Iterable[tuple[int, int]], *, total: int | None = None) -> "Estimate":
-        """A share from (right, scored) of each question, which may be scored several times: `wilson_clustered`."""
+        """The proportion from (right, scored) of each question, which may be scored repeatedly: `wilson_clustered`."""
         pairs = [pair for pair in counts if pair[1]]
         won, n = sum(won for won, _ in pairs), sum(tried for _, tried in pairs)
         if all(tried == 1 for _, tried in pairs):
@@ -64,11 +64,11 @@ class Estimate:
 
     @property
     def count(self) -> int:
-        """Of a share: how many of `n`."""
+        """The number of successes, if this is a proportion."""
         return round((self.value or 0.0) * self.n)
 
     def cell(self, unit: Literal["", "%"] = "", *, empty: str | None = None) -> Cell:
-        """It as a field of a table; where nothing was scored, the text `empty`, or with None the counts alone."""
+        """The cell of a table; if nothing was scored, the text `empty`, or with None only the counts."""
         if self.value is None and empty is not None:
             return Cell(empty)
         scored = None if self.total is None else self.n
@@ -76,20 +76,20 @@ class Estimate:
 
     @property
     def known(self) -> tuple[float, float, float] | None:
-        """Value, low and high; None where any of them is not known."""
+        """Value, low and high; None if any of them is unknown."""
         if self.value is None or self.low is None or self.high is None:
             return None
         return (self.value, self.low, self.high)
 
     def points(self, x: float) -> list[Point]:
-        """It as a point of a curve; none where nothing was scored."""
+        """A point of a curve; none if nothing was scored."""
         return [] if self.value is None else [Point(x, self.value, self.low, self.high)]
 
 
 def wilson(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """The Wilson score interval of a proportion (Wilson 1927), within [0, 1].
 
-    Of nothing (n = 0) nothing is known: (0.0, 1.0). ValueError where `successes` is not within 0..n.
+    With no trials (n = 0) the interval is (0, 1). ValueError if `successes` is not within 0..n.
     """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n} is not a proportion.")
@@ -102,10 +102,10 @@ def wilson_clustered(counts: Iterable[tuple[int, int]], level: float = 0.95) -> 
     """The Wilson interval of a proportion whose trials come in clusters, such as repeated answers to one question.
 
     `counts` has (successes, trials) of each cluster; clusters without trials are left out. The number of trials is
-    replaced by the effective number p(1 - p) / v, where v is the cluster-robust variance of p, held between the number
-    of clusters (repeats told nothing new) and the number of trials (they were independent). Where all trials came out
-    the same, or there is one cluster, v says nothing, and the number of clusters is taken. (Kish 1965; for the Wilson
-    interval with an effective size, Franco, Little, Louis and Slud 2019.)
+    replaced by the effective number p(1 - p) / v, where v is the cluster-robust variance of p, clipped between the
+    number of clusters (repeats add nothing) and the number of trials (they are independent). If all trials have the
+    same result, or there is one cluster, v carries no information and the number of clusters is used. (Kish 1965; for
+    the Wilson interval with an effective size, Franco, Little, Louis and Slud 2019.)
     """
     pairs = [(won, tried) for won, tried in counts if tried]
     if any(not 0 <= won <= tried for won, tried in pairs):
@@ -124,14 +124,14 @@ def wilson_clustered(counts: Iterable[tuple[int, int]], level: float = 0.95) -> 
 
 def _quantile(level: float) -> float:
     if not 0.0 < level < 1.0:
-        raise ValueError(f"A level of confidence lies between 0 and 1, not at {level}.")
+        raise ValueError(f"The confidence level is {level}; it must be between 0 and 1.")
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
 def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    # At 0 and 1 the bound is the proportion itself, which rounding would miss by a hair.
+    # At 0 and 1 the bound is the proportion itself, which rounding would miss slightly.
     low = 0.0 if share == 0.0 else max(0.0, centre - half)
     high = 1.0 if share == 1.0 else min(1.0, centre + half)
     return (low, high)
@@ -147,16 +147,16 @@ def bootstrap_mean(
 ) -> tuple[float, float]:
     """The percentile bootstrap interval of a mean (Efron 1979).
 
-    With `groups` (one a value) whole groups are drawn, because values of one group, such as the repeats of a question,
-    are not independent. The order of the groups and values does not matter. ValueError where there are no values. One
-    value, or one group, or values that are all equal, give an interval without width: they tell nothing of the spread.
+    With `groups` (one per value) whole groups are drawn, because values of one group, such as the repeats of a
+    question, are not independent. The order of groups and values does not matter. ValueError if there are no values.
+    One value, one group, or all values equal give an interval of width zero: they carry no information on the spread.
     """
     alpha = 1 - _confidence(level)
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.size == 0:
         raise ValueError("The mean of no values has no interval.")
     if not np.isfinite(numbers).all():
-        raise ValueError("A value that is no finite number has no place in a mean.")
+        raise ValueError("A mean needs finite values.")
     sums, sizes = _clusters(numbers, groups)
     rng = np.random.Generator(np.random.PCG64(seed))
     means = np.empty(resamples)
@@ -169,8 +169,8 @@ def bootstrap_mean(
 
 
 def mean_interval(values: Sequence[float], *, groups: Sequence[Hashable] | None = None) -> tuple[float, float]:
-    """The 95% interval of a mean of scores: Wilson's where all are 0 or 1 (the mean is a proportion, and all alike do
-    not mean that it is certain), else the bootstrap's. `groups` as in `bootstrap_mean`. ValueError for no values."""
+    """The 95% interval of a mean of scores: Wilson's if all are 0 or 1 (the mean is a proportion, and equal values do
+    not make it certain), else the bootstrap's. `groups` as in `bootstrap_mean`. ValueError for no values."""
     if not values or not {*values} <= {0.0, 1.0}:
         return bootstrap_mean(values, groups=groups)
     counts: dict[Hashable, list[int]] = {}
@@ -187,7 +187,7 @@ def _confidence(level: float) -> float:
 
 
 def _clusters(numbers: "np.ndarray", groups: Sequence[Hashable] | None) -> tuple["np.ndarray", "np.ndarray"]:
-    """The sum and the size of each group, in an order that depends on nothing but these sums and sizes."""
+    """The sum and the size of each group, in an order that depends only on these sums and sizes."""
     if groups is None:
         return np.sort(numbers), np.ones(len(numbers))
     if len(groups) != len(numbers):
@@ -195,7 +195,7 @@ def _clusters(numbers: "np.ndarray", groups: Sequence[Hashable] | None) -> tuple
     members: dict[Hashable, list[float]] = {}
     for group, number in zip(groups, numbers.tolist(), strict=True):
         members.setdefault(group, []).append(number)
-    pairs = sorted((math.fsum(found), len(found)) for found in members.values())
+    pairs = sorted((math.fsum(scores), len(scores)) for scores in members.values())
     table = np.asarray(pairs, dtype=np.float64)
     return table[:, 0], table[:, 1]
 
@@ -204,10 +204,10 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
     """The two-sided p-value of McNemar's exact test (McNemar 1947; the binomial form).
 
     `only_a` counts the pairs where only the first was right, `only_b` those where only the second was; pairs that agree
-    say nothing. 1.0 where there are none.
+    carry no information. 1.0 if there are none.
     """
     if only_a < 0 or only_b < 0:
-        raise ValueError("A count of pairs is not negative.")
+        raise ValueError("A count of pairs must not be negative.")
     n, least = only_a + only_b, min(only_a, only_b)
     if only_a == only_b:
         return 1.0
@@ -225,8 +225,8 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
 def paired_difference(only_a: int, only_b: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """The score interval of a difference of two proportions of the same `n` pairs, b's minus a's (Tango 1998).
 
-    `only_a` and `only_b` as in `mcnemar_exact`. It is to paired proportions what Wilson's is to one: where no pair
-    differs it is not without width, for that says little of the next ones. Of nothing (n = 0): (-1.0, 1.0).
+    `only_a` and `only_b` as in `mcnemar_exact`. It is to paired proportions what Wilson's is to one: if no pair
+    differs its width is not zero, because further pairs may. With no pairs (n = 0) the interval is (-1, 1).
     """
     if min(only_a, only_b) < 0 or only_a + only_b > n:
         raise ValueError(f"{only_a} and {only_b} of {n} pairs cannot differ.")
@@ -236,8 +236,8 @@ def paired_difference(only_a: int, only_b: int, n: int, level: float = 0.95) -> 
     observed = (only_b - only_a) / n
 
     def distance(delta: float) -> float:
-        """How many standard errors the observed difference lies from `delta`, were that the true one."""
-        # The most likely share of pairs where only the first is right, given delta: the larger root.
+        """How many standard errors separate the observed difference from `delta`, if that is the true one."""
+        # The most likely proportion of pairs where only the first is right, given delta: the larger root.
         b = (2 * n + only_a - only_b) * delta - only_a - only_b
         share = (math.sqrt(max(b * b + 8 * n * only_a * delta * (1 - delta), 0.0)) - b) / (4 * n)
         variance = (2 * share + delta * (1 - delta)) / n
@@ -259,20 +259,20 @@ def paired_difference(only_a: int, only_b: int, n: int, level: float = 0.95) -> 
 def permutation_paired(a: Sequence[float], b: Sequence[float], *, seed: int = 0, draws: int = _DRAWS) -> float:
     """The two-sided p-value of the paired permutation test of equal means: the signs of the differences are flipped.
 
-    `a` and `b` have one value a pair, in the same order. Every way is tried for up to 14 pairs that differ, otherwise
-    `draws` ways are drawn, and the observed one is counted among them (Phipson and Smyth 2010), so that p is never 0.
-    For right and wrong (1 and 0) the exact form is McNemar's exact test. 1.0 where no pair differs.
+    `a` and `b` have one value per pair, in the same order. All sign flips are tried for up to 14 pairs that differ;
+    otherwise `draws` of them are drawn and the observed one is added (Phipson and Smyth 2010), so that p is never 0.
+    For right and wrong (1 and 0) the exact form is McNemar's exact test. 1.0 if no pair differs.
     """
     if len(a) != len(b):
         raise ValueError(f"Pairs are needed: {len(a)} values against {len(b)}.")
     differences = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
     if not np.isfinite(differences).all():
-        raise ValueError("A value that is no finite number cannot be compared.")
+        raise ValueError("A comparison needs finite values.")
     differences = np.sort(differences[differences != 0.0])
     n = len(differences)
     if n == 0:
         return 1.0
-    # Sums that are equal but for rounding count as equal.
+    # Sums that differ only by rounding count as equal.
     bar = abs(float(differences.sum())) - 1e-9 * float(np.abs(differences).sum())
     if n <= _EXACT_PAIRS:
         signs = 1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
@@ -287,9 +287,9 @@ def permutation_paired(a: Sequence[float], b: Sequence[float], *, seed: int = 0,
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """The p-values of one family, adjusted after Holm (1979), in the order given, each at most 1."""
+    """The p-values of one family, adjusted by the method of Holm (1979), in the same order, each at most 1."""
     if any(not 0.0 <= p <= 1.0 for p in ps):
-        raise ValueError("A p-value lies between 0 and 1.")
+        raise ValueError("A p-value must be between 0 and 1.")
     adjusted = [0.0] * len(ps)
     highest = 0.0
     for rank, index in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
@@ -299,10 +299,10 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> float | None:
-    """Cohen's kappa (1960): the agreement of two raters beyond what chance would give them, 1 at most; 0 is chance.
+    """Cohen's kappa (1960): the agreement of two raters beyond chance, at most 1; 0 is chance.
 
-    `a` and `b` have one label an item, in the same order. None where it is not defined: no items, or both raters gave
-    one and the same label to all of them, so that chance alone would agree as often.
+    `a` and `b` have one label per item, in the same order. None if it is undefined: no items, or both raters gave the
+    same label to all of them, so that chance alone would agree as often.
     """
     if len(a) != len(b):
         raise ValueError(f"Pairs are needed: {len(a)} labels against {len(b)}.")

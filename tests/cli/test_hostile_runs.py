@@ -25,8 +25,8 @@ def rewritten(table: str, old: str, new: str) -> str:
 
 def altered(kind: str) -> str:
     return (
-        f"hostile.run holds {kind} that is not as ragstone makes it: somebody altered this run file. Do not trust it, "
-        "and use the original."
+        f"hostile.run has {kind} that ragstone did not create: somebody altered this run file. Do not trust it; "
+        "use the original."
     )
 
 

@@ -33,7 +33,7 @@ async def test_a_run_goes_on_without_a_cache_and_says_how_to_have_one(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("target", "reason"), [("/dev/null/a.run", "there is a file of its name"), ("/proc/a.run", "its folder")]
+    ("target", "reason"), [("/dev/null/a.run", "a file has its name"), ("/proc/a.run", "its folder")]
 )
 def test_a_run_file_in_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, target: str, reason: str) -> None:
     told = process("bench", "rgb", "--model", "local/extractive", *SMALL, "--run", target, folder=tmp_path, **NOWHERE)

@@ -86,7 +86,7 @@ def test_reading_makes_no_file(tmp_path: Path) -> None:
         connect(tmp_path / "empty.db", LAYOUT, write=False)
     assert (tmp_path / "empty.db").stat().st_size == 0
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="its folder cannot be made"):
+    with pytest.raises(UsageError, match="its folder cannot be created"):
         connect(tmp_path / "file" / "a.db", LAYOUT)
     with pytest.raises(UsageError, match="not a file name"):
         connect("a\0b", LAYOUT)

@@ -152,18 +152,18 @@ def test_whatever_a_piece_of_work_raises_nobody_waits_for_ever(
 
 def test_what_another_thread_submits_while_the_writer_closes_is_written_or_refused(tmp_path: Path) -> None:
     writer = GroupWriter(tmp_path / "a.db", LAYOUT)
-    queue, closing = writer._jobs, threading.Thread(target=writer.close, daemon=True)
+    queue, closing = writer._queue, threading.Thread(target=writer.close, daemon=True)
 
     class Overtaken:
         """The queue of the writer; before it takes the first job, it lets another thread close the writer."""
 
         def put(self, job: Any) -> None:
-            writer._jobs = queue
+            writer._queue = queue
             closing.start()
             closing.join(0.2)  # ends only where the end of the queue got before the job
             queue.put(job)
 
-    writer._jobs = cast("Any", Overtaken())
+    writer._queue = cast("Any", Overtaken())
     future = concurrent.futures.Future[None]()
     writer._put(insert("one"), future)
     closing.join()

@@ -1,5 +1,5 @@
-"""What lies on the disk: one way to open SQLite (`database`), one thread that groups commits (`group_writer`), for the
-run file, the reply cache and the vectors; and one way to write any other file, whole or not at all (`files`)."""
+"""Files on disk. For the run file, the reply cache and the vectors: one way to open SQLite (`database`) and one thread
+that groups commits (`group_writer`). For any other file: one way to write it completely or not at all (`files`)."""
 
 from ragstone.storage.database import BUSY_SECONDS, Layout, connect, journal_mode, storage_errors
 from ragstone.storage.files import check_regular, replacing, write_file

@@ -1,8 +1,8 @@
-"""One way to open SQLite: the journal that is safe, the file that is ours, and what went wrong in one line.
+"""One way to open SQLite: with a safe journal, only files of ours, and with errors of one line.
 
-Durable means durable here: `synchronous=FULL`, and write-ahead logging only where the SQLite library is free of the bug
-that can lose a log (https://sqlite.org/wal.html, "the WAL-reset bug"). A cache needs less: it outlives a killed process
-without waiting for the disk, and what a power failure leaves of it may be thrown away.
+Durable databases use `synchronous=FULL`, and write-ahead logging only if the SQLite library is free of the bug that can
+lose a log (https://sqlite.org/wal.html, "the WAL-reset bug"). A cache needs less: it survives a killed process without
+waiting for the disk, and may be deleted after a power failure.
 """
 
 import contextlib
@@ -18,9 +18,9 @@ from ragstone.errors import StorageError, UsageError
 
 __all__ = ["BUSY_SECONDS", "Layout", "connect", "journal_mode", "result_code", "roll_back", "storage_errors"]
 
-# How long one process waits for another's lock. Commits take milliseconds; this outlasts a disk that is very busy.
+# How long one process waits for another's lock. Commits take milliseconds; this is enough for a very busy disk.
 BUSY_SECONDS = 60.0
-# Conditions of the place where the file lies: no other work in the same group would fare better.
+# Conditions of the file or its disk: other work in the same group would fail, too.
 _ENVIRONMENT = {
     sqlite3.SQLITE_FULL: "the disk is full. Make space, then run the same command again",
     sqlite3.SQLITE_IOERR: "the disk could not be read or written",
@@ -50,9 +50,9 @@ def journal_mode(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> Lite
 
 @dataclass(frozen=True)
 class Layout:
-    """What a database of ours holds. `what` names it to a person ("run file"); `application_id` and `version` are
-    in the file's header, so that no other file is ever taken for one; `tables` are the statements that make it.
-    `durable`: a commit outlives a power failure, too, and so waits for the disk."""
+    """The layout of a database of ours. `what` is its name in messages ("run file"); `application_id` and `version` are
+    in the file's header, so that no other file is mistaken for one; `tables` are the statements that create it.
+    `durable`: a commit survives a power failure, too, and therefore waits for the disk."""
 
     what: str
     application_id: int
@@ -62,7 +62,7 @@ class Layout:
 
 
 def result_code(error: sqlite3.Error) -> int:
-    """The primary result code, 0 where the error did not come from the SQLite library."""
+    """The primary result code, 0 if the error did not come from the SQLite library."""
     return int(getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
 
 
@@ -81,13 +81,13 @@ def storage_errors(path: object, *, as_input: bool = False) -> Iterator[None]:
         kind = UsageError if as_input and code in _BAD_INPUT else StorageError
         detail = f" ({error})" if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT) else ""
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-            detail = _why_not_writable(Path(str(path))) + ". Name a file in a folder that can be written"
+            detail = _why_not_writable(Path(str(path))) + ". Name a file in a writable folder"
         raise kind(f"{path}: {_ENVIRONMENT[code]}{detail}.") from error
 
 
 def _why_not_writable(path: Path) -> str:
-    """What the operating system says of a file that SQLite cannot open or write: " (Permission denied)"; "" where it
-    finds nothing wrong. SQLite writes a second file beside it, so the folder counts, too."""
+    """Why the operating system refuses a file that SQLite cannot open or write: " (Permission denied)"; "" if it does
+    not. SQLite writes a second file beside it, so the folder is checked, too."""
     try:
         with path.open("r+b"):
             pass
@@ -112,17 +112,17 @@ def connect(
 ) -> sqlite3.Connection:
     """Opens a database of this layout, for use by one thread at a time. Transactions are the caller's (`BEGIN`).
 
-    `write` makes the file, and the folders above it, where there is none. Without it the file must be there and
-    nothing in it changes, except that what a killed writer left half done is rolled back. Any other file is left as
-    it is and refused with `UsageError`; a lock or a disk that fails is a `StorageError`.
+    `write` creates the file and the folders above it if needed. Without it the file must exist, and nothing in it
+    changes, except that the unfinished transaction of a killed writer is rolled back. Any other file is left unchanged
+    and refused with `UsageError`; a lock or a failing disk is a `StorageError`.
     """
     path = Path(path)
     _check_path(path, write=write)
     with storage_errors(path, as_input=True):
         mode = "rwc" if write else "rw"
         uri = path.absolute().as_uri()
-        # "rw" for readers too: only a connection that may write can roll back what a killed writer left. SQLite
-        # opens the file for reading only where it may not be written.
+        # "rw" for readers, too: only a connection that may write can roll back what a killed writer left. SQLite opens
+        # a file that is not writable for reading only.
         connection = sqlite3.connect(
             f"{uri}?mode={mode}",
             uri=True,
@@ -133,8 +133,8 @@ def connect(
         )
         try:
             connection.execute("PRAGMA trusted_schema=OFF")
-            connection.execute("BEGIN")  # one state of the file, though another process may be making it
-            known = _is_of(connection, path, layout)
+            connection.execute("BEGIN")  # one state of the file, even while another process creates it
+            known = _has_layout(connection, path, layout)
             connection.execute("COMMIT")
             if not known:
                 if not write:
@@ -152,7 +152,7 @@ def connect(
 
 
 def _check_path(path: Path, *, write: bool) -> None:
-    """Says in words what SQLite would only call "unable to open database file"."""
+    """Explains what SQLite would only call "unable to open database file"."""
     if "\0" in str(path):
         raise UsageError(f"{str(path)!r} is not a file name.")
     if path.is_dir():
@@ -163,8 +163,8 @@ def _check_path(path: Path, *, write: bool) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            reason = "there is a file of its name" if isinstance(error, FileExistsError) else error.strerror
-            raise UsageError(f"{path}: its folder cannot be made ({reason}). Name another folder.") from error
+            reason = "a file has its name" if isinstance(error, FileExistsError) else error.strerror
+            raise UsageError(f"{path}: its folder cannot be created ({reason}). Name another folder.") from error
     elif not path.exists():
         raise UsageError(f"{path}: no such file.")
 
@@ -173,9 +173,8 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
-def _is_of(connection: sqlite3.Connection, path: Path, layout: Layout) -> bool:
+def _has_layout(connection: sqlite3.Connection, path: Path, layout: Layout) -> bool:
     """True for a database of this layout, False for an empty one; `UsageError` for anything else."""
-
     application, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
     if application == 0 and version == 0 and _pragma(connection, "schema_version") == 0:
         return False
@@ -191,31 +190,30 @@ def _is_of(connection: sqlite3.Connection, path: Path, layout: Layout) -> bool:
 
 
 def _check_schema(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
-    """`UsageError` for a file with any table, index, view or trigger but ours, or with one that is not as we make it: a
-    constraint, an index of an expression, a computed column or a view can run for ever, a trigger can do anything."""
+    """`UsageError` for a file with a missing, foreign or changed table, index, view or trigger: a constraint, an index
+    on an expression, a computed column or a view can run forever, and a trigger can do anything."""
     expected = _schema(layout)
-    found = _objects(connection, limit=len(expected) + 1)
-    odd = next((item for item in found if item not in expected), None)
-    if odd is not None:
-        article = "an" if odd[0] == "index" else "a"
+    objects = _objects(connection, limit=len(expected) + 1)
+    if unknown := next((item for item in objects if item not in expected), None):
+        article = "an" if unknown[0] == "index" else "a"
         raise UsageError(
-            f"{path} holds {article} {odd[0]} ({odd[1]!r}) that is not as ragstone makes it: somebody altered this "
-            f"{layout.what}. Do not trust it, and use the original."
+            f"{path} has {article} {unknown[0]} ({unknown[1]!r}) that ragstone did not create: somebody altered this "
+            f"{layout.what}. Do not trust it; use the original."
         )
-    if missing := expected - set(found):
+    if missing := expected - set(objects):
         kind, name, *_ = min(missing, key=str)
-        raise UsageError(f"{path} has lost its {kind} {name!r}: use a copy of this {layout.what}, or another one.")
+        raise UsageError(f"{path} has lost its {kind} {name!r}. Use a copy of this {layout.what}, or another one.")
 
 
 def _objects(connection: sqlite3.Connection, limit: int = -1) -> list[tuple[str, str, str, str]]:
-    """Everything in a database: type, name, table, and the statement that made it, without what blanks it has."""
+    """Everything in a database: type, name, table, and the statement that created it, with single spaces."""
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT ?", (limit,))
     return [(kind, name, table, " ".join((sql or "").split())) for kind, name, table, sql in rows]
 
 
 @functools.cache
 def _schema(layout: Layout) -> frozenset[tuple[str, str, str, str]]:
-    """What SQLite makes of a layout."""
+    """The objects that SQLite creates from a layout."""
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         for statement in layout.tables:
             connection.execute(statement)
@@ -223,10 +221,10 @@ def _schema(layout: Layout) -> frozenset[tuple[str, str, str, str]]:
 
 
 def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
-    """All of it in one transaction: whoever opens the file sees all tables or none, whenever its maker is killed."""
+    """Creates everything in one transaction: even if this process is killed, others see all tables or none."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if not _is_of(connection, path, layout):  # another process may have been faster
+        if not _has_layout(connection, path, layout):  # another process may have created it
             for statement in layout.tables:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id={layout.application_id}")
@@ -238,7 +236,7 @@ def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
 
 
 def roll_back(connection: sqlite3.Connection) -> None:
-    """Ends the transaction where SQLite has not ended it itself, as it does on a full disk."""
+    """Ends the transaction, unless SQLite has ended it itself, as it does on a full disk."""
     if connection.in_transaction:
         with contextlib.suppress(sqlite3.Error):
             connection.execute("ROLLBACK")

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and what is no file to read."""
+"""Files that are written completely or not at all, and paths that cannot be read as files."""
 
 import contextlib
 import errno
@@ -16,8 +16,7 @@ __all__ = ["check_regular", "replacing", "write_file"]
 
 
 def check_regular(path: Path) -> None:
-    """Raises OSError for a pipe or a device: reading one may wait for ever, or never come to an end. And for a path of
-    which nothing can be known, as opening it would."""
+    """Raises OSError for a pipe or a device, which might never end when read, and for a path that cannot be opened."""
     if not stat.S_ISREG(mode := path.stat().st_mode) and not stat.S_ISDIR(mode):
         raise OSError("it is a pipe or a device: save it as a file first")
 
@@ -27,12 +26,11 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextlib.contextmanager
 def replacing(target: str | Path, *, parents: bool = False) -> Iterator[IO[bytes]]:
-    """A stream whose bytes become the file `target` when the block has ended well: they are written beside it and moved
-    to its place. Until then, and where anything fails, the earlier file is there as it was, and nothing else is left.
+    """A stream whose bytes become the file `target` when the block succeeds: they are written beside it and then moved
+    into place. Until then, and if anything fails, an existing file is unchanged and nothing else is left.
 
-    Links are followed, and the permissions of an earlier file are kept. What is no file (a pipe, /dev/stdout) is
-    written to directly. `parents` makes the folders above. Raises UsageError, in one line, where the file cannot be
-    written.
+    Links are followed, and the permissions of an existing file are kept. What is not a file (a pipe, /dev/stdout) is
+    written to directly. `parents` creates the folders above. Raises UsageError if the file cannot be written.
     """
     path = Path(target)
     try:
@@ -45,33 +43,33 @@ def replacing(target: str | Path, *, parents: bool = False) -> Iterator[IO[bytes
         place = Path(os.path.realpath(path))
         if place.exists() and not os.access(place, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        beside = place.with_name(f".{place.name[:40]}.{secrets.token_hex(4)}.part")
+        part = place.with_name(f".{place.name[:40]}.{secrets.token_hex(4)}.part")
         try:
-            with beside.open("xb") as stream:
+            with part.open("xb") as stream:
                 yield stream
                 stream.flush()
-                os.fsync(stream.fileno())  # a disk may say only now that it is full
-            _take_place(beside, place)
+                os.fsync(stream.fileno())  # a full disk may be reported only now
+            _move_into_place(part, place)
         finally:
-            beside.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
     except OSError as error:
         remedy = "Free some space or name" if error.errno in _FULL else "Name"
         raise UsageError(f"{target}: cannot be written ({error.strerror or error}). {remedy} another place.") from error
 
 
-def _take_place(beside: Path, place: Path) -> None:
+def _move_into_place(part: Path, place: Path) -> None:
     if place.exists():
-        shutil.copymode(place, beside)
+        shutil.copymode(place, part)
     try:
-        beside.replace(place)
+        part.replace(place)
     except OSError as error:
-        if error.errno != errno.EBUSY:  # a file that is mounted (into a container, say) cannot be moved away
+        if error.errno != errno.EBUSY:  # a mounted file (in a container, say) cannot be replaced
             raise
-        shutil.copyfile(beside, place)
+        shutil.copyfile(part, place)
 
 
 def write_file(target: str | Path, content: str | bytes, *, parents: bool = False) -> Path:
-    """Write a file whole (see `replacing`); text as UTF-8, its line ends as they are. Returns the path."""
+    """Writes a file completely (see `replacing`); text as UTF-8, with its line ends unchanged. Returns the path."""
     with replacing(target, parents=parents) as stream:
         stream.write(content.encode("utf-8") if isinstance(content, str) else content)
     return Path(target)

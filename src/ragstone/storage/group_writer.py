@@ -1,4 +1,4 @@
-"""One thread that groups commits. Nobody is told that something is written before its commit has returned."""
+"""One thread that groups commits. A write is acknowledged only after its commit has returned."""
 
 import asyncio
 import concurrent.futures
@@ -23,14 +23,15 @@ A = TypeVar("A")
 T = TypeVar("T")
 Target: TypeAlias = "asyncio.Future[Any] | concurrent.futures.Future[Any]"
 
-# How long the first of a group waits for others, and how many may join it. Both bound the time to an acknowledgement.
+# How long the first of a group waits for others, and how many may join it. Both limit the time to acknowledge.
 GATHER_SECONDS = 0.004
 GROUP_LIMIT = 512
 
 
 @dataclass(slots=True)
-class _Job:
-    """`together`: `work` takes a list of items and returns as many results; neighbours with the same are one call."""
+class _Submission:
+    """`together`: `work` takes a list of items and returns as many results; neighbours with the same `work` share a
+    call."""
 
     work: Callable[..., Any]
     item: Any
@@ -44,10 +45,10 @@ class _Job:
 class GroupWriter:
     """One thread that does all the writing of a process to a database, many pieces of work in each commit.
 
-    A piece of work is a function of the connection, already inside a transaction; it may be called twice (once
-    more alone, if another of its group fails), so it must leave nothing behind but its statements. Its result comes
-    back only after the commit that holds it, and a failure of the place (a full disk, a lock that is never released)
-    comes back as `StorageError` to each in the group: none of them is in the file then.
+    A piece of work is a function of the connection, called inside a transaction. It may be called twice (again alone,
+    if another of its group fails), so its statements must be its only effect. Its result comes back only after its
+    commit. If the disk fails (it is full, or a lock is never released), everyone in the group gets a `StorageError`,
+    and none of the group is in the file.
     """
 
     def __init__(
@@ -63,30 +64,30 @@ class GroupWriter:
         self._gather = gather
         self._busy_seconds = busy_seconds
         self._connection = connect(path, layout, busy_seconds=busy_seconds, factory=factory)
-        self._connection.execute("PRAGMA busy_timeout=0")  # `_patiently` waits
+        self._connection.execute("PRAGMA busy_timeout=0")  # `_execute_when_free` waits
         self._identity = _identity(self.path)
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._queue: SimpleQueue[_Submission | None] = SimpleQueue()
         self._closed = False
-        self._door = threading.Lock()  # nothing is submitted after the end was: it would be waited for for ever
-        # A daemon, so that a program that ends without `close` ends: what was acknowledged is on the disk already.
+        self._lock = threading.Lock()  # nothing is submitted after the end, where it would wait forever
+        # A daemon, so that a program can end without `close`: what was acknowledged is on the disk already.
         self._thread = threading.Thread(target=self._serve, name=f"writer of {self.path.name}", daemon=True)
         self._thread.start()
 
     def submit(self, work: Callable[[sqlite3.Connection], T], *, soon: bool = False) -> "asyncio.Future[T]":
-        """An awaitable that is done when the commit with `work` has returned. `soon`: no waiting for others."""
+        """A future that is done when the commit with `work` has returned. `soon`: does not wait for others."""
         target = asyncio.get_running_loop().create_future()
         return cast("asyncio.Future[T]", self._put(work, target, soon=soon))
 
     def submit_item(
         self, work: Callable[[sqlite3.Connection, Sequence[A]], Sequence[T]], item: A
     ) -> "asyncio.Future[T]":
-        """Like `submit`, for many small pieces of one kind: `work` gets all that fall in one group at once, in their
-        order, and returns a result for each. Few statements for many rows cost far less than many statements."""
+        """Like `submit`, for many small items of one kind: `work` gets all items of a group at once, in order, and
+        returns a result for each. Few statements for many rows cost far less than many statements."""
         target = asyncio.get_running_loop().create_future()
         return cast("asyncio.Future[T]", self._put(work, target, item=item, together=True))
 
     def call(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Does `work` and waits for its commit: for code that runs in no event loop."""
+        """Does `work` and waits for its commit, for code outside an event loop."""
         target: concurrent.futures.Future[T] = concurrent.futures.Future()
         self._put(work, target, soon=True)
         return target.result()
@@ -94,24 +95,24 @@ class GroupWriter:
     def _put(
         self, work: Callable[..., Any], target: Target, *, soon: bool = False, item: Any = None, together: bool = False
     ) -> Target:
-        job = _Job(work, item, together, target, time.monotonic() + (0.0 if soon else self._gather))
-        with self._door:
+        submission = _Submission(work, item, together, target, time.monotonic() + (0.0 if soon else self._gather))
+        with self._lock:
             if self._closed:
-                raise StorageError(f"{self.path}: it was closed before everything was written.")
-            self._jobs.put(job)
+                raise StorageError(f"{self.path} was closed before everything was written. Run the same command again.")
+            self._queue.put(submission)
         return target
 
     def close(self) -> None:
-        """Writes what was submitted, and lets go of the file. It stays one file: no log is left beside it."""
-        with self._door:
+        """Writes what was submitted and closes the file. No log is left beside it."""
+        with self._lock:
             if self._closed:
                 return
             self._closed = True
-            self._jobs.put(None)
+            self._queue.put(None)
         self._thread.join()
         with contextlib.suppress(sqlite3.Error):
             if self._connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
-                self._connection.execute("PRAGMA journal_mode=delete")  # fails where others still use it: well so
+                self._connection.execute("PRAGMA journal_mode=delete")  # fails, as it should, while others use it
         with contextlib.suppress(sqlite3.Error):
             self._connection.close()
 
@@ -131,58 +132,58 @@ class GroupWriter:
                 self._write(group)
                 _settle(group)
 
-    def _next_group(self) -> tuple[list[_Job], bool]:
-        """The next jobs to commit together, and whether more may come."""
-        first = self._jobs.get()
+    def _next_group(self) -> tuple[list[_Submission], bool]:
+        """The next submissions to commit together, and whether more may come."""
+        first = self._queue.get()
         if first is None:
             return [], False
         group = [first]
-        # Those that came while the last commit ran have waited already, so `due` counts from their submission.
-        while (rest := min(job.due for job in group) - time.monotonic()) > 0 and not self._closed:
+        # Those that came during the last commit have waited already, so `due` counts from their submission.
+        while (rest := min(submission.due for submission in group) - time.monotonic()) > 0 and not self._closed:
             time.sleep(rest)
             if not self._drain(group):
                 return group, False
         return group, self._drain(group)
 
-    def _drain(self, group: list[_Job]) -> bool:
-        """Adds what is waiting; False when that was the last."""
+    def _drain(self, group: list[_Submission]) -> bool:
+        """Adds what is waiting; False if that was the last."""
         while len(group) < GROUP_LIMIT:
             try:
-                job = self._jobs.get_nowait()
+                submission = self._queue.get_nowait()
             except Empty:
                 return True
-            if job is None:
+            if submission is None:
                 return False
-            group.append(job)
+            group.append(submission)
         return True
 
-    def _write(self, group: list[_Job]) -> None:
+    def _write(self, group: list[_Submission]) -> None:
         try:
             self._transaction(group)
-        except BaseException as error:  # whatever it is, those who wait must hear of it, and the thread goes on
+        except BaseException as error:  # those who wait must get any error, and the thread goes on
             if len(group) > 1 and not isinstance(error, StorageError):
-                for job in group:  # one of them is at fault: each for itself, so that the others are kept
-                    self._write([job])
+                for submission in group:  # retry each alone, so that one failure does not lose the others
+                    self._write([submission])
                 return
-            for job in group:
-                # No future takes a StopIteration, which `next` raises where a query finds no row.
-                job.error = RuntimeError(repr(error)) if isinstance(error, StopIteration) else error
-                job.result = None
+            for submission in group:
+                # A future cannot hold a StopIteration, which `next` raises if a query has no row.
+                submission.error = RuntimeError(repr(error)) if isinstance(error, StopIteration) else error
+                submission.result = None
 
-    def _transaction(self, group: list[_Job]) -> None:
+    def _transaction(self, group: list[_Submission]) -> None:
         try:
             with storage_errors(self.path):
                 self._commit(group)
         except (sqlite3.Error, StorageError):
             self.check_there()
             raise
-        self.check_there()  # SQLite goes on writing to a file that no folder names any more
+        self.check_there()  # SQLite goes on writing to a deleted file
 
     def check_there(self) -> None:
-        """`FileLost` where the file that was opened is not at its path any more."""
-        if (found := _identity(self.path)) == self._identity:
+        """`FileLost` if the file that was opened is not at its path any more."""
+        if (current := _identity(self.path)) == self._identity:
             return
-        what = "deleted" if found is None else "replaced by another"
+        what = "deleted" if current is None else "replaced by another"
         if not self.path.parent.is_dir():
             what = "deleted together with its folder"
         raise FileLost(
@@ -190,19 +191,21 @@ class GroupWriter:
             "Put it back if you have it, or name another file; then run the same command again."
         )
 
-    def _commit(self, group: list[_Job]) -> None:
-        self._patiently("BEGIN IMMEDIATE")
+    def _commit(self, group: list[_Submission]) -> None:
+        self._execute_when_free("BEGIN IMMEDIATE")
         try:
-            for (work, together), jobs in groupby(group, key=lambda job: (job.work, job.together)):
-                _perform(self._connection, work, list(jobs), together=together)
-            self._patiently("COMMIT")
+            for (work, together), submissions in groupby(
+                group, key=lambda submission: (submission.work, submission.together)
+            ):
+                _perform(self._connection, work, list(submissions), together=together)
+            self._execute_when_free("COMMIT")
         except BaseException:
             roll_back(self._connection)
             raise
 
-    def _patiently(self, statement: str) -> None:
-        """Executes a statement that may find the file locked. SQLite's own way of waiting sleeps longer and longer,
-        so that of several busy processes one can wait for seconds; looking often gives each its turn."""
+    def _execute_when_free(self, statement: str) -> None:
+        """Executes a statement when the file is not locked. SQLite's own waiting sleeps longer and longer, so that one
+        of several busy processes can wait for seconds; frequent attempts give each its turn."""
         give_up = time.monotonic() + self._busy_seconds
         while True:
             try:
@@ -215,7 +218,7 @@ class GroupWriter:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file from another at the same path; None where there is none."""
+    """What distinguishes a file from another at the same path; None if there is none."""
     try:
         status = path.stat()
     except OSError:
@@ -223,41 +226,43 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _perform(connection: sqlite3.Connection, work: Callable[..., Any], jobs: list[_Job], *, together: bool) -> None:
+def _perform(
+    connection: sqlite3.Connection, work: Callable[..., Any], submissions: list[_Submission], *, together: bool
+) -> None:
     if together:
-        results = work(connection, [job.item for job in jobs])
-        for job, result in zip(jobs, results, strict=True):
-            job.result, job.error = result, None
+        results = work(connection, [submission.item for submission in submissions])
+        for submission, result in zip(submissions, results, strict=True):
+            submission.result, submission.error = result, None
     else:
-        for job in jobs:
-            job.result, job.error = work(connection), None
+        for submission in submissions:
+            submission.result, submission.error = work(connection), None
 
 
-def _settle(group: list[_Job]) -> None:
-    """Hands the results over: one wake-up of each event loop for a whole group."""
-    loops: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
-    for job in group:
-        if isinstance(job.target, asyncio.Future):
-            loops.setdefault(job.target.get_loop(), []).append(job)
+def _settle(group: list[_Submission]) -> None:
+    """Hands over the results, with one wake-up of each event loop for a whole group."""
+    loops: dict[asyncio.AbstractEventLoop, list[_Submission]] = {}
+    for submission in group:
+        if isinstance(submission.target, asyncio.Future):
+            loops.setdefault(submission.target.get_loop(), []).append(submission)
         else:
-            _settle_one(job)
-    for loop, jobs in loops.items():
-        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
-            loop.call_soon_threadsafe(_settle_all, jobs)
+            _settle_submission(submission)
+    for loop, submissions in loops.items():
+        with contextlib.suppress(RuntimeError):  # the loop has ended, so nobody waits
+            loop.call_soon_threadsafe(_settle_all, submissions)
 
 
-def _settle_all(jobs: list[_Job]) -> None:
-    for job in jobs:
-        _settle_one(job)
+def _settle_all(submissions: list[_Submission]) -> None:
+    for submission in submissions:
+        _settle_submission(submission)
 
 
-def _settle_one(job: _Job) -> None:
-    if job.target.done():  # cancelled: the work is in the file all the same
+def _settle_submission(submission: _Submission) -> None:
+    if submission.target.done():  # cancelled, although the work is in the file
         return
-    if job.error is None:
-        job.target.set_result(job.result)
-    elif isinstance(job.error, StorageError):
-        # Each waiter gets its own, so that no traceback grows from one to the next.
-        job.target.set_exception(type(job.error)(*job.error.args))
+    if submission.error is None:
+        submission.target.set_result(submission.result)
+    elif isinstance(submission.error, StorageError):
+        # A copy for each, because tracebacks grow when an error is raised several times.
+        submission.target.set_exception(type(submission.error)(*submission.error.args))
     else:
-        job.target.set_exception(job.error)
+        submission.target.set_exception(submission.error)
