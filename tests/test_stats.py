@@ -244,7 +244,7 @@ def test_a_paired_difference_refuses_impossible_counts(only_a: int, only_b: int,
 
 
 def test_mcnemar_refuses_negative_counts() -> None:
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="must not be negative"):
         mcnemar_exact(-1, 2)
 
 
