@@ -29,7 +29,7 @@ from ragstone.metrics.rubric import (
     rubric_names,
     rubric_text,
 )
-from ragstone.models.scripted import Reply, Scripted
+from ragstone.models.scripted import Scripted, ScriptedReply
 from ragstone.types import Case, Need, Passage, Query, Response, Sample, Score, to_json
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "rubrics"
@@ -58,7 +58,7 @@ def reply(verdicts: Sequence[Verdict], score: int | None) -> str:
 
 
 async def judged(
-    rubric: Rubric, replies: "str | Sequence[Reply]", answer: str = GOOD, passages: Sequence[Passage] = PASSAGES
+    rubric: Rubric, replies: "str | Sequence[ScriptedReply]", answer: str = GOOD, passages: Sequence[Passage] = PASSAGES
 ) -> tuple[Score, Scripted]:
     """The score by these replies in their order, and the model that gave them."""
     waiting = [replies] if isinstance(replies, str) else list(replies)
@@ -360,7 +360,7 @@ def weighted(name: str, weight: float, side: str = "higher") -> Rubric:
     return Rubric(name, Text("ok?"), elements=(Element("x", Text("x")),), weight=weight, better=side)  # type: ignore[arg-type]
 
 
-def overall(*rubrics: Rubric, replies: Sequence[Reply]) -> Overall:
+def overall(*rubrics: Rubric, replies: Sequence[ScriptedReply]) -> Overall:
     waiting = list(replies)
     model = Scripted(lambda request: waiting.pop(0))
     return Overall(tuple(rubric_metric(rubric)(model, PROMPTS) for rubric in rubrics))

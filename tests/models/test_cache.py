@@ -171,7 +171,7 @@ async def test_a_damaged_file_is_put_aside_and_the_run_goes_on(
         async with cached(tmp_path, model) as front:
             assert (await front.generate(ask())).text == "Paris"
         assert len(model.requests) == expected
-    assert "put aside" in caplog.text
+    assert "was renamed to" in caplog.text
     assert (tmp_path / "replies.damaged").exists()
 
 
@@ -229,7 +229,7 @@ async def test_where_no_cache_can_be_made_there_is_none(tmp_path: Path, caplog: 
     (tmp_path / "file").write_text("in the way")
     async with cached(tmp_path / "file" / "folder", Scripted(lambda _: "Paris")) as front:
         assert (await front.generate(ask())).text == "Paris"
-    assert "no reply cache" in caplog.text
+    assert "The reply cache cannot be used" in caplog.text
 
 
 async def test_a_write_that_fails_ends_the_cache_and_not_the_run(

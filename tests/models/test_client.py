@@ -299,7 +299,7 @@ async def test_a_parameter_that_the_model_refuses_is_left_out_from_then_on(caplo
             assert client.refused == {"temperature"}
     assert ["temperature" in seen.body for seen in endpoint.seen] == [True, False, False]
     assert [seen.body["max_completion_tokens"] for seen in endpoint.seen] == [5, 5, 5]
-    assert caplog.text.count("does not take temperature") == 1
+    assert caplog.text.count("does not support temperature") == 1
 
 
 async def test_a_refused_parameter_that_matters_is_an_error() -> None:

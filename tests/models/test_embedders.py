@@ -9,7 +9,7 @@ from tests.servers.fake_endpoint import Act, FakeEndpoint, vector_of
 
 from ragstone.errors import BadReply, Unauthorized
 from ragstone.models import ModelOptions, open_embedder
-from ragstone.models.embedder_endpoint import batches
+from ragstone.models.embedder_endpoint import group_texts
 
 
 async def test_vectors_come_in_the_order_of_the_texts_and_of_unit_length() -> None:
@@ -78,9 +78,9 @@ async def test_a_reply_without_one_good_vector_for_each_text_is_bad(data: Any) -
 
 
 def test_requests_are_as_large_as_allowed_and_keep_the_order() -> None:
-    assert batches([], 3) == []
-    assert batches(list("abcdefg"), 3) == [["a", "b", "c"], ["d", "e", "f"], ["g"]]
-    assert batches(["aaaa", "bb", "c", "dddddddd", "e"], 9, characters=6) == [
+    assert group_texts([], 3) == []
+    assert group_texts(list("abcdefg"), 3) == [["a", "b", "c"], ["d", "e", "f"], ["g"]]
+    assert group_texts(["aaaa", "bb", "c", "dddddddd", "e"], 9, characters=6) == [
         ["aaaa", "bb"],
         ["c"],
         ["dddddddd"],
@@ -130,8 +130,8 @@ async def test_the_local_embedder_takes_any_text(text: str) -> None:
         ([[1.0, 0.0], ["NaN", 0.0]], "promised form"),
         ([[1.0, 0.0], [1e999, 0.0]], "promised form"),
         ([[1.0, 0.0], [-1e999, 1e999]], "promised form"),
-        ([[1.0, 0.0], [1e300, 1e300]], "no number"),
-        ([[1.0, 0.0], [0.0, 0.0]], "length zero"),
+        ([[1.0, 0.0], [1e300, 1e300]], "zero or not finite"),
+        ([[1.0, 0.0], [0.0, 0.0]], "zero or not finite"),
         ([[1.0, 0.0], [1.0, 0.0, 0.0]], "one vector for each"),
         ([[1.0, 0.0], []], "one vector for each"),
         ([[1.0, 0.0]], "one vector for each"),
@@ -156,5 +156,5 @@ async def test_numbers_that_json_does_not_have_are_no_vector(literal: str) -> No
     async with FakeEndpoint(lambda *_: Act("raw", status=200, raw=raw)) as endpoint:
         options = ModelOptions(base_url=endpoint.base_url, attempts=1)
         async with open_embedder("compat/e", options) as embedder:
-            with pytest.raises(BadReply, match="no number"):
+            with pytest.raises(BadReply, match="zero or not finite"):
                 await embedder.embed(["a"], kind="passage")

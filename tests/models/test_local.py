@@ -14,7 +14,7 @@ import pytest
 
 from ragstone.errors import Rejected, Unreachable, UsageError
 from ragstone.models import ModelOptions, open_model
-from ragstone.models.local import LocalServer, _Settings, file_identity, smollm2_path
+from ragstone.models.local import LocalServer, _ServerSettings, file_identity, smollm2_path
 from ragstone.types import Request, Sampling, Turn
 
 pytestmark = pytest.mark.skipif(
@@ -170,7 +170,7 @@ async def test_a_server_that_dies_is_told_and_not_waited_for() -> None:
 async def test_the_server_answers_nobody_but_ragstone_and_only_on_this_machine() -> None:
     import aiohttp
 
-    settings = _Settings(str(smollm2_path()), "smollm2", 1, 512, "the-key")
+    settings = _ServerSettings(str(smollm2_path()), "smollm2", 1, 512, "the-key")
     async with LocalServer.started(settings) as server, aiohttp.ClientSession() as session:
         assert server.address.startswith("http://127.0.0.1:")
         url, body = f"{server.address}/v1/chat/completions", {"messages": [{"role": "user", "content": "Hi"}]}

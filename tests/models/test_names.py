@@ -85,7 +85,7 @@ async def test_unknown_local_models_and_files_are_told_apart(tmp_path: Path) -> 
     pytest.importorskip("xllamacpp", reason="ragstone setup local")
     assert "smollm2" in await message("local/smolm2", kind=UnknownName)
     assert "no such file" in await message("local/absent.gguf")
-    assert "no language model" in await message("local/extractive")
+    assert "not a language model" in await message("local/extractive")
     (tmp_path / "x.gguf").write_bytes(b"nothing")
     assert "not a GGUF file" in await message(f"local/{tmp_path}/x.gguf")
 

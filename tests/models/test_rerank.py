@@ -196,7 +196,7 @@ async def test_names_and_addresses_that_cannot_be_are_told_before_anything_is_as
 ) -> None:
     monkeypatch.delenv("JINA_API_KEY", raising=False)
     for name in ("openai/gpt", "rerank", "rerank/", "bm25"):
-        with pytest.raises(UsageError, match="names no reranker"):
+        with pytest.raises(UsageError, match="is not a reranker"):
             async with open_reranker(name):
                 pass
     with pytest.raises(UsageError, match="url="):

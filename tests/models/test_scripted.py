@@ -85,6 +85,6 @@ async def test_a_file_that_is_not_there_is_told() -> None:
     with pytest.raises(UsageError, match="no such file"):
         async with open_model("scripted/absent.jsonl"):
             pass
-    with pytest.raises(UsageError, match="no embedder"):
+    with pytest.raises(UsageError, match="not an embedder"):
         async with open_embedder("scripted/x.jsonl"):
             pass

@@ -32,7 +32,7 @@ class FakePip:
 
 def install(pip: FakePip) -> list[str]:
     said: list[str] = []
-    install_local(said.append, run=pip, is_there=pip.is_there)
+    install_local(said.append, run=pip, is_installed=pip.is_there)
     return said
 
 
@@ -100,7 +100,7 @@ def test_any_other_failure_gives_its_last_error_and_the_command() -> None:
 def test_a_pip_that_installs_elsewhere_is_noticed() -> None:
     pip = FakePip()
     with pytest.raises(UsageError, match="another Python"):
-        install_local(lambda _: None, run=pip, is_there=lambda module: False)
+        install_local(lambda _: None, run=pip, is_installed=lambda module: False)
 
 
 def test_without_pip_uv_is_used_and_without_both_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,4 +124,4 @@ def test_a_command_that_cannot_be_started_is_told() -> None:
         raise PermissionError(13, "Permission denied")
 
     with pytest.raises(UsageError, match="could not be started"):
-        install_local(lambda _: None, run=run, is_there=lambda module: False)
+        install_local(lambda _: None, run=run, is_installed=lambda module: False)

@@ -16,7 +16,7 @@ from ragstone.errors import RateLimited, Rejected
 from ragstone.models import ModelOptions, open_model
 from ragstone.models.client import Client
 from ragstone.models.providers import Provider
-from ragstone.models.structured import FORMS, Form, Reply, ignored
+from ragstone.models.structured import FORMS, Form, ParsedReply, ignored
 from ragstone.types import Completion, Model, Request, Turn
 
 SCHEMA = {
@@ -166,14 +166,14 @@ async def test_while_the_way_is_not_known_one_request_is_under_way_at_a_time() -
     at_once = 0
     before: list[int] = []
 
-    async def attempt(form: Form, settled: bool) -> Reply:
+    async def attempt(form: Form, settled: bool) -> ParsedReply:
         nonlocal at_once
         at_once += 1
         if not settled:
             before.append(at_once)
         await asyncio.sleep(0)
         at_once -= 1
-        return Reply(Completion(text=json.dumps(SAID), finish_reason="stop"), called=form == "tool")
+        return ParsedReply(Completion(text=json.dumps(SAID), finish_reason="stop"), called=form == "tool")
 
     async with FakeEndpoint(answer=answer, refuses=["json_schema", "tools"], delay=0.01) as endpoint:
         async with opened(endpoint) as model:
@@ -181,9 +181,9 @@ async def test_while_the_way_is_not_known_one_request_is_under_way_at_a_time() -
         assert forms(endpoint)[:3] == ["json_schema", "tools", "json_object"]
         assert forms(endpoint)[3:] == ["json_object"] * 19
         assert endpoint.most_at_once > 1
-    from ragstone.models.structured import Way
+    from ragstone.models.structured import FormNegotiator
 
-    way = Way("json_schema", b"")
+    way = FormNegotiator("json_schema", b"")
     await asyncio.gather(*(way.ask(SCHEMA, attempt) for _ in range(20)))
     assert before == [1]
 
@@ -328,7 +328,7 @@ async def test_what_is_raised_at_the_end_is_the_error_of_the_call() -> None:
 
 @given(st.text(), st.sampled_from(FORMS), st.sampled_from(["", "stop", "length", "content_filter"]))
 def test_any_reply_can_be_looked_at(text: str, form: Form, finish: str) -> None:
-    reply = Reply(Completion(text=text, finish_reason=finish))
+    reply = ParsedReply(Completion(text=text, finish_reason=finish))
     shown = ignored(form, SCHEMA, reply)
     assert isinstance(shown, bool)
     if finish in ("length", "content_filter") or form in ("json_object", "instruction"):

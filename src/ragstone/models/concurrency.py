@@ -1,4 +1,4 @@
-"""Several calls at once, of which none outlives the others."""
+"""Concurrent calls, none of which outlives the others."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -10,8 +10,8 @@ T = TypeVar("T")
 
 
 async def gather_all(*calls: Coroutine[Any, Any, T]) -> list[T]:
-    """The values, in the order of the calls. Where one fails, the others are cancelled and have ended before its error
-    is raised: `asyncio.gather` leaves them running, to be reported as unhandled when the loop closes."""
+    """The values, in the order of the calls. If one fails, the others are cancelled and have ended before its error is
+    raised; `asyncio.gather` would leave them running, and the loop would report them as unhandled."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(call) for call in calls]

@@ -1,7 +1,7 @@
-"""Vectors on disk: no text is embedded twice by one embedder, in this run or the next.
+"""Vectors on disk: no embedder embeds a text twice, in this run or the next.
 
-They are content-addressed, as replies are: by the embedder, the kind where it tells kinds apart, and the text. Texts
-that somebody else is having embedded at this moment are waited for.
+They are content-addressed like replies: by the embedder, the kind if it distinguishes kinds, and the text. Concurrent
+calls for the same text share one request.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from ragstone.errors import BadReply, ModelError
 from ragstone.models.cache import Shared
 from ragstone.models.kv_cache import KeyedFile
 from ragstone.models.wire import encode
-from ragstone.models.work import note
+from ragstone.models.work import count_work
 from ragstone.storage import Layout
 from ragstone.types import Embedder
 
@@ -31,29 +31,29 @@ log = logging.getLogger(__name__)
 
 Kind: TypeAlias = Literal["query", "passage"]
 
-# Part of every key: a change of what a stored vector means changes it.
+# Part of every key: to be changed when the meaning of a stored vector changes.
 _KEY_VERSION = 1
 _LAYOUT = Layout(
     what="vector cache",
     application_id=0x52475643,  # "RGVC"
     version=1,
-    # Each vector as float32, little end first.
+    # Each vector as little-endian float32.
     tables=("CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID",),
     durable=False,
 )
 
 
 class CachedEmbedder:
-    """`embedder`, asked for each text once. `folder` None: texts under way are joined, and nothing is kept.
+    """`embedder`, asked once for each text. `folder` None: concurrent requests are shared, but nothing is stored.
 
-    `identity` is what makes the embedder this one; `kinds`: it embeds a query otherwise than a passage.
+    `identity` distinguishes the embedder from others; `kinds`: it embeds queries and passages differently.
     """
 
     def __init__(self, embedder: Embedder, folder: Path | None, *, identity: Mapping[str, Any], kinds: bool) -> None:
         self._embedder, self._kinds = embedder, kinds
         self._start = hashlib.sha256(encode([_KEY_VERSION, sorted(identity.items())]))
         self._file = KeyedFile(folder / "vectors.sqlite", _LAYOUT, "vectors") if folder is not None else None
-        self._under_way: dict[bytes, Shared[Rows]] = {}
+        self._in_flight: dict[bytes, Shared[Rows]] = {}
 
     @property
     def id(self) -> str:
@@ -78,37 +78,37 @@ class CachedEmbedder:
             return await self._embedder.embed(texts, kind=kind)
         keys = [self._key(text, kind) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
-        rows = self._kept(list(wanted))
-        note(sent=len(wanted) - len(rows), cached=len(rows))
+        rows = self._stored(list(wanted))
+        count_work(sent=len(wanted) - len(rows), cached=len(rows))
         joined = {
-            other
+            request
             for key in wanted
-            if key not in rows and (other := self._under_way.get(key)) is not None and not other.abandoned
+            if key not in rows and (request := self._in_flight.get(key)) is not None and not request.abandoned
         }
-        others = {key for key in wanted if self._under_way.get(key) in joined}
-        rows |= await self._all(
-            joined, {key: text for key, text in wanted.items() if key not in others | set(rows)}, kind
+        shared = {key for key in wanted if self._in_flight.get(key) in joined}
+        rows |= await self._embed_all(
+            joined, {key: text for key, text in wanted.items() if key not in shared | set(rows)}, kind
         )
-        # A request that failed with another's texts in it says nothing about these.
-        rows |= await self._all(set(), {key: text for key, text in wanted.items() if key not in rows}, kind)
+        # A shared request may have failed because of other texts in it, so these are tried again.
+        rows |= await self._embed_all(set(), {key: text for key, text in wanted.items() if key not in rows}, kind)
         if len({rows[key].size for key in wanted}) != 1:
             raise BadReply(
-                f"{self.id}: its vectors have changed their length. Use another cache folder, or --no-cache."
+                f"{self.id}: the length of its vectors has changed. Use another cache folder, or --no-cache."
             )
         return np.stack([rows[key] for key in keys])
 
-    async def _all(self, joined: "set[Shared[Rows]]", missing: Mapping[bytes, str], kind: Kind) -> "Rows":
-        """What others are having embedded, where that goes well, and `missing`."""
-        waiting = [_or_nothing(one) for one in joined]
+    async def _embed_all(self, joined: "set[Shared[Rows]]", missing: Mapping[bytes, str], kind: Kind) -> "Rows":
+        """The vectors of shared requests that succeed, and those of `missing`."""
+        waiting = [_rows_or_none(request) for request in joined]
         if missing:
-            mine = Shared(asyncio.ensure_future(self._ask(missing, kind)))
-            self._under_way.update(dict.fromkeys(missing, mine))
-            waiting.append(mine.result())
+            request = Shared(asyncio.ensure_future(self._ask(missing, kind)))
+            self._in_flight.update(dict.fromkeys(missing, request))
+            waiting.append(request.result())
         if len(waiting) == 1:
             return await waiting[0]
         try:
             async with asyncio.TaskGroup() as tasks:
-                done = [tasks.create_task(one) for one in waiting]
+                done = [tasks.create_task(result) for result in waiting]
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         rows: Rows = {}
@@ -121,7 +121,7 @@ class CachedEmbedder:
         digest.update(encode([kind if self._kinds else "", text]))
         return digest.digest()
 
-    def _kept(self, keys: Sequence[bytes]) -> "Rows":
+    def _stored(self, keys: Sequence[bytes]) -> "Rows":
         import numpy as np  # noqa: PLC0415
 
         rows: Rows = {}
@@ -130,7 +130,7 @@ class CachedEmbedder:
             if row.size and abs(float(row @ row) - 1.0) < 1e-3:
                 rows[key] = row.astype(np.float32)
             else:
-                log.warning("A vector in the cache is damaged; it is asked for again.")
+                log.warning("A vector in the cache is damaged; it is requested again.")
         return rows
 
     async def _ask(self, missing: Mapping[bytes, str], kind: Kind) -> "Rows":
@@ -142,10 +142,10 @@ class CachedEmbedder:
             return rows
         finally:
             for key in missing:
-                self._under_way.pop(key, None)
+                self._in_flight.pop(key, None)
 
 
-async def _or_nothing(shared: "Shared[Rows]") -> "Rows":
+async def _rows_or_none(shared: "Shared[Rows]") -> "Rows":
     try:
         return await shared.result()
     except ModelError:

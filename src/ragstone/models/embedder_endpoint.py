@@ -1,4 +1,4 @@
-"""Embeddings from an endpoint: in requests as large as it takes, retried one by one, several at a time."""
+"""Embeddings from an endpoint: in requests as large as it accepts, several at a time, each retried separately."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 __all__ = ["EndpointEmbedder"]
 
-# Characters in one request at most: OpenAI takes 300,000 tokens, and in Chinese a character may be more than one.
-_CHARACTERS = 200_000
+# Characters in one request: OpenAI takes 300,000 tokens, and a Chinese character may be more than one.
+_MAX_CHARACTERS = 200_000
 
 
-def batches(texts: Sequence[str], most: int, characters: int = _CHARACTERS) -> list[list[str]]:
-    """`texts` in order, in groups of at most `most` texts and, where a text is not longer by itself, `characters`."""
+def group_texts(texts: Sequence[str], max_texts: int, characters: int = _MAX_CHARACTERS) -> list[list[str]]:
+    """`texts` in order, in groups of at most `max_texts` texts and `characters`, unless one text alone is longer."""
     groups: list[list[str]] = []
     size = 0
     for text in texts:
-        if not groups or len(groups[-1]) >= most or size + len(text) > characters:
+        if not groups or len(groups[-1]) >= max_texts or size + len(text) > characters:
             groups.append([])
             size = 0
         groups[-1].append(text)
@@ -32,7 +32,7 @@ def batches(texts: Sequence[str], most: int, characters: int = _CHARACTERS) -> l
 
 
 class EndpointEmbedder:
-    """An `Embedder` behind an endpoint. Query and passage are embedded alike: endpoints do not tell them apart."""
+    """An `Embedder` behind an endpoint. Queries and passages are embedded alike: endpoints do not distinguish them."""
 
     def __init__(self, client: Client, patience: Patience, limiter: Limiter, refusals: Refusals) -> None:
         self._client, self._patience, self._limiter, self._refusals = client, patience, limiter, refusals
@@ -49,7 +49,7 @@ class EndpointEmbedder:
 
         if not texts:
             return np.empty((0, 0), dtype=np.float32)
-        groups = batches(texts, self._client.provider.embedding_batch)
+        groups = group_texts(texts, self._client.provider.embedding_batch)
         try:
             async with asyncio.TaskGroup() as tasks:
                 parts = [tasks.create_task(self._embed(group)) for group in groups]
@@ -60,11 +60,13 @@ class EndpointEmbedder:
     async def _embed(self, group: list[str]) -> "np.ndarray[Any, Any]":
         tokens = sum(len(text.encode("utf-8", "replace")) for text in group) / 3.5
 
-        async def again() -> None:
+        async def before_retry() -> None:
             await self._limiter.admit(lambda: tokens)
 
         async with self._limiter.places:
             await self._limiter.admit(lambda: tokens)
             return await self._refusals.guard(
-                lambda: retrying(lambda: self._client.vectors(group), self._patience, where=self.id, before_retry=again)
+                lambda: retrying(
+                    lambda: self._client.vectors(group), self._patience, where=self.id, before_retry=before_retry
+                )
             )

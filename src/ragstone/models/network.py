@@ -1,4 +1,4 @@
-"""Base URLs, proxies and certificates: what other tools honour, ragstone honours."""
+"""Base URLs, proxies and certificates, with the same environment variables as other tools."""
 
 import base64
 import ipaddress
@@ -36,28 +36,30 @@ def is_loopback(host: str) -> bool:
 
 
 def normal_base_url(text: str) -> str:
-    """One spelling for an endpoint: with scheme, without a slash at the end, without the operation's path.
+    """The normal form of a base URL: with scheme, without a final slash, without the operation's path.
 
     `localhost:8000` becomes `http://localhost:8000/v1`, and `https://host/v1/chat/completions` `https://host/v1`.
-    Raises `UsageError` for what is no HTTP URL, for a name or password inside it, and for a lone word, which is
-    rather a slip than a host.
+    Raises `UsageError` for anything but an HTTP URL, for a user name or password in it, and for a single word, which is
+    more likely a typing error than a host.
     """
-    given = text.strip()
+    url = text.strip()
     try:
-        if "://" not in given:
-            bare = urlsplit(f"//{given}")
+        if "://" not in url:
+            bare = urlsplit(f"//{url}")
             host = bare.hostname or ""
             if not (is_loopback(host) or "." in host.strip(".") or ":" in host or bare.port is not None):
                 raise UsageError(f"{shown_url(text)!r} is not a base URL: it should look like https://host/v1.")
-            given = f"{'http' if is_loopback(host) else 'https'}://{given}"
-        parts = urlsplit(given)
+            url = f"{'http' if is_loopback(host) else 'https'}://{url}"
+        parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
     except ValueError:
         raise UsageError(f"{shown_url(text)!r} is not a base URL.") from None
-    if parts.scheme.lower() not in ("http", "https") or not host or any(char.isspace() for char in given):
+    if parts.scheme.lower() not in ("http", "https") or not host or any(char.isspace() for char in url):
         raise UsageError(f"{shown_url(text)!r} is not a base URL: it should look like https://host/v1.")
     if parts.username or parts.password:
-        raise UsageError("A base URL holds no name or password: put the key into the provider's environment variable.")
+        raise UsageError(
+            "A base URL must not contain a user name or password: put the key into the provider's environment variable."
+        )
     path = _OPERATION.sub("", parts.path)
     return urlunsplit(SplitResult(parts.scheme.lower(), parts.netloc, path or "/v1", parts.query, ""))
 
@@ -69,8 +71,8 @@ def endpoint_url(base_url: str, operation: str) -> str:
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for `url` (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), with the name
-    and password in it, or None. This machine is never asked through a proxy."""
+    """The proxy that the environment sets for `url` (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), with its user name
+    and password, or None. No proxy is used for this machine."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if is_loopback(host) or urllib.request.proxy_bypass(parts.netloc):
@@ -84,25 +86,25 @@ def proxy_for(url: str) -> str | None:
     if urlsplit(proxy).scheme not in ("http", "https"):
         kind = urlsplit(proxy).scheme
         raise UsageError(
-            f"The proxy for {host} is of kind {kind}, which is not supported: name an HTTP proxy in HTTPS_PROXY, "
-            f"or {host} in NO_PROXY."
+            f"The proxy for {host} is of kind {kind}, which is not supported: set HTTPS_PROXY to an HTTP proxy, "
+            f"or add {host} to NO_PROXY."
         )
     return proxy
 
 
 def proxy_and_headers(proxy: str) -> tuple[str, dict[str, str]]:
-    """The address of a proxy without the name and password in it, and the header that carries them (RFC 7617)."""
+    """The address of a proxy without its user name and password, and the header that has them (RFC 7617)."""
     parts = urlsplit(proxy)
     address = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
     if parts.username is None:
         return address, {}
-    words = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return address, {"Proxy-Authorization": f"Basic {base64.b64encode(words.encode()).decode('ascii')}"}
+    credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return address, {"Proxy-Authorization": f"Basic {base64.b64encode(credentials.encode()).decode('ascii')}"}
 
 
 def certificates() -> ssl.SSLContext:
-    """What TLS servers are verified against: the system's authorities, or those of SSL_CERT_FILE (else
-    REQUESTS_CA_BUNDLE, else CURL_CA_BUNDLE; a file or a folder) instead, as in other tools."""
+    """The authorities for TLS servers: the system's, or those of SSL_CERT_FILE (else REQUESTS_CA_BUNDLE, else
+    CURL_CA_BUNDLE; a file or a folder), as in other tools."""
     for variable in _CERTIFICATES:
         place = os.environ.get(variable)
         if not place:
@@ -112,5 +114,6 @@ def certificates() -> ssl.SSLContext:
                 return ssl.create_default_context(capath=place)
             return ssl.create_default_context(cafile=place)
         except (OSError, ssl.SSLError) as error:
-            raise UsageError(f"{variable} names {place}, which holds no certificates ({error}).") from None
+            reason = f"{variable} is {place}, which has no certificates ({error})"
+            raise UsageError(f"{reason}. Set it to a file or folder of certificates.") from None
     return ssl.create_default_context()

@@ -1,4 +1,4 @@
-"""How a model is to be called. One value for every kind of model; each uses what concerns it."""
+"""Options of model calls. One value for every kind of model; each uses what applies to it."""
 
 import os
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ def _reply_bytes() -> int:
     if not text:
         return _REPLY_BYTES
     if not (text.isascii() and text.isdecimal() and len(text) < 16 and int(text) > 0):
-        raise UsageError(f"RAGSTONE_REPLY_BYTES={text[:40]}: it should be a number of bytes, such as 20000000.")
+        raise UsageError(f"RAGSTONE_REPLY_BYTES is {text[:40]}: set it to a number of bytes, such as 20000000.")
     return int(text)
 
 
@@ -24,19 +24,18 @@ def _reply_bytes() -> int:
 class ModelOptions:
     """How to call a model.
 
-    base_url: an endpoint other than the provider's own (`compat/…` has none of its own and needs it).
-    cache: folder of the reply cache and of the vectors'; None: nothing is kept. Identical requests under way are sent
-        once all the same.
-    deadline: seconds for one call with all its retries, not counting the wait for a turn under the limits.
-    timeout: seconds for one attempt; at most what is left of the deadline.
-    attempts: how often a call is tried at most.
+    base_url: an endpoint other than the provider's own (`compat/…` has none and needs it).
+    cache: folder of the reply and vector caches; None: no cache, but identical concurrent requests are sent once.
+    deadline: seconds for one call with all its retries, without waits for rate limits.
+    timeout: seconds for one attempt, within the deadline.
+    attempts: maximum number of attempts for a call.
     requests_per_minute, tokens_per_minute: None: no limit. Every attempt counts.
-    in_flight: calls under way at one time.
-    reply_bytes: the longest reply, decoded, that is read; RAGSTONE_REPLY_BYTES, else 20 MB.
-    slots, context: of `local/…` chat models only: prompts worked on at one time, and tokens of prompt and answer
-        for each of them. One slot keeps answers independent of what else is asked (see `models/local.py`).
-    prefix_cache: of `local/…` chat models only: what a prompt shares with the one before in its slot is not evaluated
-        again. It changes how prompts are split into batches, and with it now and then a word of an answer.
+    in_flight: maximum number of concurrent calls.
+    reply_bytes: the longest decoded reply that is read; RAGSTONE_REPLY_BYTES, else 20 MB.
+    slots, context: only for `local/…` chat models: concurrent prompts, and tokens of prompt and answer for each of
+        them. With one slot, answers do not depend on other requests (see `models/local.py`).
+    prefix_cache: only for `local/…` chat models: the prefix that a prompt shares with the previous one in its slot is
+        not evaluated again. This changes how prompts are split into batches, and so occasionally a word of an answer.
     """
 
     base_url: str | None = None

@@ -1,8 +1,8 @@
-"""The providers: one row each, and nothing else about them anywhere. The table knows no client (`endpoint.py` does).
+"""The providers: one row each, and nothing about them anywhere else. The clients are in `endpoint.py`.
 
-A row says where an endpoint is, which environment variable holds its key, and in which ways it differs from OpenAI's
-chat and embedding interface. Adding a provider is adding a row here, or, from another package, an entry point of the
-group `ragstone.models` whose name is the provider's and whose value is a `Provider` (or any other `Source`).
+A row says where an endpoint is, which environment variable has its key, and how it differs from OpenAI's chat and
+embedding interface. To add a provider, add a row here or, in another package, an entry point in the group
+`ragstone.models` with the provider's name and a `Provider` (or any other `Source`) as its value.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ __all__ = ["PLUGINS", "Provider", "Source"]
 
 
 class Source(Protocol):
-    """What a name before the `/` stands for: it opens chat models and embedders by the name after the `/`."""
+    """The meaning of the name before the `/`: opens chat models and embedders by the name after the `/`."""
 
     def model(self, name: str, options: ModelOptions) -> AbstractAsyncContextManager[Model]: ...
     def embedder(self, name: str, options: ModelOptions) -> AbstractAsyncContextManager[Embedder]: ...
@@ -26,21 +26,21 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Provider:
-    """An endpoint that speaks OpenAI's interface, with its quirks.
+    """An endpoint with OpenAI's interface, and its quirks.
 
-    base_url: "" where the user must name it. key: environment variable. key_optional: it also works without.
-    example: a chat model of it, for messages. regions: its other base URLs, where keys of this one do not work.
-    structured: the first way to try where a reply must match a JSON schema (`models/structured.py`); an endpoint that
-        does not take it is asked in the next. DashScope and DeepSeek refuse "json_object" unless the prompt has the
-        word json, which it then has.
-    max_tokens: the field for the longest answer. OpenAI's reasoning models refuse `max_tokens`.
+    base_url: "" if the user must give it. key: environment variable. key_optional: it also works without a key.
+    example: one of its chat models, for messages. regions: its other base URLs, which need other keys.
+    structured: the form to try first if a reply must match a JSON schema (`models/structured.py`); if the endpoint does
+        not support it, the next is tried. DashScope and DeepSeek refuse "json_object" unless the prompt contains the
+        word json, which ragstone adds.
+    max_tokens: the field that limits the answer. OpenAI's reasoning models refuse `max_tokens`.
     extra: fields to add to each chat request. DashScope's `enable_thinking` must be off unless streaming, which
         ragstone does not use.
-    embedding_batch: texts in one embedding request at most.
-    blocked: error codes, or words of the message, by which it says that its content inspection refused. Never retried.
-    out_of_credit: error codes that come as 429 but mean that waiting does not help.
-    bad_generation: error codes that come as 4xx but mean that the model, not the request, went wrong. Retried.
-    sample_seed: it may be sent the sample's number as a seed where none was asked for, so that a run can be repeated.
+    embedding_batch: maximum number of texts in one embedding request.
+    blocked: error codes, or words of the message, for a refusal by content inspection. Never retried.
+    out_of_credit: error codes that come with status 429 although waiting does not help.
+    bad_generation: error codes that come with status 4xx although the model, not the request, is at fault. Retried.
+    sample_seed: the sample's number may be sent as a seed if none is requested, so that a run can be repeated.
     """
 
     name: str

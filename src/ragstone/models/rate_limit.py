@@ -1,9 +1,9 @@
 """Limits: requests a minute, tokens a minute, calls in flight.
 
-A limit of N a minute means: in no stretch of 60 seconds more than N. Every attempt counts, also one that failed,
-because endpoints count so: `Limited` asks the `Limiter` for the first attempt of a call, and `Retrying`, which lies
-inside it, for each further one. A call keeps its place among those in flight while it waits to try again, so that an
-endpoint that refuses is asked less. Waiting here is not counted against a call's deadline.
+A limit of N a minute means at most N in any 60 seconds. Every attempt counts, even if it fails, because endpoints count
+that way: `Limited` asks the `Limiter` for the first attempt of a call, and `Retrying`, inside it, for each further one.
+A call keeps its place among those in flight while it waits to retry, so that a failing endpoint gets fewer requests.
+Waiting here does not count against a call's deadline.
 """
 
 import asyncio
@@ -18,21 +18,22 @@ from ragstone.types import Completion, Model, Request
 __all__ = ["Limited", "Limiter", "estimated_tokens"]
 
 MINUTE: Final = 60.0
-# A guess at the length of an answer where the request does not bound it.
+# The assumed length of an answer if the request does not limit it.
 _ANSWER_TOKENS = 256
-# Seconds after which a wait is looked at again: an answer shorter than guessed makes room early.
-_LOOK_AGAIN = 1.0
+# Seconds between checks of a wait: an answer shorter than assumed frees room early.
+_CHECK_SECONDS = 1.0
 
 
 def estimated_tokens(request: Request) -> int:
-    """Prompt and answer in tokens, roughly: four bytes a token in English, and three (one character) in Chinese."""
+    """A rough estimate of prompt and answer in tokens: four bytes a token in English, three (a character) in
+    Chinese."""
     prompt = sum(len(turn.content.encode("utf-8", "replace")) for turn in request.messages) / 3.5
     return int(prompt) + (request.sampling.max_tokens or _ANSWER_TOKENS)
 
 
 @dataclass(slots=True)
 class Spent:
-    """What was taken from a window, corrected when the true amount is known."""
+    """An amount taken from a window, corrected when the true amount is known."""
 
     at: float
     amount: float
@@ -40,7 +41,7 @@ class Spent:
 
 
 class _Window:
-    """At most `limit` in any stretch of a minute; an amount above the limit is let through when the window is empty."""
+    """At most `limit` in any minute; an amount above the limit passes if the window is empty."""
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class _Window:
         async with self._turn:
             while (wait := self._wait(amount)) > 0:
                 self._check()
-                await self._sleep(min(wait, _LOOK_AGAIN))
+                await self._sleep(min(wait, _CHECK_SECONDS))
             spent = Spent(self._clock(), amount)
             self._spent.append(spent)
             self._total += amount
@@ -74,9 +75,9 @@ class _Window:
         """Seconds until `amount` fits, if nothing changes."""
         now = self._clock()
         while self._spent and self._spent[0].at + MINUTE <= now:
-            gone = self._spent.popleft()
-            gone.counted = False
-            self._total -= gone.amount
+            expired = self._spent.popleft()
+            expired.counted = False
+            self._total -= expired.amount
         if not self._spent or amount <= self._limit - self._total:
             return 0.0
         room = self._limit - self._total
@@ -88,8 +89,8 @@ class _Window:
 
 
 class Limiter:
-    """The limits of one account at one endpoint. None: no limit. To be used in one event loop. `check` is called while
-    somebody waits for a turn, and raises where waiting makes no sense any more."""
+    """The limits of one account at one endpoint, for use in one event loop. None: no limit. `check` is called during
+    waits, and raises if waiting makes no sense any more."""
 
     def __init__(
         self,
@@ -107,7 +108,7 @@ class Limiter:
         self.places = asyncio.Semaphore(in_flight)
 
     async def admit(self, tokens: Callable[[], float]) -> Spent | None:
-        """Waits until one more attempt, of about `tokens()`, keeps within the limits. The result is for `correct`."""
+        """Waits until one more attempt, of about `tokens()`, is within the limits. The result is for `correct`."""
         self._check()
         spent = await self._tokens.take(tokens()) if self._tokens else None
         if self._requests:
@@ -115,12 +116,12 @@ class Limiter:
         return spent
 
     def correct(self, spent: Spent | None, tokens: float) -> None:
-        """An admitted attempt took `tokens` in truth."""
+        """An admitted attempt really took `tokens`."""
         if self._tokens and spent:
             self._tokens.correct(spent, tokens)
 
     async def admit_again(self, request: Request) -> None:
-        """For a further attempt of a call."""
+        """Waits like `admit`, for a further attempt of a call."""
         await self.admit(lambda: estimated_tokens(request))
 
 

@@ -1,7 +1,7 @@
-"""An endpoint that refuses whatever it is asked (a wrong key, model or address) is not asked for every case.
+"""Stops asking an endpoint that refuses every request (because of a wrong key, model or address).
 
-`Refusals` stands in front of one endpoint. After `LIMIT` refusals in a row nothing more is sent, and each call ends in
-`EndpointRefused`; what is in flight at that moment may still be refused.
+`Refusals` guards one endpoint. After `LIMIT` consecutive refusals nothing more is sent, and each call raises
+`EndpointRefused`; requests in flight at that moment may still be refused.
 """
 
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,7 @@ LIMIT: Final = 5
 
 
 class Refusals:
-    """The refusals in a row of one endpoint."""
+    """The consecutive refusals of one endpoint."""
 
     def __init__(self) -> None:
         self._in_a_row = 0
@@ -26,22 +26,22 @@ class Refusals:
         self._answered = False
 
     def check(self) -> None:
-        """Raises `EndpointRefused` once the endpoint has refused `LIMIT` requests in a row."""
+        """Raises `EndpointRefused` after `LIMIT` consecutive refusals."""
         if self._in_a_row >= LIMIT:
             raise EndpointRefused(self._last, self._in_a_row, answered=self._answered)
 
     async def guard(self, call: Callable[[], Awaitable[T]]) -> T:
-        """The value of `call`, if the endpoint is still asked."""
+        """The value of `call`, unless the endpoint is not asked any more."""
         self.check()
         try:
             value = await call()
         except ModelError as error:
             if error.refuses_all:
-                error.exit_code = 3 if self._answered else 2  # of a command that it ends
+                error.exit_code = 3 if self._answered else 2  # of a command that this error ends
                 self._in_a_row, self._last = self._in_a_row + 1, str(error)
                 if self._in_a_row >= LIMIT:
                     raise EndpointRefused(self._last, self._in_a_row, answered=self._answered) from error
-            elif isinstance(error, Rejected | ContentBlocked):  # about this one request: the key is right
+            elif isinstance(error, Rejected | ContentBlocked):  # about this request only: the key is valid
                 self._in_a_row = 0
             raise
         self._in_a_row, self._answered = 0, True
@@ -49,7 +49,7 @@ class Refusals:
 
 
 class Guarded:
-    """A chat model that is no longer asked once its endpoint refuses whatever it is asked."""
+    """A chat model that is not asked any more once its endpoint refuses every request."""
 
     def __init__(self, model: Model, refusals: Refusals) -> None:
         self._model, self._refusals = model, refusals

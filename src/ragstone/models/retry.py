@@ -1,9 +1,9 @@
-"""Trying again: what failed for a reason that may pass, after a pause, for as long as a call may take.
+"""Retries of transient failures, after a pause, within the deadline of a call.
 
-`retrying` is the policy, `Retrying` the wrapper of a chat model. A pause is drawn evenly between nothing and a limit
+`retrying` is the policy, `Retrying` the wrapper of a chat model. A pause is drawn uniformly between zero and a limit
 that doubles (full jitter, https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/), so that
-callers who failed together do not come back together; where the endpoint says how long to wait, that is waited, and a
-little more at random.
+callers that failed together do not return together. If the endpoint says how long to wait, the pause is that long plus
+a small random time.
 """
 
 import asyncio
@@ -28,9 +28,9 @@ async def _nothing() -> None:
 
 @dataclass(frozen=True)
 class Patience:
-    """How often and how long. Seconds throughout; `clock`, `sleep` and `uniform` are there for tests.
+    """The limits of retries. All times are in seconds; `clock`, `sleep` and `uniform` are for tests.
 
-    deadline: for a call with all its attempts and pauses. first, longest: limits of the first pause and of any.
+    deadline: for a call with all its attempts and pauses. first, longest: limits of the first pause and of every pause.
     """
 
     attempts: int = 6
@@ -44,10 +44,10 @@ class Patience:
     def pause(self, failed: int, error: ModelError) -> float:
         """Seconds to wait after the `failed`-th attempt (from 1) ended with `error`."""
         limit = min(self.longest, self.first * 2 ** min(failed - 1, 30))
-        asked = error.retry_after if isinstance(error, RateLimited | ServerFault) else None
-        if asked is None:
+        retry_after = error.retry_after if isinstance(error, RateLimited | ServerFault) else None
+        if retry_after is None:
             return self.uniform(0.0, limit)
-        return asked + self.uniform(0.0, min(limit, 1.0))
+        return retry_after + self.uniform(0.0, min(limit, 1.0))
 
 
 async def retrying(
@@ -57,8 +57,8 @@ async def retrying(
     where: str,
     before_retry: Callable[[], Awaitable[None]] = _nothing,
 ) -> T:
-    """The value of `call`, tried as often as `patience` allows. Ends in a value or a `ModelError`: the last one, where
-    attempts run out or the next pause would outlast the deadline; `TimedOut` where the deadline passes in an attempt.
+    """The value of `call`, retried as `patience` allows. Raises the last `ModelError` if no attempts are left or the
+    next pause would outlast the deadline; `TimedOut` if the deadline passes during an attempt.
     """
     ends = patience.clock() + patience.deadline
     failed = 0
@@ -85,8 +85,8 @@ async def retrying(
 
 
 class Retrying:
-    """A chat model whose calls are tried again. `before_retry` is awaited before every attempt but the first: the
-    limits of a minute hold for attempts, not for calls."""
+    """A chat model whose calls are retried. `before_retry` is awaited before every attempt but the first, because rate
+    limits count attempts, not calls."""
 
     def __init__(
         self, model: Model, patience: Patience, *, before_retry: Callable[[Request], Awaitable[None]] | None = None
@@ -98,12 +98,12 @@ class Retrying:
         return self._model.id
 
     async def generate(self, request: Request, /) -> Completion:
-        """The first reply that is one. Raises as `retrying` does."""
+        """The first successful reply. Raises as `retrying` does."""
 
-        async def again() -> None:
+        async def before_attempt() -> None:
             if self._before_retry is not None:
                 await self._before_retry(request)
 
         return await retrying(
-            lambda: self._model.generate(request), self._patience, where=self._model.id, before_retry=again
+            lambda: self._model.generate(request), self._patience, where=self._model.id, before_retry=before_attempt
         )

@@ -1,13 +1,13 @@
-"""The test double: a chat model that answers from a function or from a recorded file, and keeps what it was asked.
+"""The test double: a chat model that answers from a function or a recorded file, and records its requests.
 
 A recorded file is JSON lines, each one of
 
-    {"request": {…}, "completion": {…}}     this request, word for word, gets this completion
+    {"request": {…}, "completion": {…}}     exactly this request gets this completion
     {"request": {…}, "error": {"kind": "rate_limited", "message": "…"}}     or this error
     {"contains": "…", "text": "…"}          a request whose messages contain these words gets this text
     {"default": "…"}                        any other request gets this text
 
-in which the first of the last two kinds to fit is used. `recording` writes the first two.
+The first matching line of the last two kinds is used. `recording` writes the first two kinds.
 """
 
 import contextlib
@@ -27,19 +27,19 @@ from ragstone.types import Completion, Embedder, Model, Request, Usage, from_jso
 
 __all__ = ["PLUGINS", "Scripted", "load_script", "recording"]
 
-Reply: TypeAlias = "str | Completion | ModelError"
-Script: TypeAlias = Callable[[Request], "Reply | Awaitable[Reply]"]
+ScriptedReply: TypeAlias = "str | Completion | ModelError"
+Script: TypeAlias = Callable[[Request], "ScriptedReply | Awaitable[ScriptedReply]"]
 
 
 class Scripted:
     """A chat model that answers by `script`: a function of the request (plain or asynchronous), or a mapping from the
     last message's text to the reply. A reply is a text, a completion, or an error to raise.
 
-    `requests` holds what it was asked, in order. Its token counts are estimates (`estimate_tokens`): they
-    depend on the texts alone, and are what `--dry-run` predicts by.
+    `requests` holds its requests in order. Its token counts are estimates (`estimate_tokens`), which depend only on the
+    texts and are also what `--dry-run` uses.
     """
 
-    def __init__(self, script: Script | Mapping[str, Reply], *, id: str = "scripted/function") -> None:  # noqa: A002
+    def __init__(self, script: Script | Mapping[str, ScriptedReply], *, id: str = "scripted/function") -> None:  # noqa: A002
         self.id = id
         self._script = script
         self.requests: list[Request] = []
@@ -63,26 +63,26 @@ class Scripted:
         return reply if isinstance(reply, Completion) else self._completion(request, reply)
 
     def _completion(self, request: Request, text: str) -> Completion:
-        asked = sum(estimate_tokens(turn.content) for turn in request.messages)
-        usage = Usage(prompt_tokens=asked, completion_tokens=estimate_tokens(text), requests=1)
+        prompt_tokens = sum(estimate_tokens(turn.content) for turn in request.messages)
+        usage = Usage(prompt_tokens=prompt_tokens, completion_tokens=estimate_tokens(text), requests=1)
         return Completion(text=text, finish_reason="stop", usage=usage, model=self.id)
 
 
 def _kinds() -> dict[str, type[ModelError]]:
-    found = (getattr(errors, name) for name in errors.__all__)
-    return {kind.kind: kind for kind in found if isinstance(kind, type) and issubclass(kind, ModelError)}
+    classes = (getattr(errors, name) for name in errors.__all__)
+    return {kind.kind: kind for kind in classes if isinstance(kind, type) and issubclass(kind, ModelError)}
 
 
-def _reply(line: Mapping[str, Any]) -> Reply:
-    """The reply in a line with a request."""
+def _reply(line: Mapping[str, Any]) -> ScriptedReply:
+    """The reply in a line that has a request."""
     if "error" in line:
         return _kinds()[line["error"]["kind"]](line["error"]["message"])
     return from_json(json.dumps(line["completion"]), Completion)
 
 
 def load_script(path: str | Path) -> Script:
-    """The function that answers as the recorded file at `path` says. Raises `DataError` with the line that is wrong."""
-    exact: dict[str, Reply] = {}
+    """A function that answers from the recorded file at `path`. Raises `DataError` with the number of a bad line."""
+    exact: dict[str, ScriptedReply] = {}
     contains: list[tuple[str, str]] = []
     default: str | None = None
     for number, text in enumerate(_lines(path), start=1):
@@ -97,10 +97,10 @@ def load_script(path: str | Path) -> Script:
             else:
                 default = str(line["default"])
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            told = f"it is not a line of a recorded script ({type(error).__name__}: {error})."
-            raise DataError(path, told, line=number, advice="See ragstone.models.scripted.") from None
+            problem = f"this is not a line of a recorded script ({type(error).__name__}: {error})."
+            raise DataError(path, problem, line=number, advice="See ragstone.models.scripted.") from None
 
-    def script(request: Request) -> Reply:
+    def script(request: Request) -> ScriptedReply:
         if (reply := exact.get(to_json(request))) is not None:
             return reply
         everything = "\n".join(turn.content for turn in request.messages)
@@ -121,14 +121,14 @@ def _lines(path: str | Path) -> list[str]:
         check_regular(file)
         return file.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError:
-        raise UsageError(f"scripted/{path}: there is no such file.") from None
+        raise UsageError(f"scripted/{path}: no such file.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"scripted/{path} cannot be read ({error}).") from None
 
 
 @contextlib.asynccontextmanager
 async def recording(model: Model, path: Path) -> AsyncIterator[Model]:
-    """`model`, with every call written to `path` as it happens: a script that `scripted/PATH` answers from."""
+    """`model`, with every call appended to `path`: a script for `scripted/PATH`."""
     with path.open("a", encoding="ascii") as file:
         yield _Recording(model, file)
 
@@ -163,7 +163,7 @@ class _ScriptedFiles:
         yield Scripted(load_script(name), id=f"scripted/{name}")
 
     def embedder(self, name: str, options: ModelOptions) -> contextlib.AbstractAsyncContextManager[Embedder]:
-        raise UsageError(f"scripted/{name} is no embedder. There is local/e5-small.")
+        raise UsageError(f"scripted/{name} is not an embedder: use local/e5-small.")
 
 
 PLUGINS: dict[str, Source] = {"scripted": _ScriptedFiles()}

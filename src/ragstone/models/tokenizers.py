@@ -1,12 +1,12 @@
-"""How many tokens texts have, by the model's own tokenizer where somebody tells it, else by a named one.
+"""Counts the tokens of texts, by the model's own tokenizer if it is available, else by a named one.
 
     async with open_counter("local/smollm2", ModelOptions()) as counter:
         numbers = await counter.count(["A sentence.", "Another one."])
 
 `local/…` models count by their llama.cpp server; an endpoint that offers `/tokenize` (llama.cpp, vLLM, SGLang, TGI) by
-that; models of OpenAI by their published vocabulary, where the package `bpe-openai` is installed. For all others there
-is `ragstone/estimate`: what a typical vocabulary of byte pairs makes of English and Chinese, within about a quarter.
-Whoever counts is named in the run, because a length in tokens means nothing without it.
+that; models of OpenAI by their published vocabulary, if the package `bpe-openai` is installed. All others use
+`ragstone/estimate`, the count of a typical byte-pair vocabulary for English and Chinese, within about a quarter. The
+run records the tokenizer, because a length in tokens means nothing without it.
 """
 
 import asyncio
@@ -33,30 +33,30 @@ __all__ = ["ESTIMATE", "TOKENIZERS", "TokenCounter", "count_here", "open_counter
 ESTIMATE = "ragstone/estimate"
 _VOCABULARIES = ("openai/o200k_base", "openai/cl100k_base")
 TOKENIZERS = (ESTIMATE, "local/e5-small", *_VOCABULARIES)
-"""Tokenizers by name. Beside them a chat model's name stands for its own: `local/smollm2`, `compat/…`."""
+"""Tokenizers by name. The name of a chat model (`local/smollm2`, `compat/…`) means its own tokenizer."""
 
 _O200K = re.compile(r"(?:ft:)?(?:gpt-(?:4o|4\.\d|[5-9])|chatgpt-|o\d(?!\d))")
 _CL100K = re.compile(r"(?:ft:)?gpt-(?:4|3\.5)")
-_AT_ONCE = 16
-_PIECE = 50_000  # characters
-# The field that holds the text, by server: llama.cpp; vLLM and SGLang; TGI.
+_CONCURRENCY = 16
+_PIECE_CHARACTERS = 50_000  # characters
+# The field of the text, by server: llama.cpp; vLLM and SGLang; TGI.
 _FIELDS = ("content", "prompt", "inputs")
 
 
 class TokenCounter(Protocol):
-    """Counts tokens. `id` names the tokenizer; `window` is what the model takes at most, None where nobody says."""
+    """Counts tokens. `id` names the tokenizer; `window` is the context window of the model, None if unknown."""
 
     @property
     def id(self) -> str: ...
     @property
     def window(self) -> int | None: ...
     async def count(self, texts: Sequence[str], /) -> list[int]: ...
-    async def marks(self, turns: Sequence[Turn], /) -> int | None:
-        """Tokens that the model's chat template adds to the turns' own; None where nobody says."""
+    async def template_tokens(self, turns: Sequence[Turn], /) -> int | None:
+        """The tokens that the model's chat template adds to those of the turns; None if unknown."""
         ...
 
 
-class _Here:
+class _LocalCounter:
     """Counts in this process, in a thread."""
 
     window = None
@@ -64,64 +64,70 @@ class _Here:
     def __init__(self, name: str, count: Callable[[str], int]) -> None:
         self.id, self._count = name, count
 
-    def one(self, text: str) -> int:
+    def count_text(self, text: str) -> int:
         return sum(map(self._count, _pieces(text)))
 
     async def count(self, texts: Sequence[str], /) -> list[int]:
-        return await asyncio.to_thread(lambda: [self.one(text) for text in texts])
+        return await asyncio.to_thread(lambda: [self.count_text(text) for text in texts])
 
-    async def marks(self, _: Sequence[Turn], /) -> int | None:
+    async def template_tokens(self, _: Sequence[Turn], /) -> int | None:
         return None
 
 
-class _Server:
+class _ServerCounter:
     """Counts by `/tokenize` of a server. Equal texts are counted once."""
 
     def __init__(
-        self, session: Any, root: str, name: str, field: str, model: str, sending: dict[str, Any], largest: int
+        self, session: Any, root: str, name: str, field: str, model: str, request_options: dict[str, Any], largest: int
     ) -> None:
-        self._session, self._root, self._model, self._sending, self._largest = session, root, model, sending, largest
+        self._session, self._root, self._model, self._request_options, self._largest = (
+            session,
+            root,
+            model,
+            request_options,
+            largest,
+        )
         self.id, self._field = name, field
         self.window: int | None = None
-        self._limit = asyncio.Semaphore(_AT_ONCE)
-        self._known: dict[str, int] = {}
+        self._limit = asyncio.Semaphore(_CONCURRENCY)
+        self._counts: dict[str, int] = {}
 
     async def count(self, texts: Sequence[str], /) -> list[int]:
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        self._known.update(zip(new, await gather_all(*map(self._one, new)), strict=True))
-        return [self._known[text] for text in texts]
+        new = [text for text in dict.fromkeys(texts) if text not in self._counts]
+        self._counts.update(zip(new, await gather_all(*map(self._count, new)), strict=True))
+        return [self._counts[text] for text in texts]
 
-    async def _one(self, text: str) -> int:
-        plain = {"add_special_tokens": False, "add_special": False}
-        told = [await self._ask("tokenize", {self._field: piece, **plain}) for piece in _pieces(text)]
-        return sum(_number(one, self._where("tokenize")) for one in told)
+    async def _count(self, text: str) -> int:
+        no_special_tokens = {"add_special_tokens": False, "add_special": False}
+        replies = [await self._ask("tokenize", {self._field: piece, **no_special_tokens}) for piece in _pieces(text)]
+        return sum(_number(reply, self._where("tokenize")) for reply in replies)
 
-    async def marks(self, turns: Sequence[Turn], /) -> int | None:
+    async def template_tokens(self, turns: Sequence[Turn], /) -> int | None:
         messages = [{"role": turn.role, "content": turn.content} for turn in turns]
-        begun = messages[-1]["role"] == "assistant"
+        continues = messages[-1]["role"] == "assistant"
         try:
             if self._field == "content":
                 prompt = (await self._ask("apply-template", {"messages": messages}))["prompt"]
-                told = await self._ask("tokenize", {"content": prompt, "add_special": True})
+                reply = await self._ask("tokenize", {"content": prompt, "add_special": True})
             elif self._field == "prompt":
-                how = {"add_generation_prompt": not begun, "continue_final_message": begun}
-                told = await self._ask("tokenize", {"messages": messages, **how})
+                options = {"add_generation_prompt": not continues, "continue_final_message": continues}
+                reply = await self._ask("tokenize", {"messages": messages, **options})
             else:
                 return None
-            whole = _number(told, self._where("tokenize"))
+            total = _number(reply, self._where("tokenize"))
         except (UsageError, KeyError, TypeError):
             return None
-        return max(0, whole - sum(await self.count([turn.content for turn in turns])))
+        return max(0, total - sum(await self.count([turn.content for turn in turns])))
 
     async def find_window(self, *, trained: bool = False) -> None:
-        """Sets `window` by what the server says of its model, where it does; `trained`: what the model was trained for,
-        for a server that can be started with any."""
+        """Sets `window` from the server's description of its model, if there is one. `trained`: use the length that
+        the model was trained for, because the server can be started with any."""
         with contextlib.suppress(UsageError, KeyError, TypeError, AttributeError):
             models = (await self._ask("v1/models", None))["data"]
-            (held,) = [one for one in models if one["id"] == self._model] or models[:1]
-            meta = held.get("meta") or {}
-            found = [held.get("max_model_len"), meta.get("n_ctx_train"), None if trained else meta.get("n_ctx")]
-            self.window = min((one for one in found if isinstance(one, int) and one > 0), default=None)
+            (model,) = [model for model in models if model["id"] == self._model] or models[:1]
+            meta = model.get("meta") or {}
+            limits = [model.get("max_model_len"), meta.get("n_ctx_train"), None if trained else meta.get("n_ctx")]
+            self.window = min((limit for limit in limits if isinstance(limit, int) and limit > 0), default=None)
 
     def _where(self, path: str) -> str:
         return shown_url(endpoint_url(self._root, path))
@@ -135,20 +141,24 @@ class _Server:
         try:
             async with (
                 self._limit,
-                self._session.request(method, endpoint_url(self._root, path), json=body, **self._sending) as reply,
+                self._session.request(
+                    method, endpoint_url(self._root, path), json=body, **self._request_options
+                ) as reply,
             ):
                 if reply.status != 200:
                     raise UsageError(f"{self._where(path)} does not count tokens (status {reply.status}).")
                 return json.loads(await read_body(reply, self._largest, self._where(path)))
         except (ModelError, ValueError, RecursionError):
-            raise UsageError(f"{self._where(path)} does not count tokens: its reply is no JSON of this size.") from None
+            raise UsageError(
+                f"{self._where(path)} does not count tokens: its reply is too large or not JSON."
+            ) from None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise UsageError(f"{self._where(path)} does not count tokens ({reason_of(error)}).") from None
 
 
-def _number(told: Any, where: str) -> int:
-    """The number of tokens in a reply: a list of them, an object with such a list, or with their count."""
-    tokens = told.get("tokens", told.get("count")) if isinstance(told, dict) else told
+def _number(reply: Any, where: str) -> int:
+    """The number of tokens in a reply: a list of tokens, or an object with such a list or with a count."""
+    tokens = reply.get("tokens", reply.get("count")) if isinstance(reply, dict) else reply
     if isinstance(tokens, list):
         return len(tokens)
     if isinstance(tokens, int) and not isinstance(tokens, bool):
@@ -157,11 +167,11 @@ def _number(told: Any, where: str) -> int:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text in pieces that any tokenizer takes at once, cut before a blank where there is one; what UTF-8 cannot
-    hold is replaced."""
+    """The text in pieces that any tokenizer takes at once, split at a space if possible; what UTF-8 cannot hold is
+    replaced."""
     text, start = text.encode("utf-8", "replace").decode("utf-8"), 0
     while start < len(text):
-        stop = start + _PIECE
+        stop = start + _PIECE_CHARACTERS
         if stop < len(text) and (blank := max(text.rfind(" ", start + 1, stop), text.rfind("\n", start + 1, stop))) > 0:
             stop = blank
         yield text[start:stop]
@@ -169,59 +179,59 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def open_counter(name: str, options: ModelOptions, *, chosen: bool = False) -> AsyncIterator[TokenCounter]:
-    """Who counts by this name: one of `TOKENIZERS`, "local/smollm2", "local/PATH.gguf", a model at an endpoint.
+async def open_counter(name: str, options: ModelOptions, *, explicit: bool = False) -> AsyncIterator[TokenCounter]:
+    """Opens the counter of this name: one of `TOKENIZERS`, "local/smollm2", "local/PATH.gguf", a model at an endpoint.
 
-    A model that nobody counts for gets the estimate, unless the user has `chosen` the name for counting: then what
-    does not count is a UsageError."""
+    A model without a tokenizer gets the estimate, unless the user chose the name for counting (`explicit`): then it is
+    a UsageError."""
     async with contextlib.AsyncExitStack() as stack:
-        counter = _named(name, chosen) or await _of_model(name, options, stack)
-        if counter is None and chosen:
+        counter = _local_counter(name, explicit) or await _server_counter(name, options, stack)
+        if counter is None and explicit:
             provider = name.partition("/")[0]
             if provider in ("local", "openai", "ragstone") or "/" not in name:
-                hint = f"There are {', '.join(TOKENIZERS)}, and models that count, such as local/smollm2."
+                hint = f"Use {', '.join(TOKENIZERS)}, or a model that counts, such as local/smollm2."
                 raise UnknownName("tokenizer", name, TOKENIZERS, hint=hint)
             raise UsageError(
                 f"--tokenizer {name}: no endpoint counts its tokens. Name the --base-url of a server with /tokenize, "
                 f"or one of {', '.join(TOKENIZERS)}."
             )
-        yield counter or _Here(ESTIMATE, estimate_tokens)
+        yield counter or _LocalCounter(ESTIMATE, estimate_tokens)
 
 
 def count_here(name: str) -> Callable[[str], int]:
-    """Counts the tokens of a text by one of `TOKENIZERS`, in this process and at once. Raises UnknownName for any other
-    name, and MissingExtra."""
-    counter = _named(name, chosen=True)
+    """A function that counts the tokens of a text by one of `TOKENIZERS`, in this process. Raises UnknownName for any
+    other name, and MissingExtra."""
+    counter = _local_counter(name, explicit=True)
     if counter is None:
         raise UnknownName("tokenizer", name, TOKENIZERS)
-    return counter.one
+    return counter.count_text
 
 
-def _named(name: str, chosen: bool) -> _Here | None:
-    """The tokenizer of this name in this process; None where it is no such name."""
+def _local_counter(name: str, explicit: bool) -> _LocalCounter | None:
+    """The tokenizer of this name in this process; None if there is none."""
     if name == ESTIMATE:
-        return _Here(ESTIMATE, estimate_tokens)
+        return _LocalCounter(ESTIMATE, estimate_tokens)
     if name == "local/e5-small":
         from ragstone.models.embedder_local import token_counter  # noqa: PLC0415
 
-        return _Here(name, token_counter())
+        return _LocalCounter(name, token_counter())
     vocabulary = _vocabulary(name)
     if vocabulary is None:
         return None
     if importlib.util.find_spec("bpe_openai") is None:
-        if not chosen:
+        if not explicit:
             return None
         raise MissingExtra(f"{vocabulary} needs the package bpe-openai, which is not installed: pip install bpe-openai")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of how it reads its own data
+        warnings.simplefilter("ignore", DeprecationWarning)  # from the way it loads its data
         import bpe_openai  # noqa: PLC0415
 
         encoding = bpe_openai.get_encoding(vocabulary.removeprefix("openai/"))
-    return _Here(vocabulary, lambda text: len(encoding.encode_ordinary(text)))
+    return _LocalCounter(vocabulary, lambda text: len(encoding.encode_ordinary(text)))
 
 
 def _vocabulary(name: str) -> str | None:
-    """The vocabulary of a model of OpenAI, or the one that the name itself is."""
+    """The vocabulary of a model of OpenAI, or the vocabulary of this name."""
     provider, _, model = name.partition("/")
     if name in _VOCABULARIES or provider != "openai":
         return name if name in _VOCABULARIES else None
@@ -230,21 +240,21 @@ def _vocabulary(name: str) -> str | None:
     return _VOCABULARIES[1] if _CL100K.match(model) else None
 
 
-async def _of_model(name: str, options: ModelOptions, stack: contextlib.AsyncExitStack) -> TokenCounter | None:
-    """A server that counts for this model; None where there is none."""
+async def _server_counter(name: str, options: ModelOptions, stack: contextlib.AsyncExitStack) -> TokenCounter | None:
+    """A server that counts for this model; None if there is none."""
     provider, _, model = name.partition("/")
     if provider == "local" and model not in ("extractive", ""):
         from ragstone.models.local import local_server  # noqa: PLC0415
 
         address, key = await stack.enter_async_context(local_server(model, options))
-        session, sending = await _session(address, key, stack)
-        counter = _Server(session, address, name, _FIELDS[0], "", sending, options.reply_bytes)
+        session, request_options = await _session(address, key, stack)
+        counter = _ServerCounter(session, address, name, _FIELDS[0], "", request_options, options.reply_bytes)
         await counter.find_window(trained=True)
         return counter
-    return await _of_endpoint(name, provider, model, options, stack)
+    return await _endpoint_counter(name, provider, model, options, stack)
 
 
-async def _of_endpoint(
+async def _endpoint_counter(
     name: str, provider: str, model: str, options: ModelOptions, stack: contextlib.AsyncExitStack
 ) -> TokenCounter | None:
     from ragstone.models import PROVIDERS, Provider  # noqa: PLC0415
@@ -254,15 +264,15 @@ async def _of_endpoint(
     source = PROVIDERS.get(provider) if provider in PROVIDERS else None
     if not isinstance(source, Provider) or not model:
         return None
-    # Providers of whom a key is needed offer no /tokenize at their own address.
+    # Providers that require a key have no /tokenize at their own address.
     base_url = options.base_url or (source.base_url if source.key_optional else "")
     if not base_url:
         return None
     path, mark, query = normal_base_url(base_url).partition("?")
     root = path.removesuffix("/v1") + mark + query
-    session, sending = await _session(root, provider_key(source, own_endpoint=True), stack)
+    session, request_options = await _session(root, provider_key(source, own_endpoint=True), stack)
     for field in _FIELDS:
-        counter = _Server(session, root, name, field, model, sending, options.reply_bytes)
+        counter = _ServerCounter(session, root, name, field, model, request_options, options.reply_bytes)
         with contextlib.suppress(UsageError):
             if (await counter.count(["a word"]))[0] > 0:
                 await counter.find_window()
@@ -271,17 +281,17 @@ async def _of_endpoint(
 
 
 async def _session(url: str, key: str, stack: contextlib.AsyncExitStack) -> tuple[Any, dict[str, Any]]:
-    """A session for this server, and what goes with each of its requests."""
-    import aiohttp  # noqa: PLC0415  (heavy, and only needed where a server counts)
+    """A session for this server, and the options of each of its requests."""
+    import aiohttp  # noqa: PLC0415  (heavy, and needed only if a server counts)
 
     from ragstone.models.network import certificates, proxy_and_headers, proxy_for  # noqa: PLC0415
 
     secure = url.startswith("https:")
-    sending: dict[str, Any] = {"allow_redirects": False, "ssl": certificates() if secure else True}
+    request_options: dict[str, Any] = {"allow_redirects": False, "ssl": certificates() if secure else True}
     if proxy := proxy_for(url):
         address, headers = proxy_and_headers(proxy)
-        sending |= {"proxy": address, "proxy_headers" if secure else "headers": headers}
-    connector = aiohttp.TCPConnector(limit=_AT_ONCE, keepalive_timeout=3)
+        request_options |= {"proxy": address, "proxy_headers" if secure else "headers": headers}
+    connector = aiohttp.TCPConnector(limit=_CONCURRENCY, keepalive_timeout=3)
     session = aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -289,4 +299,4 @@ async def _session(url: str, key: str, stack: contextlib.AsyncExitStack) -> tupl
         auto_decompress=False,
         timeout=aiohttp.ClientTimeout(total=60, sock_connect=5),
     )
-    return await stack.enter_async_context(session), sending
+    return await stack.enter_async_context(session), request_options

@@ -1,4 +1,4 @@
-"""Requests as OpenAI's interface writes them, and its replies as ours. No input or output happens here."""
+"""Builds request bodies and parses reply bodies of OpenAI's interface. No I/O happens here."""
 
 import json
 import math
@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.errors import BadReply, ContentBlocked
 from ragstone.models.providers import Provider
-from ragstone.models.structured import Form, Reply, ask_for_schema
+from ragstone.models.structured import Form, ParsedReply, ask_for_schema
 from ragstone.types import Completion, Request, Usage
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ __all__ = ["chat_payload", "encode", "parse", "read_chat", "read_vectors", "spli
 
 T = TypeVar("T")
 
-# The tag as a reply opens with it, or, where the chat template of the model opened it already, only its end.
+# The tag at the beginning of a reply, or only its end if the model's chat template opened it already.
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|thought)>(?P<inside>.*?)(?:</\1>|\Z)", re.DOTALL)
 _THOUGHT_END = re.compile(r"\A(?P<inside>(?:(?!<think>).)*?)</think>", re.DOTALL)
 _FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(?P<inside>.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 
-_MOST_TOKENS = 2**53  # more is no count
-# How some endpoints spell the reasons that OpenAI calls "stop" and "length". A tool that had to be called was called.
+_MAX_TOKENS = 2**53  # a larger number is not a count
+# How some endpoints spell the reasons that OpenAI calls "stop" and "length". The tool had to be called.
 _FINISHES = {
     "tool_calls": "stop",
     "tool_use": "stop",
@@ -44,13 +44,13 @@ class _Message(msgspec.Struct):
     tool_calls: Any = None
 
 
-class _Choice(msgspec.Struct):
+class _ChatChoice(msgspec.Struct):
     message: _Message
     finish_reason: str | None = None
 
 
 class _Chat(msgspec.Struct):
-    choices: list[_Choice]
+    choices: list[_ChatChoice]
     model: str | None = None
     usage: Any = None
 
@@ -66,7 +66,7 @@ class _Vectors(msgspec.Struct):
 
 
 def encode(payload: Any) -> bytes:
-    """JSON bytes. Lone surrogates, which UTF-8 cannot hold, travel as ASCII escapes, and then everything does."""
+    """JSON bytes. If there are lone surrogates, which UTF-8 cannot hold, everything is sent as ASCII escapes."""
     try:
         return msgspec.json.encode(payload)
     except UnicodeEncodeError:
@@ -74,14 +74,14 @@ def encode(payload: Any) -> bytes:
 
 
 def parse(body: bytes, kind: type[T], where: str) -> T:
-    """A reply's body as a `kind`; `BadReply` where it is not."""
+    """A reply's body as a `kind`; `BadReply` if it is not one."""
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
         raise BadReply(f"{where}: the reply is not of the promised form ({error}).") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    try:  # what the strict reader refuses: lone surrogates as escapes, bytes that are not UTF-8
+    try:  # what the strict parser refuses: escaped lone surrogates, bytes that are not UTF-8
         return msgspec.convert(json.loads(body.decode("utf-8", "replace")), kind)
     except msgspec.ValidationError as error:
         raise BadReply(f"{where}: the reply is not of the promised form ({error}).") from None
@@ -93,7 +93,7 @@ def _not_json(body: bytes, where: str) -> BadReply:
     start = body[:200].lstrip().lower()
     if start.startswith((b"<!doctype", b"<html")):
         page = BadReply(f"{where}: the reply is a web page. Check --base-url.")
-        page.permanent = True  # an address of pages, not of models
+        page.permanent = True  # the address serves pages, not models
         return page
     what = f"{len(body)} bytes of something else"
     if not start:
@@ -104,8 +104,8 @@ def _not_json(body: bytes, where: str) -> BadReply:
 
 
 def chat_payload(provider: Provider, model: str, request: Request, form: Form | None = None) -> dict[str, Any]:
-    """The body of a chat request, with everything that this provider does differently. `form`: the way to ask for
-    the request's schema; None where it has none."""
+    """The body of a chat request, with the quirks of this provider. `form`: how to ask for the request's schema; None
+    if it has none."""
     messages = [{"role": turn.role, "content": turn.content} for turn in request.messages]
     payload: dict[str, Any] = {"model": model, "messages": messages, **provider.extra}
     sampling = request.sampling
@@ -116,7 +116,7 @@ def chat_payload(provider: Provider, model: str, request: Request, form: Form | 
     if sampling.max_tokens is not None:
         payload[provider.max_tokens] = sampling.max_tokens
     if sampling.seed is not None:
-        # Samples of one request differ: with one seed for all of them they would be the same answer again.
+        # With the same seed, all samples of a request would be the same answer.
         payload["seed"] = sampling.seed + request.sample
     elif provider.sample_seed:
         payload["seed"] = request.sample
@@ -128,14 +128,13 @@ def chat_payload(provider: Provider, model: str, request: Request, form: Form | 
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
-    """(answer, reasoning): what a model thought aloud before its answer is taken off it. A thought that never ends
-    leaves no answer."""
-    found = _THOUGHT.match(text)
-    if found is None and "</think>" in text:
-        found = _THOUGHT_END.match(text)
-    if found is None:
+    """(answer, reasoning): splits off the reasoning before an answer. Reasoning that never ends leaves no answer."""
+    match = _THOUGHT.match(text)
+    if match is None and "</think>" in text:
+        match = _THOUGHT_END.match(text)
+    if match is None:
         return text, ""
-    return text[found.end() :].lstrip(), found["inside"].strip()
+    return text[match.end() :].lstrip(), match["inside"].strip()
 
 
 def _text(content: str | list[Any] | None) -> str:
@@ -146,11 +145,11 @@ def _text(content: str | list[Any] | None) -> str:
 
 def _count(value: Any) -> int:
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return int(value) if number and 0 <= value <= _MOST_TOKENS else 0
+    return int(value) if number and 0 <= value <= _MAX_TOKENS else 0
 
 
 def read_usage(usage: Any) -> Usage:
-    """Token counts in whichever of the known places they are; 0 where an endpoint does not count."""
+    """Token counts from any of the known places; 0 if an endpoint does not count."""
     if not isinstance(usage, dict):
         return Usage(requests=1)
     details = usage.get("prompt_tokens_details")
@@ -164,26 +163,26 @@ def read_usage(usage: Any) -> Usage:
 
 
 def _arguments(calls: Any) -> str | None:
-    """What the called tools were given, as JSON; None where none was called. Several calls are several lines: not one
-    reply, which is for the reader of the reply to say."""
-    found = []
+    """The arguments of tool calls as JSON; None if there was no call. Several calls become several lines, which are not
+    one JSON reply and are refused by the parser of the reply."""
+    lines = []
     for call in calls if isinstance(calls, list) else ():
         function = call.get("function") if isinstance(call, dict) else None
         arguments = function.get("arguments") if isinstance(function, dict) else None
         if arguments is not None:
-            found.append(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False))
-    return "\n".join(found) if found else None
+            lines.append(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False))
+    return "\n".join(lines) if lines else None
 
 
-def read_chat(body: bytes, where: str, *, model: str, seconds: float, formed: bool) -> Reply:
-    """The reply in a body. `formed`: a form was asked for; then the arguments of a tool call are the text, and a code
-    fence around all of it is taken off.
+def read_chat(body: bytes, where: str, *, model: str, seconds: float, formed: bool) -> ParsedReply:
+    """Parses a chat reply. `formed`: a structured reply was requested; then the arguments of a tool call are the text,
+    and a code fence around all of it is removed.
 
-    Raises `BadReply` for anything else than a chat completion, `ContentBlocked` where a filter left nothing of it.
+    Raises `BadReply` for anything but a chat completion, `ContentBlocked` if a filter left nothing of it.
     """
     reply = parse(body, _Chat, where)
     if not reply.choices:
-        raise BadReply(f"{where}: the reply holds no choice.")
+        raise BadReply(f"{where}: the reply has no choices.")
     choice = reply.choices[0]
     message, finish = choice.message, choice.finish_reason or ""
     text, thought = split_reasoning(_text(message.content))
@@ -195,7 +194,7 @@ def read_chat(body: bytes, where: str, *, model: str, seconds: float, formed: bo
         text = arguments
     elif formed:
         text = text.lstrip("\ufeff")
-        text = found["inside"] if (found := _FENCE.match(text)) else text
+        text = match["inside"] if (match := _FENCE.match(text)) else text
     completion = Completion(
         text=text or message.refusal or "",
         reasoning="\n\n".join(part for part in (apart, thought) if part),
@@ -204,17 +203,17 @@ def read_chat(body: bytes, where: str, *, model: str, seconds: float, formed: bo
         model=reply.model or model,
         seconds=seconds,
     )
-    return Reply(completion, called=arguments is not None, refused=bool(message.refusal and not text))
+    return ParsedReply(completion, called=arguments is not None, refused=bool(message.refusal and not text))
 
 
 def read_vectors(body: bytes, count: int, where: str) -> "np.ndarray[Any, Any]":
-    """The (count, dimensions) float32 vectors in an embedding reply, in the order in which the texts were sent and
-    scaled to unit length; `BadReply` where any is missing, of another length, zero or not finite."""
+    """The (count, dimensions) float32 vectors of an embedding reply, in the order of the texts and scaled to unit
+    length; `BadReply` if any is missing, has another length, or is zero or not finite."""
     import numpy as np  # noqa: PLC0415  (heavy, and only embedders need it)
 
-    found = parse(body, _Vectors, where).data
+    vectors = parse(body, _Vectors, where).data
     rows: list[list[float] | None] = [None] * count
-    for place, vector in enumerate(found):
+    for place, vector in enumerate(vectors):
         index = place if vector.index is None else vector.index
         if not 0 <= index < count or rows[index] is not None:
             raise BadReply(f"{where}: the reply numbers its vectors wrongly (index {index} of {count}).")
@@ -226,5 +225,5 @@ def read_vectors(body: bytes, count: int, where: str) -> "np.ndarray[Any, Any]":
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not (lengths > 0).all():
-        raise BadReply(f"{where}: the reply holds a vector of length zero or of no number.")
+        raise BadReply(f"{where}: the reply has a vector that is zero or not finite.")
     return np.asarray(matrix / lengths, dtype=np.float32)

@@ -1,7 +1,7 @@
-"""What a piece of work takes of models, and how fast work goes that takes something.
+"""What a piece of work costs in model requests, and how fast work that costs something goes.
 
-Whoever does a piece of work opens `track_work()`; models note there what was sent and what a cache had. A piece whose
-replies were all kept costs nothing and takes no time, so `Pace` leaves it out of the rate.
+A worker opens `track_work()`; models then count what was sent and what a cache had. A piece of work whose replies were
+all cached costs nothing and takes no time, so `Pace` leaves it out of the rate.
 """
 
 import contextlib
@@ -14,29 +14,29 @@ from typing import Protocol
 
 from ragstone.types import Completion
 
-__all__ = ["Pace", "Replies", "Work", "duration", "note", "replies", "track_work"]
+__all__ = ["Pace", "Replies", "Work", "count_work", "duration", "replies", "track_work"]
 
-# The rate is that of the last seconds, because what comes later may be longer, or the endpoint slower.
+# The rate is that of the last seconds, because later cases may be longer, or the endpoint slower.
 WINDOW_SECONDS = 120.0
-# An answer that took longer than this was computed, whatever the models say.
-_INSTANT = 0.05
+# An answer that took longer was computed, even if no model counted it.
+_INSTANT_SECONDS = 0.05
 
 
 class Replies(Protocol):
-    """Replies to the requests of a piece of work, kept until it is done, so that it can be interrupted. What it got
-    before then counts as sent, because it was."""
+    """Replies to the requests of a piece of work, kept until it is done so that it can be interrupted. They count as
+    sent, because they were paid for by this piece of work."""
 
     def get(self, key: bytes, /) -> Completion | None: ...
 
     def begin(self, key: bytes, /) -> int:
-        """The request goes out now. Returns how often it went out before without a reply: the process was killed."""
+        """The request is being sent. Returns how often it was sent before without a reply, because of a kill."""
 
     def put(self, key: bytes, completion: Completion, /) -> None: ...
 
 
 @dataclass
 class Work:
-    """`sent`: requests or texts that went to a model. `cached`: those that a cache answered."""
+    """`sent`: requests or texts sent to a model. `cached`: those answered by a cache."""
 
     sent: int = 0
     cached: int = 0
@@ -44,15 +44,15 @@ class Work:
 
     @property
     def free(self) -> bool:
-        """Whether caches did all of it."""
+        """Whether caches answered all of it."""
         return self.cached > 0 and not self.sent
 
     @contextlib.contextmanager
     def timed(self) -> Iterator[None]:
-        """Counts what runs inside as sent where it takes time and no model says why: somebody's own system."""
+        """Counts the block as sent if it takes time but no model counted anything, as in a user's own system."""
         before, started = (self.sent, self.cached), time.monotonic()
         yield
-        if before == (self.sent, self.cached) and time.monotonic() - started > _INSTANT:
+        if before == (self.sent, self.cached) and time.monotonic() - started > _INSTANT_SECONDS:
             self.sent += 1
 
 
@@ -61,7 +61,7 @@ _WORK: ContextVar[Work | None] = ContextVar("work", default=None)
 
 @contextlib.contextmanager
 def track_work(replies: Replies | None = None) -> Iterator[Work]:
-    """What models take from here on, in this task and those that it starts."""
+    """Tracks model requests from here on, in this task and those that it starts."""
     work = Work(replies=replies)
     token = _WORK.set(work)
     try:
@@ -70,35 +70,35 @@ def track_work(replies: Replies | None = None) -> Iterator[Work]:
         _WORK.reset(token)
 
 
-def note(*, sent: int = 0, cached: int = 0) -> None:
-    """Called by models, for the piece of work that asks them."""
+def count_work(*, sent: int = 0, cached: int = 0) -> None:
+    """Counts requests of the current piece of work. Called by models."""
     if (work := _WORK.get()) is not None:
         work.sent += sent
         work.cached += cached
 
 
 def replies() -> Replies | None:
-    """The replies that the piece of work had before."""
+    """The kept replies of the current piece of work."""
     work = _WORK.get()
     return None if work is None else work.replies
 
 
 class Pace:
-    """How many pieces a second, and how long the rest takes. What is `free` (kept by a cache, done before) does not
-    count: the rest is expected to cost something. `clock` gives seconds."""
+    """Pieces of work a second, and the time left. What is `free` (cached or done before) does not count, because the
+    rest is expected to cost something. `clock` gives seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._marks: deque[tuple[float, int]] = deque([(clock(), 0)])  # when so many pieces were done
+        self._marks: deque[tuple[float, int]] = deque([(clock(), 0)])  # (time, pieces done)
         self._done = 0
 
     def add(self, count: int = 1, *, free: bool = False) -> None:
-        """So many pieces are done now."""
+        """This many pieces are done now."""
         now = self._clock()
         if not count:
             return
         if free:
-            if not self._done:  # the work that counts has only begun
+            if not self._done:  # the work that counts begins now
                 self._marks[0] = (now, 0)
             return
         self._done += count
@@ -108,14 +108,14 @@ class Pace:
 
     @property
     def rate(self) -> float | None:
-        """Pieces a second that cost something; None as long as there was none."""
+        """Pieces a second that cost something; None if there were none yet."""
         if not self._done:
             return None
         began, done = self._marks[0]
         return (self._done - done) / max(self._clock() - began, 1e-9)
 
     def seconds_left(self, pieces: int) -> float | None:
-        """How long so many more pieces take; None where nothing is known."""
+        """The seconds that this many more pieces take; None if unknown."""
         rate = self.rate
         return pieces / rate if rate else None
 

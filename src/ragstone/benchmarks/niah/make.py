@@ -55,7 +55,7 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
     chosen = options.tokenizer is not None
     with_tokenizer = (name for name in models if not name.startswith(_WITHOUT_TOKENIZER))
     tokenizer = options.tokenizer or next(with_tokenizer, ESTIMATE)
-    async with open_counter(tokenizer, context.model_options, chosen=chosen) as counter:
+    async with open_counter(tokenizer, context.model_options, explicit=chosen) as counter:
         if with_whole and window is None and counter.window is not None and longest > counter.window:
             raise UsageError(
                 f"A length of {longest:,} tokens exceeds the window of {counter.id}, {counter.window:,} tokens. "

@@ -143,7 +143,7 @@ class Planner:
     async def _marks(self, template: str, language: str, question: str) -> int:
         """The chat format's control tokens around a prompt of this template."""
         query = Query(question, (Passage("context", ""),), language=language)
-        chat_tokens = await self.counter.marks(self.templates[template].messages(query))
+        chat_tokens = await self.counter.template_tokens(self.templates[template].messages(query))
         return _CHAT_TOKENS if chat_tokens is None else chat_tokens
 
     async def _overheads(self, language: str, questions: Sequence[str]) -> dict[tuple[str, str], int]:
