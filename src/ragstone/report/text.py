@@ -148,5 +148,16 @@ def _grid(columns: list[str], rows: list[list[str]], block: list[int], table: Ta
     for number, (row, source) in enumerate(zip(rows, table.rows, strict=True)):
         last = number == len(rows) - 1
         style = "dim" if source.published else ""
-        grid.add_row(*(Text(row[index]) for index in block), style=style, end_section=several_lines and not last)
+        first, *others = block
+        cells = [Text(_indented(row[first], widths[0])), *(Text(row[index]) for index in others)]
+        grid.add_row(*cells, style=style, end_section=several_lines and not last)
     return grid
+
+
+def _indented(text: str, width: int) -> str:
+    """The text of a first column with its further lines indented: none of a long name looks like a line of output."""
+    if cell_len(text) <= width or "\n" in text:
+        return text
+    head = Text(text).wrap(Console(width=width), width)[0]
+    tail = text[len(head.plain) :].lstrip()
+    return "\n".join([head.plain, *(f" {line.plain}" for line in Text(tail).wrap(Console(width=width), width - 1))])
