@@ -169,3 +169,14 @@ def test_the_cells_that_are_planned(language: str) -> None:
             recipe = {name: at for name, at in case.query.passages[0].meta["recipe"].items() if name != "needles"}
             lines.append(f"{case.id} {case.condition} {recipe} {case.lane}")
     golden(f"niah/cells.{language}", "\n".join(lines))
+
+
+def test_more_cells_than_a_million_are_counted_and_refused() -> None:
+    grid = {"lengths": "50:9000:100", "depths": "0:100:101", "needles": ["number", "chain"]}
+    with pytest.raises(UsageError, match=r"1,010,000"):
+        make("niah", **grid, repeat=50)
+
+
+def test_the_first_depth_that_is_no_number_is_named() -> None:
+    with pytest.raises(UsageError, match="'deep' is not a number"):
+        make("niah", lengths=[600], depths=[0, "deep", 50])
