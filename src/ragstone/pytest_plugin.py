@@ -6,8 +6,8 @@
     def test_suite(assert_pass_rate):
         assert_pass_rate(samples, {"faithfulness": 0.8}, rate=0.9, repeat=3)
 
-Who judges is said by `--ragstone-judge PROVIDER/MODEL` or `ragstone_judge` in the configuration of pytest. What a test
-scored travels in the `user_properties` of its report, so that the workers of xdist share one table and one baseline.
+The judge is set by `--ragstone-judge PROVIDER/MODEL` or `ragstone_judge` in pytest's configuration. The scores of a
+test travel in the `user_properties` of its report, so that the workers of xdist share one table and one baseline.
 """
 
 import argparse

@@ -11,7 +11,7 @@ import pytest
 from tests.api.judging import Embedder, scripted_judge, verdict
 
 from ragstone import evaluate, evaluate_async
-from ragstone.api.evaluate import plan_evaluation, predict, read_data
+from ragstone.api.evaluate import estimate_evaluation, plan_evaluation, read_data
 from ragstone.api.judging import Judging, family_of
 from ragstone.api.prompts import copy_prompts
 from ragstone.errors import MissingExtra, RateLimited, RunMismatch, UsageError
@@ -256,7 +256,7 @@ def test_a_frame_has_a_row_a_sample(tmp_path: Path) -> None:
 async def test_the_prediction_is_near_what_is_asked(tmp_path: Path) -> None:
     data = [row | {"question": f"{row['question']} ({number})"} for number in range(5) for row in rows()]
     plan = plan_evaluation(read_data(data), FIVE, Judging(model="openai/gpt-4o-mini"))
-    usage = (await predict(plan)).usage
+    usage = (await estimate_evaluation(plan)).usage
     judge = scripted_judge()
     result = await evaluate_async(data, FIVE, judge, embedder=Embedder(), run=tmp_path / "p.run", model_options=PLAIN)
     assert result.outcome.complete

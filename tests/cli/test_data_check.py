@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.cli.tools import ROOT, Told
 
-from ragstone.api.data_check import Checked, check_data
+from ragstone.api.data_check import CheckedAnswers, check_data
 
 Ragstone = Callable[..., Told]
 NO_CONTEXTS = "found a number; expected a list of texts, or of objects with a text."
@@ -125,7 +125,7 @@ def test_files_of_rgb_are_checked_as_rgb(ragstone: Ragstone, name: str) -> None:
 @pytest.mark.parametrize("name", ["en.json", "zh.jsonl"])
 def test_answers_in_a_file_with_a_name_of_rgb_are_answers(name: str) -> None:
     checked, problems = check_data([write(name, ROWS)])
-    assert ([one.schema for one in checked if isinstance(one, Checked)], problems) == (["ragas"], [])
+    assert ([one.schema for one in checked if isinstance(one, CheckedAnswers)], problems) == (["ragas"], [])
 
 
 def test_folders_of_data_sets_are_told_from_folders_of_rgb(ragstone: Ragstone) -> None:
@@ -138,7 +138,7 @@ def test_folders_of_data_sets_are_told_from_folders_of_rgb(ragstone: Ragstone) -
 
 def test_the_examples_are_twelve_in_two_languages_and_enough_for_every_judged_metric() -> None:
     [seen], problems = check_data([EXAMPLES])
-    assert isinstance(seen, Checked)
+    assert isinstance(seen, CheckedAnswers)
     assert problems == []
     assert (seen.rows, seen.languages, seen.warnings) == (12, {"en": 6, "zh": 6}, ())
     assert seen.columns == ("topic", "quality")

@@ -160,7 +160,7 @@ async def test_a_signal_while_a_pool_is_embedded_ends_it_there(tmp_path: Path, n
             _, err = await one.communicate()
             last = err.decode().splitlines()[-1]
             assert (one.returncode, "Stopped before the first case" in last) == (3, True), err
-            assert ("are kept" in last) == kept
+            assert ("are cached" in last) == kept
 
 
 async def test_a_terminal_that_is_closed_loses_nothing_that_was_asked(tmp_path: Path) -> None:

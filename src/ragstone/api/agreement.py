@@ -9,7 +9,7 @@ from msgspec.structs import replace as changed
 
 from ragstone.analysis.agreement import Agreement, MetricGap, Verdicts, agreement, gap, verdicts_of
 from ragstone.api.blocking import blocking, public
-from ragstone.api.evaluate import Plan, plan_evaluation
+from ragstone.api.evaluate import EvalPlan, plan_evaluation
 from ragstone.api.execute import cache_folder, concurrency_of
 from ragstone.api.judging import Judging, open_tools
 from ragstone.datasets.tabular import EvalData
@@ -100,7 +100,7 @@ agreement_of_protocols: Callable[..., list[Ways]] = blocking(
 Sample = tuple[Case, Response]
 
 
-def _samples(plan: Plan) -> list[Sample]:
+def _samples(plan: EvalPlan) -> list[Sample]:
     return [(case, plan.system.answers[case.query.repeat]) for case in plan.benchmark.cases()]
 
 

@@ -16,13 +16,13 @@ from ragstone.metrics import METRICS
 from ragstone.metrics.catalogue import catalogue
 from ragstone.types import NO_ANSWER, Frozen
 
-__all__ = ["Checked", "Has", "Readiness", "check_data", "check_eval_data"]
+__all__ = ["Availability", "CheckedAnswers", "Readiness", "check_data", "check_eval_data"]
 
 _NAMED = 5  # rows that a line names
 _NEEDS = {"answer": "answer", "references": "reference", "passages": "contexts", "labels": "labels"}
 
 
-class Has(Frozen, frozen=True):
+class Availability(Frozen, frozen=True):
     """One kind of data that metrics need: `ready` rows have it, `lacking` names the first that do not."""
 
     name: str
@@ -39,7 +39,7 @@ class Readiness(Frozen, frozen=True):
     lacking: tuple[str, ...] = ()
 
 
-class Checked(Frozen, frozen=True):
+class CheckedAnswers(Frozen, frozen=True):
     """The user's data as they were read. `mapping`: our field → their column; `columns`: those that rows can be grouped
     by; `languages`: number of rows in each."""
 
@@ -50,14 +50,14 @@ class Checked(Frozen, frozen=True):
     rows: int
     languages: dict[str, int]
     warnings: tuple[str, ...]
-    has: tuple[Has, ...]
+    has: tuple[Availability, ...]
     metrics: tuple[Readiness, ...]
 
 
-def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checked | CheckedData], list[Problem]]:
+def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[CheckedAnswers | CheckedData], list[Problem]]:
     """What these files and folders contain, as answers to score or data of a benchmark, and all problems. `reading`:
     see `read_eval_data`."""
-    checked: list[Checked | CheckedData] = []
+    checked: list[CheckedAnswers | CheckedData] = []
     problems: list[Problem] = []
     for path in map(Path, paths):
         try:
@@ -86,10 +86,10 @@ def _of_benchmark(path: Path) -> DataReport | None:
     return next((report for report in reports if report is not None), None)
 
 
-def check_eval_data(data: EvalData, path: str = "") -> Checked:
+def check_eval_data(data: EvalData, path: str = "") -> CheckedAnswers:
     """What these data contain, and for which metrics that is enough."""
     has = [_has(item) for item in data.items]
-    return Checked(
+    return CheckedAnswers(
         path or data.name,
         data.schema,
         data.mapping,
@@ -97,7 +97,7 @@ def check_eval_data(data: EvalData, path: str = "") -> Checked:
         len(data.items),
         dict(sorted(Counter(item.sample.language for item in data.items).items())),
         data.warnings,
-        tuple(Has(need, *_count(data.items, has, frozenset({need}))) for need in _NEEDS.values()),
+        tuple(Availability(need, *_count(data.items, has, frozenset({need}))) for need in _NEEDS.values()),
         tuple(_readiness(data.items, has)),
     )
 

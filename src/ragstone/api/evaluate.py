@@ -41,7 +41,14 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = [
-    "EvalResult", "Plan", "Prediction", "default_run", "evaluate", "evaluate_async", "plan_evaluation", "predict",
+    "EvalEstimate",
+    "EvalPlan",
+    "EvalResult",
+    "default_run",
+    "estimate_evaluation",
+    "evaluate",
+    "evaluate_async",
+    "plan_evaluation",
     "read_data",
 ]  # fmt: skip
 
@@ -103,7 +110,7 @@ class EvalResult(RunResult):
 
 
 @dataclass(frozen=True)
-class Plan:
+class EvalPlan:
     """An evaluation before it runs."""
 
     data: EvalData
@@ -135,7 +142,7 @@ def plan_evaluation(
     group_by: Sequence[str] = (),
     repeat: int = 1,
     system_model: str = "",
-) -> Plan:
+) -> EvalPlan:
     """Checks everything that can be checked before any model is opened. Raises UsageError."""
     if data_language:
         checked_language(data_language)
@@ -165,11 +172,11 @@ def plan_evaluation(
         mapping=data.mapping, warnings=tuple(warnings),
     )  # fmt: skip
     system = Recorded(name or data.name, {row.row: row.response for row in rows}, data.sha256)
-    return Plan(data, benchmark, system, requested, judging, tuple(warnings))
+    return EvalPlan(data, benchmark, system, requested, judging, tuple(warnings))
 
 
 async def run_evaluation(
-    plan: Plan,
+    plan: EvalPlan,
     *,
     run: str | Path | None = None,
     model_options: ModelOptions | None = None,
@@ -263,8 +270,8 @@ evaluate = blocking(evaluate_async, name="evaluate")
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """What an evaluation is likely to take: `usage` of the judge, and the tokens that `embedder` gets. `done`: cases
+class EvalEstimate:
+    """The expected cost of an evaluation: `usage` of the judge, and the tokens to embed with `embedder`. `done`: cases
     that the run file has with all their scores."""
 
     usage: Usage
@@ -273,9 +280,9 @@ class Prediction:
     done: int
 
 
-async def predict(plan: Plan, run: Path | None = None) -> Prediction:
-    """The requests and tokens of what the run file lacks, without the cache. Asks nobody; needs no key. Raises
-    `RunMismatch` where the file holds another's run."""
+async def estimate_evaluation(plan: EvalPlan, run: Path | None = None) -> EvalEstimate:
+    """The requests and tokens of everything missing from the run file, ignoring the cache. Calls no model and needs no
+    key. Raises `RunMismatch` if the file was made with different settings."""
     offline = _without_models(plan.judging)
     judge = {"model": plan.judging.model} if isinstance(plan.judging.model, str) else {}
     stored = Stored(run or default_run(plan), {**plan.benchmark.question, "judge": judge}, GROWING)
@@ -296,7 +303,7 @@ async def predict(plan: Plan, run: Path | None = None) -> Prediction:
                 embedded += _embedded(case, response)
     chosen = plan.judging.embedder or DEFAULT_EMBEDDER
     name = chosen if isinstance(chosen, str) else chosen.id
-    return Prediction(usage, name if embedded else "", embedded, done)
+    return EvalEstimate(usage, name if embedded else "", embedded, done)
 
 
 def _embedded(case: Case, response: Response) -> int:
@@ -371,7 +378,7 @@ def _family_warning(judging: Judging, rows: Sequence[RecordedRow], system_model:
     ]
 
 
-def default_run(plan: Plan) -> Path:
+def default_run(plan: EvalPlan) -> Path:
     """The default run file, named after data, judge and settings, but not the metrics: more may be added."""
     judging = plan.judging
     judge, embedder = (

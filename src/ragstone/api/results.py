@@ -59,7 +59,7 @@ def _job(reader: Benchmark, results: ImportedResults, target: Path) -> Job:
     cases = _ImportedCases(
         reader.name, reader.version, reader.license, reader.citation, reader.template, results.records
     )  # fmt: skip
-    return Job(cases, [_RecordedAnswers.of(results)], target, _AT_ONCE, metrics)
+    return Job(cases, [_Replay.of(results)], target, _AT_ONCE, metrics)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class _ImportedCases(BaseBenchmark):
 
 
 @dataclass(frozen=True)
-class _RecordedAnswers:
+class _Replay:
     """A system that returns the recorded answers; each query belongs to one record."""
 
     id: str
@@ -95,7 +95,7 @@ class _RecordedAnswers:
     by_query: Mapping[str, Record] = field(repr=False)
 
     @classmethod
-    def of(cls, results: ImportedResults) -> "_RecordedAnswers":
+    def of(cls, results: ImportedResults) -> "_Replay":
         by_query = {to_json(record.case.query): record for record in results.records}
         return cls(results.system, results.spec, by_query)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from ragstone.cli.options import MOST_QUESTIONS, Names, Number
+from ragstone.cli.options import MOST_QUESTIONS, NameList, Number
 from ragstone.cli.output import say
 
 __all__ = ["command"]
@@ -20,7 +20,7 @@ def command() -> None:
 @click.option("--format", "kind", default="rgb", show_default=True, metavar="rgb|mirage", help="Format of the files.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Output folder.")  # fmt: skip
-@click.option("--data-language", "languages", type=Names(), default="en,zh", show_default=True,
+@click.option("--data-language", "languages", type=NameList(), default="en,zh", show_default=True,
               help="Languages of the data.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
 @click.option(

@@ -16,7 +16,7 @@ from ragstone.cli.options import json_option, once
 from ragstone.cli.output import say, say_json
 
 if TYPE_CHECKING:
-    from ragstone.api.data_check import Checked
+    from ragstone.api.data_check import CheckedAnswers
 
 __all__ = ["command"]
 
@@ -87,7 +87,7 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
     For answers to be scored by `ragstone eval`: the layout, the meaning of each column, and the metrics for which rows
     lack data. Files in RGB's format and passage pools in MIRAGE's are checked by their own rules; the labels of a pool
     are compared with the contents of its passages."""
-    from ragstone.api.data_check import Checked, check_data  # noqa: PLC0415
+    from ragstone.api.data_check import CheckedAnswers, check_data  # noqa: PLC0415
 
     checked, problems = check_data(paths, **{**values, "mapping": once(values["mapping"], "--map")})
     errors = sum(problem.severity == "error" for problem in problems)
@@ -96,16 +96,16 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
         say_json(msgspec.to_builtins(document))
     else:
         for item in checked:
-            for line in _lines_of(item) if isinstance(item, Checked) else item.lines:
+            for line in _lines_of(item) if isinstance(item, CheckedAnswers) else item.lines:
                 say(line)
         for problem in problems:
             say(str(problem))
-    warnings = len(problems) - errors + sum(len(item.warnings) for item in checked if isinstance(item, Checked))
+    warnings = len(problems) - errors + sum(len(item.warnings) for item in checked if isinstance(item, CheckedAnswers))
     say(f"{errors} errors, {warnings} warnings.", err=True)
     return 2 if errors else 0
 
 
-def _lines_of(checked: "Checked") -> Iterator[str]:
+def _lines_of(checked: "CheckedAnswers") -> Iterator[str]:
     """The lines that describe a checked file."""
     from ragstone.datasets.tabular.problems import places  # noqa: PLC0415
 

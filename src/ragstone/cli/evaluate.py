@@ -12,7 +12,7 @@ from ragstone.cli.bench_command import command_line, cost_of, read_price, say_co
 from ragstone.cli.gates import check_gate_options, gate_options, report_gates
 from ragstone.cli.options import (
     MOST_REPEATS,
-    Names,
+    NameList,
     Number,
     Pairs,
     both,
@@ -29,7 +29,7 @@ from ragstone.cli.show import say_failures, say_run
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
-    from ragstone.api.evaluate import EvalResult, Plan
+    from ragstone.api.evaluate import EvalPlan, EvalResult
     from ragstone.models import ModelOptions
 
 __all__ = ["command"]
@@ -78,7 +78,7 @@ limit_options = both(
 @click.argument("data", type=click.Path(path_type=Path))
 @data_options
 @metric_options
-@click.option("--group-by", type=Names(), default=(), help="Columns to group the tables by.")
+@click.option("--group-by", type=NameList(), default=(), help="Columns to group the tables by.")
 @click.option("--name", default="", help="Name of the system.  [default: the file's name]")
 @click.option(
     "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: named after the settings]"
@@ -135,8 +135,8 @@ def command(**values: Any) -> int:
     return asyncio.run(_evaluate(plan, values))
 
 
-def _names(plan: "Plan") -> list[str] | None:
-    """Names of the metrics; None where rubrics are among them, whose names are in their files."""
+def _names(plan: "EvalPlan") -> list[str] | None:
+    """NameList of the metrics; None where rubrics are among them, whose names are in their files."""
     names = [str(name) for name in plan.judging.names(plan.metrics)]
     return None if any(name.startswith("rubric:") for name in names) else names
 
@@ -154,7 +154,7 @@ def _model_options(values: dict[str, Any]) -> "ModelOptions":
     return options
 
 
-async def _evaluate(plan: "Plan", values: dict[str, Any]) -> int:
+async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:
     from ragstone.api.evaluate import run_evaluation  # noqa: PLC0415
     from ragstone.api.execute import Shell  # noqa: PLC0415
     from ragstone.cli.progress import make_progress  # noqa: PLC0415
@@ -208,11 +208,11 @@ def _gated(result: "EvalResult", values: dict[str, Any]) -> tuple[int, list[dict
         return report_gates(run.run, values, scored=result.summary, system=result.system, language=run.language)
 
 
-async def _dry_run(plan: "Plan", values: dict[str, Any]) -> int:
+async def _dry_run(plan: "EvalPlan", values: dict[str, Any]) -> int:
     """Prints what the evaluation would take, counting every first request as it would be sent."""
-    from ragstone.api.evaluate import predict  # noqa: PLC0415
+    from ragstone.api.evaluate import estimate_evaluation  # noqa: PLC0415
 
-    expected = await predict(plan, values["run_file"])
+    expected = await estimate_evaluation(plan, values["run_file"])
     usage = expected.usage
     price = read_price(values["price"]) if values["price"] else None
     cost = None if price is None else round(cost_of(usage.prompt_tokens, usage.completion_tokens, price), 6)

@@ -17,7 +17,7 @@ __all__ = [
     "MOST_QUESTIONS",
     "MOST_REPEATS",
     "Address",
-    "Names",
+    "NameList",
     "Number",
     "Pairs",
     "both",
@@ -38,8 +38,8 @@ MOST_QUESTIONS = 1_000_000
 MOST_REPEATS = 1_000
 
 
-class Names(click.ParamType[tuple[str, ...]]):
-    """Names separated by commas."""
+class NameList(click.ParamType[tuple[str, ...]]):
+    """NameList separated by commas."""
 
     name = "NAME,…"
 
@@ -147,7 +147,7 @@ def once(pairs: Iterable[tuple[str, V]], option: str) -> dict[str, V]:
 
 def metrics_option(help_text: str) -> Callable[[F], F]:
     """`--metrics NAME,…`, repeatable."""
-    return click.option("--metrics", type=Names(), multiple=True, callback=_flat, help=help_text)
+    return click.option("--metrics", type=NameList(), multiple=True, callback=_flat, help=help_text)
 
 
 def _flat(ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
