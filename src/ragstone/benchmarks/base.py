@@ -35,28 +35,17 @@ class BaseBenchmark:
     if TYPE_CHECKING:  # what a subclass must define
 
         @property
-        def name(self) -> str:
-            raise NotImplementedError
-
+        def name(self) -> str: ...
         @property
-        def version(self) -> int:
-            raise NotImplementedError
-
+        def version(self) -> int: ...
         @property
-        def license(self) -> str:
-            raise NotImplementedError
-
+        def license(self) -> str: ...
         @property
-        def citation(self) -> str:
-            raise NotImplementedError
-
+        def citation(self) -> str: ...
         @property
-        def template(self) -> Template:
-            raise NotImplementedError
-
+        def template(self) -> Template: ...
         @property
-        def metrics(self) -> tuple[Metric, ...]:
-            raise NotImplementedError
+        def metrics(self) -> tuple[Metric, ...]: ...
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:

@@ -170,17 +170,12 @@ class MirageTally:
         conditions = (
             condition for condition in self.answers.get(system, ()) if condition.setting in ("mixed", "retrieved")
         )
-        return sorted(
-            conditions,
-            key=lambda condition: (_ORDER[condition.setting], condition.retriever, condition.chunk, condition.k),
-        )
+        return sorted(conditions, key=lambda c: (_ORDER[c.setting], c.retriever, c.chunk, c.k))
 
     def chunked(self) -> bool:
         """Whether any chunk size differs from the pool's own."""
-        sizes = {condition.chunk for conditions in self.answers.values() for condition in conditions} | {
-            size for _, size in self.found
-        }
-        return bool(sizes - {0})
+        sizes = {condition.chunk for conditions in self.answers.values() for condition in conditions}
+        return bool({*sizes, *(size for _, size in self.found)} - {0})
 
     def questions(self, test: Callable[[int], bool]) -> int:
         """The number of questions whose flags pass the test, without the probe's."""

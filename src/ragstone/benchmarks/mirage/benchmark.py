@@ -179,11 +179,8 @@ class MIRAGE(BaseBenchmark):
 
     @property
     def size(self) -> int:
-        per_question = (
-            len(self._fixed_settings())
-            + len(self._lists()) * (1 if self.alone else len(self.ks))
-            + len(self._negative_retrievers())
-        )
+        lists = len(self._lists()) * (1 if self.alone else len(self.ks))
+        per_question = len(self._fixed_settings()) + lists + len(self._negative_retrievers())
         return (len(self._questions()) * per_question + len(self._probe_questions())) * self.repeat
 
     def planned(self) -> Iterator[Case]:
@@ -192,11 +189,9 @@ class MIRAGE(BaseBenchmark):
 
     def retrieval_cost(self) -> list[RetrievalCost]:
         """The cost of the retrievers' models, by model: tokens to embed, and requests."""
-        question = Texts(1, 1)
-        searches = [(name, size) for name, size in self._searches() if foreseen(name, question, question)]
-        questions = Texts(
-            len(self._questions()), sum(self._token_count(question.id, question.text) for question in self._questions())
-        )
+        probe = Texts(1, 1)
+        searches = [(name, size) for name, size in self._searches() if foreseen(name, probe, probe)]
+        questions = Texts(len(self._questions()), sum(self._token_count(q.id, q.text) for q in self._questions()))
         sizes = {size: self.search.cut(self._pool, size).passages for _, size in searches}
         pools = {
             size: Texts(len(passages), sum(self._token_count(p.id, p.text) for p in passages))

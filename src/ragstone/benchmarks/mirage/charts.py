@@ -3,6 +3,7 @@ tokens and time with the Pareto front."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 from ragstone.benchmarks.mirage.adaptability import MEASURES, Shares, shares_of
@@ -54,27 +55,15 @@ class _MirageCharts:
         series = tuple(
             Series(
                 self.words[name],
-                tuple(
-                    point
-                    for at, (_, shares) in enumerate(contexts)
-                    for point in shares.measures[name].points(float(at))
-                ),
+                tuple(point for at, (_, shares) in enumerate(contexts) for point in shares.measures[name].points(at)),
             )
             for name in _STACK
         )
-        rows = [
-            self.words["alt_share"].format(
-                name=self.names.short(condition),
-                **dict(
-                    zip(
-                        ("nv", "ca", "ci", "cm"),
-                        (_percent_text(shares.measures[m].value) for m in MEASURES),
-                        strict=True,
-                    )
-                ),
-            )
-            for condition, shares in contexts
-        ]
+        rows = []
+        for condition, shares in contexts:
+            values = (_percent_text(shares.measures[name].value) for name in MEASURES)
+            texts = dict(zip(("nv", "ca", "ci", "cm"), values, strict=True))
+            rows.append(self.words["alt_share"].format(name=self.names.short(condition), **texts))
         alt = self.words["alt_shares"].format(system=system, rows=self.words["separator"].join(rows))
         title = self.words["chart_shares"].format(system=system)
         categories = tuple(self.names.short(condition) for condition, _ in contexts)
@@ -127,10 +116,8 @@ class _MirageCharts:
     def prices(self) -> Iterator[Chart]:
         """Right answers against tokens and against seconds."""
         prices = [price for price in priced(self.tally, self.headline) if is_choice(price.condition)]
-        yield from self._price("mirage-tokens", "chart_cost", "tokens_axis", prices, lambda price: price.tokens, 1)
-        yield from self._price(
-            "mirage-seconds", "chart_latency", "seconds_axis", prices, lambda price: price.seconds, 3
-        )
+        yield from self._price("mirage-tokens", "chart_cost", "tokens_axis", prices, attrgetter("tokens"), 1)
+        yield from self._price("mirage-seconds", "chart_latency", "seconds_axis", prices, attrgetter("seconds"), 3)
 
     def _price(
         self,
@@ -157,9 +144,7 @@ class _MirageCharts:
         front = [pair for pair, good in zip(points, best, strict=True) if good]
         curves = [Series(name, tuple(line)) for name, line in by_name.items()]
         line = tuple(Point(x, y) for x, y in sorted({(point.x, point.y) for _, point in front}))
-        names = self.words["separator"].join(
-            f"{price.system}, {self.names.short(price.condition)}" for price, _ in front[:20]
-        )
+        names = self.words["separator"].join(f"{p.system}, {self.names.short(p.condition)}" for p, _ in front[:20])
         for name, some_curves in _parted(key, curves, _MOST_CURVES - 1):
             alt = self._alt(some_curves) + " " + self.words["alt_front"].format(names=names)
             yield Chart(
@@ -182,12 +167,11 @@ class _MirageCharts:
                 yield Chart(name, title, "lines", tuple(part), self.words[x], self.words[y], alt=self._alt(part))
 
     def _alt(self, series: Iterable[Series]) -> str:
-        return self.words["separator"].join(
-            self.words["alt_curve"].format(
-                name=curve.name, points=", ".join(f"{point.x:g}: {_percent_text(point.y)}" for point in curve.points)
-            )
-            for curve in series
-        )
+        curves = []
+        for curve in series:
+            points = ", ".join(f"{point.x:g}: {_percent_text(point.y)}" for point in curve.points)
+            curves.append(self.words["alt_curve"].format(name=curve.name, points=points))
+        return self.words["separator"].join(curves)
 
 
 def _parted(key: str, curves: Sequence[Series], most: int) -> Iterator[tuple[str, Sequence[Series]]]:

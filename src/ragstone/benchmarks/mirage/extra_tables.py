@@ -64,15 +64,10 @@ def priced(tally: MirageTally, headline: str) -> list[Priced]:
     prices = []
     for system in tally.systems:
         for condition in sorted(tally.answers[system], key=_by_setting):
-            answers, crosstab = tally.answers[system][condition], tally.crosstab(system, (condition,), headline)
+            answers, counts = tally.answers[system][condition], tally.crosstab(system, (condition,), headline)
             tokens, seconds = answers.tokens_each, median(answers.seconds) if answers.seconds else None
-            if (
-                condition != PROBE
-                and crosstab is not None
-                and crosstab.n
-                and (tokens is not None or seconds is not None)
-            ):
-                prices.append(Priced(system, condition, crosstab.share(is_right), tokens, seconds))
+            if condition != PROBE and counts is not None and counts.n and (tokens is not None or seconds is not None):
+                prices.append(Priced(system, condition, counts.share(is_right), tokens, seconds))
     return prices
 
 
@@ -111,8 +106,8 @@ class _ExtraTables:
         """Each system with each context for which base and oracle are also measured."""
         for system in self.tally.systems:
             for condition in self.tally.contexts(system):
-                crosstab = self.tally.crosstab(system, (*_JOINT, condition), OFFICIAL)
-                if crosstab is not None and crosstab.n:
+                counts = self.tally.crosstab(system, (*_JOINT, condition), OFFICIAL)
+                if counts is not None and counts.n:
                     yield system, condition
 
     def flaws(self) -> Table:
@@ -139,11 +134,9 @@ class _ExtraTables:
         rows = []
         for system in self.tally.systems:
             for name, flag, condition in _FLAWS:
-                crosstab, own_crosstab = (
-                    self.tally.crosstab(system, (condition,), rule) for rule in (OFFICIAL, DEFAULT)
-                )
+                counts, own_counts = (self.tally.crosstab(system, (condition,), rule) for rule in (OFFICIAL, DEFAULT))
                 number = self.tally.questions(lambda marks, bit=flag: bool(marks & bit))  # type: ignore[misc]
-                if crosstab is None or not crosstab.n or not number:
+                if counts is None or not counts.n or not number:
                     continue
 
                 def flagged(kind: AnswerKind, bit: int = flag) -> bool:
@@ -153,9 +146,9 @@ class _ExtraTables:
                     return not kind.question_flags & bit
 
                 cells = [
-                    percent(crosstab.share(is_right)), percent(crosstab.share(is_right, within=unflagged)),
-                    percent(crosstab.share(is_right, within=flagged)),
-                    Cell() if own_crosstab is None else percent(own_crosstab.share(is_right, within=flagged)),
+                    percent(counts.share(is_right)), percent(counts.share(is_right, within=unflagged)),
+                    percent(counts.share(is_right, within=flagged)),
+                    Cell() if own_counts is None else percent(own_counts.share(is_right, within=flagged)),
                 ]  # fmt: skip
                 about = (Cell(system), Cell(self.words[f"flaw_{name}"]), Cell(self.words[condition.setting]))
                 rows.append(Row((*about, number_cell(number), *cells)))
@@ -167,11 +160,11 @@ class _ExtraTables:
         rows = []
         for system, condition in self._pairs():
             for rule in self.rules:
-                crosstab = self.tally.crosstab(system, (*_JOINT, condition), rule)
-                if crosstab is not None and crosstab.n:
-                    counts = group_counts(crosstab)
+                counts = self.tally.crosstab(system, (*_JOINT, condition), rule)
+                if counts is not None and counts.n:
+                    sizes = group_counts(counts)
                     about = (Cell(system), *self.names.cells(condition), Cell(self.words[rule]))
-                    rows.append(Row((*about, *(number_cell(counts[name]) for name in GROUPS), number_cell(crosstab.n))))
+                    rows.append(Row((*about, *(number_cell(sizes[name]) for name in GROUPS), number_cell(counts.n))))
         columns = (self.words["system"], *self.names.columns(), self.words["scoring"], *GROUPS, self.words["n"])
         notes = (self.words["note_groups"],)
         return Table("mirage-groups", self.words["title_groups"], columns, tuple(rows), notes, self.names.width + 2)
@@ -180,35 +173,30 @@ class _ExtraTables:
 
     def sources(self) -> Iterator[Table]:
         """Adaptability, right answers and retrieval by source and averaged over sources; skipped for one source."""
-        cubes = [(pair, self.tally.crosstab(pair[0], (*_JOINT, pair[1]), self.headline)) for pair in self._pairs()]
+        counts_by_pair = [
+            (pair, self.tally.crosstab(pair[0], (*_JOINT, pair[1]), self.headline)) for pair in self._pairs()
+        ]
         places = [at for at in range(len(self.tally.sources)) if self._measured(at)]
         if len(places) < 2:
             return
         heads = (*self._texts("everything", "macro"), *map(self.names.source, places))
         notes = (self.words["note_macro"], self._note_headline())
         rows = [
-            Row(
-                (
-                    Cell(system),
-                    *self.names.cells(condition),
-                    Cell(self.words[name]),
-                    *_by_source(crosstab, name, places),
-                )
-            )
-            for (system, condition), crosstab in cubes
-            if crosstab is not None and crosstab.n
+            Row((Cell(system), *self.names.cells(condition), Cell(self.words[name]), *_by_source(counts, name, places)))
+            for (system, condition), counts in counts_by_pair
+            if counts is not None and counts.n
             for name in SHARES
         ]
         columns = (self.words["system"], *self.names.columns(), self.words["measure"], *heads)
         width = self.names.width
         yield Table("mirage-sources", self.words["title_sources"], columns, tuple(rows), notes, width + 2)
         rows = [
-            Row((Cell(system), *self.names.cells(condition), *_by_source(crosstab, "", places)))
+            Row((Cell(system), *self.names.cells(condition), *_by_source(counts, "", places)))
             for system in self.tally.systems
             for condition in sorted(self.tally.answers[system], key=_by_setting)
             if condition != PROBE
-            and (crosstab := self.tally.crosstab(system, (condition,), self.headline)) is not None
-            and crosstab.n
+            and (counts := self.tally.crosstab(system, (condition,), self.headline)) is not None
+            and counts.n
         ]
         columns = (self.words["system"], *self.names.columns(), *heads)
         yield Table("mirage-model-sources", self.words["title_model_sources"], columns, tuple(rows), notes, width + 1)
@@ -222,8 +210,8 @@ class _ExtraTables:
             kind.source == place
             for system in self.tally.systems
             for condition in self.tally.answers[system]
-            if condition != PROBE and (crosstab := self.tally.crosstab(system, (condition,), self.headline)) is not None
-            for kind in crosstab.kinds
+            if condition != PROBE and (counts := self.tally.crosstab(system, (condition,), self.headline)) is not None
+            for kind in counts.kinds
         )
 
     def _retriever_sources(self, places: Sequence[int], heads: tuple[str, ...]) -> Table:
@@ -253,16 +241,16 @@ class _ExtraTables:
         has_hops = self.tally.questions(lambda marks: bool(marks & QuestionFlag.HOPS))
         for system in self.tally.systems if has_hops else ():
             for condition in sorted(self.tally.answers[system], key=_by_setting):
-                crosstab = self.tally.crosstab(system, (condition,), self.headline)
-                if condition == PROBE or crosstab is None or not crosstab.n:
+                counts = self.tally.crosstab(system, (condition,), self.headline)
+                if condition == PROBE or counts is None or not counts.n:
                     continue
                 given_shares = [
-                    crosstab.share(lambda kind: kind.gold == 2, within=_needs_several),
-                    crosstab.share(is_right, within=lambda kind: _needs_several(kind) and kind.gold == 2),
+                    counts.share(lambda kind: kind.gold == 2, within=_needs_several),
+                    counts.share(is_right, within=lambda kind: _needs_several(kind) and kind.gold == 2),
                 ]
                 cells = [
-                    percent(crosstab.share(is_right, within=lambda kind: not _needs_several(kind))),
-                    percent(crosstab.share(is_right, within=_needs_several)),
+                    percent(counts.share(is_right, within=lambda kind: not _needs_several(kind))),
+                    percent(counts.share(is_right, within=_needs_several)),
                     *(Cell() if condition == BASE else percent(share) for share in given_shares),
                 ]
                 rows.append(Row((Cell(system), *self.names.cells(condition), *cells)))
@@ -292,14 +280,14 @@ class _ExtraTables:
         rows = []
         for system in self.tally.systems:
             for condition in self.tally.contexts(system):
-                crosstab = self.tally.crosstab(system, (MIXED, condition), self.headline)
-                if not condition.retriever.startswith("negatives(") or crosstab is None or not crosstab.n:
+                counts = self.tally.crosstab(system, (MIXED, condition), self.headline)
+                if not condition.retriever.startswith("negatives(") or counts is None or not counts.n:
                     continue
-                only_mixed, only_harder = (crosstab.count(lambda kind, code=c: kind.code == code) for c in (2, 1))  # type: ignore[misc]
-                low, high = paired_difference(only_mixed, only_harder, crosstab.n)
+                only_mixed, only_harder = (counts.count(lambda kind, code=c: kind.code == code) for c in (2, 1))  # type: ignore[misc]
+                low, high = paired_difference(only_mixed, only_harder, counts.n)
                 cells = (
-                    percent(crosstab.share(lambda kind: bool(kind.code & 2))), percent(crosstab.share(is_right)),
-                    Cell(value=(only_harder - only_mixed) / crosstab.n, low=low, high=high, unit="%"),
+                    percent(counts.share(lambda kind: bool(kind.code & 2))), percent(counts.share(is_right)),
+                    Cell(value=(only_harder - only_mixed) / counts.n, low=low, high=high, unit="%"),
                     Cell(f"{mcnemar_exact(only_mixed, only_harder):.3g}"),
                 )  # fmt: skip
                 name = condition.retriever.removeprefix("negatives(")[:-1]
@@ -333,13 +321,13 @@ def _needs_several(kind: AnswerKind) -> bool:
     return bool(kind.question_flags & QuestionFlag.HOPS)
 
 
-def _by_source(crosstab: CrossTab, measure: str, places: Sequence[int]) -> Iterator[Cell]:
+def _by_source(counts: CrossTab, measure: str, places: Sequence[int]) -> Iterator[Cell]:
     """A measure of adaptability, or the right answers (""): overall, averaged over sources, and by source."""
     test = SHARES[measure] if measure else is_right
-    yield percent(crosstab.share(test))
-    yield percent(macro(crosstab, test))
+    yield percent(counts.share(test))
+    yield percent(macro(counts, test))
     for place in places:
-        yield percent(crosstab.share(test, within=lambda kind, at=place: kind.source == at))  # type: ignore[misc]
+        yield percent(counts.share(test, within=lambda kind, at=place: kind.source == at))  # type: ignore[misc]
 
 
 def _difference(first_share: Estimate, second_share: Estimate) -> Cell:

@@ -13,11 +13,8 @@ _BUILD = ("build_seconds", "embed_seconds", "index_seconds")
 def index_table(preparation: Any, words: Mapping[str, str]) -> Table:
     """The table from the retrievers' facts (`meta["preparation"]`); without rows if nothing is known."""
     facts_by_name = preparation.get("retrievers", {}) if isinstance(preparation, Mapping) else {}
-    rows = [
-        Row(_cells(name, facts))
-        for name, facts in sorted(facts_by_name.items())
-        if isinstance(facts, Mapping) and facts
-    ]
+    known = sorted((name, facts) for name, facts in facts_by_name.items() if isinstance(facts, Mapping))
+    rows = [Row(_cells(name, facts)) for name, facts in known if facts]
     columns = ("retriever", "index_of", "passages", "vectors", "index_size", "build", "each_question", "model_requests")
     notes = [words[name] for name in ("note_indexes", "note_one_vector")[: 1 + _several(facts_by_name)]]
     for name, facts in sorted(facts_by_name.items()):
@@ -49,23 +46,15 @@ def _cells(name: str, facts: Mapping[str, Any]) -> tuple[Cell, ...]:
     single = facts.get("single_index_bytes")
     size = _bytes(facts.get("index_bytes")) + (f" ({_bytes(single)})" if single else "")
     per_question = facts.get("seconds_per_question")
-    search_alone, single_search = facts.get("search_seconds_per_query"), facts.get("single_search_seconds_per_query")
+    search, single_search = facts.get("search_seconds_per_query"), facts.get("single_search_seconds_per_query")
     text = _milliseconds(per_question)
-    if search_alone and single_search:
-        text = f"{_milliseconds(search_alone)} ({_milliseconds(single_search)})"
+    if search and single_search:
+        text = f"{_milliseconds(search)} ({_milliseconds(single_search)})"
     parts = list(_all_facts(facts))
-    built = [
-        float(single_search[key])
-        for single_search in parts
-        for key in _BUILD
-        if isinstance(single_search.get(key), (int, float))
-    ]
-    usages = [single_search["usage"] for single_search in parts if isinstance(single_search.get("usage"), Mapping)]
+    built = [float(part[key]) for part in parts for key in _BUILD if isinstance(part.get(key), (int, float))]
+    usages = [part["usage"] for part in parts if isinstance(part.get("usage"), Mapping)]
     requests = sum(int(usage.get("requests", 0)) for usage in usages) if usages else None
-    passages = max(
-        (single_search["passages"] for single_search in parts if isinstance(single_search.get("passages"), int)),
-        default=None,
-    )
+    passages = max((part["passages"] for part in parts if isinstance(part.get("passages"), int)), default=None)
     return (
         Cell(name),
         Cell(str(facts.get("library") or facts.get("index") or facts.get("form") or "")),
