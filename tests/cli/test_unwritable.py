@@ -29,7 +29,7 @@ async def test_a_run_goes_on_without_a_cache_and_says_how_to_have_one(tmp_path: 
     assert told.code == 0
     assert len(told.err.splitlines()) == 1, told.err
     assert "/dev/null/.cache/ragstone" in told.err
-    assert "Set XDG_CACHE_HOME to a folder that can be written" in told.err
+    assert "Set XDG_CACHE_HOME to a writable folder" in told.err
 
 
 @pytest.mark.parametrize(
