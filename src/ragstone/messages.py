@@ -53,8 +53,8 @@ def messages(module: str, language: str) -> Mapping[str, str]:
 
 @cache
 def help_texts(module: str, language: str) -> Mapping[str, str]:
-    """Help of commands and options in a language other than English, whose help is in the code: `help_LANGUAGE.toml` of
-    the module's package, by command and flag; empty where there is none."""
+    """The help texts of commands and options in a language other than English, by command and flag, from
+    `help_LANGUAGE.toml` in the module's package; empty if there is none. English help texts are in the code."""
     package = module.rpartition(".")[0]
     return MappingProxyType(_file(package, language, "help") if package else {})
 

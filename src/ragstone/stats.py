@@ -151,7 +151,8 @@ def bootstrap_mean(
     question, are not independent. The order of groups and values does not matter. ValueError if there are no values.
     One value, one group, or all values equal give an interval of width zero: they carry no information on the spread.
     """
-    alpha = 1 - _confidence(level)
+    _quantile(level)  # refuses an invalid level
+    alpha = 1 - level
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.size == 0:
         raise ValueError("The mean of no values has no interval.")
@@ -179,11 +180,6 @@ def mean_interval(values: Sequence[float], *, groups: Sequence[Hashable] | None 
         count[0] += int(value)
         count[1] += 1
     return wilson_clustered((won, tried) for won, tried in counts.values())
-
-
-def _confidence(level: float) -> float:
-    _quantile(level)
-    return level
 
 
 def _clusters(numbers: "np.ndarray", groups: Sequence[Hashable] | None) -> tuple["np.ndarray", "np.ndarray"]:
@@ -241,8 +237,8 @@ def paired_difference(only_a: int, only_b: int, n: int, level: float = 0.95) -> 
         b = (2 * n + only_a - only_b) * delta - only_a - only_b
         share = (math.sqrt(max(b * b + 8 * n * only_a * delta * (1 - delta), 0.0)) - b) / (4 * n)
         variance = (2 * share + delta * (1 - delta)) / n
-        apart = abs(observed - delta)
-        return apart / math.sqrt(variance) if variance > 0 else math.inf if apart else 0.0
+        gap = abs(observed - delta)
+        return gap / math.sqrt(variance) if variance > 0 else math.inf if gap else 0.0
 
     def end(bound: float) -> float:
         if distance(bound) <= z:

@@ -79,7 +79,7 @@ class ReplyCache:
         return self._file.path
 
     def open(self) -> None:
-        """Opens the file. One that is damaged is put aside; where none can be made, there is no cache."""
+        """Opens the file. A damaged one is renamed; if none can be created, there is no cache."""
         self._file.open()
 
     def get(self, key: bytes) -> Completion | None:

@@ -49,7 +49,7 @@ class KeyedFile:
                 return
             except _CACHE_ERRORS as error:
                 self.close()
-                if attempt == 1 and self._put_aside():
+                if attempt == 1 and self._rename_damaged():
                     log.warning(
                         "The %s was damaged (%s); it was renamed to *.damaged, and a new one is used.",
                         self._layout.what,
@@ -71,7 +71,7 @@ class KeyedFile:
         """Whether the file can be checked in milliseconds. A larger one is trusted until it fails."""
         return self.path.stat().st_size < 16 * 1024 * 1024
 
-    def _put_aside(self) -> bool:
+    def _rename_damaged(self) -> bool:
         if not self.path.is_file():
             return False
         with contextlib.suppress(OSError):
@@ -134,5 +134,5 @@ class KeyedFile:
         if self._reader is not None:
             self._reader.close()
         self._writer = self._failed_writer = self._reader = None
-        if self._damaged and self._put_aside():
+        if self._damaged and self._rename_damaged():
             self._damaged = False

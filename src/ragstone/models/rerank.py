@@ -241,10 +241,10 @@ def read_scores(body: bytes, count: int, where: str) -> tuple[list[float], Usage
         if value is None or not math.isfinite(value):
             raise BadReply(f"{where}: the reply has no score for text {scored.index}.")
         scores[scored.index] = value
-    whole = [score for score in scores if score is not None]
-    if len(whole) != count:
-        raise BadReply(f"{where}: {count} texts were sent, and {len(whole)} were scored.")
-    return whole, _usage(usage)
+    complete = [score for score in scores if score is not None]
+    if len(complete) != count:
+        raise BadReply(f"{where}: {count} texts were sent, and {len(complete)} were scored.")
+    return complete, _usage(usage)
 
 
 def _billed(meta: Any) -> Any:

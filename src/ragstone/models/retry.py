@@ -22,7 +22,7 @@ __all__ = ["Patience", "Retrying", "retrying"]
 T = TypeVar("T")
 
 
-async def _nothing() -> None:
+async def _no_op() -> None:
     return
 
 
@@ -55,7 +55,7 @@ async def retrying(
     patience: Patience,
     *,
     where: str,
-    before_retry: Callable[[], Awaitable[None]] = _nothing,
+    before_retry: Callable[[], Awaitable[None]] = _no_op,
 ) -> T:
     """The value of `call`, retried as `patience` allows. Raises the last `ModelError` if no attempts are left or the
     next pause would outlast the deadline; `TimedOut` if the deadline passes during an attempt.

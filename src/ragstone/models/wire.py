@@ -185,11 +185,11 @@ def read_chat(body: bytes, where: str, *, model: str, seconds: float, formed: bo
         raise BadReply(f"{where}: the reply has no choices.")
     choice = reply.choices[0]
     message, finish = choice.message, choice.finish_reason or ""
-    text, thought = split_reasoning(_text(message.content))
+    text, inline = split_reasoning(_text(message.content))
     arguments = _arguments(message.tool_calls) if formed else None
     if not text and arguments is None and finish.startswith("content_filter"):
         raise ContentBlocked(f"{where}: content inspection withheld the answer.")
-    apart = message.reasoning_content or (message.reasoning if isinstance(message.reasoning, str) else "")
+    separate = message.reasoning_content or (message.reasoning if isinstance(message.reasoning, str) else "")
     if arguments is not None:
         text = arguments
     elif formed:
@@ -197,7 +197,7 @@ def read_chat(body: bytes, where: str, *, model: str, seconds: float, formed: bo
         text = match["inside"] if (match := _FENCE.match(text)) else text
     completion = Completion(
         text=text or message.refusal or "",
-        reasoning="\n\n".join(part for part in (apart, thought) if part),
+        reasoning="\n\n".join(part for part in (separate, inline) if part),
         finish_reason=_FINISHES.get(finish, finish),
         usage=read_usage(reply.usage),
         model=reply.model or model,

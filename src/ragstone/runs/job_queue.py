@@ -57,10 +57,10 @@ class JobQueue:
         self.ledger = Ledger()
         self.ready: asyncio.Queue[CaseJob | None] = asyncio.Queue()
         self.lanes: dict[tuple[str, str], deque[CaseJob]] = {}
-        self.room = asyncio.Event()  # set whenever a job is taken, and at the stop
+        self.room = asyncio.Event()  # set whenever a job starts, and at the stop
         self.waiting = self.waiting_bytes = 0  # leased and not started
         self.take = self.smallest_take = max(1, min(concurrency // 2, MAX_TAKE))
-        self.winning = False  # whether the last attempt to lease brought work
+        self.lease_succeeded = False  # whether the last attempt to lease brought work
         self.lookahead = 0  # how many cases to check at once if they seem to be done
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class JobQueue:
         for number, system in enumerate(self.systems):
             await self._pass(system, new=number == 0)
         pause = FIRST_PAUSE
-        while not self.halt.all_halted and (left := await self._look_at_deferred()):
+        while not self.halt.all_halted and (left := await self._check_deferred()):
             pause = min(2 * pause, MAX_PAUSE)
             if left == "free":  # their process died or gave them back
                 for system in self.systems:
@@ -136,9 +136,9 @@ class JobQueue:
                 if self.halt.halted(system.id):
                     break
                 share, items = items[: self.take], items[self.take :]
-                won = await self._lease(key, share, shut_lanes, soon=not self.ready.qsize())
-                self._fit(len(won))
-                self._enqueue([CaseJob(system, key, item, lease) for item, lease in won])
+                leased = await self._lease(key, share, shut_lanes, soon=not self.ready.qsize())
+                self._adjust_take(len(leased))
+                self._enqueue([CaseJob(system, key, item, lease) for item, lease in leased])
 
     async def _lease(
         self, system_key: str, items: list[StreamedCase], shut_lanes: set[str], *, take: bool = True, soon: bool = True
@@ -155,15 +155,15 @@ class JobQueue:
         self._settled(leases)
         return free
 
-    def _fit(self, won: int) -> None:
+    def _adjust_take(self, leased: int) -> None:
         """Adapts how much is leased at once to how fast the system answers."""
-        if not won:  # skip what is done or leased elsewhere in larger steps
+        if not leased:  # skip what is done or leased elsewhere in larger steps
             self.lookahead = max(2 * self.take, self.lookahead)
-        elif self.winning and not self.ready.qsize():  # the workers ran out of work meanwhile
+        elif self.lease_succeeded and not self.ready.qsize():  # the workers ran out of work meanwhile
             self.take = min(2 * self.take, MAX_TAKE)
         elif self.ready.qsize() >= self.take // 2:
             self.take = max(self.take // 2, self.smallest_take)
-        self.winning = won > 0
+        self.lease_succeeded = leased > 0
 
     def _enqueue(self, jobs: Iterable[CaseJob]) -> None:
         for job in jobs:
@@ -185,7 +185,7 @@ class JobQueue:
             self.room.clear()
             await self.room.wait()
 
-    async def _look_at_deferred(self) -> str:
+    async def _check_deferred(self) -> str:
         """Counts what other processes have finished. "free" if some of the rest can be leased, "taken" if other
         processes have all of it, "" if nothing is left."""
         left = ""

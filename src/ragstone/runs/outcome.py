@@ -65,11 +65,11 @@ class Progress(Protocol):
         """This process asked or scored this case, and the result is on the disk. `free`: caches had all the replies."""
 
     def finish(self, outcome: Outcome | None) -> None:
-        """The run has ended; None where an error ended it."""
+        """The run has ended; None if an error ended it."""
 
 
 class NullProgress:
-    """A progress that shows nothing."""
+    """A `Progress` that shows nothing."""
 
     def start(self, total: int | None, done: int = 0) -> None: ...
 

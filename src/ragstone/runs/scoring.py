@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from ragstone.errors import EndpointRefused, StorageError
@@ -69,12 +69,8 @@ def _missing(needs: frozenset[Need], case: Case, response: Response) -> str:
     passages = response.passages or case.query.passages or ()
     has: Mapping[Need, bool] = {
         Need.ANSWER: response.finish_reason != NO_ANSWER,
-        Need.REFERENCES: _any_filled(case.sample.references),
+        Need.REFERENCES: any(alias.strip() for slot in case.sample.references for alias in slot),
         Need.PASSAGES: bool(passages),
         Need.LABELS: any(passage.relevant is not None for passage in (*passages, *case.sample.passages)),
     }
     return " and no ".join(need.value for need in Need if need in needs and not has[need])
-
-
-def _any_filled(slots: Sequence[Sequence[str]]) -> bool:
-    return any(alias.strip() for slot in slots for alias in slot)

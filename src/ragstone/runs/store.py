@@ -83,7 +83,7 @@ class RunFile:
         """Releases the leases of this process and closes the file. Nothing is left beside it."""
         discard = False
         try:
-            self._writer.call(self._take_in)
+            self._writer.call(self._release_and_absorb)
             discard = True
         except FileLost:
             discard = True
@@ -93,7 +93,7 @@ class RunFile:
         self._outbox.close(discard=discard)
         forget(self._owner)
 
-    def _take_in(self, connection: sqlite3.Connection) -> None:
+    def _release_and_absorb(self, connection: sqlite3.Connection) -> None:
         """Releases the leases, and writes the judge's replies for unfinished cases, which are only in the outbox."""
         self._release(connection)
         if self._outbox.waiting:
@@ -193,7 +193,7 @@ class RunFile:
         if last:
             self._finished.append((result.system_key, result.key))
         try:
-            kept = self._outbox.put(result)
+            outbox_file = self._outbox.put(result)
         except StorageError:
             self._writer.check_there()  # its folder may be gone
             raise
@@ -201,7 +201,7 @@ class RunFile:
 
         def committed(future: "asyncio.Future[bool]") -> None:
             if not future.cancelled() and future.exception() is None:
-                for file in (kept, *(replies.files if replies is not None else ())):
+                for file in (outbox_file, *(replies.files if replies is not None else ())):
                     self._outbox.done(file)
 
         future.add_done_callback(committed)
