@@ -212,6 +212,23 @@ def test_other_commands_end_by_a_signal_with_one_line(tmp_path: Path, number: si
         assert one.wait() == code
 
 
+_SIGNALLED_TWICE = """
+import os, signal
+from ragstone.cli import main
+def hang_up(*_): os.kill(os.getpid(), signal.SIGHUP)
+main.translated, main._say_error = hang_up, hang_up  # the second comes while the first is told
+main.run(["metrics"])
+"""
+
+
+def test_a_second_signal_while_the_first_is_told_leaves_no_traceback(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", _SIGNALLED_TWICE], cwd=tmp_path, env=environment(tmp_path), capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGHUP, b"", b"")
+
+
 async def test_keys_are_in_nothing_that_ragstone_writes(tmp_path: Path) -> None:
     """Not where the endpoint repeats the key in its errors, either."""
     plan = [

@@ -123,9 +123,12 @@ def _flushed(code: int) -> int:
 @contextlib.contextmanager
 def _signals() -> Iterator[None]:
     """SIGTERM and SIGHUP end the command like Ctrl-C, with the same clean-up; process 1 of a container would otherwise
-    ignore them. Runs install their own handlers meanwhile."""
+    ignore them. A second one, while the first is being dealt with, kills. Runs install their own handlers
+    meanwhile."""
 
     def end(number: int, _: object) -> None:
+        for name, old in before.items():
+            signal.signal(name, old)
         raise Terminated(number)
 
     names = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
