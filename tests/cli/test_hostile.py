@@ -52,7 +52,7 @@ def a_run(ragstone: Ragstone) -> Path:
         (("answers.jsonl", "--fail-under", "token_f1=80"), ("from 0 to 1", "token_f1=0.8")),
         (("answers.jsonl", "--fail-under", "token_f1=-0.1"), ("out of range",)),
         (("answers.jsonl", "--fail-under", "token_f1=0.1", "--fail-under", "token_f1=0.9"), ("token_f1 twice",)),
-        (("answers.jsonl", "--report", "answers.jsonl"), ("no HTML page",)),
+        (("answers.jsonl", "--report", "answers.jsonl"), ("not an HTML page",)),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_eval_is_told_before_anything_is_done(
@@ -70,7 +70,7 @@ def test_a_report_or_an_export_never_takes_the_place_of_data_or_of_another_run(r
     assert told.code == 0
     kept = {name: Path(name).read_bytes() for name in ("answers.jsonl", "a.run")}
     for name in kept:
-        one_line(ragstone("report", "b.run", "-o", name), name, "no HTML page")
+        one_line(ragstone("report", "b.run", "-o", name), name, "not an HTML page")
     one_line(ragstone("export", "b.run", "--format", "csv", "-o", "a.run"), "a.run", "another database")
     assert {name: Path(name).read_bytes() for name in kept} == kept
     for _ in range(2):  # an earlier report is what a new one is for
