@@ -102,7 +102,7 @@ def shares(crosstab: CrossTab) -> Shares | None:
 
 
 def shares_of(tally: MirageTally, system: str, condition: Condition, rule: str = OFFICIAL) -> Shares | None:
-    """Of a system with what it was given at a spot; None where base, oracle or the spot was not asked."""
+    """The shares of a system in a condition; None if base, oracle or the condition was not asked."""
     crosstab = tally.crosstab(system, (BASE, ORACLE, condition), rule)
     return None if crosstab is None else shares(crosstab)
 

@@ -71,9 +71,9 @@ _RULE_BIT = 4  # two bits for each rule: scored, right
 
 
 class AnswerKind(NamedTuple):
-    """What is alike of the questions that a cube counts. `code`: the labels of its spots as bits, the first the
-    highest, so that (b, o, m) = 010 is 2. `gold`: of the last spot, 0 no supporting chunk was given, 1 some were, 2
-    all that there are, -1 not known. `marks`: flags of `QuestionFlag`. `source`: a place in `MirageTally.sources`."""
+    """A cell of a cross table. `code`: the labels in its conditions as bits, the first one highest, so that
+    (b, o, m) = 010 is 2. `gold`: the supporting chunks in the last condition: 0 none, 1 some, 2 all, -1 unknown.
+    `question_flags`: see `QuestionFlag`. `source`: an index in `MirageTally.sources`."""
 
     code: int
     gold: int
@@ -124,7 +124,7 @@ class Answers:
     seconds: "array[float]" = field(default_factory=lambda: array("f"))
     tokens: int = 0
     counted: int = 0  # answers whose tokens are known
-    asked: int = 0  # including planned ones, if known
+    requested: int = 0  # including planned ones, if known
     failed: int = 0
 
     def reach(self, place: int) -> None:
@@ -200,7 +200,7 @@ class MirageTally:
     def _build_crosstab(self, columns: Sequence[Answers], rule: str) -> CrossTab:
         scored = 1 << (_RULE_BIT + 2 * self.rules.index(rule))
         right = scored << 1
-        crosstab = CrossTab(columns[-1].asked, by_sample={} if self.repeated else None)
+        crosstab = CrossTab(columns[-1].requested, by_sample={} if self.repeated else None)
         for place, flags_of_answers in enumerate(zip(*(column.flags for column in columns), strict=False)):
             code = 0
             for flags in flags_of_answers:
@@ -238,7 +238,7 @@ class MirageTally:
             self.sample_of.append(sample)
         column = self.answers.setdefault(record.system_id, {}).setdefault(PROBE if probe else condition, Answers())
         column.reach(place)
-        column.asked += 1
+        column.requested += 1
         column.failed += response is None
         column.flags[place] = self._flags(record)
         self._numbers(record, column, place)
@@ -248,7 +248,8 @@ class MirageTally:
         answers = self.answers.get(system, {})
         for cell in plan.cells if answers or not plan.asked else ():
             if (condition := _condition_of(cell.condition)) is not None:
-                answers.setdefault(PROBE if cell.condition.get("probe") else condition, Answers()).asked = cell.total
+                condition = PROBE if cell.condition.get("probe") else condition
+                answers.setdefault(condition, Answers()).requested = cell.total
         if answers:
             self.answers[system] = answers
 

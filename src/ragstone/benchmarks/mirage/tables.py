@@ -229,11 +229,11 @@ def _measures(shares: Shares) -> list[Cell]:
 
 
 def _strict(answers: Answers | None) -> Cell:
-    return Cell() if answers is None else percent(Estimate.of_count(*answers.strict, total=answers.asked))
+    return Cell() if answers is None else percent(Estimate.of_count(*answers.strict, total=answers.requested))
 
 
 def _f1(answers: Answers | None) -> Cell:
     if answers is None:
         return Cell()
     values = Counter(value for value in answers.f1 if value == value)  # noqa: PLR0124  (NaN: not scored)
-    return percent(mean_of(values, total=answers.asked))
+    return percent(mean_of(values, total=answers.requested))

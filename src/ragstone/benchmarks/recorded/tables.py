@@ -32,13 +32,13 @@ class _ScoreTables:
         self.words = messages(__name__, language)
         self.meta = run.meta
         self.tallies = tally_scores(run)
-        self.several = len(self.tallies) > 1
+        self.multiple = len(self.tallies) > 1
 
     def _keys(self, system: str, *texts: str) -> tuple[Cell, ...]:
-        return (*((Cell(system),) if self.several else ()), *map(Cell, texts))
+        return (*((Cell(system),) if self.multiple else ()), *map(Cell, texts))
 
     def _columns(self, *names: str) -> tuple[str, ...]:
-        return (*((self.words["system"],) if self.several else ()), *names)
+        return (*((self.words["system"],) if self.multiple else ()), *names)
 
     def scores(self) -> Table:
         """One row per metric: mean, interval, coverage, and the most frequent reason for a missing score."""
@@ -54,7 +54,7 @@ class _ScoreTables:
                     cells.append(Cell(f"{reason[0][0]} ({reason[0][1]})" if reason else ""))
                 rows.append(Row(tuple(cells)))
         columns = self._columns(*(self.words[name] for name in (*names, *(("reasons",) if some_missing else ()))))
-        keys = 1 + self.several
+        keys = 1 + self.multiple
         return Table("eval-scores", self.words["scores"], columns, tuple(rows), tuple(self._notes()), keys=keys)
 
     def groups(self) -> Iterator[Table]:
@@ -80,7 +80,7 @@ class _ScoreTables:
             columns = self._columns(column, *map(self._label, names))
             title = self.words["groups"].format(column=column)
             name = "eval-groups" if column == self._group_columns()[0] else f"eval-groups-{column}"
-            yield Table(name, title, columns, tuple(rows), notes, keys=1 + self.several)
+            yield Table(name, title, columns, tuple(rows), notes, keys=1 + self.multiple)
 
     def _group_columns(self) -> list[str]:
         return sorted({column for tally in self.tallies.values() for column in tally.groups})
@@ -101,7 +101,7 @@ class _ScoreTables:
         notes = (self.words["repeat_note"].format(repeat=most),)
         if not self._judged() or int(self.meta.get("options", {}).get("repeat", 1)) < 2:
             rows = []
-        return Table("eval-repeat", self.words["repeat"], columns, tuple(rows), notes, keys=1 + self.several)
+        return Table("eval-repeat", self.words["repeat"], columns, tuple(rows), notes, keys=1 + self.multiple)
 
     def advice(self) -> Table:
         """The rules of thumb that apply, with the samples behind each."""
@@ -119,7 +119,7 @@ class _ScoreTables:
                 )  # fmt: skip
         columns = self._columns(*(self.words[name] for name in ("finding", "figure", "try", "worst")))
         notes = (self.words["advice_note"], self.words["bar_note"].format(bar=BAR))
-        return Table("eval-advice", self.words["advice"], columns, tuple(rows), notes, keys=1 + self.several)
+        return Table("eval-advice", self.words["advice"], columns, tuple(rows), notes, keys=1 + self.multiple)
 
     def cost(self) -> Table:
         """The judge's requests and tokens per metric and in total, and their price if it is known."""
@@ -146,7 +146,7 @@ class _ScoreTables:
             notes.append(self.words["money_note"].format(price=self.meta["price"]))
         spent = ("requests", "prompt_tokens", "completion_tokens", *(("money",) if price else ()))
         columns = self._columns(*(self.words[name] for name in ("metric", *spent, "alone")))
-        return Table("eval-cost", self.words["cost"], columns, tuple(rows), tuple(notes), keys=1 + self.several)
+        return Table("eval-cost", self.words["cost"], columns, tuple(rows), tuple(notes), keys=1 + self.multiple)
 
     def _label(self, name: str) -> str:
         parts = [name]

@@ -130,13 +130,13 @@ class ConditionTally:
     """The counts of a condition: records per question, including failed ones, and a tally per measure and scoring.
     `planned`: the planned number of records, if known."""
 
-    asked: dict[str, int] = field(default_factory=dict)
+    requested: dict[str, int] = field(default_factory=dict)
     tallies: dict[tuple[str, str], SampleTally] = field(default_factory=dict)
     planned: int = 0
 
     @property
     def total(self) -> int:
-        return max(self.planned, sum(self.asked.values()))
+        return max(self.planned, sum(self.requested.values()))
 
     def tally(self, measure: str, scoring: str) -> SampleTally | None:
         """The tally of a measure; None if no record was scored on it."""
@@ -198,8 +198,8 @@ class RgbCounts:
         cell = self.cells.setdefault(key, ConditionTally())
         sample = record.case.sample.id
         sample = self._names.setdefault(sample, sample)
-        cell.asked[sample] = cell.asked.get(sample, 0) + 1
-        self.repeats = max(self.repeats, cell.asked[sample])
+        cell.requested[sample] = cell.requested.get(sample, 0) + 1
+        self.repeats = max(self.repeats, cell.requested[sample])
         if record.response is None:
             return
         scores = read_scores(record)

@@ -125,7 +125,7 @@ class _RgbCharts:
         return f"{text}{self.words['separator']}{verdict}"
 
     def _published(self, number: int, language: str, keys: list[RgbKey]) -> list[Series]:
-        measured = [(key.dataset, len(self.counts.cells[key].asked)) for key in keys]
+        measured = [(key.dataset, len(self.counts.cells[key].requested)) for key in keys]
         if language not in paper().table(number).datasets or reasons_apart(number, language, self.setting, measured):
             return []
         return [

@@ -192,7 +192,7 @@ class _RgbTables:
         cell = self.counts.cells.get(key)
         if cell is None:
             return [Cell(self.words["not_asked"])] * 5
-        total = sum(n for sample, n in cell.asked.items() if known is None or sample in known)
+        total = sum(n for sample, n in cell.requested.items() if known is None or sample in known)
         nothing = "none_known" if known is not None and not known else "not_scored"
         no_judge = "no_judge" if not self.counts.judged else nothing
 
@@ -281,7 +281,7 @@ class _RgbTables:
     def _reasons(self, number: int, language: str) -> list[str]:
         """Why the paper's rows of a table and language are not comparable, as message keys; empty if they are."""
         keys = [key for key in self.counts.cells if (key.ability, key.language) == (_ABILITY[number], language)]
-        measured = [(key.dataset, len(self.counts.cells[key].asked)) for key in keys]
+        measured = [(key.dataset, len(self.counts.cells[key].requested)) for key in keys]
         return reasons_apart(number, language, self.setting, measured)
 
     def _comparable_languages(self, number: int) -> list[str]:
