@@ -161,7 +161,7 @@ def test_a_comparison_is_one_page_that_fetches_nothing(
     assert "<dd><bdi>ragstone " in page  # how it was made
     assert "<script" not in page
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", page)
-    one_line(ragstone("compare", GOOD, BAD, "--report", BAD), "is no HTML page")
+    one_line(ragstone("compare", GOOD, BAD, "--report", BAD), "is not an HTML page")
 
 
 def test_names_of_a_stranger_are_text_in_the_page_of_a_comparison(ragstone: Callable[..., Told]) -> None:
