@@ -58,7 +58,7 @@ def test_the_report_says_the_sampling_that_ran(ragstone: Callable[..., Told], fi
         (
             "own.run",
             ("--max-tokens", "32"),
-            "temperature 0.0, max_tokens 32 (the template&#39;s: temperature 0.0, max_tokens ",
+            "temperature 0.0, max_tokens 32 (template: temperature 0.0, max_tokens ",
         ),
         ("template.run", (), "temperature 0.0, max_tokens "),
     ):
