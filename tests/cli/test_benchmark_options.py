@@ -51,9 +51,9 @@ def test_what_a_user_writes_becomes_what_the_field_says() -> None:
         ({"limit": 1.5}, "limit: 1.5 is not a valid integer."),
         ({"limit": True}, "limit: True is not a valid integer."),
         ({"limit": "many"}, "limit: 'many' is not a valid integer."),
-        ({"share": 2}, "share: 2 is not in the range 0<=x<=1."),
+        ({"share": 2}, "share: 2.0 is not in the range 0<=x<=1."),
         ({"share": float("nan")}, "share: nan is not a finite number."),
-        ({"ratios": [0, 3]}, "ratios: 3 is not in the range 0<=x<=1. Write numbers from 0 to 1."),
+        ({"ratios": [0, 3]}, "ratios: 3.0 is not in the range 0<=x<=1. Write numbers from 0 to 1."),
         ({"names": " , "}, "names: expected one name or more, separated by commas."),
         ({"names": [1]}, "names: 1 is not a string."),
         ({"method": "tokens"}, "method: 'tokens' is not one of 'sentence', 'token'. Did you mean 'token'?"),
@@ -73,8 +73,8 @@ def test_a_flag_follows_from_the_field_unless_it_has_another() -> None:
 
 def test_the_command_line_and_python_say_the_same_of_a_wrong_value(ragstone: Callable[..., Told]) -> None:
     told = ragstone("bench", "rgb", "--model", "local/extractive", "--passages", "-1")
-    assert (told.code, "Invalid value for '--passages': -1 is not in the range 0<=x<=10000." in told.err) == (2, True)
-    with pytest.raises(UsageError, match=r"^passages: -1 is not in the range 0<=x<=10000\.$"):
+    assert (told.code, "Invalid value for '--passages': -1 is not in the range 0<=x<=10,000." in told.err) == (2, True)
+    with pytest.raises(UsageError, match=r"^passages: -1 is not in the range 0<=x<=10,000\.$"):
         bench("rgb", model="local/extractive", passages=-1)
 
 
