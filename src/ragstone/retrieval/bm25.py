@@ -52,8 +52,8 @@ class Bm25:
         self._places: list[int] = []  # row of the index → place of the passage; passages without a word have none
         for place, passage in enumerate(passages):
             text = f"{passage.title} {passage.text}" if title and passage.title else passage.text
-            if found := [number(term, len(self._vocabulary)) for term in terms(text)]:
-                rows.append(found)
+            if numbers := [number(term, len(self._vocabulary)) for term in terms(text)]:
+                rows.append(numbers)
                 self._places.append(place)
         self._index: Any = None
         if rows:

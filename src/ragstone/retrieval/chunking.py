@@ -151,7 +151,7 @@ def chunk(
         runs = cutter.runs(*whole, 0)
     else:
         runs = [list(cutter.units(*whole, _LEVELS.index(_words if method == "token" else _sentences)))]
-    return [one for run in runs for one in cutter.pack(run)]
+    return [piece for run in runs for piece in cutter.pack(run)]
 
 
 def _check(size: int, overlap: int, method: str) -> None:
@@ -182,13 +182,13 @@ def chunk_passages(
     """
     if size == 0:
         return list(passages)
-    found: list[Passage] = []
+    chunks: list[Passage] = []
     for passage in passages:
         parts = chunk(passage.text, size=size, overlap=overlap, method=method, tokenizer=tokenizer, language=language)
         sure = passage.relevant is False or len(parts) == 1
         for number, part in enumerate(parts, 1):
             place = {"document": passage.id, "start": part.start, "end": part.end, "tokens": part.tokens}
-            found.append(
+            chunks.append(
                 msgspec.structs.replace(
                     passage,
                     id=f"{passage.id}#{number}",
@@ -197,7 +197,7 @@ def chunk_passages(
                     meta={**passage.meta, **place},
                 )
             )
-    return found
+    return chunks
 
 
 def _counting(tokenizer: Tokenizer | Counts | None) -> Callable[[str], int]:
@@ -293,8 +293,8 @@ class _Cutter:
 
     def parts(self, start: int, end: int, level: int) -> list[_Range]:
         """The parts of a range at a level, without blanks at their ends."""
-        found = (_trimmed(self.text, *part) for part in _LEVELS[level](self.text, start, end, self._language))
-        return [part for part in found if part is not None]
+        pieces = (_trimmed(self.text, *part) for part in _LEVELS[level](self.text, start, end, self._language))
+        return [part for part in pieces if part is not None]
 
     def units(self, start: int, end: int, level: int) -> Iterator[_Range]:
         """The parts of a range at a level; of each that is too long, its parts at the next."""

@@ -57,10 +57,10 @@ def _of(spec: Spec, passages: Texts, questions: Texts) -> Iterator[RetrievalCost
 
 def _embedded(spec: Spec, passages: Texts, questions: Texts) -> RetrievalCost:
     """A table or an index of the user's has its vectors already."""
-    theirs = "table" in spec.options or ("index" in spec.options and spec.function == "elasticsearch")
-    tokens = questions.tokens + (0 if theirs else passages.tokens)
+    external = "table" in spec.options or ("index" in spec.options and spec.function == "elasticsearch")
+    tokens = questions.tokens + (0 if external else passages.tokens)
     parts = spec.function if spec.function in ("multivector", "late") else ""
-    return RetrievalCost(spec.arguments[0], tokens, key=f"{spec.arguments[0]} {parts} {theirs} {questions.number}")
+    return RetrievalCost(spec.arguments[0], tokens, key=f"{spec.arguments[0]} {parts} {external} {questions.number}")
 
 
 def _reranked(spec: Spec, model: str, passages: Texts) -> tuple[int, float]:

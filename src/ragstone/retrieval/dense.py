@@ -56,17 +56,18 @@ class Dense:
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
         """At most `k` passages a query, the best first, ties in the order of the pool. A query without a character
         finds none. Raises what the embedder raises."""
-        found: list[list[Passage]] = [[] for _ in queries]
-        asked = [number for number, query in enumerate(queries) if query.strip()]
-        if not asked or k < 1 or self._index is None:
-            return found
-        vectors = await embed_all(self._embedder, [queries[number] for number in asked], kind="query")
+        results: list[list[Passage]] = [[] for _ in queries]
+        nonblank = [number for number, query in enumerate(queries) if query.strip()]
+        if not nonblank or k < 1 or self._index is None:
+            return results
+        vectors = await embed_all(self._embedder, [queries[number] for number in nonblank], kind="query")
         rows, scores = await asyncio.to_thread(self._index.search, vectors, k)
-        for number, mine, its in zip(asked, rows.tolist(), scores.tolist(), strict=True):
-            found[number] = [
-                msgspec.structs.replace(self._passages[row], score=score) for row, score in zip(mine, its, strict=True)
+        for number, neighbours, row_scores in zip(nonblank, rows.tolist(), scores.tolist(), strict=True):
+            results[number] = [
+                msgspec.structs.replace(self._passages[row], score=score)
+                for row, score in zip(neighbours, row_scores, strict=True)
             ]
-        return found
+        return results
 
 
 def _text(passage: Passage, *, title: bool) -> str:
@@ -112,8 +113,11 @@ def _build(vectors: "np.ndarray[Any, Any]", kind: str, links: int, effort: int) 
     if kind == "hnsw":
         sampled = vectors[:: max(1, len(vectors) // _SAMPLED)][:_SAMPLED]
         right, _ = Exact(vectors).search(sampled, 10)
-        found, _ = index.search(sampled, 10)
-        common = [len(set(one) & set(other)) for one, other in zip(right.tolist(), found.tolist(), strict=True)]
+        approximate, _ = index.search(sampled, 10)
+        common = [
+            len(set(exact_row) & set(approximate_row))
+            for exact_row, approximate_row in zip(right.tolist(), approximate.tolist(), strict=True)
+        ]
         facts["recall@10"] = sum(common) / right.size
     return index, facts
 

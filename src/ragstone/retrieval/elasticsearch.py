@@ -65,37 +65,37 @@ class Elastic:
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
         """At most `k` passages a query, the best first, ties in the order of the pool. A query without a character
         finds none. DataError where the index has an id that the pool has not."""
-        found: list[list[Passage]] = [[] for _ in queries]
-        asked = [number for number, query in enumerate(queries) if query.strip()]
-        if not asked or k < 1:
-            return found
+        results: list[list[Passage]] = [[] for _ in queries]
+        nonblank = [number for number, query in enumerate(queries) if query.strip()]
+        if not nonblank or k < 1:
+            return results
         vectors = None
         if self._embedder is not None:
-            vectors = await embed_all(self._embedder, [queries[number] for number in asked], kind="query")
-        for start in range(0, len(asked), _AT_ONCE):
-            some = asked[start : start + _AT_ONCE]
+            vectors = await embed_all(self._embedder, [queries[number] for number in nonblank], kind="query")
+        for start in range(0, len(nonblank), _AT_ONCE):
+            some = nonblank[start : start + _AT_ONCE]
             searches: list[dict[str, Any]] = []
             for place, number in enumerate(some, start):
                 body = self._bm25(queries[number]) if vectors is None else self._knn(vectors[place], k)
                 searches += [{"index": self._fields.index}, {**body, "size": k, "_source": False}]
             with _errors(self.id):
                 reply = await self._client.msearch(searches=searches)
-            for number, one in zip(some, reply["responses"], strict=True):
-                found[number] = self._read(one)
-        return found
+            for number, response in zip(some, reply["responses"], strict=True):
+                results[number] = self._read(response)
+        return results
 
     def _bm25(self, query: str) -> dict[str, Any]:
         names = [name for name in (self._fields.text, self._fields.title) if name]
         return {"query": {"multi_match": {"query": query, "fields": names, "type": "most_fields"}}}
 
     def _knn(self, vector: Any, k: int) -> dict[str, Any]:
-        about = {"field": self._fields.vector, "query_vector": vector.tolist(), "k": k}
-        return {"knn": {**about, "num_candidates": min(10_000, _CANDIDATES * k)}}
+        knn = {"field": self._fields.vector, "query_vector": vector.tolist(), "k": k}
+        return {"knn": {**knn, "num_candidates": min(10_000, _CANDIDATES * k)}}
 
     def _read(self, reply: Mapping[str, Any]) -> list[Passage]:
         if "error" in reply:
-            told = reply["error"].get("reason") or reply["error"].get("type", "")
-            raise UsageError(f"{self.id}: the search was refused ({' '.join(str(told).split())[:200]}).")
+            reason = reply["error"].get("reason") or reply["error"].get("type", "")
+            raise UsageError(f"{self.id}: the search was refused ({' '.join(str(reason).split())[:200]}).")
         best = []
         for hit in reply["hits"]["hits"]:
             key = hit["_id"]
@@ -144,9 +144,9 @@ async def open_elasticsearch(spec: Spec, building: Building) -> AsyncIterator[Re
                     raise UsageError(f"{spec.name}: {shown_url(url)} has no index {fields.index!r}.")
             else:
                 fields = await _index(client, library, passages, embedder)
-            held = await client.count(index=fields.index)
+            counted = await client.count(index=fields.index)
         facts: dict[str, Any] = {
-            "library": f"elasticsearch {library.__versionstr__}", "index": fields.index, "passages": held["count"],
+            "library": f"elasticsearch {library.__versionstr__}", "index": fields.index, "passages": counted["count"],
             "build_seconds": time.perf_counter() - started,
         }  # fmt: skip
         if embedder is not None:
@@ -169,8 +169,8 @@ async def _index(client: Any, library: Any, passages: Mapping[str, Passage], emb
     vectors = None
     if embedder is not None:
         vectors = await embed_all(embedder, [passage.text or " " for passage in passages.values()], kind="passage")
-        about = {"type": "dense_vector", "dims": int(vectors.shape[1]), "index": True, "similarity": "cosine"}
-        properties[fields.vector] = about
+        mapping = {"type": "dense_vector", "dims": int(vectors.shape[1]), "index": True, "similarity": "cosine"}
+        properties[fields.vector] = mapping
     await client.indices.create(index=fields.index, mappings={"properties": properties})
 
     def actions() -> Iterator[dict[str, Any]]:

@@ -53,8 +53,8 @@ def fuse(
         weights = [weight / math.fsum(weights) for weight in weights]
     passages: dict[str, Passage] = {}
     terms: dict[str, list[float]] = {}
-    for found, weight in zip(lists, weights, strict=True):
-        once = list({passage.id: passage for passage in reversed(found)}.values())[::-1]
+    for ranking, weight in zip(lists, weights, strict=True):
+        once = list({passage.id: passage for passage in reversed(ranking)}.values())[::-1]
         shares = _ranked(len(once), constant) if method == "rrf" else _scaled(once)
         for passage, share in zip(once, shares, strict=True):
             passages.setdefault(passage.id, passage)
@@ -70,8 +70,8 @@ def _ranked(n: int, constant: float) -> list[float]:
     return [1 / (constant + rank) for rank in range(1, n + 1)]
 
 
-def _scaled(found: Sequence[Passage]) -> list[float]:
-    scores = [passage.score or 0.0 for passage in found]
+def _scaled(passages: Sequence[Passage]) -> list[float]:
+    scores = [passage.score or 0.0 for passage in passages]
     least, most = min(scores, default=0.0), max(scores, default=0.0)
     return [(score - least) / (most - least) if most > least else 1.0 for score in scores]
 
@@ -112,10 +112,10 @@ class Hybrid:
         depth = max(self._depth, k)
         try:
             async with asyncio.TaskGroup() as tasks:
-                asked = [tasks.create_task(one.retrieve(queries, k=depth)) for one in self._retrievers]
+                searches = [tasks.create_task(retriever.retrieve(queries, k=depth)) for retriever in self._retrievers]
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
-        by_query = zip(*(task.result() for task in asked), strict=True)
+        by_query = zip(*(task.result() for task in searches), strict=True)
         return [
             fuse(
                 lists, k=k, method=self._method, constant=self._constant, weights=self._weights, order=self._order

@@ -52,25 +52,25 @@ class Lance:
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
         """At most `k` passages a query, the best first, ties in the order of the pool. A query without a character
         finds none. DataError where the table has an id that the pool has not."""
-        found: list[list[Passage]] = [[] for _ in queries]
-        asked = [number for number, query in enumerate(queries) if query.strip()]
-        if not asked or k < 1 or not self._passages:
-            return found
-        vectors = await embed_all(self._embedder, [queries[number] for number in asked], kind="query")
+        results: list[list[Passage]] = [[] for _ in queries]
+        nonblank = [number for number, query in enumerate(queries) if query.strip()]
+        if not nonblank or k < 1 or not self._passages:
+            return results
+        vectors = await embed_all(self._embedder, [queries[number] for number in nonblank], kind="query")
         room = asyncio.Semaphore(_IN_FLIGHT)
 
         async def search(number: int, vector: Any) -> None:
             async with room:
-                found[number] = await self._search(vector, k)
+                results[number] = await self._search(vector, k)
 
-        await gather_all(*(search(number, vector) for number, vector in zip(asked, vectors, strict=True)))
-        return found
+        await gather_all(*(search(number, vector) for number, vector in zip(nonblank, vectors, strict=True)))
+        return results
 
     async def _search(self, vector: Any, k: int) -> list[Passage]:
         columns = self._columns
-        asked = self._table.query().nearest_to(vector).column(columns.vector).distance_type(columns.metric)
+        search = self._table.query().nearest_to(vector).column(columns.vector).distance_type(columns.metric)
         try:
-            rows = await asked.limit(k).select([columns.id, "_distance"]).to_list()
+            rows = await search.limit(k).select([columns.id, "_distance"]).to_list()
         except _ERRORS as error:
             raise UsageError(
                 f"The table {columns.table} cannot be searched ({_line(error)}). Its column {columns.vector} should "
@@ -106,7 +106,7 @@ def _is_folder(uri: str) -> bool:
 
 
 def _bytes(folder: Path) -> int:
-    return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _similarity(distance: float, metric: str) -> float:
@@ -139,20 +139,20 @@ async def open_lancedb(spec: Spec, building: Building) -> AsyncIterator[Retrieve
                 db = await library.connect_async(uri)
                 if table:
                     columns = Columns(table, spec.options.get("id", "id"), spec.options.get("vector", "vector"), metric)
-                    held = await _yours(db, columns, uri)
+                    opened_table = await _yours(db, columns, uri)
                 else:
                     columns = Columns(f"ragstone_{_digest(embedder.id, passages)}", metric=metric)
-                    held = await _ours(db, columns.table, embedder, passages)
+                    opened_table = await _ours(db, columns.table, embedder, passages)
             except (OSError, ValueError, RuntimeError) as error:
                 raise UsageError(f"{spec.name}: {' '.join(redact(str(error)).split())[:200]}") from None
             facts = {
                 "embedder": embedder.id, "library": f"lancedb {library.__version__}", "table": columns.table,
-                "passages": await held.count_rows(), "build_seconds": time.perf_counter() - started,
-                "indices": [index.index_type for index in await held.list_indices()],
+                "passages": await opened_table.count_rows(), "build_seconds": time.perf_counter() - started,
+                "indices": [index.index_type for index in await opened_table.list_indices()],
             }  # fmt: skip
             if scratch:
                 facts["index_bytes"] = _bytes(Path(scratch))
-            yield Lance(spec.name, embedder, passages, held, columns, facts)
+            yield Lance(spec.name, embedder, passages, opened_table, columns, facts)
 
 
 async def _yours(db: Any, columns: Columns, uri: str) -> Any:
@@ -160,33 +160,33 @@ async def _yours(db: Any, columns: Columns, uri: str) -> Any:
     names = await _names(db)
     if columns.table not in names:
         raise UsageError(f"{uri} has no table {columns.table!r}. It has: {', '.join(names) or 'none'}.")
-    held = await db.open_table(columns.table)
-    there = (await held.schema()).names
+    table = await db.open_table(columns.table)
+    present = (await table.schema()).names
     for name in (columns.id, columns.vector):
-        if name not in there:
-            raise UsageError(f"The table {columns.table} has no column {name!r}. It has: {', '.join(there)}.")
-    return held
+        if name not in present:
+            raise UsageError(f"The table {columns.table} has no column {name!r}. It has: {', '.join(present)}.")
+    return table
 
 
 async def _ours(db: Any, name: str, embedder: Embedder, passages: Mapping[str, Passage]) -> Any:
     """A table of the pool: found whole from an earlier run, or made."""
     import pyarrow as pa  # noqa: PLC0415  (it comes with LanceDB)
 
-    there = name in await _names(db)
-    if there:
-        held = await db.open_table(name)
-        if await held.count_rows() == len(passages):
-            return held
+    exists = name in await _names(db)
+    if exists:
+        table = await db.open_table(name)
+        if await table.count_rows() == len(passages):
+            return table
     vectors = await embed_all(embedder, [passage.text for passage in passages.values()], kind="passage")
     ids = list(passages)
     kind = pa.schema([("id", pa.string()), ("vector", pa.list_(pa.float32(), vectors.shape[1] or 1))])
     # Overwriting what is not there is warned of on standard error.
-    held = await db.create_table(name, schema=kind, mode="overwrite" if there else "create")
+    table = await db.create_table(name, schema=kind, mode="overwrite" if exists else "create")
     for start in range(0, len(ids), _ROWS):
         part = vectors[start : start + _ROWS]
         flat = pa.FixedSizeListArray.from_arrays(pa.array(part.reshape(-1)), vectors.shape[1])
-        await held.add(pa.table([pa.array(ids[start : start + _ROWS]), flat], schema=kind))
-    return held
+        await table.add(pa.table([pa.array(ids[start : start + _ROWS]), flat], schema=kind))
+    return table
 
 
 async def _names(db: Any) -> list[str]:

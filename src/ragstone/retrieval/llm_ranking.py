@@ -73,7 +73,9 @@ def read_prompt(name: str, language: str) -> Prompt:
     """The prompt of a step in "en" or "zh"."""
     place = files("ragstone.retrieval") / "prompts" / language / f"{name}.toml"
     read = tomllib.loads(place.read_text(encoding="utf-8"))
-    examples = tuple(Example(json.loads(one["input"]), json.loads(one["output"])) for one in read["examples"])
+    examples = tuple(
+        Example(json.loads(example["input"]), json.loads(example["output"])) for example in read["examples"]
+    )
     return Prompt(name, language, read["version"], read["instruction"].strip(), read["again"].strip(), examples)
 
 
@@ -148,21 +150,21 @@ class Asker:
         turns = prompt.turns(shown)
         problem = ""
         for _ in range(2):
-            asked = Request(turns, self._sampling, schema=dict(schema), schema_name=prompt.name)
+            request = Request(turns, self._sampling, schema=dict(schema), schema_name=prompt.name)
             try:
-                completion = await self._model.generate(asked)
+                completion = await self._model.generate(request)
             except (ContentBlocked, Rejected) as error:
                 self._done.refused(error)
                 return None
             self._done.heard(completion.usage)
-            found, problem = _read(completion, kind)
-            if found is not None and not (problem := check(found)):
+            answer, problem = _read(completion, kind)
+            if answer is not None and not (problem := check(answer)):
                 self._done.answered += 1
-                return found
+                return answer
             if problem == _UNFINISHED:
                 break
-            said = completion.text.strip()[:_SAID_AGAIN] or "…"
-            turns = (*turns, Turn("assistant", said), Turn("user", prompt.again.replace("{problem}", problem)))
+            reply = completion.text.strip()[:_SAID_AGAIN] or "…"
+            turns = (*turns, Turn("assistant", reply), Turn("user", prompt.again.replace("{problem}", problem)))
         self._done.unusable(f"{self._model.id}: a reply could not be used ({problem}).")
         return None
 

@@ -61,7 +61,7 @@ class MaxSim:
         k = min(k, len(self._counts))
         if k < 1:
             return [(np.empty(0, dtype=np.int64), np.empty(0)) for _ in queries]
-        return [found for some in self._blocks(queries) for found in self._search(some, k)]
+        return [hits for some in self._blocks(queries) for hits in self._search(some, k)]
 
     def _blocks(self, queries: Sequence["Array"]) -> "Iterator[list[Array]]":
         some: list[Array] = []
@@ -103,6 +103,6 @@ class MaxSim:
             rows = np.arange(counts.sum()) + np.repeat(self._starts[some] - offsets, counts)
             gathered = self._rows[rows].astype(np.float64)
             # A sum over contiguous numbers of one length is taken in one order, wherever its row stands.
-            best = [np.maximum.reduceat((gathered * one).sum(axis=-1), offsets) for one in query]
+            best = [np.maximum.reduceat((gathered * token).sum(axis=-1), offsets) for token in query]
             scores[start : start + most] = np.mean(best, axis=0)
         return scores

@@ -72,7 +72,7 @@ def _units(text: str) -> list[tuple[int, int]]:
         at += len(sentence)
         if estimate_tokens(text[start:at].strip()) < _LEAST_TOKENS:
             continue
-        units += [(start + one.start, start + one.end) for one in chunk(text[start:at], size=_MOST_TOKENS)]
+        units += [(start + piece.start, start + piece.end) for piece in chunk(text[start:at], size=_MOST_TOKENS)]
         start = at
     if text[start:].strip():
         end = len(text.rstrip())
@@ -85,7 +85,7 @@ def _units(text: str) -> list[tuple[int, int]]:
 
 def windows_of(question: str, *, tokens: int) -> list[str]:
     """Parts of a question of at most so many tokens, cut between words, each half of the one before."""
-    return [one.text for one in chunk(question, size=tokens, overlap=tokens // 2, method="token")]
+    return [window.text for window in chunk(question, size=tokens, overlap=tokens // 2, method="token")]
 
 
 @dataclass(frozen=True)
@@ -125,21 +125,21 @@ class MultiVector:
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
         """At most `k` passages a query, the best first, ties in the order of the pool. A query without a character
         finds none. Raises what the embedder raises."""
-        found: list[list[Passage]] = [[] for _ in queries]
+        results: list[list[Passage]] = [[] for _ in queries]
         parts = {number: self._windows(query) for number, query in enumerate(queries)}
-        asked = [number for number in parts if parts[number]]
-        if not asked or k < 1 or self._index is None:
-            return found
-        vectors = await embed_all(self._embedder, [part for number in asked for part in parts[number]], kind="query")
-        ends = _running([len(parts[number]) for number in asked])
+        nonblank = [number for number in parts if parts[number]]
+        if not nonblank or k < 1 or self._index is None:
+            return results
+        vectors = await embed_all(self._embedder, [part for number in nonblank for part in parts[number]], kind="query")
+        ends = _running([len(parts[number]) for number in nonblank])
         several = [vectors[start:end] for start, end in zip([0, *ends], ends, strict=False)]
         best = await asyncio.to_thread(self._search, several, k)
-        for number, (rows, scores) in zip(asked, best, strict=True):
-            found[number] = [
+        for number, (rows, scores) in zip(nonblank, best, strict=True):
+            results[number] = [
                 msgspec.structs.replace(self._passages[row], score=score)
                 for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
             ]
-        return found
+        return results
 
     def _search(self, queries: "list[Array]", k: int) -> "list[tuple[Array, Array]]":
         assert self._index is not None
@@ -153,12 +153,12 @@ class MultiVector:
         started = time.perf_counter()
         alone.search(firsts, k)
         between = time.perf_counter()
-        found = self._index.search(some, k)
+        hits = self._index.search(some, k)
         self.facts |= {
             "search_seconds_per_query": (time.perf_counter() - between) / len(some),
             "single_search_seconds_per_query": (between - started) / len(some),
         }
-        return found + self._index.search(rest, k)
+        return hits + self._index.search(rest, k)
 
 
 def _running(counts: Sequence[int]) -> list[int]:

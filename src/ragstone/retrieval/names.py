@@ -52,8 +52,8 @@ class Spec(Frozen, frozen=True):
         """The spec itself; UsageError for an option that is not among `known`."""
         for name in self.options:
             if name not in known:
-                there = f"It takes {', '.join(known)}." if known else "It takes none."
-                raise UsageError(f"The retriever {self.function} has no option {name!r}. {there}")
+                accepted = f"It takes {', '.join(known)}." if known else "It takes none."
+                raise UsageError(f"The retriever {self.function} has no option {name!r}. {accepted}")
         return self
 
     def number(self, name: str, default: float, *, least: float, most: float = float("inf")) -> float:
@@ -78,7 +78,7 @@ class Spec(Frozen, frozen=True):
 
 def parse(name: str) -> Spec:
     """What a name says. `provider/model` is the function `dense`. Raises UsageError, in one line."""
-    text, told = name.strip(), _told(name)
+    text, shown = name.strip(), _told(name)
     if not text:
         raise UsageError(f"A retriever has no name. Write, for example: {_EXAMPLES}.")
     if text.startswith("run:"):
@@ -90,17 +90,17 @@ def parse(name: str) -> Spec:
     head, bracket, rest = text.partition("(")
     if bracket:
         if not rest.endswith(")"):
-            raise UsageError(f"The retriever {told!r}: a parenthesis is not closed.")
+            raise UsageError(f"The retriever {shown!r}: a parenthesis is not closed.")
         return _call(name, head.strip(), rest[:-1])
     if ")" in text or "," in text:
-        raise UsageError(f"The retriever {told!r} cannot be read. Write, for example: {_EXAMPLES}.")
+        raise UsageError(f"The retriever {shown!r} cannot be read. Write, for example: {_EXAMPLES}.")
     if "/" in text:
         provider, _, model = text.partition("/")
         if not provider or not model:
-            raise UsageError(f"The retriever {told!r} names no embedder. Write PROVIDER/MODEL: local/e5-small.")
+            raise UsageError(f"The retriever {shown!r} names no embedder. Write PROVIDER/MODEL: local/e5-small.")
         return Spec("dense", (text,))
     if not _FUNCTION.fullmatch(text):
-        raise UsageError(f"The retriever {told!r} cannot be read. Write, for example: {_EXAMPLES}.")
+        raise UsageError(f"The retriever {shown!r} cannot be read. Write, for example: {_EXAMPLES}.")
     return Spec(text)
 
 
@@ -111,18 +111,18 @@ def _told(name: str) -> str:
 
 
 def _call(name: str, function: str, inside: str) -> Spec:
-    told = _told(name)
+    shown = _told(name)
     if not _FUNCTION.fullmatch(function):
-        raise UsageError(f"The retriever {told!r} cannot be read. Write, for example: {_EXAMPLES}.")
+        raise UsageError(f"The retriever {shown!r} cannot be read. Write, for example: {_EXAMPLES}.")
     arguments: list[str] = []
     options: dict[str, str] = {}
     for part in _parts(name, inside):
-        if (found := _OPTION.fullmatch(part)) is None:
+        if (option := _OPTION.fullmatch(part)) is None:
             arguments.append(part)
             continue
-        key, value = found.groups()
+        key, value = option.groups()
         if key in options:
-            raise UsageError(f"The retriever {told!r} has the option {key!r} twice.")
+            raise UsageError(f"The retriever {shown!r} has the option {key!r} twice.")
         options[key] = value.strip()
     return Spec(function, tuple(arguments), options)
 
@@ -131,19 +131,19 @@ def _parts(name: str, inside: str) -> list[str]:
     """The parts between commas that stand in no inner parentheses."""
     if not inside.strip():
         return []
-    parts, depth, start, told = [], 0, 0, _told(name)
+    parts, depth, start, shown = [], 0, 0, _told(name)
     for at, character in enumerate(inside):
         depth += (character == "(") - (character == ")")
         if depth < 0:
-            raise UsageError(f"The retriever {told!r}: a parenthesis is closed that was not opened.")
+            raise UsageError(f"The retriever {shown!r}: a parenthesis is closed that was not opened.")
         if depth >= _DEEPEST:
-            raise UsageError(f"The retriever {told!r} nests too deep: at most {_DEEPEST} within each other.")
+            raise UsageError(f"The retriever {shown!r} nests too deep: at most {_DEEPEST} within each other.")
         if character == "," and depth == 0:
             parts.append(inside[start:at])
             start = at + 1
     if depth:
-        raise UsageError(f"The retriever {told!r}: a parenthesis is not closed.")
+        raise UsageError(f"The retriever {shown!r}: a parenthesis is not closed.")
     parts = [part.strip() for part in (*parts, inside[start:])]
     if not all(parts):
-        raise UsageError(f"The retriever {told!r} has an empty place between its commas.")
+        raise UsageError(f"The retriever {shown!r} has an empty place between its commas.")
     return parts

@@ -99,7 +99,7 @@ class Exact:
         import numpy as np  # noqa: PLC0415
 
         n, width, margin = len(self._rows), room.columns, np.float32(_margin(queries.shape[1]))
-        found, fresh, bound = _Candidates(len(queries)), 0, np.empty(0)
+        candidates, fresh, bound = _Candidates(len(queries)), 0, np.empty(0)
         for start in range(0, n, width):
             products, above = room.of(len(queries), min(width, n - start))
             np.matmul(queries, self._rows[start : start + width].T, out=products)
@@ -107,14 +107,14 @@ class Exact:
                 least = products.shape[1] - k
                 bound = np.partition(products, least, axis=1)[:, least] - margin
             np.greater_equal(products, bound[:, None], out=above)
-            fresh += found.add(np.flatnonzero(above), products, start)
+            fresh += candidates.add(np.flatnonzero(above), products, start)
             if start + width >= n or fresh > 3 * k * len(queries):
-                bound, fresh = found.prune(k, margin), 0
-            if found.size > self._most and len(queries) > 1:
+                bound, fresh = candidates.prune(k, margin), 0
+            if candidates.size > self._most and len(queries) > 1:
                 halves = np.array_split(queries, 2)
                 parts = [self._block(half, k, room) for half in halves]
                 return np.concatenate([rows for rows, _ in parts]), np.concatenate([scores for _, scores in parts])
-        return found.best(self._rows, queries, k)
+        return candidates.best(self._rows, queries, k)
 
 
 class _Room:
@@ -157,8 +157,8 @@ class _Candidates:
         order = np.lexsort((-value, query))
         first = np.searchsorted(query[order], self._queries)
         bound: Array = value[order][first + (k - 1)] - margin
-        kept = value >= bound[query]
-        self._parts = [(query[kept], row[kept], value[kept])]
+        above = value >= bound[query]
+        self._parts = [(query[above], row[above], value[above])]
         self.size = len(self._parts[0][0])
         return bound
 
@@ -173,14 +173,14 @@ class _Candidates:
         return row[places], score[places]
 
 
-def exact_products(matrix: "Array", queries: "Array", rows: "Array", asked: "Array") -> "Array":
+def exact_products(matrix: "Array", queries: "Array", rows: "Array", selected: "Array") -> "Array":
     """The float64 products of `matrix[rows]` and `queries[asked]`, pair by pair: each the same wherever it stands."""
     import numpy as np  # noqa: PLC0415
 
     scores = np.empty(len(rows))
     for some in _slices(len(rows), matrix.shape[1]):
         gathered = matrix[rows[some]].astype(np.float64)
-        gathered *= queries[asked[some]]
+        gathered *= queries[selected[some]]
         # Contiguous numbers of one length are added up in one order.
         scores[some] = gathered.sum(axis=1)
     return scores
@@ -211,8 +211,8 @@ class Faiss:
             self._index = faiss.IndexFlatIP(matrix.shape[1])
         self._index.add(matrix)
         # The index has its own copy; this is a look at it, so that there are not two.
-        held = faiss.downcast_index(self._index.storage) if links else self._index
-        self._rows = faiss.rev_swig_ptr(held.get_xb(), matrix.size).reshape(matrix.shape)
+        storage = faiss.downcast_index(self._index.storage) if links else self._index
+        self._rows = faiss.rev_swig_ptr(storage.get_xb(), matrix.size).reshape(matrix.shape)
 
     @property
     def name(self) -> str:
@@ -232,29 +232,29 @@ class Faiss:
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         n, k = len(self._rows), max(0, min(k, len(self._rows)))
         rows, scores = _nothing(queries, k)
-        left, wanted = np.arange(len(queries)), min(n, k + _SPARE)
+        left, depth = np.arange(len(queries)), min(n, k + _SPARE)
         while k and len(left):
-            values, candidates = self._index.search(queries[left], wanted)
+            values, candidates = self._index.search(queries[left], depth)
             if short := np.flatnonzero(candidates.min(axis=1) < 0).tolist():
-                candidates[short] = [_filled(row, wanted) for row in candidates[short].tolist()]
-            asked = np.repeat(left, wanted)
-            products = exact_products(self._rows, queries, candidates.ravel(), asked).reshape(candidates.shape)
+                candidates[short] = [_filled(row, depth) for row in candidates[short].tolist()]
+            pending = np.repeat(left, depth)
+            products = exact_products(self._rows, queries, candidates.ravel(), pending).reshape(candidates.shape)
             order = np.lexsort((candidates, -products))[:, :k]
             rows[left] = np.take_along_axis(candidates, order, axis=1)
             scores[left] = np.take_along_axis(products, order, axis=1)
-            if self._links or wanted == n:
+            if self._links or depth == n:
                 break
             # What was not given is at most the last that was: where that is within the margin, ask for more.
             left = left[values[:, -1] >= values[:, k - 1] - _margin(queries.shape[1])]
-            wanted = min(n, 4 * wanted)
+            depth = min(n, 4 * depth)
         return rows, scores
 
 
-def _filled(row: Sequence[int], wanted: int) -> list[int]:
+def _filled(row: Sequence[int], size: int) -> list[int]:
     """A graph may reach fewer nodes than were asked for: filled up with rows that it did not find."""
-    found = [one for one in row if one >= 0]
-    seen = set(found)
-    return found + [one for one in range(wanted + len(found)) if one not in seen][: wanted - len(found)]
+    valid = [row_id for row_id in row if row_id >= 0]
+    used = set(valid)
+    return valid + [row_id for row_id in range(size + len(valid)) if row_id not in used][: size - len(valid)]
 
 
 def has_faiss() -> bool:

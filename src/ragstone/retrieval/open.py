@@ -119,8 +119,8 @@ async def open_retriever(
     if not pool:
         raise UsageError(f"The retriever {spec.name} has nothing to search: the pool has no passage.")
     if len({passage.id for passage in pool}) < len(pool):
-        seen: set[str] = set()
-        twice = next(passage.id for passage in pool if passage.id in seen or seen.add(passage.id))  # type: ignore[func-returns-value]
+        ids: set[str] = set()
+        twice = next(passage.id for passage in pool if passage.id in ids or ids.add(passage.id))  # type: ignore[func-returns-value]
         raise UsageError(f"The pool has two passages of the id {twice!r}: give each its own.")
     async with contextlib.AsyncExitStack() as stack:
         try:

@@ -19,14 +19,14 @@ __all__ = ["PLUGINS", "open_place"]
 @contextlib.asynccontextmanager
 async def open_place(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
     """The retriever at a place. Raises UsageError where there is none."""
-    found: Any = load_place("retriever", spec.arguments[0])
-    if isinstance(found, type) or not hasattr(found, "retrieve"):
-        if not callable(found):
+    retriever: Any = load_place("retriever", spec.arguments[0])
+    if isinstance(retriever, type) or not hasattr(retriever, "retrieve"):
+        if not callable(retriever):
             raise UsageError(f"{spec.arguments[0]} is no retriever: it has no `retrieve`.")
-        found = found(building.pool)
-    if not hasattr(found, "retrieve"):
+        retriever = retriever(building.pool)
+    if not hasattr(retriever, "retrieve"):
         raise UsageError(f"{spec.arguments[0]} makes no retriever: what it returns has no `retrieve`.")
-    yield found
+    yield retriever
 
 
 PLUGINS: dict[str, Opener] = {"place": open_place}

@@ -161,13 +161,13 @@ class Scoring:
     async def order(self, query: str, texts: Sequence[str], /) -> list[tuple[int, float]] | None:
         """None where the endpoint refuses this query or one of these texts."""
         try:
-            found = await self._reranker.rerank(query, texts)
+            scores = await self._reranker.rerank(query, texts)
         except (ContentBlocked, Rejected) as error:
             self._done.refused(error)
             return None
-        self._done.heard(found.usage)
+        self._done.heard(scores.usage)
         self._done.answered += 1
-        return sorted(enumerate(found.scores), key=lambda one: -one[1])
+        return sorted(enumerate(scores.scores), key=lambda one: -one[1])
 
 
 class Reranked:
@@ -190,19 +190,19 @@ class Reranked:
         if k < 1:
             return [[] for _ in queries]
         lists = await self._first.retrieve(queries, k=max(k, self._depth))
-        found = await all_of(self._ordered(query, its) for query, its in zip(queries, lists, strict=True))
-        return [its[:k] for its in found]
+        ordered = await all_of(self._ordered(query, its) for query, its in zip(queries, lists, strict=True))
+        return [its[:k] for its in ordered]
 
-    async def _ordered(self, query: str, found: Sequence[Passage]) -> list[Passage]:
-        judged = [passage for passage in found[: self._depth] if self._text(passage).strip()]
+    async def _ordered(self, query: str, passages: Sequence[Passage]) -> list[Passage]:
+        judged = [passage for passage in passages[: self._depth] if self._text(passage).strip()]
         if not judged or not query.strip():
-            return list(found)
+            return list(passages)
         order = await self._judge.order(query, [self._text(passage) for passage in judged])
         if order is None:
-            return list(found)
+            return list(passages)
         least = min(score for _, score in order)
-        seen = {passage.id for passage in judged}
-        rest = [passage for passage in found if passage.id not in seen]
+        judged_ids = {passage.id for passage in judged}
+        rest = [passage for passage in passages if passage.id not in judged_ids]
         return [
             *(msgspec.structs.replace(judged[index], score=score) for index, score in order),
             *(msgspec.structs.replace(passage, score=least - place) for place, passage in enumerate(rest, start=1)),
@@ -239,9 +239,13 @@ async def open_rerank(spec: Spec, building: Building) -> AsyncIterator[Retriever
         if is_reranker(model):
             judge = Scoring(await stack.enter_async_context(open_reranker(model, building.options, url=url)))
         else:
-            asked = await stack.enter_async_context(open_model(model, building.calling(spec)))
+            chat_model = await stack.enter_async_context(open_model(model, building.calling(spec)))
             pointwise = method == "pointwise"
-            judge = Pointwise(asked, longest=longest) if pointwise else Listwise(asked, window=window, longest=longest)
+            judge = (
+                Pointwise(chat_model, longest=longest)
+                if pointwise
+                else Listwise(chat_model, window=window, longest=longest)
+            )
         first = await stack.enter_async_context(building.open(inner))
         yield Reranked(spec.name, first, judge, depth=depth, title=title == "yes")
 

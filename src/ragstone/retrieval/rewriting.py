@@ -155,17 +155,17 @@ class MultiQuery:
         reply = await self._asker.ask(prompt, shown, _Queries, _QUERIES_FORM, check)
         if reply is None:
             return [question]
-        found = [question, *self._different(question, reply.queries)]
-        self._shown.add(question, found)
-        return found
+        variants = [question, *self._different(question, reply.queries)]
+        self._shown.add(question, variants)
+        return variants
 
     def _different(self, question: str, queries: Sequence[str]) -> list[str]:
         """The first `others` of the queries that say something, and not what the question or one before says."""
-        found: dict[str, str] = {}
+        variants: dict[str, str] = {}
         for query in map(_plain, queries):
             if query and query.casefold() != _plain(question).casefold():
-                found.setdefault(query.casefold(), query)
-        return list(found.values())[: self._others]
+                variants.setdefault(query.casefold(), query)
+        return list(variants.values())[: self._others]
 
 
 def _plain(text: str) -> str:

@@ -83,20 +83,20 @@ def _listed(name: str, file: str, building: Building) -> Listed:
     path = Path(file).expanduser()
     run = read_run(path)
     pool = building.pool
-    known = {one for ids in building.queries.values() for one in ids}
+    known = {query_id for ids in building.queries.values() for query_id in ids}
     find = _Places(path, pool)
     hits: dict[str, dict[int, tuple[float, float]]] = {}  # query → place → by what it is ordered
     others: set[str] = set()
-    for found in run.found:
-        if known and found.query not in known:
-            others.add(found.query)
+    for row in run.found:
+        if known and row.query not in known:
+            others.add(row.query)
             continue
-        its = hits.setdefault(found.query, {})
-        place = find(found, its)
+        its = hits.setdefault(row.query, {})
+        place = find(row, its)
         if place in its:
-            raise found.error(path, f"the query {found.query!r} has the document {pool[place].id!r} twice.")
-        least = -math.inf if found.score is None else found.score
-        its[place] = (-least, math.inf if found.rank is None else found.rank)
+            raise row.error(path, f"the query {row.query!r} has the document {pool[place].id!r} twice.")
+        least = -math.inf if row.score is None else row.score
+        its[place] = (-least, math.inf if row.rank is None else row.rank)
     if not hits:
         if others:
             raise DataError(
@@ -111,12 +111,12 @@ def _listed(name: str, file: str, building: Building) -> Listed:
         facts["tags"] = sorted(run.tags)
     if known:
         # A question of several ids needs one list for each of them.
-        lacking = sorted(known - lists.keys())
-        facts["lacking"] = len(lacking)
-        if lacking:
+        missing = sorted(known - lists.keys())
+        facts["lacking"] = len(missing)
+        if missing:
             log.warning(
                 "%s has no list for %s of %s queries (%s); they find nothing.",
-                path, f"{len(lacking):,}", f"{len(known):,}", _some(lacking),
+                path, f"{len(missing):,}", f"{len(known):,}", _some(missing),
             )  # fmt: skip
     return Listed(name, pool, lists, building.queries, facts)
 
@@ -142,32 +142,32 @@ class _Places:
         self._by_id = {passage.id: place for place, passage in enumerate(pool)}
         self._by_text: dict[str, list[int]] | None = None
 
-    def __call__(self, found: Found, taken: Mapping[int, object]) -> int:
+    def __call__(self, row: Found, used: Mapping[int, object]) -> int:
         """Raises DataError where it is not in the pool. Of equal chunks, one that is not `taken` yet."""
-        if isinstance(found.document, Chunk):
-            return self._chunk(found, found.document, taken)
-        place = self._by_id.get(found.document)
+        if isinstance(row.document, Chunk):
+            return self._chunk(row, row.document, used)
+        place = self._by_id.get(row.document)
         if place is None:
-            raise found.error(
-                self._path, f"the pool has no passage {found.document!r}.",
+            raise row.error(
+                self._path, f"the pool has no passage {row.document!r}.",
                 f"Its ids look like {self._pool[0].id!r}.",
             )  # fmt: skip
         return place
 
-    def _chunk(self, found: Found, chunk: Chunk, taken: Mapping[int, object]) -> int:
+    def _chunk(self, row: Found, chunk: Chunk, used: Mapping[int, object]) -> int:
         if self._by_text is None:
             self._by_text = {}
             for place, passage in enumerate(self._pool):
                 self._by_text.setdefault(passage.text, []).append(place)
         same = self._by_text.get(chunk.text)
         if same is None:
-            raise found.error(
+            raise row.error(
                 self._path, f"the pool has no chunk with the text {chunk.text[:40]!r}….",
                 "The pool should be the one that was searched, and not cut anew.",
             )  # fmt: skip
         pool = self._pool
         tests: tuple[Callable[[int], bool], ...] = (
-            lambda place: place not in taken,
+            lambda place: place not in used,
             lambda place: pool[place].id.startswith(f"{chunk.mapped_id}#"),
             lambda place: pool[place].title == chunk.title,
         )

@@ -49,8 +49,8 @@ class Found(msgspec.Struct, frozen=True, gc=False):
 
     def error(self, path: Path, problem: str, advice: str = "") -> DataError:
         """What is wrong with it, and where it stands."""
-        told = f"{self.item}: {problem}" if self.item else problem
-        return DataError(path, told, line=self.line, advice=advice)
+        message = f"{self.item}: {problem}" if self.item else problem
+        return DataError(path, message, line=self.line, advice=advice)
 
 
 @dataclass(frozen=True)
@@ -160,10 +160,10 @@ def _table(path: Path, text: str, first: str) -> Iterable[Found]:
     filled = _filled(path, rows)
     head = next(filled)
     places = _places(path, head)
-    found = (_of_row(path, cells, places, rows.line_num) for cells in filled)
+    entries = (_of_row(path, cells, places, rows.line_num) for cells in filled)
     if places == (0, 1, 2, None) and _number(head[2]) is not None:
-        return _counted([_of_row(path, head, places, rows.line_num), *found])
-    return found
+        return _counted([_of_row(path, head, places, rows.line_num), *entries])
+    return entries
 
 
 def _filled(path: Path, rows: Any) -> Iterator[list[str]]:
@@ -174,16 +174,16 @@ def _filled(path: Path, rows: Any) -> Iterator[list[str]]:
         raise DataError(path, f"cannot be read as a table ({error}).", line=rows.line_num) from None
 
 
-def _counted(found: list[Found]) -> list[Found]:
+def _counted(entries: list[Found]) -> list[Found]:
     """The third of three columns without names is a score, unless it counts 1, 2, 3… for each query: then, a rank."""
     last: dict[str, float] = {}
-    for one in found:
-        if one.score != last.get(one.query, 0) + 1:
-            return found
-        last[one.query] = one.score
+    for entry in entries:
+        if entry.score != last.get(entry.query, 0) + 1:
+            return entries
+        last[entry.query] = entry.score
     if max(last.values()) < 2:
-        return found
-    return [Found(one.query, one.document, None, one.score, one.line) for one in found]
+        return entries
+    return [Found(entry.query, entry.document, None, entry.score, entry.line) for entry in entries]
 
 
 def _places(path: Path, cells: Sequence[str]) -> tuple[int, int, int | None, int | None]:
@@ -207,12 +207,12 @@ def _of_row(path: Path, cells: Sequence[str], places: tuple[int, int, int | None
 
 def _checked(path: Path, query: Any, document: Any, score: Any, rank: Any, *, line: int, item: str) -> Found:
     """A document of a list, where it has ids and a score or a rank."""
-    found = Found(_id(query), _id(document), _number(score), _number(rank), line, item)
-    if not found.query or not found.document:
-        raise found.error(path, f"it has no {'document' if found.query else 'query'}; expected an id.")
-    if found.score is None and (found.rank is None or score not in (None, "")):
-        raise found.error(path, f"its score {score!r} is no finite number.")
-    return found
+    entry = Found(_id(query), _id(document), _number(score), _number(rank), line, item)
+    if not entry.query or not entry.document:
+        raise entry.error(path, f"it has no {'document' if entry.query else 'query'}; expected an id.")
+    if entry.score is None and (entry.rank is None or score not in (None, "")):
+        raise entry.error(path, f"its score {score!r} is no finite number.")
+    return entry
 
 
 def _json(path: Path, text: str, first: str, sha256: str) -> Run:
@@ -270,22 +270,22 @@ def _beir(path: Path, value: Mapping[str, Any]) -> Iterator[Found]:
 
 
 def _mirage(path: Path, rows: Sequence[Mapping[str, Any]]) -> Iterator[Found]:
-    seen: set[str] = set()
+    queries: set[str] = set()
     for number, row in enumerate(rows):
         query, chunks, scores = _id(row.get("query_id")), row["top_chunks"], row.get("scores")
-        here = Found(query, "", item=f"item {number}")
+        blank = Found(query, "", item=f"item {number}")
         if not query:
-            raise here.error(path, "it has no query_id.")
-        if query in seen:
-            raise here.error(path, f"the query {query!r} occurs twice.")
-        seen.add(query)
+            raise blank.error(path, "it has no query_id.")
+        if query in queries:
+            raise blank.error(path, f"the query {query!r} occurs twice.")
+        queries.add(query)
         if not isinstance(chunks, list):
-            raise here.error(path, "top_chunks should be a list of chunks.")
+            raise blank.error(path, "top_chunks should be a list of chunks.")
         numbers = [_number(score) for score in scores] if isinstance(scores, list) else []
         if len(numbers) != len(chunks) or None in numbers:
             numbers = [None] * len(chunks)
         for rank, (chunk, score) in enumerate(zip(chunks, numbers, strict=True), 1):
             if not isinstance(chunk, dict) or not isinstance(chunk.get("doc_chunk"), str):
-                raise here.error(path, f"chunk {rank} has no doc_chunk.")
+                raise blank.error(path, f"chunk {rank} has no doc_chunk.")
             known = Chunk(chunk["doc_chunk"], str(chunk.get("doc_name") or ""), _id(chunk.get("mapped_id")))
             yield Found(query, known, score, rank, item=f"item {number} ({query})")

@@ -29,10 +29,10 @@ def _registered(name: str) -> Any:
     """What somebody offers under this name, or None."""
     if is_place(name):
         return load_place("system", name)
-    found = list(entry_points(group="ragstone.systems", name=name))
-    if len(found) > 1:
-        raise UsageError(f"Two systems are named {name!r}: {', '.join(entry.value for entry in found)}.")
-    return found[0].load() if found else None
+    entries = list(entry_points(group="ragstone.systems", name=name))
+    if len(entries) > 1:
+        raise UsageError(f"Two systems are named {name!r}: {', '.join(entry.value for entry in entries)}.")
+    return entries[0].load() if entries else None
 
 
 @contextlib.asynccontextmanager
@@ -69,6 +69,6 @@ async def open_system(
     from ragstone.text.redaction import shown_url  # noqa: PLC0415
 
     async with open_model(name, options) as model:
-        here = name.startswith(("local/", "scripted/"))  # a base URL is for the other models of the same command
-        endpoint = shown_url(normal_base_url(options.base_url)) if options.base_url and not here else ""
+        local = name.startswith(("local/", "scripted/"))  # a base URL is for the other models of the same command
+        endpoint = shown_url(normal_base_url(options.base_url)) if options.base_url and not local else ""
         yield Reader(model, template, sampling, endpoint=endpoint)

@@ -118,12 +118,12 @@ def read_question(question: str, language: str) -> Question:
     parts = _parts(folded, language)
     if not parts:
         return whole
-    return replace(whole, parts=tuple(_read_question(part, language, about) for part, about in parts))
+    return replace(whole, parts=tuple(_read_question(part, language, subject) for part, subject in parts))
 
 
-def _read_question(folded: str, language: str, about: str = "") -> Question:
+def _read_question(folded: str, language: str, subject: str = "") -> Question:
     """`about` names the topic where the question itself says "it"."""
-    topic = f"{folded}。{about}"
+    topic = f"{folded}。{subject}"
     if language == "zh":
         topic = cue("zh.drop").sub("。", topic)
     terms = {term: 1.5 if any(map(str.isdigit, term)) else 1.0 for term in _terms(topic, language) if term.isalnum()}
@@ -155,5 +155,5 @@ def _parts(folded: str, language: str) -> list[tuple[str, str]]:
 
 def _subject(first: str) -> str:
     """What the first question is about: of an English one, what follows its first words, which ask."""
-    found = cue("en.asks").match(first)
-    return first[found.end() :] if found else first.rpartition("的")[0] or first
+    match = cue("en.asks").match(first)
+    return first[match.end() :] if match else first.rpartition("的")[0] or first

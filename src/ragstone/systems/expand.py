@@ -40,5 +40,5 @@ class Expanding:
         }
         if not retrieved:
             return response
-        given = response.passages or tuple(retrieved.values())
-        return replace(response, passages=tuple(retrieved.get(passage.id, passage) for passage in given))
+        passages = response.passages or tuple(retrieved.values())
+        return replace(response, passages=tuple(retrieved.get(passage.id, passage) for passage in passages))

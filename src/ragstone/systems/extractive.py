@@ -70,7 +70,7 @@ def _found(question: Question, passages: Sequence[Reading], by: _Weights) -> lis
     total = sum(map(len, shared)) + 1
     weights = {term: base * math.log(1 + total / (counts[term] + 1)) for term, base in question.terms.items()}
     whole = sum(weights.values()) or 1.0
-    found = []
+    sentences = []
     for number, passage in enumerate(passages):
         if not passage.sentences:
             continue
@@ -87,8 +87,8 @@ def _found(question: Question, passages: Sequence[Reading], by: _Weights) -> lis
             if question.years and part.years and not question.years & part.years:
                 score += by.own_other_year
             fits, agreed = _fits(question, part, number, passages, by)
-            found.append(_Found(score + fits, score + fits + by.trust * agreed, number, part))
-    return found
+            sentences.append(_Found(score + fits, score + fits + by.trust * agreed, number, part))
+    return sentences
 
 
 def _fits(
@@ -110,18 +110,18 @@ def _fits(
     return score + by.new + by.agreed * agreed, agreed
 
 
-def _quote(question: str, given: Sequence[Passage], language: str, *, refuses: bool) -> list[str]:
+def _quote(question: str, provided: Sequence[Passage], language: str, *, refuses: bool) -> list[str]:
     """The sentence to answer with, two where the question asks two things, none where it should not be answered."""
     by = _WEIGHTS[language]
     if not refuses:
         by = replace(by, threshold=-math.inf)
-    asked = read_question(question, language)
-    texts = (f"{passage.title}\n{passage.text}" if passage.title else passage.text for passage in given)
+    parsed = read_question(question, language)
+    texts = (f"{passage.title}\n{passage.text}" if passage.title else passage.text for passage in provided)
     passages = [read_passage(text, language) for text in texts]
-    if not asked.parts:
-        best = _best(asked, passages, by)
+    if not parsed.parts:
+        best = _best(parsed, passages, by)
         return [] if best is None or best.trust < by.threshold else [best.sentence.text]
-    answers = [_best(part, passages, by) for part in asked.parts]
+    answers = [_best(part, passages, by) for part in parsed.parts]
     quoted = [best for best in answers if best is not None and best.trust >= by.threshold * by.part]
     # One part alone is no answer, and one sentence may answer both.
     return list(dict.fromkeys(best.sentence.text for best in quoted)) if len(quoted) == len(answers) else []

@@ -24,5 +24,5 @@ class RetrievalOnly:
 
     async def answer(self, query: Query, /) -> Response:
         """The passages without their texts, which the case has."""
-        found = tuple(replace(passage, text="", title="", meta={}) for passage in query.passages or ())
-        return Response("", found, finish_reason=NO_ANSWER)
+        passages = tuple(replace(passage, text="", title="", meta={}) for passage in query.passages or ())
+        return Response("", passages, finish_reason=NO_ANSWER)
