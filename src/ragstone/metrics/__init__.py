@@ -97,13 +97,13 @@ def make_metrics(names: Sequence[str | Metric], tools: Tools) -> tuple[Metric, .
     the file of a rubric. A metric that is made already stands for itself. Raises `UnknownName` for a name that nothing
     has, and `UsageError` naming the metrics that need a judge or an embedder where there is none.
     """
-    made: dict[str, Metric] = {}
+    metrics_by_name: dict[str, Metric] = {}
     for plugin in _checked(names, {tool for tool in _LACKING if getattr(tools, tool) is not None}):
         # A metric that is made has the `make` of its class too, and is not made again.
         ready = hasattr(plugin, "score") and not isinstance(plugin, type)
         metric = plugin if ready else plugin.make(tools) if hasattr(plugin, "make") else plugin()
-        made.setdefault(metric.name, metric)
-    return tuple(made.values())
+        metrics_by_name.setdefault(metric.name, metric)
+    return tuple(metrics_by_name.values())
 
 
 def check_metrics(names: Sequence[str | Metric], have: Collection[str]) -> None:
@@ -120,9 +120,9 @@ def steps_of(metrics: Iterable[Metric]) -> frozenset[str]:
 def better(name: str, meta: Mapping[str, Any] | None = None) -> Literal["higher", "lower", "neither"]:
     """Which values of the metric of this name are the better ones; "higher" for a name that is not known here. `meta`:
     of a run, which says it of metrics that are the user's own."""
-    told = (meta or {}).get("better")
-    if isinstance(told, Mapping) and told.get(name) in ("higher", "lower", "neither"):
-        return cast('Literal["higher", "lower", "neither"]', told[name])
+    directions = (meta or {}).get("better")
+    if isinstance(directions, Mapping) and directions.get(name) in ("higher", "lower", "neither"):
+        return cast('Literal["higher", "lower", "neither"]', directions[name])
     try:
         plugin = find_metric(name)
     except UsageError:
@@ -133,7 +133,7 @@ def better(name: str, meta: Mapping[str, Any] | None = None) -> Literal["higher"
 def _checked(names: Sequence[str | Metric], have: Collection[str]) -> list[Any]:
     """The plugin of each name. UsageError where one needs a tool that is not among `have`."""
     plugins: list[Any] = []
-    lacking: dict[tuple[str, str], list[str]] = {}
+    unmet: dict[tuple[str, str], list[str]] = {}
     for name in _spelled_out(names):
         if not (isinstance(name, str) or hasattr(name, "score")):
             raise UsageError(f"{name!r} is no metric: name one, or give an object with a `score`.")
@@ -141,9 +141,9 @@ def _checked(names: Sequence[str | Metric], have: Collection[str]) -> list[Any]:
         # What is made already has its tools.
         missing = [tool for tool in getattr(plugin, "uses", ()) if tool not in have] if isinstance(name, str) else []
         for tool in missing[:1]:
-            lacking.setdefault(_LACKING[tool], []).append(str(name))
+            unmet.setdefault(_LACKING[tool], []).append(str(name))
         plugins.append(plugin)
-    for (what, option), lack in lacking.items():
+    for (what, option), lack in unmet.items():
         raise UsageError(f"{', '.join(dict.fromkeys(lack))} need{'s' * (len(lack) == 1)} {what}: {option}.")
     return plugins
 
@@ -165,8 +165,8 @@ def find_metric(name: str) -> Any:
         if isinstance(plugin, Family):
             raise UsageError(f"{name!r} is a metric for every k. Write a number for k: {name[:-1]}10.")
         return plugin
-    if (asked := _AT.fullmatch(name)) and (family := f"{asked['family']}@k") in METRICS:
-        if not int(asked["k"]):
-            raise UsageError(f"{name!r}: k counts passages from 1. Write a larger number: {asked['family']}@10.")
-        return cast("Family", METRICS.get(family)).at(int(asked["k"]))
+    if (cutoff := _AT.fullmatch(name)) and (family := f"{cutoff['family']}@k") in METRICS:
+        if not int(cutoff["k"]):
+            raise UsageError(f"{name!r}: k counts passages from 1. Write a larger number: {cutoff['family']}@10.")
+        return cast("Family", METRICS.get(family)).at(int(cutoff["k"]))
     raise UnknownName("metric", name, [*METRICS.names(), *GROUPS], hint="`ragstone metrics` lists them.")

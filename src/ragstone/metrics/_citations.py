@@ -51,13 +51,13 @@ def cited(sentences: Sequence[str]) -> list[list[int]]:
     citation stands alone, unless it is the subject ("[2] says"): writers cite after the full stop, where sentences are
     cut. Lines such as "[1]: https://…", and what follows a heading such as "Sources:", cite nothing.
     """
-    found: list[list[int]] = []
+    citations: list[list[int]] = []
     listing = False
     for sentence in sentences:
         text = sentence.translate(_WIDTH)
-        listing = listing or (bool(found) and _HEADING.fullmatch(text) is not None)
+        listing = listing or (bool(citations) and _HEADING.fullmatch(text) is not None)
         if listing or _DEFINITION.match(text):
-            found.append([])
+            citations.append([])
             continue
         matches = list(_CITATION.finditer(text))
         leading, end = 0, 0
@@ -65,11 +65,11 @@ def cited(sentences: Sequence[str]) -> list[list[int]]:
             end = matches[leading].end()
             leading += 1
         alone = not text[end:].strip(_BETWEEN)
-        if leading and found and (alone or (not found[-1] and not _SUBJECT.match(text[end:]))):
-            found[-1] = _once([*found[-1], *_numbers(matches[:leading])])
+        if leading and citations and (alone or (not citations[-1] and not _SUBJECT.match(text[end:]))):
+            citations[-1] = _once([*citations[-1], *_numbers(matches[:leading])])
             matches = matches[leading:]
-        found.append(_once(_numbers(matches)))
-    return found
+        citations.append(_once(_numbers(matches)))
+    return citations
 
 
 def _once(numbers: Sequence[int]) -> list[int]:
@@ -80,8 +80,8 @@ def _numbers(matches: Sequence[re.Match[str]]) -> list[int]:
     """The numbers that citations name, ranges written out."""
     numbers: list[int] = []
     for match in matches:
-        for found in _RANGE.finditer(match["square"] or match["round"] or match["raised"]):
-            first, last = int(found["first"]), int(found["last"] or found["first"])
+        for bounds in _RANGE.finditer(match["square"] or match["round"] or match["raised"]):
+            first, last = int(bounds["first"]), int(bounds["last"] or bounds["first"])
             spans = first <= last <= first + _WIDEST
             numbers += range(first, last + 1) if spans else (first, last)
     return numbers

@@ -87,8 +87,8 @@ class Talk:
         """The statements that the judge finds in a text that answers the question."""
         shown = {"question": self.question, "text": text}
         reply = await self.ask("ragas_statements", shown, check=_blank_statement)
-        found: list[str] = reply["statements"]
-        return found
+        texts: list[str] = reply["statements"]
+        return texts
 
     async def ask(
         self,
@@ -112,8 +112,8 @@ class Talk:
 
         def problem(reply: dict[str, Any]) -> str:
             for at, count in (ids or {}).items():
-                if told := ids_problem(reply[at], count, at):
-                    return told
+                if message := ids_problem(reply[at], count, at):
+                    return message
             return check(reply) if check else ""
 
         sample = self._repeat * copies + copy
@@ -123,9 +123,9 @@ class Talk:
             copy=copy,
         )  # fmt: skip
 
-    async def all(self, asked: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
+    async def all(self, requests: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
         """The results of several requests that run at once. All end before the first error among them is raised."""
-        ended = await asyncio.gather(*asked, return_exceptions=True)
+        ended = await asyncio.gather(*requests, return_exceptions=True)
         results: list[R] = []
         for result in ended:
             if isinstance(result, BaseException):
@@ -137,10 +137,10 @@ class Talk:
         """The cosine of `text` and each of the others, by one embedding request."""
         assert self._metric.embedder is not None
         vectors = await self._metric.embedder.embed([text or " ", *others], kind="query")
-        found = [float(cosine) for cosine in vectors[1:] @ vectors[0]]
-        if len(found) != len(others) or not all(math.isfinite(cosine) for cosine in found):
+        values = [float(cosine) for cosine in vectors[1:] @ vectors[0]]
+        if len(values) != len(others) or not all(math.isfinite(cosine) for cosine in values):
             raise JudgeFailed("The embedder gave no cosine for each text.")
-        return found
+        return values
 
 
 @dataclass(frozen=True)
@@ -189,8 +189,8 @@ class RagasStyle:
         talk, total = Talk(self, case, response), Usage()
         for planned in () if self._without_asking(talk) else self._plan(talk):
             turns = turns_of(self.prompts.get(planned.step, talk.language), planned.shown)
-            asked = sum(estimate_tokens(turn.content) for turn in turns)
-            total += Usage(prompt_tokens=asked, completion_tokens=round(planned.written), requests=1)
+            prompt_tokens = sum(estimate_tokens(turn.content) for turn in turns)
+            total += Usage(prompt_tokens=prompt_tokens, completion_tokens=round(planned.written), requests=1)
         return total
 
     @abstractmethod

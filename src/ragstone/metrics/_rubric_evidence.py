@@ -35,22 +35,22 @@ Source: {source}.
 
 def judged_element(element: Element, verdict: Mapping[str, Any], answer: str, language: str) -> dict[str, Any]:
     """An element as the evidence has it: its verdict, and where in the answer the quoted words stand."""
-    told: dict[str, Any] = {
+    detail: dict[str, Any] = {
         "id": element.id, "text": element.text.to(language), "weight": element.weight, "if_known": element.if_known,
         "status": verdict["status"],
     }  # fmt: skip
     if verdict["status"] == "present":
         place = find_quote(verdict["quote"], answer)
-        told |= {"quote": verdict["quote"].strip(), "found": place is not None}
+        detail |= {"quote": verdict["quote"].strip(), "found": place is not None}
         if place is not None:
-            told |= {"start": place[0], "end": place[1]}
-    return told
+            detail |= {"start": place[0], "end": place[1]}
+    return detail
 
 
 def ordered_pairs(rubric: Rubric, elements: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Every ordered pair of elements that apply: right, wrong, or None where a quote is not from the answer."""
     by_id = {element["id"]: element for element in elements}
-    found = []
+    pairs = []
     for first, second in rubric.pairs:
         both = [by_id[first], by_id[second]]
         if any(element["status"] == "unknown" for element in both):
@@ -59,25 +59,25 @@ def ordered_pairs(rubric: Rubric, elements: Sequence[Mapping[str, Any]]) -> list
         if all(element["status"] == "present" for element in both):
             placed = all(element["found"] for element in both)
             right = both[0]["start"] <= both[1]["start"] if placed else None
-        found.append({"first": first, "second": second, "right": right})
-    return found
+        pairs.append({"first": first, "second": second, "right": right})
+    return pairs
 
 
 def step_of(scale: Scale, value: int, language: str) -> dict[str, Any]:
-    said = {anchor.value: anchor.text.to(language) for anchor in scale.anchors}
-    return {"value": value, "min": scale.low, "max": scale.high, "anchor": said.get(value, "")}
+    texts = {anchor.value: anchor.text.to(language) for anchor in scale.anchors}
+    return {"value": value, "min": scale.low, "max": scale.high, "anchor": texts.get(value, "")}
 
 
 def summary(evidence: Mapping[str, Any]) -> str:
     """One line for tables and exports: what is missing, what is out of order, the step."""
     elements = evidence["elements"]
-    told = []
+    parts = []
     if elements:
         applying = [element for element in elements if element["status"] != "unknown"]
         missing = [element["id"] for element in applying if element["status"] == "missing"]
-        told.append(f"{len(applying) - len(missing)} of {len(applying)} elements")
+        parts.append(f"{len(applying) - len(missing)} of {len(applying)} elements")
         if missing:
-            told.append(f"missing: {', '.join(missing)}")
+            parts.append(f"missing: {', '.join(missing)}")
         present = {element["id"] for element in elements if element["status"] == "present"}
         swapped = [
             f"{pair['second']} before {pair['first']}"
@@ -85,10 +85,10 @@ def summary(evidence: Mapping[str, Any]) -> str:
             if pair["right"] is False and {pair["first"], pair["second"]} <= present
         ]
         if swapped:
-            told.append(f"out of order: {', '.join(swapped)}")
+            parts.append(f"out of order: {', '.join(swapped)}")
     if scale := evidence.get("scale"):
-        told.append(f"{scale['value']} on {scale['min']}-{scale['max']}")
-    return "; ".join(told)
+        parts.append(f"{scale['value']} on {scale['min']}-{scale['max']}")
+    return "; ".join(parts)
 
 
 def documented(rubric: Rubric, needs: set[Need], source: str) -> str:
@@ -96,14 +96,14 @@ def documented(rubric: Rubric, needs: set[Need], source: str) -> str:
     words = ["the answer"]
     words += ["passages"] if Need.PASSAGES in needs else []
     words += ["a reference"] if Need.REFERENCES in needs else []
-    told = [f"Elements: {', '.join(element.id for element in rubric.elements)}."] if rubric.elements else []
+    lines = [f"Elements: {', '.join(element.id for element in rubric.elements)}."] if rubric.elements else []
     if rubric.scale is not None:
         steps = "; ".join(f"{anchor.value}: {anchor.text.to('en')}" for anchor in rubric.scale.anchors)
-        told.append(f"Scale: {steps}.")
+        lines.append(f"Scale: {steps}.")
     return _DOCUMENT.format(
         name=f"rubric.{rubric.name}",
         about=" ".join(rubric.question.to("en").split()),
-        asked="\n".join(told),
+        asked="\n".join(lines),
         better="" if rubric.better == "neither" else f", {rubric.better} is better",
         needs=", ".join(words),
         source=source,

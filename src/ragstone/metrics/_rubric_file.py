@@ -130,8 +130,8 @@ class Rubric(Frozen, frozen=True):
     def hash(self) -> str:
         """SHA-256 (hex) of all that a score depends on: not the title, not the weight beside other rubrics, not the
         version, not how the file is written."""
-        told = [self.question, self.better, self.needs, self.scale, self.elements, self.order, self.order_weight]
-        return sha256(to_json(told).encode()).hexdigest()
+        content = [self.question, self.better, self.needs, self.scale, self.elements, self.order, self.order_weight]
+        return sha256(to_json(content).encode()).hexdigest()
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -169,10 +169,10 @@ def mistakes_in(path: Path) -> tuple[Rubric | None, list[str]]:
 def parse_rubric(text: str) -> tuple[Rubric | None, list[str]]:
     """(the rubric, []) of a text that can be used, else (None, its mistakes, a line each)."""
     try:
-        held = tomllib.loads(text)
+        document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         return None, [f"is not TOML ({' '.join(str(error).split())})."]
-    reader = _Reader(held)
+    reader = _Reader(document)
     rubric = reader.rubric()
     return (None, reader.mistakes) if reader.mistakes else (rubric, [])
 
@@ -187,36 +187,38 @@ class _Reader:
         self.spoken: tuple[str, ...] = ()  # the languages of the question, which all texts are in
 
     def rubric(self) -> Rubric:
-        held = self.held
-        self._known(held, _KEYS, "")
-        name = self._name(held.get("name"), "name")
+        document = self.held
+        self._known(document, _KEYS, "")
+        name = self._name(document.get("name"), "name")
         if name in _RESERVED:
             self._wrong("name", f"{name!r} stands for all rubrics together. Choose another.")
-        self.language = self._language(held.get("language"))
-        question = self._text(held, "question", "")
+        self.language = self._language(document.get("language"))
+        question = self._text(document, "question", "")
         self.spoken = question.languages
         if self.language and self.spoken and self.language not in self.spoken:
             self._wrong("language", f"is {self.language}, but the question is not in it.")
-        elements = self._elements(held.get("elements", []))
-        scale = self._scale(held["scale"]) if "scale" in held else None
+        elements = self._elements(document.get("elements", []))
+        scale = self._scale(document["scale"]) if "scale" in document else None
         if not elements and scale is None and not self.mistakes:
             self.mistakes.append("there is neither a [scale] nor [[elements]]; the judge has nothing to say.")
-        made = Rubric(
+        parsed = Rubric(
             name=name,
             question=question,
-            version=self._whole(held.get("version", 1), "version", 1, 999),
-            title=self._text(held, "title", "") if "title" in held else Text(),
-            better=cast(Better, self._one_of(held.get("better", "higher"), "better", ("higher", "lower", "neither"))),
-            needs=self._needs(held.get("needs", [])),
-            weight=self._weight(held, ""),
+            version=self._whole(document.get("version", 1), "version", 1, 999),
+            title=self._text(document, "title", "") if "title" in document else Text(),
+            better=cast(
+                Better, self._one_of(document.get("better", "higher"), "better", ("higher", "lower", "neither"))
+            ),
+            needs=self._needs(document.get("needs", [])),
+            weight=self._weight(document, ""),
             scale=scale,
             elements=elements,
-            order=self._order(held.get("order", []), elements),
-            order_weight=self._weight(held, "", "order_weight"),
+            order=self._order(document.get("order", []), elements),
+            order_weight=self._weight(document, "", "order_weight"),
         )
         if not self.mistakes and not any([scale and scale.weight, *(element.weight for element in elements)]):
             self.mistakes.append("every weight is 0; at least one element or the scale has to count.")
-        return made
+        return parsed
 
     # --- parts ---------------------------------------------------------------------------------------------------
 
@@ -226,19 +228,19 @@ class _Reader:
             return ()
         if len(value) > _MOST:
             self._wrong("elements", f"are {len(value)}; one criterion has at most {_MOST}. Make several rubrics.")
-        found: list[Element] = []
+        elements: list[Element] = []
         for number, item in enumerate(value, start=1):
             at = f"elements[{number}]"
             self._known(item, _ELEMENT_KEYS, at)
             name = self._name(item.get("id"), f"{at}.id")
-            if name and name in (one.id for one in found):
-                first = next(place for place, one in enumerate(found, start=1) if one.id == name)
+            if name and name in (element.id for element in elements):
+                first = next(place for place, element in enumerate(elements, start=1) if element.id == name)
                 self._wrong(f"{at}.id", f"{name!r} is the id of elements[{first}] already.")
             if_known = item.get("if_known", False)
             if not isinstance(if_known, bool):
                 self._wrong(f"{at}.if_known", f"is true or false, not {_shown(if_known)}.")
-            found.append(Element(name, self._text(item, "text", at), self._weight(item, at), if_known is True))
-        return tuple(found)
+            elements.append(Element(name, self._text(item, "text", at), self._weight(item, at), if_known is True))
+        return tuple(elements)
 
     def _scale(self, value: object) -> Scale | None:
         if not isinstance(value, dict):
@@ -258,34 +260,34 @@ class _Reader:
         if not isinstance(value, dict) or not value:
             self._wrong("scale.anchors", "says what the numbers mean: [scale.anchors] with a text for both ends.")
             return ()
-        found = []
+        anchors = []
         for key in value:
             if not re.fullmatch(r"-?\d{1,4}", key):
                 self._wrong(f"scale.anchors.{key}", "is no whole number.")
             elif sound and not low <= int(key) <= high:
                 self._wrong(f"scale.anchors.{key}", f"is outside of the scale, which goes from {low} to {high}.")
             else:
-                found.append(Anchor(int(key), self._text(value, key, "scale.anchors")))
-        lacking = [str(end) for end in (low, high) if end not in {anchor.value for anchor in found}]
-        if sound and lacking:
-            self._wrong("scale.anchors", f"do not cover the scale: {' and '.join(lacking)} has no text.")
-        return tuple(sorted(found, key=lambda anchor: anchor.value))
+                anchors.append(Anchor(int(key), self._text(value, key, "scale.anchors")))
+        missing = [str(end) for end in (low, high) if end not in {anchor.value for anchor in anchors}]
+        if sound and missing:
+            self._wrong("scale.anchors", f"do not cover the scale: {' and '.join(missing)} has no text.")
+        return tuple(sorted(anchors, key=lambda anchor: anchor.value))
 
     def _order(self, value: object, elements: Sequence[Element]) -> tuple[tuple[str, ...], ...]:
         if not isinstance(value, list):
             self._wrong("order", "is a list of element ids, of which those in an inner list may stand in any order.")
             return ()
         groups = [tuple(part) if isinstance(part, list) else (part,) for part in value]
-        known, seen = {element.id for element in elements}, set()
-        for name in (one for group in groups for one in group):
+        known, ordered = {element.id for element in elements}, set()
+        for name in (element_id for group in groups for element_id in group):
             if not isinstance(name, str):
                 self._wrong("order", f"holds {_shown(name)}, which is no element id.")
             elif name not in known:
                 self._wrong("order", f"names {name!r}, but no element has this id.{_near(name, known)}")
-            elif name in seen:
+            elif name in ordered:
                 self._wrong("order", f"names {name!r} twice.")
             else:
-                seen.add(name)
+                ordered.add(name)
         if value and (len(groups) < 2 or not all(groups)):
             self._wrong("order", "needs two places at least, none of them empty.")
         return tuple(groups)
@@ -301,9 +303,9 @@ class _Reader:
 
     # --- values --------------------------------------------------------------------------------------------------
 
-    def _text(self, held: Mapping[str, Any], key: str, at: str) -> Text:
+    def _text(self, table: Mapping[str, Any], key: str, at: str) -> Text:
         field = f"{at}.{key}" if at else key
-        value = held.get(key)
+        value = table.get(key)
         if value is None:
             self._wrong(field, "is missing.")
             return Text()
@@ -313,16 +315,16 @@ class _Reader:
             self._wrong(field, f"is a text, or {key}.en and {key}.zh; not {_shown(value)}.")
             return Text()
         self._known(value, LANGUAGES, field)
-        found = {}
+        texts = {}
         for language in LANGUAGES:
             if language not in value:
                 continue
             if isinstance(value[language], str) and value[language].strip():
-                found[language] = value[language].strip()
+                texts[language] = value[language].strip()
             else:
                 self._wrong(f"{field}.{language}", "is a text with something in it.")
         self._alike(value, field)
-        return Text(**found)
+        return Text(**texts)
 
     def _plain(self, value: str, key: str, field: str) -> Text:
         if not value.strip():
@@ -371,19 +373,19 @@ class _Reader:
             return value
         return least
 
-    def _weight(self, held: Mapping[str, Any], at: str, key: str = "weight") -> float:
-        value = held.get(key, 1)
+    def _weight(self, table: Mapping[str, Any], at: str, key: str = "weight") -> float:
+        value = table.get(key, 1)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if number and math.isfinite(value) and 0 <= value <= 1_000:
             return float(value)
         self._wrong(f"{at}.{key}" if at else key, f"is a number from 0 to 1000, not {_shown(value)}.")
         return 1.0
 
-    def _known(self, held: Mapping[str, Any], keys: Sequence[str], at: str) -> None:
-        for key in held:
+    def _known(self, table: Mapping[str, Any], keys: Sequence[str], at: str) -> None:
+        for key in table:
             if key not in keys:
-                told = _near(key, keys) or f" There are {', '.join(keys)}."
-                self._wrong(f"{at}.{key}" if at else key, f"there is no such key.{told}")
+                hint = _near(key, keys) or f" There are {', '.join(keys)}."
+                self._wrong(f"{at}.{key}" if at else key, f"there is no such key.{hint}")
 
     def _wrong(self, field: str, problem: str) -> None:
         self.mistakes.append(f"{' '.join(field.split())[:80]}: {problem}")

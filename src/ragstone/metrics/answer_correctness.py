@@ -49,8 +49,8 @@ class AnswerCorrectness(FromMatrix):
             return Score.not_applicable(NO_REFERENCE_CLAIMS)
         true = stated(judged.answer_claims)
         false = [claim.id for claim in judged.answer_claims if claim.id not in true]
-        there = covered(judged.reference_claims, judged.answer_claims)
-        missing = [claim.id for claim in judged.reference_claims if claim.id not in there]
+        covered_count = covered(judged.reference_claims, judged.answer_claims)
+        missing = [claim.id for claim in judged.reference_claims if claim.id not in covered_count]
         declined = declines(judged, response.answer)
         f1 = len(true) / (len(true) + 0.5 * (len(false) + len(missing))) if true and not declined else 0.0
         cosine = (await self.judge.similarities(case, response)).answer

@@ -24,14 +24,14 @@ def is_denied(answer: str, start: int, end: int) -> bool:
     before = fold_characters(answer[max(0, start - _NEAR) : start]).text
     after = fold_characters(answer[end : end + _NEAR]).text
     for language in ("en", "zh"):
-        said = before[_end_of_last(phrases(f"denied.cut.{language}"), before) :]
-        if phrases(f"denied.before.{language}").search(said) or phrases(f"denied.after.{language}").search(after):
+        clause = before[_end_of_last(phrases(f"denied.cut.{language}"), before) :]
+        if phrases(f"denied.before.{language}").search(clause) or phrases(f"denied.after.{language}").search(after):
             return True
     return False
 
 
 def _end_of_last(cut: re.Pattern[str], text: str) -> int:
-    return max((found.end() for found in cut.finditer(text)), default=0)
+    return max((match.end() for match in cut.finditer(text)), default=0)
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,12 @@ class AnswerMatch:
             return Score.of(0.0, evidence=evidence)
         denied: list[dict[str, Any]] = []
         for slot, counted in zip(slots, evidence["slots"], strict=True):
-            taken: set[tuple[int, int]] = set()
+            used: set[tuple[int, int]] = set()
             for alias in slot:
                 for start, end in find_answer(alias, answer):
-                    if (start, end) in taken:
+                    if (start, end) in used:
                         continue
-                    taken.add((start, end))
+                    used.add((start, end))
                     mention = {"alias": alias, "start": start, "end": end}
                     (denied if is_denied(answer, start, end) else counted).append(mention)
         if denied:

@@ -41,15 +41,15 @@ def entry(name: str) -> Entry:
 
 def _entry(name: str, plugin: Any) -> Entry:
     # A metric of a family is told of by any of its members.
-    one = plugin.at(1) if isinstance(plugin, Family) else plugin
-    doc = inspect.getdoc(one if isinstance(one, type) else type(one)) or ""
-    needs, version = getattr(one, "needs", ()), getattr(one, "version", 1)
+    metric = plugin.at(1) if isinstance(plugin, Family) else plugin
+    doc = inspect.getdoc(metric if isinstance(metric, type) else type(metric)) or ""
+    needs, version = getattr(metric, "needs", ()), getattr(metric, "version", 1)
     return Entry(
         name,
         _about(doc),
         tuple(group for group, names in GROUPS.items() if name.partition("@")[0] in names),
         tuple(need.value for need in Need if isinstance(needs, frozenset) and need in needs),
-        tuple(getattr(one, "uses", ())),
+        tuple(getattr(metric, "uses", ())),
         _section(doc, "Range").rstrip("."),
         better(name),
         version if isinstance(version, int) else 1,
@@ -65,11 +65,11 @@ def _about(doc: str) -> str:
 
 def _section(doc: str, heading: str) -> str:
     """The first sentence of what stands under a heading of a docstring."""
-    told: list[str] = []
+    lines: list[str] = []
     for line in doc.splitlines():
-        found = _HEADING.match(line)
-        if found and told:
+        heading_match = _HEADING.match(line)
+        if heading_match and lines:
             break
-        if told or (found and found[1] == heading):
-            told.append(line.removeprefix(f"{heading}: "))
-    return re.split(r"(?<=\.) (?=[A-Z])", " ".join(" ".join(told).split()))[0]
+        if lines or (heading_match and heading_match[1] == heading):
+            lines.append(line.removeprefix(f"{heading}: "))
+    return re.split(r"(?<=\.) (?=[A-Z])", " ".join(" ".join(lines).split()))[0]

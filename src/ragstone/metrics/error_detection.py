@@ -23,11 +23,11 @@ def error_spans(answer: str) -> list[tuple[int, int]]:
         text = clause.text[:_LONGEST]
         for language in ("en", "zh"):
             negated = phrases(f"error.negated.{language}")
-            for found in phrases(f"error.{language}").finditer(text):
+            for match in phrases(f"error.{language}").finditer(text):
                 first = negated.search(text)
-                before = first is not None and first.start() < found.start()
-                if not before and not negated.search(phrases("error.inner").sub("", found.group())):
-                    spans.append(clause.span(*found.span()))
+                before = first is not None and first.start() < match.start()
+                if not before and not negated.search(phrases("error.inner").sub("", match.group())):
+                    spans.append(clause.span(*match.span()))
     return spans
 
 

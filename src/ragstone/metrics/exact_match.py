@@ -24,9 +24,9 @@ def normalised(text: str) -> str:
     """`text` without what makes no difference: width, case, accents, traditional forms and the spelling of numbers
     (`fold`), punctuation but for what belongs to a number, the articles a, an and the, and blanks beside Chinese."""
     folded = fold(text).text
-    kept = _SIGNS.sub(lambda sign: _KEPT[sign.group().strip()], folded)
+    signs = _SIGNS.sub(lambda sign: _KEPT[sign.group().strip()], folded)
     # An apostrophe and the stops of an abbreviation part no words: don't, U.S.
-    bare = _OTHERS.sub(lambda sign: sign.group() if sign.group() in _KEPT.values() else " ", re.sub("['.]", "", kept))
+    bare = _OTHERS.sub(lambda sign: sign.group() if sign.group() in _KEPT.values() else " ", re.sub("['.]", "", signs))
     words = _ARTICLES.sub(" ", bare)
     plain = _BLANKS.sub("", " ".join((words if words.strip() else bare).split()))
     for sign, stand_in in _KEPT.items():
@@ -75,8 +75,8 @@ def _match(slots: tuple[tuple[str, ...], ...], answer: str, written: str) -> lis
         return None if alias is None else [alias]
     # The longest first: an alias may begin with another.
     parts = ["|".join(re.escape(text) for text in sorted(slot, key=len, reverse=True)) for slot in spelled]
-    found = re.fullmatch(_JOINERS.join(f"({part})" for part in parts), answer)
-    return None if found is None else [slot[text] for slot, text in zip(spelled, found.groups(), strict=True)]
+    match = re.fullmatch(_JOINERS.join(f"({part})" for part in parts), answer)
+    return None if match is None else [slot[text] for slot, text in zip(spelled, match.groups(), strict=True)]
 
 
 def _spelled(alias: str) -> str:

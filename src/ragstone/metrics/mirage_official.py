@@ -16,22 +16,22 @@ __all__ = ["PLUGINS", "MirageEmLoose", "MirageEmStrict", "MirageF1", "em_loose",
 
 def em_loose(prediction: str, aliases: Sequence[str]) -> bool:
     """Whether the prediction holds an alias."""
-    said = prediction.lower()
-    return any(alias.lower() in said for alias in aliases)
+    answer = prediction.lower()
+    return any(alias.lower() in answer for alias in aliases)
 
 
 def em_strict(prediction: str, aliases: Sequence[str]) -> bool:
     """Whether the prediction is an alias."""
-    said = prediction.lower()
-    return any(alias.lower() == said for alias in aliases)
+    answer = prediction.lower()
+    return any(alias.lower() == answer for alias in aliases)
 
 
 def token_set_f1(prediction: str, aliases: Sequence[str]) -> float:
     """F1 of two sets of tokens: the prediction's, and those of all aliases together. 0 where they share none."""
-    said = set(prediction.lower().split())
-    wanted = {token for alias in aliases for token in alias.lower().split()}
-    common = len(said & wanted)
-    return 2 * common / (len(said) + len(wanted)) if common else 0.0
+    answer_tokens = set(prediction.lower().split())
+    reference_tokens = {token for alias in aliases for token in alias.lower().split()}
+    common = len(answer_tokens & reference_tokens)
+    return 2 * common / (len(answer_tokens) + len(reference_tokens)) if common else 0.0
 
 
 class _Official:

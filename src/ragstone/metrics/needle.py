@@ -37,10 +37,10 @@ def number_spans(number: str, text: str) -> list[tuple[int, int]]:
     groups = [number[:head], *(number[at : at + 3] for at in range(head, len(number), 3))]
     body = "|".join({re.escape(number), f"{_GROUPING}".join(map(re.escape, groups))})
     before, after = r"(?<!\d)(?<!\d[.,'’_])", r"(?!\d)(?![.,'’_]\d)"
-    spans = [found.span() for found in re.finditer(f"{before}(?:{body}){after}", wide)]
+    spans = [match.span() for match in re.finditer(f"{before}(?:{body}){after}", wide)]
     spans += [run.span() for run in _HAN_RUN.finditer(wide) if run[0].translate(_HAN_DIGITS) == number]
     value = int(number)
-    spans += [found.span() for found in _WAN.finditer(wide) if int(found[1]) * 10_000 + int(found[2] or 0) == value]
+    spans += [match.span() for match in _WAN.finditer(wide) if int(match[1]) * 10_000 + int(match[2] or 0) == value]
     spans += find_answer(number, text)
     return sorted(dict.fromkeys(spans))
 
@@ -111,7 +111,7 @@ class NeedleRefused:
     better: ClassVar[Literal["higher", "lower", "neither"]] = "neither"
 
     def score(self, case: Case, response: Response, /) -> Score:
-        spans = [list(found.span()) for found in _UNANSWERABLE.finditer(response.answer)]
+        spans = [list(match.span()) for match in _UNANSWERABLE.finditer(response.answer)]
         spans += [list(span) for span in refusal_spans(response.answer)]
         return Score.of(float(bool(spans)), evidence={"spans": sorted(spans)})
 

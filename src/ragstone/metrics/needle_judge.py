@@ -74,16 +74,16 @@ class NeedleJudge:
         steps: list[JudgeStep] = []
         prompt = self.prompts.get("needle", self.language or _language(case))
         try:
-            said = await ask(
+            reply = await ask(
                 self.judge, prompt, _shown(case, response.answer), steps=steps, sample=case.query.repeat,
                 nonce=self.nonce,
             )  # fmt: skip
         except JudgeFailed as error:
             return Score.failed(str(error), evidence=evidence(steps))
-        rating = int(said["score"])
-        steps[-1] = replace(steps[-1], score=rating, reason=said["reason"])
-        found = evidence(steps, {"rating": rating, "reason": said["reason"]})
-        return Score.of((rating - _LOWEST) / (_HIGHEST - _LOWEST), evidence=found, reason=f"The judge: {rating}.")
+        rating = int(reply["score"])
+        steps[-1] = replace(steps[-1], score=rating, reason=reply["reason"])
+        details = evidence(steps, {"rating": rating, "reason": reply["reason"]})
+        return Score.of((rating - _LOWEST) / (_HIGHEST - _LOWEST), evidence=details, reason=f"The judge: {rating}.")
 
 
 def _language(case: Case) -> str:
@@ -93,8 +93,8 @@ def _language(case: Case) -> str:
 
 def _shown(case: Case, answer: str) -> Mapping[str, Any]:
     """The needle is what is told of it (`meta["needle"]`), else the first alias of each thing that is asked for."""
-    told = case.sample.meta.get("needle") or "; ".join(slot[0] for slot in filled(case.sample))
-    return {"question": case.query.question, "reference": str(told), "answer": answer}
+    needle = case.sample.meta.get("needle") or "; ".join(slot[0] for slot in filled(case.sample))
+    return {"question": case.query.question, "reference": str(needle), "answer": answer}
 
 
 def judged_tokens(case: Case, answer: str) -> int:

@@ -44,13 +44,23 @@ class RagasAnswerCorrectness(RagasStyle):
     empty: ClassVar[float | None] = 0.0
 
     async def _measure(self, talk: Talk) -> Score:
-        said, wanted = await talk.all([talk.statements(talk.answer), talk.statements(talk.reference)])
-        if not wanted:
+        answer_statements, reference_statements = await talk.all(
+            [talk.statements(talk.answer), talk.statements(talk.reference)]
+        )
+        if not reference_statements:
             return Score.not_applicable("the reference makes no statement")
-        true, false, missing = [], [], list(range(1, len(wanted) + 1))
-        if said:
-            shown = {"question": talk.question, "answer": numbered(said), "ground_truth": numbered(wanted)}
-            reply = await talk.ask("ragas_correctness", shown, ids={"answer": len(said), "ground_truth": len(wanted)})
+        true, false, missing = [], [], list(range(1, len(reference_statements) + 1))
+        if answer_statements:
+            shown = {
+                "question": talk.question,
+                "answer": numbered(answer_statements),
+                "ground_truth": numbered(reference_statements),
+            }
+            reply = await talk.ask(
+                "ragas_correctness",
+                shown,
+                ids={"answer": len(answer_statements), "ground_truth": len(reference_statements)},
+            )
             true = [statement["id"] for statement in reply["answer"] if statement["verdict"] == "TP"]
             false = [statement["id"] for statement in reply["answer"] if statement["verdict"] == "FP"]
             missing = [statement["id"] for statement in reply["ground_truth"] if statement["verdict"] == "FN"]
@@ -58,16 +68,23 @@ class RagasAnswerCorrectness(RagasStyle):
         facts = f1(len(true), len(false), len(missing))
         evidence = {
             "tp": true, "fp": false, "fn": missing, "f1": facts, "cosine": cosine,
-            "statements": said, "reference_statements": wanted,
+            "statements": answer_statements, "reference_statements": reference_statements,
         }  # fmt: skip
         return Score.of(FACTS * facts + MEANING * min(max(cosine, 0.0), 1.0), evidence=evidence)
 
     def _plan(self, talk: Talk) -> Iterator[Planned]:
         yield talk.plan_of_statements(talk.answer)
         yield talk.plan_of_statements(talk.reference)
-        said, wanted = talk.guessed_statements(talk.answer), talk.guessed_statements(talk.reference)
-        shown = {"question": talk.question, "answer": numbered(said), "ground_truth": numbered(wanted)}
-        yield Planned("ragas_correctness", shown, 20 + VERDICT * (len(said) + len(wanted)))
+        answer_statements, reference_statements = (
+            talk.guessed_statements(talk.answer),
+            talk.guessed_statements(talk.reference),
+        )
+        shown = {
+            "question": talk.question,
+            "answer": numbered(answer_statements),
+            "ground_truth": numbered(reference_statements),
+        }
+        yield Planned("ragas_correctness", shown, 20 + VERDICT * (len(answer_statements) + len(reference_statements)))
 
 
 def f1(tp: int, fp: int, fn: int) -> float:

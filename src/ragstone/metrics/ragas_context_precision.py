@@ -45,8 +45,8 @@ class RagasContextPrecision(RagasStyle):
         return Score.of(average_precision(verdicts), evidence=evidence)
 
     def _plan(self, talk: Talk) -> list[Planned]:
-        about = {"question": talk.question, "answer": talk.reference}
-        return [Planned("ragas_context_precision", {**about, "context": text}, WRITTEN) for text in talk.contexts]
+        inputs = {"question": talk.question, "answer": talk.reference}
+        return [Planned("ragas_context_precision", {**inputs, "context": text}, WRITTEN) for text in talk.contexts]
 
 
 def average_precision(verdicts: Sequence[int]) -> float:

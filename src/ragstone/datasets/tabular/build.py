@@ -34,36 +34,36 @@ class Builder:
         if row.problem:
             self._problems.add(row.where, "", row.problem)
             return None
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         right = True
         for word, column in self._mapping.items():
             cell = row.cells.get(column)
             if self._sparse and cell == "":
                 cell = None
             try:
-                found[word] = self._read(word, cell, row)
+                values[word] = self._read(word, cell, row)
             except CellError as error:
                 self._problems.add(row.where, column, str(error))
                 right = False
-        return self._item(row, number, found) if right else None
+        return self._item(row, number, values) if right else None
 
     def warnings(self, items: Iterable[Item]) -> list[str]:
         """What a person should know about these rows."""
-        told = [_TOLD[kind].format(where=places(rows, self._counts[kind]), n=self._counts[kind],
+        lines = [_TOLD[kind].format(where=places(rows, self._counts[kind]), n=self._counts[kind],
                                    column=self._mapping.get("contexts", ""))
                 for kind, rows in self._seen.items() if kind != "one text"]  # fmt: skip
         if (count := self._counts.get("one text")) and self._sep is None:
             column = self._mapping.get("contexts", "")
-            told.append(
+            lines.append(
                 f"{count} of {self._with_contexts} rows with contexts have one text in {column!r}, taken as one"
                 " passage; --sep TEXT splits them."
             )
         if _no_gold_met(items):
-            told.append(
+            lines.append(
                 "no labelled passage is among those retrieved, in any row: rank metrics compare ids, or equal texts"
                 " where there are none; check that both columns use the same."
             )
-        return told
+        return lines
 
     def note(self, kind: str, where: str) -> None:
         """Remembers that this happened in this row."""
@@ -72,22 +72,22 @@ class Builder:
         if len(shown) < 5:
             shown.append(where)
 
-    def _item(self, row: Row, number: int, found: Mapping[str, Any]) -> Item | None:
-        asked: fields.Conversation = found["question"]
-        if asked.question is None or not asked.question.strip():
+    def _item(self, row: Row, number: int, values: Mapping[str, Any]) -> Item | None:
+        conversation: fields.Conversation = values["question"]
+        if conversation.question is None or not conversation.question.strip():
             what = "is empty" if self._mapping["question"] in row.cells else "is missing"
             self._problems.add(row.where, self._mapping["question"], f"{what}; expected the question.")
             return None
-        if asked.tools:
+        if conversation.tools:
             self.note("tools", row.where)
-        answer = found.get("answer")
-        if asked.reply is not None:
-            if answer is not None and answer.strip() != asked.reply.strip():
+        answer = values.get("answer")
+        if conversation.reply is not None:
+            if answer is not None and answer.strip() != conversation.reply.strip():
                 problem = "ends with the assistant's words, but the row has another answer too; keep one of them."
                 self._problems.add(row.where, self._mapping["question"], problem)
                 return None
-            answer = asked.reply
-        passages = self._passages(row, found)
+            answer = conversation.reply
+        passages = self._passages(row, values)
         if passages is None:
             return None
         retrieved, gold = passages
@@ -97,24 +97,24 @@ class Builder:
         if column is not None and not retrieved and _is_list(row.cells.get(column)):
             self.note("nothing", row.where)
         sample = Sample(
-            id=found.get("id") or "",
-            question=asked.question,
-            references=found.get("reference", ()),
+            id=values.get("id") or "",
+            question=conversation.question,
+            references=values.get("reference", ()),
             passages=gold,
-            language=found.get("language") or _language(asked.question, answer),
+            language=values.get("language") or _language(conversation.question, answer),
         )
         extra = {name: single for name, cell in row.cells.items()
                  if name not in self._used and (single := scalar(cell)) is not None
                  and not (self._sparse and single == "")}  # fmt: skip
-        return Item(sample, _response(answer, retrieved), row.where, extra, number, asked.history)
+        return Item(sample, _response(answer, retrieved), row.where, extra, number, conversation.history)
 
-    def _passages(self, row: Row, found: Mapping[str, Any]) -> tuple[tuple[Passage, ...], tuple[Passage, ...]] | None:
+    def _passages(self, row: Row, values: Mapping[str, Any]) -> tuple[tuple[Passage, ...], tuple[Passage, ...]] | None:
         """The retrieved passages and the labelled ones; None where ids and texts do not go together. A passage without
         an id has that of an equal text of the other list, or one made of its text."""
         lists: list[list[Passage]] = []
         for texts, named in (("contexts", "context_ids"), ("reference_contexts", "reference_context_ids")):
             try:
-                lists.append(_joined(found.get(texts, []), found.get(named, [])))
+                lists.append(_joined(values.get(texts, []), values.get(named, [])))
             except CellError as error:
                 self._problems.add(row.where, self._mapping[named], str(error))
                 return None
@@ -127,8 +127,8 @@ class Builder:
         retrieved = [_named(passage, known) for passage in retrieved]
         labelled: dict[str, Passage] = {}
         for passage in gold:
-            one = _named(passage, known)
-            labelled.setdefault(one.id, msgspec.structs.replace(one, relevant=True))
+            identified = _named(passage, known)
+            labelled.setdefault(identified.id, msgspec.structs.replace(identified, relevant=True))
         self._with_contexts += bool(retrieved)
         return tuple(retrieved), tuple(labelled.values())
 
@@ -192,13 +192,13 @@ def _joined(texts: list[Passage | None], ids: list[str | None]) -> list[Passage]
     if not ids:
         return [passage for passage in texts if passage is not None]
     if not texts:
-        return [Passage(given, "") for given in ids if given is not None]
+        return [Passage(passage_id, "") for passage_id in ids if passage_id is not None]
     if len(ids) != len(texts):
         raise CellError(f"has {len(ids)} ids for {len(texts)} passages; expected one for each, in their order.")
     pairs = zip(texts, ids, strict=True)
     return [
-        passage if given is None else msgspec.structs.replace(passage, id=given)
-        for passage, given in pairs
+        passage if passage_id is None else msgspec.structs.replace(passage, id=passage_id)
+        for passage, passage_id in pairs
         if passage is not None
     ]
 
@@ -219,8 +219,8 @@ def _named(passage: Passage, known: Mapping[str, str]) -> Passage:
     """The passage, with an id."""
     if passage.id:
         return passage
-    made = fields.passage_id(passage.text)
-    return msgspec.structs.replace(passage, id=known.get(made, made))
+    new_id = fields.passage_id(passage.text)
+    return msgspec.structs.replace(passage, id=known.get(new_id, new_id))
 
 
 def _response(answer: str | None, retrieved: tuple[Passage, ...]) -> Response | None:

@@ -125,12 +125,12 @@ def listed(value: str) -> Any:
             return value
         stripped = array["list"]
     try:
-        found = json.loads(stripped)
+        items = json.loads(stripped)
     except (ValueError, RecursionError):
-        found = _texts(stripped)
-        if found is None:
-            found = _literal(stripped)
-    return found if isinstance(found, (list, dict)) else value
+        items = _texts(stripped)
+        if items is None:
+            items = _literal(stripped)
+    return items if isinstance(items, (list, dict)) else value
 
 
 def _texts(spelled: str) -> list[str] | None:
@@ -138,7 +138,7 @@ def _texts(spelled: str) -> list[str] | None:
     would join texts without a comma between them into one.) None where there is anything else."""
     if spelled[0] != "[":
         return None
-    found: list[str] = []
+    texts: list[str] = []
     at, end = len(spelled) - len(spelled[1:].lstrip()), len(spelled) - 1
     while at < end:
         match = _LITERAL.match(spelled, at, end)
@@ -148,10 +148,10 @@ def _texts(spelled: str) -> list[str] | None:
         value = _literal(literal) if "\\" in literal else literal[1:-1]
         if not isinstance(value, str):
             return None
-        found.append(value)
+        texts.append(value)
         between = _BETWEEN.match(spelled, match.end(), end)
         at = between.end() if between else match.end()
-    return found
+    return texts
 
 
 def _literal(spelled: str) -> Any:

@@ -105,7 +105,7 @@ def _labelled(records: Iterator[dict[str, Any]], labels: Mapping[str, Sequence[s
 
 def _parquet_splits(folder: Path) -> dict[str, list[Path]]:
     """Parquet files by split, which is what stands before "-00000-of-00002" in their names, or their folder."""
-    found: dict[str, list[Path]] = {}
+    splits: dict[str, list[Path]] = {}
     for path in sorted(folder.rglob("*.parquet")):
         inner = path.relative_to(folder).parent
         if len(inner.parts) > 2 or any(part.startswith(".") for part in inner.parts):
@@ -113,8 +113,8 @@ def _parquet_splits(folder: Path) -> dict[str, list[Path]]:
         shard = _SHARD.match(path.stem)
         below = "/".join(part for part in inner.parts if part != "data")
         own = shard["split"] if shard else "" if below and path.stem.isdigit() else path.stem
-        found.setdefault("/".join(part for part in (below, own) if part), []).append(path)
-    return found
+        splits.setdefault("/".join(part for part in (below, own) if part), []).append(path)
+    return splits
 
 
 def _parquet(path: Path) -> Iterator[dict[str, Any]]:
@@ -165,10 +165,10 @@ def _numbered(records: Iterator[dict[str, Any]]) -> Iterator[Row]:
 def _json(path: Path) -> dict[str, Any]:
     """The object in a small file; {} where there is none."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        parsed = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _line(error: BaseException) -> str:

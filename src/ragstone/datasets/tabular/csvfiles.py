@@ -47,10 +47,10 @@ def _sniff(head: str, delimiters: Sequence[str], known: Sequence[str]) -> tuple[
     for delimiter in delimiters:
         reader = csv.reader(io.StringIO(head, newline=""), delimiter=delimiter)
         with _large_fields(), contextlib.suppress(csv.Error, StopIteration):
-            found = next(row for row in reader if not _is_blank(row))
-            count = sum(1 for name in found if name.strip() in known or is_known(name))
-            if (count, len(found)) > score:
-                best, score, names = delimiter, (count, len(found)), found
+            header = next(row for row in reader if not _is_blank(row))
+            count = sum(1 for name in header if name.strip() in known or is_known(name))
+            if (count, len(header)) > score:
+                best, score, names = delimiter, (count, len(header)), header
     return best, len(names) > 1 and all(name.startswith(" ") for name in names[1:])
 
 

@@ -49,13 +49,13 @@ def passages(value: Any, *, sep: str | None = None) -> tuple[list[Passage | None
     value = plain(value)
     as_text = False
     if isinstance(value, str):
-        found = listed(value)
-        if isinstance(found, str):
+        elements = listed(value)
+        if isinstance(elements, str):
             if sep:
-                found = [part for piece in found.split(sep) if (part := piece.strip())]
+                elements = [part for piece in elements.split(sep) if (part := piece.strip())]
             else:
-                as_text, found = True, [found]
-        value = found
+                as_text, elements = True, [elements]
+        value = elements
     if is_missing(value):
         return [], False
     if isinstance(value, dict):
@@ -70,9 +70,9 @@ def references(value: Any) -> tuple[tuple[str, ...], ...]:
     with lists in it a list of slots. Empty texts are left out. Raises CellError."""
     value = plain(value)
     if isinstance(value, str):
-        found = listed(value) if value.strip()[:1] == "[" else value
+        slots = listed(value) if value.strip()[:1] == "[" else value
         # "[1, 2]" is an answer; "['Ann', 'Anne']" is a list of two.
-        value = found if isinstance(found, list) and _are_texts(found) else value
+        value = slots if isinstance(slots, list) and _are_texts(slots) else value
     if isinstance(value, dict):
         value = _reference_of(value)
     if is_missing(value):
@@ -89,11 +89,11 @@ def ids(value: Any, *, sep: str | None = None) -> list[str | None]:
     """The ids in a cell: a list, or a text with `sep` (without it: commas, semicolons, bars or line ends) between."""
     value = plain(value)
     if isinstance(value, str):
-        found = listed(value)
-        if isinstance(found, str):
-            parts = found.split(sep) if sep else re.split(r"[,;|\n]", found)
+        values = listed(value)
+        if isinstance(values, str):
+            parts = values.split(sep) if sep else re.split(r"[,;|\n]", values)
             return [part.strip() for part in parts if part.strip()]
-        value = found
+        value = values
     if is_missing(value):
         return []
     elements = value if isinstance(value, list) else [value]
@@ -126,18 +126,18 @@ def conversation(value: Any) -> Conversation:
     CellError."""
     value = plain(value)
     if isinstance(value, str) and value.lstrip()[:2] == "[{":
-        found = listed(value)
-        value = found if isinstance(found, list) and all(isinstance(turn, dict) for turn in found) else value
+        messages = listed(value)
+        value = messages if isinstance(messages, list) and all(isinstance(turn, dict) for turn in messages) else value
     if not isinstance(value, list):
         return Conversation(text(value, "the question, a text or a list of messages"))
     turns: list[Turn] = []
     tools = 0
     for place, message in enumerate(value, 1):
-        role, said = _said(message, place)
+        role, content = _said(message, place)
         if role is None:
             tools += 1
         else:
-            turns.append(Turn(role, said))  # type: ignore[arg-type]
+            turns.append(Turn(role, content))  # type: ignore[arg-type]
     last = max((place for place, turn in enumerate(turns) if turn.role == "user"), default=None)
     if last is None:
         raise CellError("no message is the user's; expected a conversation with the question as the user's last.")
@@ -205,12 +205,12 @@ def _passage(element: Any, place: int) -> Passage | None:
         for name, value in source.items()
         if name not in (key, "score") and (single := scalar(value)) is not None
     }
-    given = text(_first(element, _ID_KEYS), f"an id in passage {place}")
-    if given is None:
-        given = text(_first(meta, _ID_KEYS), f"an id in passage {place}")
+    passage_id_text = text(_first(element, _ID_KEYS), f"an id in passage {place}")
+    if passage_id_text is None:
+        passage_id_text = text(_first(meta, _ID_KEYS), f"an id in passage {place}")
     title = text(_first(element, _TITLE_KEYS) or _first(meta, _TITLE_KEYS), f"a title in passage {place}") or ""
     meta = {str(name): value for name, value in meta.items() if name not in (*_ID_KEYS, *_TITLE_KEYS)}
-    return Passage(given or "", written, title, score=_number(element.get("score")), meta=meta)
+    return Passage(passage_id_text or "", written, title, score=_number(element.get("score")), meta=meta)
 
 
 def _fields(value: Any) -> Any:
@@ -248,9 +248,10 @@ def _slots(groups: Sequence[Sequence[Any]]) -> tuple[tuple[str, ...], ...]:
     return tuple(slots)
 
 
-def _are_texts(found: list[Any]) -> bool:
+def _are_texts(elements: list[Any]) -> bool:
     return all(
-        isinstance(element, str) or (isinstance(element, list) and element and _are_texts(element)) for element in found
+        isinstance(element, str) or (isinstance(element, list) and element and _are_texts(element))
+        for element in elements
     )
 
 

@@ -123,8 +123,8 @@ def _of_columns(path: Path, value: Mapping[str, Any]) -> list[dict[str, Any]]:
         return [{title: column.get(name) for title, column in value.items()} for name in names]
     lengths = {name: len(column) for name, column in value.items() if isinstance(column, list)}
     if len(lengths) < len(value) or len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name!r} has {lengths.get(name, 'no list')}" for name in list(value)[:8])
-        raise DataError(path, f"the columns are not of equal length ({told}); {_EXPECTED}.")
+        shown = ", ".join(f"{name!r} has {lengths.get(name, 'no list')}" for name in list(value)[:8])
+        raise DataError(path, f"the columns are not of equal length ({shown}); {_EXPECTED}.")
     return [dict(zip(value, row, strict=True)) for row in zip(*value.values(), strict=True)]
 
 

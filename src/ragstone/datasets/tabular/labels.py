@@ -63,31 +63,31 @@ def with_texts(items: Sequence[Item], corpus: Path) -> tuple[list[Item], list[st
     what is needed is kept of it."""
     _must_exist(corpus, "corpus")
     path = corpus / "corpus.jsonl" if corpus.is_dir() else corpus
-    lacking = {passage.id for item in items for passage in _passages(item) if not passage.text}
-    found: dict[str, tuple[str, str]] = {}
+    without_text = {passage.id for item in items for passage in _passages(item) if not passage.text}
+    texts: dict[str, tuple[str, str]] = {}
     for name, body, title in _documents(open_file(path).rows, path):
-        if name in lacking:
-            found[name] = (body, title)
+        if name in without_text:
+            texts[name] = (body, title)
     warnings = []
-    if missing := len(lacking - found.keys()):
-        warnings.append(f"{path.name}: {missing} of {len(lacking)} passages are not in it; they have no text.")
+    if missing := len(without_text - texts.keys()):
+        warnings.append(f"{path.name}: {missing} of {len(without_text)} passages are not in it; they have no text.")
 
     def filled(passages: Iterable[Passage]) -> tuple[Passage, ...]:
         return tuple(
-            msgspec.structs.replace(one, text=found[one.id][0], title=one.title or found[one.id][1])
-            if not one.text and one.id in found
-            else one
-            for one in passages
+            msgspec.structs.replace(passage, text=texts[passage.id][0], title=passage.title or texts[passage.id][1])
+            if not passage.text and passage.id in texts
+            else passage
+            for passage in passages
         )
 
-    made = []
+    filled_items = []
     for item in items:
         sample = msgspec.structs.replace(item.sample, passages=filled(item.sample.passages))
         response = item.response
         if response is not None:
             response = msgspec.structs.replace(response, passages=filled(response.passages))
-        made.append(msgspec.structs.replace(item, sample=sample, response=response))
-    return made, warnings
+        filled_items.append(msgspec.structs.replace(item, sample=sample, response=response))
+    return filled_items, warnings
 
 
 def _passages(item: Item) -> tuple[Passage, ...]:

@@ -44,8 +44,8 @@ def _columns(source: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if not source or len(lengths) < len(source) or any(isinstance(column, str) for column in source.values()):
         raise UsageError(f"The data are one object that is not columns of equal length; expected {_EXPECTED}.")
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name!r} has {count}" for name, count in lengths.items())
-        raise UsageError(f"The data are columns of different lengths ({told}); expected {_EXPECTED}.")
+        shown = ", ".join(f"{name!r} has {count}" for name, count in lengths.items())
+        raise UsageError(f"The data are columns of different lengths ({shown}); expected {_EXPECTED}.")
     columns = [list(column) for column in source.values()]
     return (dict(zip(source, row, strict=True)) for row in zip(*columns, strict=True))
 

@@ -67,11 +67,11 @@ class Problems:
         """Raises `BadData` where something was added."""
         if not self._found:
             return
-        told = [
+        lines = [
             Problem(self.path, places(rows, self._counts[key]), *key, rows=self._counts[key])
             for key, rows in list(self._found.items())[:SHOWN]
         ]
-        raise BadData(self.path, told, more=len(self._found) - len(told))
+        raise BadData(self.path, lines, more=len(self._found) - len(lines))
 
 
 def places(rows: Iterable[str], total: int) -> str:

@@ -61,9 +61,9 @@ def read_eval_data(
     problems = Problems(source)
     columns = _columns(rows, mapping or {}, problems)
     builder = Builder(columns.mapping, problems, sep=sep, sparse=rows.raw.sparse)
-    made = [builder.item(row, number) for number, row in enumerate(rows.take(), 1)]
+    built = [builder.item(row, number) for number, row in enumerate(rows.take(), 1)]
     problems.raise_any()
-    items = _with_ids([item for item in made if item is not None], builder)
+    items = _with_ids([item for item in built if item is not None], builder)
     warnings = [*rows.raw.warnings, *columns.warnings]
     if judged:
         items, more = with_labels(items, grades, judged.name)
@@ -103,8 +103,8 @@ def _as_rows(rows: Rows, corpus: Path | None, grades: Qrels) -> Rows:
     if is_run(rows.columns):
         return runs_as_rows(rows, read_queries(queries) if queries else {})
     if rows.raw.schema == "beir" and grades:  # the queries of all splits: those that are judged
-        kept = [row for row in rows.take() if row.problem or str(row.cells.get("_id")) in grades]
-        return rows.instead(kept, schema="beir", mapping=rows.raw.mapping)
+        judged_rows = [row for row in rows.take() if row.problem or str(row.cells.get("_id")) in grades]
+        return rows.instead(judged_rows, schema="beir", mapping=rows.raw.mapping)
     return rows
 
 
@@ -125,7 +125,7 @@ def _columns(rows: Rows, mapping: Mapping[str, str], problems: Problems) -> Colu
 def _with_ids(items: list[Item], builder: Builder) -> list[Item]:
     """The items, each with an id of its own: the one it was given, else one made of its question; what occurs again
     has -2, -3… added."""
-    taken = {item.sample.id for item in items if item.sample.id}
+    used_ids = {item.sample.id for item in items if item.sample.id}
     used: set[str] = set()
     counts: dict[str, int] = {}
     named: list[Item] = []
@@ -135,7 +135,7 @@ def _with_ids(items: list[Item], builder: Builder) -> list[Item]:
         if chosen in used:
             if item.sample.id:
                 builder.note("same id", item.where)
-            while chosen in used or (chosen != base and chosen in taken):
+            while chosen in used or (chosen != base and chosen in used_ids):
                 counts[base] = counts.get(base, 1) + 1
                 chosen = f"{base}-{counts[base]}"
         used.add(chosen)

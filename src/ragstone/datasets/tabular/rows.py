@@ -72,9 +72,9 @@ class Rows:
 
 def repeated(names: Iterable[str]) -> str | None:
     """The first name that stands among those before it."""
-    seen: set[str] = set()
+    names_seen: set[str] = set()
     for name in names:
-        if name in seen:
+        if name in names_seen:
             return name
-        seen.add(name)
+        names_seen.add(name)
     return None

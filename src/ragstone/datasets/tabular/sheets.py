@@ -26,8 +26,10 @@ def xlsx_rows(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of styles and validations that no reader of values needs
             book = openpyxl.load_workbook(io.BytesIO(path.read_bytes()), read_only=True, data_only=True)
-        sheets = {one.title: one for one in book.worksheets}
-        asking = [name for name, one in sheets.items() if _has_question(one, known)] if len(sheets) > 1 else []
+        sheets = {worksheet.title: worksheet for worksheet in book.worksheets}
+        asking = (
+            [name for name, worksheet in sheets.items() if _has_question(worksheet, known)] if len(sheets) > 1 else []
+        )
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
     except Exception as error:  # what openpyxl makes of a damaged file, or of another kind of archive
@@ -78,8 +80,8 @@ def _rows(path: Path, sheet: Any, book: Any) -> Iterator[Row]:
 
 
 def _damaged(path: Path, error: Exception) -> DataError:
-    told = " ".join(str(error).split())[:120]
-    return DataError(path, f"is no workbook that can be read ({told}).", advice="Save it again as .xlsx.")
+    reason = " ".join(str(error).split())[:120]
+    return DataError(path, f"is no workbook that can be read ({reason}).", advice="Save it again as .xlsx.")
 
 
 def _header(path: Path, cells: Sequence[Any], number: int) -> dict[int, str]:

@@ -114,7 +114,7 @@ def _folder(folder: Path, split: str | None, known: Sequence[str]) -> Raw:
 
 def _nearest(path: Path) -> str:
     try:
-        names = [other.name for other in path.parent.iterdir()]
+        names = [entry.name for entry in path.parent.iterdir()]
     except OSError:
         return ""
     near = difflib.get_close_matches(path.name, [name for name in names if name != path.name], n=1, cutoff=0.6)

@@ -71,7 +71,7 @@ def spans_as_rows(rows: Rows) -> Rows:
             problems.append(Row(row.where, {}, "is nested too deeply to be read."))
     roots = _roots(spans)
     several: dict[str, int] = {}
-    made: list[Row] = []
+    result: list[Row] = []
     for root in roots:
         cells = _cells(root)
         if cells is None:
@@ -79,14 +79,14 @@ def spans_as_rows(rows: Rows) -> Rows:
         several[root.trace] = several.get(root.trace, 0) + 1
         number = several[root.trace]
         cells["trace_id"] = root.trace if number == 1 else f"{root.trace}/{number}"
-        made.append(Row(root.where, cells))
+        result.append(Row(root.where, cells))
     lost = len(spans) - sum(1 for root in roots for _ in _below(root))
     if lost:
         rows.raw.warnings.append(f"{lost} of {len(spans)} spans are each other's parents; left out.")
-    left = len(roots) - len(made)
+    left = len(roots) - len(result)
     if left:
         rows.raw.warnings.append(f"{left} of {len(roots)} traces were asked nothing (no input.value); left out.")
-    return rows.instead([*problems, *made], schema="openinference", mapping=_MAPPING)
+    return rows.instead([*problems, *result], schema="openinference", mapping=_MAPPING)
 
 
 def _spans(row: Row) -> Iterator[Span]:
@@ -108,7 +108,11 @@ def _span(where: str, cells: Mapping[str, Any]) -> Span:
     if isinstance(attributes, str):
         attributes = listed(attributes)
     if isinstance(attributes, list):  # OTLP: keys with typed values
-        attributes = {str(one.get("key")): _otlp(one.get("value")) for one in attributes if isinstance(one, dict)}
+        attributes = {
+            str(attribute.get("key")): _otlp(attribute.get("value"))
+            for attribute in attributes
+            if isinstance(attribute, dict)
+        }
     if isinstance(attributes, dict):
         _flatten("", attributes, flat)
     for name, value in cells.items():
@@ -148,12 +152,12 @@ def _below(root: Span) -> Iterator[Span]:
 def _cells(root: Span) -> dict[str, Any] | None:
     """The cells of a root's row; None where nothing below it was asked anything."""
     spans = list(_below(root))
-    asked = next((span for span in spans if _asked(span) is not None), None)
-    if asked is None:
+    question_span = next((span for span in spans if _asked(span) is not None), None)
+    if question_span is None:
         return None
-    answered = next((span for span in (root, asked, *reversed(spans)) if _answered(span) is not None), None)
+    answered = next((span for span in (root, question_span, *reversed(spans)) if _answered(span) is not None), None)
     cells: dict[str, Any] = {
-        "input.value": _asked(asked),
+        "input.value": _asked(question_span),
         "output.value": None if answered is None else _answered(answered),
         "retrieval.documents": _documents(spans)
         or None,  # an empty list leaves no attribute: it may be that none was kept
@@ -179,16 +183,16 @@ def _documents(spans: Iterable[Span]) -> list[dict[str, Any]]:
             if (match := _DOCUMENT.match(name)) is not None:
                 document = lists.setdefault(match["list"], {}).setdefault(int(match["place"]), {})
                 _put(document, match["what"], name[match.end() :].removeprefix("."), value)
-        for kind, found in lists.items():
-            documents = [found[place] for place in sorted(found)]
+        for kind, items in lists.items():
+            documents = [items[place] for place in sorted(items)]
             if kind.startswith("reranker"):
                 reranked = documents
             else:
                 retrieved.extend(documents)
-    seen: dict[tuple[str, str], dict[str, Any]] = {}
+    by_key: dict[tuple[str, str], dict[str, Any]] = {}
     for document in reranked or retrieved:
-        seen.setdefault((str(document.get("id")), str(document.get("text"))), document)
-    return list(seen.values())
+        by_key.setdefault((str(document.get("id")), str(document.get("text"))), document)
+    return list(by_key.values())
 
 
 def _put(document: dict[str, Any], what: str, inner: str, value: Any) -> None:
@@ -232,16 +236,20 @@ def _named(value: Mapping[str, Any], names: Sequence[str]) -> str | None:
         if isinstance(inner, str) and inner.strip():
             return inner
         if isinstance(inner, dict) and (
-            found := next((inner[key] for key in names if isinstance(inner.get(key), str)), None)
+            name_found := next((inner[key] for key in names if isinstance(inner.get(key), str)), None)
         ):
-            return str(found)
+            return str(name_found)
     texts = [inner for inner in value.values() if isinstance(inner, str) and inner.strip()]
     return texts[0] if len(texts) == 1 else json.dumps(value, ensure_ascii=False) if value else None
 
 
 def _messages(messages: list[Any]) -> list[Any]:
     """Messages as objects: some programs log [who, what] pairs, or a list in a list."""
-    if len(messages) == 1 and isinstance(messages[0], list) and all(isinstance(one, dict) for one in messages[0]):
+    if (
+        len(messages) == 1
+        and isinstance(messages[0], list)
+        and all(isinstance(message, dict) for message in messages[0])
+    ):
         messages = messages[0]
     return [
         {"role": turn[0], "content": turn[1]} if isinstance(turn, list) and len(turn) == 2 else turn
@@ -254,10 +262,10 @@ def _json(value: Any) -> Any:
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return value
     try:
-        found = json.loads(value)
+        parsed = json.loads(value)
     except (ValueError, RecursionError):
         return value
-    return found if isinstance(found, (dict, list)) else value
+    return parsed if isinstance(parsed, (dict, list)) else value
 
 
 def _flatten(name: str, value: Any, flat: dict[str, Any]) -> None:
@@ -285,15 +293,17 @@ def _otlp(value: Any) -> Any:
     if kind == "intValue":
         return int(inner) if str(inner).lstrip("-").isdigit() else inner
     if kind == "arrayValue":
-        return [_otlp(one) for one in _list(inner, "values")]
+        return [_otlp(item) for item in _list(inner, "values")]
     if kind == "kvlistValue":
-        return {str(one.get("key")): _otlp(one.get("value")) for one in _list(inner, "values") if isinstance(one, dict)}
+        return {
+            str(item.get("key")): _otlp(item.get("value")) for item in _list(inner, "values") if isinstance(item, dict)
+        }
     return inner
 
 
 def _list(value: Any, name: str) -> list[Any]:
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, list) else []
+    items = value.get(name) if isinstance(value, dict) else None
+    return items if isinstance(items, list) else []
 
 
 def _first(cells: Mapping[str, Any], names: Sequence[str]) -> Any:

@@ -82,8 +82,8 @@ def _is_gb18030(path: Path, file: BinaryIO) -> bool:
     file.seek(0)
     data = file.read(_JUDGED)
     high = len(data.translate(None, bytes(range(128))))
-    kept = data.decode("utf-8", "ignore").encode("utf-8")
-    if not high or len(kept.translate(None, bytes(range(128)))) > high // 2:
+    valid = data.decode("utf-8", "ignore").encode("utf-8")
+    if not high or len(valid.translate(None, bytes(range(128)))) > high // 2:
         return False
     decoded = data.decode("gb18030", "ignore")
     plain = len(decoded.encode("ascii", "ignore"))

@@ -78,8 +78,8 @@ def runs_as_rows(rows: Rows, queries: Mapping[str, str]) -> Rows:
     query, doc, rank, score, body = (
         next((column[name] for name in names if name in column), "") for names in (_QUERY, _DOC, _RANK, _SCORE, _TEXT)
     )
-    asked = next((name for name in rows.columns if is_question(name)), "")
-    found: dict[str, list[tuple[tuple[float, float, int], dict[str, Any]]]] = {}
+    question_column = next((name for name in rows.columns if is_question(name)), "")
+    lists: dict[str, list[tuple[tuple[float, float, int], dict[str, Any]]]] = {}
     where: dict[str, str] = {}
     texts = dict(queries)
     problems: list[Row] = []
@@ -90,18 +90,18 @@ def runs_as_rows(rows: Rows, queries: Mapping[str, str]) -> Rows:
         name, document = _id(row.cells.get(query)), _id(row.cells.get(doc))
         order = (_number(row.cells.get(score)), _number(row.cells.get(rank)))
         if not name or not document or order == (None, None):
-            lacking = query if not name else doc if not document else score or rank
+            missing = query if not name else doc if not document else score or rank
             problems.append(
-                Row(row.where, {}, f"the field {lacking!r} is empty or no number; expected a line of a run.")
+                Row(row.where, {}, f"the field {missing!r} is empty or no number; expected a line of a run.")
             )
             continue
         hit = {"id": document, "text": row.cells.get(body) or "", "score": order[0]}
         key = (-(order[0] or 0.0), order[1] or 0.0, place)
-        found.setdefault(name, []).append((key, hit))
+        lists.setdefault(name, []).append((key, hit))
         where.setdefault(name, row.where)
-        if asked and isinstance(written := row.cells.get(asked), str) and written:
+        if question_column and isinstance(written := row.cells.get(question_column), str) and written:
             texts.setdefault(name, written)
-    made = [
+    rows_out = [
         Row(
             where[name],
             {
@@ -110,14 +110,14 @@ def runs_as_rows(rows: Rows, queries: Mapping[str, str]) -> Rows:
                 "retrieved": [hit for _, hit in sorted(hits, key=_key)],
             },
         )
-        for name, hits in found.items()
+        for name, hits in lists.items()
     ]
-    unnamed = sum(1 for name in found if not texts.get(name))
+    unnamed = sum(1 for name in lists if not texts.get(name))
     if unnamed:
         rows.raw.warnings.append(
-            f"{unnamed} of {len(found)} queries have no text; their ids stand for it, which only rank metrics can use."
+            f"{unnamed} of {len(lists)} queries have no text; their ids stand for it, which only rank metrics can use."
         )
-    return rows.instead([*problems, *made], schema="trec", mapping=_MAPPING)
+    return rows.instead([*problems, *rows_out], schema="trec", mapping=_MAPPING)
 
 
 def _key(hit: tuple[tuple[float, float, int], Any]) -> tuple[float, float, int]:
@@ -157,18 +157,18 @@ def _is_run_name(path: Path) -> bool:
 
 
 def _qrels_in(folder: Path, split: str | None) -> tuple[Path | None, tuple[str, ...]]:
-    found = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
-    found |= {path.stem: path for path in sorted(folder.glob("qrels*.*")) if path.is_file()}
+    paths = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
+    paths |= {path.stem: path for path in sorted(folder.glob("qrels*.*")) if path.is_file()}
     if split is not None:
-        if split not in found:
-            raise UnknownName("split", split, found)
-        return found[split], ()
-    if len(found) <= 1:
-        return next(iter(found.values()), None), ()
-    if "test" not in found:
-        raise UsageError(f"{folder} holds the splits {', '.join(map(repr, found))}; choose one with --split NAME.")
-    others = ", ".join(repr(name) for name in found if name != "test")
-    return found["test"], (f"judged by the split 'test'; there are others: {others} (--split NAME).",)
+        if split not in paths:
+            raise UnknownName("split", split, paths)
+        return paths[split], ()
+    if len(paths) <= 1:
+        return next(iter(paths.values()), None), ()
+    if "test" not in paths:
+        raise UsageError(f"{folder} holds the splits {', '.join(map(repr, paths))}; choose one with --split NAME.")
+    others = ", ".join(repr(name) for name in paths if name != "test")
+    return paths["test"], (f"judged by the split 'test'; there are others: {others} (--split NAME).",)
 
 
 def grades_of(rows: Rows) -> Qrels:

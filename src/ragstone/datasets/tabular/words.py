@@ -190,10 +190,10 @@ def resolve(
 def _given(columns: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:
     """The mapping of the user, our words spelled our way."""
     chosen: dict[str, str] = {}
-    for given, column in mapping.items():
-        word = given if given in WORDS else _word_of(given)
+    for field_name, column in mapping.items():
+        word = field_name if field_name in WORDS else _word_of(field_name)
         if word is None:
-            raise UnknownName("field", given, WORDS, hint=f"--map takes {', '.join(WORDS)}.")
+            raise UnknownName("field", field_name, WORDS, hint=f"--map takes {', '.join(WORDS)}.")
         if column not in columns:
             near = {plain_name(name): name for name in columns}
             column = near.get(plain_name(column), column)  # noqa: PLW2901
@@ -202,10 +202,10 @@ def _given(columns: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]
         if word in chosen:
             raise UsageError(f"--map names {word!r} twice: {chosen[word]!r} and {column!r}. Keep one of them.")
         chosen[word] = column
-    taken: dict[str, str] = {}
+    used: dict[str, str] = {}
     for word, column in chosen.items():
-        if word != "id" and taken.setdefault(column, word) != word:
-            raise UsageError(f"--map gives the column {column!r} to both {taken[column]} and {word}. Name another.")
+        if word != "id" and used.setdefault(column, word) != word:
+            raise UsageError(f"--map gives the column {column!r} to both {used[column]} and {word}. Name another.")
     return chosen
 
 
@@ -265,14 +265,14 @@ def _rivals(chosen: Mapping[str, str], rest: Mapping[str, str], warnings: list[s
 
 
 def _no_question(columns: Sequence[str], source: str, chosen: Mapping[str, str]) -> DataError:
-    given = {column: word for word, column in chosen.items()}
+    word_of = {column: word for word, column in chosen.items()}
     near = [
         column
         for column in columns
         if difflib.get_close_matches(plain_name(column), _NAMES["question"], n=1, cutoff=0.75)
     ]
-    if near and near[0] in given:
-        advice = f"--map takes {near[0]!r} for {given[near[0]]}; say which is the question: --map question=COLUMN."
+    if near and near[0] in word_of:
+        advice = f"--map takes {near[0]!r} for {word_of[near[0]]}; say which is the question: --map question=COLUMN."
         return DataError(source, "no column is left that could be the question.", advice=advice)
     example = near[0] if near else "COLUMN"
     return DataError(

@@ -46,7 +46,10 @@ class Part(NamedTuple):
 
     def shown(self, texts: Texts) -> dict[str, Any]:
         """With all its pieces, numbered."""
-        return {**sides(texts, self.answer, self.reference), "passages": _numbered([one.text for one in self.pieces])}
+        return {
+            **sides(texts, self.answer, self.reference),
+            "passages": _numbered([passage.text for passage in self.pieces]),
+        }
 
     def shown_alone(self, texts: Texts) -> dict[str, Any]:
         """With its one piece."""
@@ -55,9 +58,9 @@ class Part(NamedTuple):
 
 def excerpts(texts: Texts, budget: int) -> list[Excerpt]:
     """What the requests to `decompose` show; none where there is neither an answer nor a reference."""
-    said = sentences_of(texts.answer, texts.language, budget)
+    answer_sentences = sentences_of(texts.answer, texts.language, budget)
     known = sentences_of(texts.reference, texts.language, budget)
-    answer = list(groups([part.strip() for part in said if part.strip()], budget, estimate_tokens))
+    answer = list(groups([part.strip() for part in answer_sentences if part.strip()], budget, estimate_tokens))
     reference = ["".join(group).strip() for group in groups(known, budget, estimate_tokens)]
     return [
         Excerpt(tuple(answer[at]) if at < len(answer) else (), reference[at] if at < len(reference) else "")
@@ -67,12 +70,16 @@ def excerpts(texts: Texts, budget: int) -> list[Excerpt]:
 
 def parts(texts: Texts, judged: Judged, budget: int, *, separate: bool) -> list[Part]:
     """What the requests to `verify` show: every claim with every passage. None where there is no passage."""
-    held = [
+    passages = [
         Piece(place, part)
         for place, passage in enumerate(texts.passages, start=1)
         for part in pieces(passage, budget, texts.language)
     ]
-    shown = [[one] for one in held] if separate else list(groups(held, budget, lambda one: estimate_tokens(one.text)))
+    shown = (
+        [[item] for item in passages]
+        if separate
+        else list(groups(passages, budget, lambda item: estimate_tokens(item.text)))
+    )
     return [
         Part(answer, reference, tuple(group), repeated=number > 0)
         for number, (answer, reference) in enumerate(_claims(judged))

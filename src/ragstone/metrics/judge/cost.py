@@ -45,14 +45,17 @@ def predicted(texts: Texts, prompts: Prompts, steps: frozenset[str], *, budget: 
         content = sides(texts, judged.answer_claims, judged.reference_claims)
         total += _request(prompts.get("verify_reference", texts.language), content, _CLAIM_COMPARED * claims)
     for part in parts(texts, judged, budget, separate=separate):
-        held = len(part.answer) + len(part.reference)
+        sentence_count = len(part.answer) + len(part.reference)
         if separate:
-            prompt, written = prompts.get("verify_passage", texts.language), _CLAIM_ALONE * held + _PASSAGE_ALONE
+            prompt, written = (
+                prompts.get("verify_passage", texts.language),
+                _CLAIM_ALONE * sentence_count + _PASSAGE_ALONE,
+            )
             total += _request(prompt, part.shown_alone(texts), written)
         else:
             prompt, written = (
                 prompts.get("verify", texts.language),
-                _CLAIM_VERIFIED * held + _PASSAGE * len(part.pieces),
+                _CLAIM_VERIFIED * sentence_count + _PASSAGE * len(part.pieces),
             )
             total += _request(prompt, part.shown(texts), written)
     return total
@@ -76,9 +79,9 @@ def _likely(shown: Iterable[Excerpt], language: str) -> Judged:
     )
 
 
-def _halved(found: list[str]) -> list[str]:
+def _halved(texts: list[str]) -> list[str]:
     claims = []
-    for number, text in enumerate(found):
+    for number, text in enumerate(texts):
         half = len(text) // 2 if number % 2 else len(text)
         claims += [part for part in (text[:half], text[half:]) if part]
     return claims
@@ -89,8 +92,8 @@ def _sentences(text: str, language: str) -> list[str]:
 
 
 def _request(prompt: Prompt, shown: Mapping[str, Any], written: float) -> Usage:
-    asked = sum(estimate_tokens(turn.content) for turn in turns_of(prompt, shown)) + _schema(prompt.name) // 2
-    return Usage(prompt_tokens=asked, completion_tokens=round(written), requests=1)
+    tokens = sum(estimate_tokens(turn.content) for turn in turns_of(prompt, shown)) + _schema(prompt.name) // 2
+    return Usage(prompt_tokens=tokens, completion_tokens=round(written), requests=1)
 
 
 @cache

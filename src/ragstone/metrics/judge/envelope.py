@@ -24,8 +24,8 @@ _HIDDEN = (
 _ESCAPED = re.compile(f"[{_HIDDEN}]|[<＜](?=[\\s/／]*judged)", re.IGNORECASE)
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
     if code < 0x10000:
         return f"\\u{code:04x}"
     code -= 0x10000
@@ -42,8 +42,8 @@ def enclosed(content: Mapping[str, Any], *, nonce: str = "") -> str:
 
 def opened(text: str) -> dict[str, Any]:
     """What `enclosed` put in. ValueError where the text is no whole envelope."""
-    found = re.fullmatch(r"<judged ([0-9a-f]{16})>\n([^\n]*)\n</judged \1>", text)
-    if found is None:
+    match = re.fullmatch(r"<judged ([0-9a-f]{16})>\n([^\n]*)\n</judged \1>", text)
+    if match is None:
         raise ValueError("not an envelope")
-    content: dict[str, Any] = json.loads(found[2])
+    content: dict[str, Any] = json.loads(match[2])
     return content

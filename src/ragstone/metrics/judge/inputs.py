@@ -44,5 +44,5 @@ class Texts:
     @property
     def key(self) -> bytes:
         """Equal for equal texts."""
-        held = [self.question, self.answer, self.reference, self.passages, self.language, self.sample]
-        return hashlib.sha256(to_json(held).encode()).digest()
+        content = [self.question, self.answer, self.reference, self.passages, self.language, self.sample]
+        return hashlib.sha256(to_json(content).encode()).digest()

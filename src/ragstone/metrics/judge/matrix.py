@@ -78,7 +78,7 @@ class MatrixJudge:
     def spec(self) -> Mapping[str, Any]:
         """What makes this judge the one it is: for the run file, where another is another question."""
         steps = {"decompose", "verify_reference", "verify_passage" if self.separate else "verify"}
-        hashes = {name: told for name, told in self.prompts.spec.items() if name.split("/")[0] in steps}
+        hashes = {name: prompt_hash for name, prompt_hash in self.prompts.spec.items() if name.split("/")[0] in steps}
         return {
             "model": self.model.id,
             "protocol": "matrix",
@@ -125,12 +125,12 @@ class MatrixJudge:
         judged = await self._decomposed(texts)
         shown = parts(texts, judged, self.budget, separate=self.separate)
         everything = Part(judged.answer_claims, judged.reference_claims)
-        asked = [self._compare(texts, everything)] if compared(texts, judged, separate=self.separate) else []
-        asked += [
+        requests = [self._compare(texts, everything)] if compared(texts, judged, separate=self.separate) else []
+        requests += [
             self._verify_alone(texts, part) if self.separate else self._verify_part(texts, part) for part in shown
         ]
         try:
-            replies = await _all(asked)
+            replies = await _all(requests)
         except JudgeFailed as error:
             raise JudgeFailed(str(error), (*judged.steps, *error.steps)) from None
         steps, reference, answer = list(judged.steps), bool(texts.reference), bool(judged.answer_claims)
@@ -162,9 +162,9 @@ class MatrixJudge:
 
     async def _ask(self, prompt: str, texts: Texts, shown: Mapping[str, Any], check: Check, *, step: str = "") -> Reply:
         steps: list[JudgeStep] = []
-        asked = self.prompts.get(prompt, texts.language)
-        said = await ask(self.model, asked, shown, steps=steps, step=step, check=check, sample=texts.sample)
-        return Reply(said, steps)
+        chosen = self.prompts.get(prompt, texts.language)
+        reply = await ask(self.model, chosen, shown, steps=steps, step=step, check=check, sample=texts.sample)
+        return Reply(reply, steps)
 
     async def _similarities(self, texts: Texts) -> Similarities:
         if self.embedder is None:
@@ -207,17 +207,17 @@ def open_judge(
     return MatrixJudge(model, embedder, prompts or Prompts.load(), verify=verify, budget=budget, language=language)
 
 
-async def _all(asked: Sequence[Coroutine[Any, Any, Reply]]) -> list[Reply]:
+async def _all(coroutines: Sequence[Coroutine[Any, Any, Reply]]) -> list[Reply]:
     """Every reply, asked at once. All end before the first failure is raised, with the steps of all."""
-    ended = await asyncio.gather(*asked, return_exceptions=True)
+    ended = await asyncio.gather(*coroutines, return_exceptions=True)
     replies, steps, failures = list[Reply](), list[JudgeStep](), list[BaseException]()
-    for one in ended:
-        if isinstance(one, BaseException):
-            failures.append(one)
-            steps += list(getattr(one, "steps", ()))
+    for result in ended:
+        if isinstance(result, BaseException):
+            failures.append(result)
+            steps += list(getattr(result, "steps", ()))
         else:
-            replies.append(one)
-            steps += one.steps
+            replies.append(result)
+            steps += result.steps
     for failure in failures:
         if not isinstance(failure, JudgeFailed):
             raise failure

@@ -29,8 +29,8 @@ class Once:
         """The result of this key, made by `make` where there is none."""
         if key in self._found:
             self._found.move_to_end(key)
-            kept: T = self._found[key]
-            return kept
+            value: T = self._found[key]
+            return value
         place = (asyncio.get_running_loop(), key)  # a task can be waited for in its own loop only
         shared: Shared[T] | None = self._under_way.get(place)
         if shared is None or shared.abandoned:

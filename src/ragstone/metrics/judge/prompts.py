@@ -57,9 +57,13 @@ class Prompt(Frozen, frozen=True, dict=True):  # `dict`: for what is computed on
     @cached_property
     def tokens(self) -> int:
         """About how many tokens it costs in each request: the instruction and the examples, as they are sent."""
-        shown = [json.dumps(part, ensure_ascii=False) for one in self.examples for part in (one.input, one.output)]
-        told = [self.instruction, *shown, *[_DELIMITERS] * len(self.examples)]
-        return sum(estimate_tokens(text) for text in told)
+        shown = [
+            json.dumps(part, ensure_ascii=False)
+            for example in self.examples
+            for part in (example.input, example.output)
+        ]
+        texts = [self.instruction, *shown, *[_DELIMITERS] * len(self.examples)]
+        return sum(estimate_tokens(text) for text in texts)
 
     @cached_property
     def opening(self) -> tuple[Turn, ...]:
@@ -90,10 +94,10 @@ class Prompts:
     @classmethod
     def load(cls, folder: Path | None = None) -> Self:
         """Ours, with what the files of `folder` change. Raises UsageError in one line: the file, the key, the cause."""
-        found = dict(_ours())
+        prompts = dict(_ours())
         for name, language, path in [] if folder is None else user_files(Path(folder)):
-            found[name, language] = read_prompt(path, name, language)
-        return cls(found)
+            prompts[name, language] = read_prompt(path, name, language)
+        return cls(prompts)
 
     def get(self, name: str, language: str) -> Prompt:
         """The prompt of a step, in "en" or "zh". Raises UnknownName."""
@@ -115,12 +119,12 @@ class Prompts:
 
 @cache
 def _ours() -> Mapping[tuple[str, str], Prompt]:
-    found = {}
+    prompts = {}
     for name in NAMES:
         for language in LANGUAGES:
             where = f"metrics/prompts/{language}/{name}.toml"
-            found[name, language] = _prompt(where, prompt_text(name, language), name, language, None)
-    return found
+            prompts[name, language] = _prompt(where, prompt_text(name, language), name, language, None)
+    return prompts
 
 
 def prompt_text(name: str, language: str) -> str:
@@ -135,17 +139,17 @@ def user_files(folder: Path) -> list[tuple[str, str, Path]]:
     """
     if not folder.is_dir():
         raise DataError(folder, "no such folder of prompts.", advice="`ragstone prompts copy DIR` makes one.")
-    found = []
+    files_found = []
     for path in sorted([*folder.glob("*.toml"), *folder.glob("*/*.toml")]):
         if path.parent == folder or path.parent.name not in LANGUAGES:
             raise DataError(path, f"a prompt lies in {folder / 'en'} or {folder / 'zh'}, as NAME.toml.")
         if path.stem not in NAMES:
             raise UnknownName("prompt", path.stem, NAMES, hint=f"{path} should be called as one of ours.")
-        found.append((path.stem, path.parent.name, path))
-    if not found:
+        files_found.append((path.stem, path.parent.name, path))
+    if not files_found:
         advice = "`ragstone prompts copy DIR` puts ours there."
         raise DataError(folder, "holds no prompt (en/NAME.toml or zh/NAME.toml).", advice=advice)
-    return found
+    return files_found
 
 
 def read_prompt(path: Path, name: str, language: str) -> Prompt:
@@ -196,15 +200,15 @@ def _value(path: Any, name: str, key: str, value: object) -> object:
 def _examples(path: Any, name: str, value: object) -> tuple[Example, ...]:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise DataError(path, "are [[examples]] with input and output, or [] for none.", field="examples")
-    found = []
+    examples = []
     for number, item in enumerate(value, start=1):
         field = f"examples[{number}]"
         if set(item) != {"input", "output"}:
             raise DataError(path, "has an input and an output, and nothing else.", field=field)
         shown = _json(path, f"{field}.input", item["input"], INPUTS[name])
-        said = _json(path, f"{field}.output", item["output"], OUTPUTS[name])
-        found.append(Example(shown, said))
-    return tuple(found)
+        output = _json(path, f"{field}.output", item["output"], OUTPUTS[name])
+        examples.append(Example(shown, output))
+    return tuple(examples)
 
 
 def _json(path: Any, field: str, value: object, schema: dict[str, Any]) -> JSON:
@@ -212,10 +216,10 @@ def _json(path: Any, field: str, value: object, schema: dict[str, Any]) -> JSON:
     if not isinstance(value, str):
         raise DataError(path, "is JSON written as a text ('''{…}''').", field=field)
     try:
-        found: JSON = json.loads(value)
+        parsed: JSON = json.loads(value)
     except (ValueError, RecursionError) as error:
         raise DataError(path, f"is not JSON ({error}).", field=field) from None
-    if problem := problem_with(found, schema, at=field):
+    if problem := problem_with(parsed, schema, at=field):
         advice = "`ragstone prompts show NAME` shows the form."
         raise DataError(path, f"{problem}.", field=field.partition(".")[0], advice=advice)
-    return found
+    return parsed

@@ -104,10 +104,14 @@ def evidence(steps: Iterable[JudgeStep], /, rest: Mapping[str, Any] | None = Non
 
 def parted(score: Score) -> tuple[Score, list[Any]]:
     """The score without the steps that it rests on, and those as they stand in its evidence."""
-    held = score.evidence
-    if not (isinstance(held, Mapping) and isinstance(held.get(_KEY), list) and held[_KEY]):
+    evidence_value = score.evidence
+    if not (
+        isinstance(evidence_value, Mapping) and isinstance(evidence_value.get(_KEY), list) and evidence_value[_KEY]
+    ):
         return score, []
-    return replace(score, evidence={name: value for name, value in held.items() if name != _KEY}), held[_KEY]
+    return replace(
+        score, evidence={name: value for name, value in evidence_value.items() if name != _KEY}
+    ), evidence_value[_KEY]
 
 
 def reunited(score: Score, verdicts: list[Any]) -> Score:
@@ -120,20 +124,20 @@ def reunited(score: Score, verdicts: list[Any]) -> Score:
 
 def steps_of(score: Score) -> tuple[JudgeStep, ...]:
     """The requests to a judge that a score rests on; none for a score that no judge gave."""
-    return tuple(_read(one, JudgeStep) for one in _held(score))
+    return tuple(_read(step, JudgeStep) for step in _held(score))
 
 
 def steps_by_metric(record: Record) -> dict[str, tuple[JudgeStep, ...]]:
     """The same for every score of a record, by metric. A step that several metrics rest on is one object."""
     known: dict[int, JudgeStep] = {}
-    found: dict[str, tuple[JudgeStep, ...]] = {}
+    by_metric: dict[str, tuple[JudgeStep, ...]] = {}
     for metric, score in record.scores.items():
-        held = _held(score)
-        for one in held:
-            if id(one) not in known:
-                known[id(one)] = _read(one, JudgeStep)
-        found[metric] = tuple(known[id(one)] for one in held)
-    return found
+        raw_steps = _held(score)
+        for raw in raw_steps:
+            if id(raw) not in known:
+                known[id(raw)] = _read(raw, JudgeStep)
+        by_metric[metric] = tuple(known[id(raw)] for raw in raw_steps)
+    return by_metric
 
 
 def judged_scores(record: Record) -> dict[str, Score]:
@@ -144,41 +148,41 @@ def judged_scores(record: Record) -> dict[str, Score]:
 def requests_of(record: Record) -> list[JudgeStep]:
     """What a judge was asked about a record: each request once, however many metrics rest on it."""
     steps = steps_by_metric(record)
-    found: dict[tuple[Any, ...], JudgeStep] = {}
+    requests: dict[tuple[Any, ...], JudgeStep] = {}
     for metric in sorted(steps):
         for step in steps[metric]:
-            found.setdefault((step.name, step.prompt, step.model, step.reply, step.problem), step)
-    return list(found.values())
+            requests.setdefault((step.name, step.prompt, step.model, step.reply, step.problem), step)
+    return list(requests.values())
 
 
 def _held(score: Score) -> list[Mapping[str, Any]]:
-    held = score.evidence.get(_KEY) if isinstance(score.evidence, Mapping) else None
-    return [one for one in held if isinstance(one, Mapping)] if isinstance(held, list | tuple) else []
+    raw_steps = score.evidence.get(_KEY) if isinstance(score.evidence, Mapping) else None
+    return [raw for raw in raw_steps if isinstance(raw, Mapping)] if isinstance(raw_steps, list | tuple) else []
 
 
-def _read(held: Mapping[str, Any], kind: Any) -> Any:
+def _read(data: Mapping[str, Any], kind: Any) -> Any:
     try:
-        return msgspec.convert(held, kind)
+        return msgspec.convert(data, kind)
     except _UNFIT:
-        return _salvaged(held, kind)
+        return _salvaged(data, kind)
 
 
-def _salvaged(held: Mapping[str, Any], kind: Any) -> Any:
+def _salvaged(data: Mapping[str, Any], kind: Any) -> Any:
     """As much of a step, claim or verdict as has the right form; None where its number has not."""
-    found: dict[str, Any] = {}
-    for one in fields(kind):
-        if one.encode_name not in held:
+    values: dict[str, Any] = {}
+    for field_ in fields(kind):
+        if field_.encode_name not in data:
             continue
-        value = held[one.encode_name]
-        if one.name == "reply" and value and not isinstance(value, str):
+        value = data[field_.encode_name]
+        if field_.name == "reply" and value and not isinstance(value, str):
             value = json.dumps(value, ensure_ascii=False, default=str)
         try:
-            found[one.name] = msgspec.convert(value, one.type)
+            values[field_.name] = msgspec.convert(value, field_.type)
         except _UNFIT:
-            if isinstance(value, list | tuple) and one.type in _ITEMS:
-                found[one.name] = _items(value, _ITEMS[one.type])
+            if isinstance(value, list | tuple) and field_.type in _ITEMS:
+                values[field_.name] = _items(value, _ITEMS[field_.type])
     try:
-        return kind(**found)
+        return kind(**values)
     except TypeError:  # what it cannot be without is missing
         return None
 
@@ -186,15 +190,15 @@ def _salvaged(held: Mapping[str, Any], kind: Any) -> Any:
 def _items(values: Sequence[Any], of: Any) -> tuple[Any, ...]:
     """The items of a list that are what they should be, or as much of them as is."""
     if isinstance(of, type) and issubclass(of, msgspec.Struct):
-        read = (_read(one, of) for one in values if isinstance(one, Mapping))
-        return tuple(one for one in read if one is not None)
-    kept = []
-    for one in values:
+        read = (_read(item, of) for item in values if isinstance(item, Mapping))
+        return tuple(item for item in read if item is not None)
+    items = []
+    for item in values:
         try:
-            kept.append(msgspec.convert(one, of))
+            items.append(msgspec.convert(item, of))
         except _UNFIT:
             continue
-    return tuple(kept)
+    return tuple(items)
 
 
 _ITEMS: Mapping[Any, Any] = {

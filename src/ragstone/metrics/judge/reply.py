@@ -33,15 +33,15 @@ def read_reply(text: str, schema: Mapping[str, Any], *, finish_reason: str = "")
     if not stripped:
         return {}, "it is empty"
     try:
-        found = json.loads(stripped, object_pairs_hook=_object, parse_constant=_constant)
+        parsed = json.loads(stripped, object_pairs_hook=_object, parse_constant=_constant)
     except json.JSONDecodeError as error:
         return {}, _not_json(stripped, error)
     except _NotPlain as error:
         return {}, str(error)
     except (ValueError, RecursionError) as error:
         return {}, "it is nested too deeply" if isinstance(error, RecursionError) else "it has a number without end"
-    problem = problem_with(found, dict(schema))
-    return ({}, one_line(problem)) if problem else (found, "")
+    problem = problem_with(parsed, dict(schema))
+    return ({}, one_line(problem)) if problem else (parsed, "")
 
 
 def one_line(text: str) -> str:
@@ -53,8 +53,8 @@ def ids_problem(items: Sequence[Mapping[str, Any]], count: int, at: str) -> str:
     """What is wrong with the ids of a list that must have each of 1…`count` exactly once; "" where nothing is."""
     ids = [item["id"] for item in items]
     if outside := [number for number in ids if not 1 <= number <= count]:
-        held = f"ids 1 to {count}" if count else "no item, because there is nothing to judge"
-        return f"{at} has the id {outside[0]}, expected {held}"
+        expected = f"ids 1 to {count}" if count else "no item, because there is nothing to judge"
+        return f"{at} has the id {outside[0]}, expected {expected}"
     if twice := _first_twice(ids):
         return f"{at} has the id {twice} twice"
     if missing := sorted(set(range(1, count + 1)) - set(ids)):
@@ -71,11 +71,11 @@ def _named(ids: Sequence[int]) -> str:
 
 
 def _first_twice(ids: Iterable[int]) -> int | None:
-    seen: set[int] = set()
+    ids_seen: set[int] = set()
     for number in ids:
-        if number in seen:
+        if number in ids_seen:
             return number
-        seen.add(number)
+        ids_seen.add(number)
     return None
 
 
@@ -88,11 +88,11 @@ def _not_json(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
         twice = next(key for number, (key, _) in enumerate(pairs) if key in {name for name, _ in pairs[:number]})
         raise _NotPlain(f"the key {twice[:60]!r} occurs twice in one object")
-    return found
+    return result
 
 
 def _constant(name: str) -> NoReturn:

@@ -57,26 +57,26 @@ async def ask(
             schema_name=prompt.name,
             sample=sample,
         )
-        made = JudgeStep(step or prompt.name, f"{prompt.name}/{prompt.language}@{prompt.hash[:12]}", copy=copy)
+        judge_step = JudgeStep(step or prompt.name, f"{prompt.name}/{prompt.language}@{prompt.hash[:12]}", copy=copy)
         try:
             completion = await model.generate(request)
         except ModelError as error:
-            steps.append(replace(made, problem=f"{error.kind}: {error}"))
+            steps.append(replace(judge_step, problem=f"{error.kind}: {error}"))
             raise JudgeFailed(f"{error.kind}: {error}", tuple(steps)) from None
         if read is not None:
-            found, problem = read(completion)
+            parsed, problem = read(completion)
         else:
-            found, problem = read_reply(completion.text, form, finish_reason=completion.finish_reason)
+            parsed, problem = read_reply(completion.text, form, finish_reason=completion.finish_reason)
         if not problem and check is not None:
-            problem = check(found)
+            problem = check(parsed)
         steps.append(
             replace(
-                made, model=completion.model or model.id, reply=completion.text, usage=completion.usage,
+                judge_step, model=completion.model or model.id, reply=completion.text, usage=completion.usage,
                 cached=completion.cached, problem=problem,
             )
         )  # fmt: skip
         if not problem:
-            return found
+            return parsed
         turns = (*turns, Turn("assistant", _again(completion.text)), Turn("user", _told(prompt, problem)))
     raise JudgeFailed(f"The judge's reply to {step or prompt.name!r} could not be used: {problem}", tuple(steps))
 

@@ -12,20 +12,20 @@ T = TypeVar("T")
 
 def sentences_of(text: str, language: str, budget: int) -> list[str]:
     """The sentences of a text, each with the blanks that follow it; one of more than `budget` tokens in stretches."""
-    return [part for one in sentences(text, language) for part in _cut(one, budget)]
+    return [part for sentence in sentences(text, language) for part in _cut(sentence, budget)]
 
 
 def groups(items: Sequence[T], budget: int, size: Callable[[T], int]) -> Iterator[list[T]]:
     """The items in order, in groups of at most `budget` by `size`; an item beyond it makes a group of its own."""
     group: list[T] = []
-    held = 0
+    group_size = 0
     for item in items:
         more = size(item)
-        if group and held + more > budget:
+        if group and group_size + more > budget:
             yield group
-            group, held = [], 0
+            group, group_size = [], 0
         group.append(item)
-        held += more
+        group_size += more
     if group:
         yield group
 

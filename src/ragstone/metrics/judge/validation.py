@@ -20,8 +20,8 @@ def problem_of_claims(reply: Reply, shown: Excerpt) -> str:
         if not claim["text"].strip():
             return f"answer_claims[{number}] is empty"
         if not 1 <= claim["sentence"] <= sentences:
-            held = f"a sentence from 1 to {sentences}" if sentences else "no claim, because the answer is empty"
-            return f"answer_claims[{number}] names sentence {claim['sentence']}, expected {held}"
+            expected = f"a sentence from 1 to {sentences}" if sentences else "no claim, because the answer is empty"
+            return f"answer_claims[{number}] names sentence {claim['sentence']}, expected {expected}"
     for number, claim in enumerate(reply["reference_claims"], start=1):
         if not shown.reference:
             return "reference_claims has claims, but there is no reference"

@@ -36,13 +36,13 @@ def decomposed_steps(replies: Sequence[Reply], shown: Sequence[Excerpt]) -> list
         steps += reply.noted(
             sentences=tuple(answer),
             answer_claims=tuple(
-                Claim(claims + n, one["text"].strip(), sentences + one["sentence"], one["relevant"])
-                for n, one in enumerate(said["answer_claims"], start=1)
+                Claim(claims + n, claim["text"].strip(), sentences + claim["sentence"], claim["relevant"])
+                for n, claim in enumerate(said["answer_claims"], start=1)
             ),
             reference_claims=tuple(
-                Claim(reference + n, one["text"].strip()) for n, one in enumerate(said["reference_claims"], start=1)
+                Claim(reference + n, claim["text"].strip()) for n, claim in enumerate(said["reference_claims"], start=1)
             ),
-            questions=tuple(one.strip() for one in said["questions"] if one.strip()) if answer else (),
+            questions=tuple(claim.strip() for claim in said["questions"] if claim.strip()) if answer else (),
             noncommittal=said["noncommittal"],
         )
         claims += len(said["answer_claims"])
@@ -54,8 +54,12 @@ def decomposed_steps(replies: Sequence[Reply], shown: Sequence[Excerpt]) -> list
 def compared_steps(reply: Reply) -> list[JudgeStep]:
     """Of a reply to `verify_reference`, which showed all claims."""
     return reply.noted(
-        answer_claims=tuple(Claim(one["id"], in_reference=one["in_reference"]) for one in reply.said["answer_claims"]),
-        reference_claims=tuple(Claim(one["id"], in_answer=one["in_answer"]) for one in reply.said["reference_claims"]),
+        answer_claims=tuple(
+            Claim(verdict["id"], in_reference=verdict["in_reference"]) for verdict in reply.said["answer_claims"]
+        ),
+        reference_claims=tuple(
+            Claim(verdict["id"], in_answer=verdict["in_answer"]) for verdict in reply.said["reference_claims"]
+        ),
     )
 
 

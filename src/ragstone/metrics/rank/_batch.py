@@ -18,14 +18,14 @@ def scored_lists(
 ) -> dict[str, dict[str, float]]:
     """As `ragstone.metrics.rank.scored_lists`, of which `plugins` are the measures by name."""
     kinds = {name: _measure(name, plugins) for name in measures}
-    found = {}
+    by_list = {}
     for query, scores in run.items():
         grades = labels.get(query)
         if not scores or not grades or not any(grade > 0 for grade in grades.values()):
             continue
         ranking = _ranking(scores, grades)
-        found[query] = {name: kind.value(ranking) for name, kind in kinds.items()}
-    return found
+        by_list[query] = {name: kind.value(ranking) for name, kind in kinds.items()}
+    return by_list
 
 
 def _measure(name: str, plugins: Mapping[str, RankMetric | Family]) -> RankMetric:
@@ -54,7 +54,7 @@ def _ranking(scores: Mapping[str, float], grades: Mapping[str, float]) -> Rankin
             place = len(ordered) - end + 1
             if end - bisect_left(ordered, single) > 1:
                 equal = zip(scores, values, strict=True)
-                place += sum(other > document for other, value in equal if value == single)
+                place += sum(higher > document for higher, value in equal if value == single)
             places.append((place, float(grade)))
     places.sort()
     return Ranking(

@@ -99,7 +99,7 @@ def _made(case: Case, response: Response) -> Ranking | str:
     ids = dict.fromkeys([passage.id for passage in retrieved(case, response)])
     if not ids:
         return NO_PASSAGES
-    places = [(place, grades[one]) for place, one in enumerate(ids, start=1) if one in grades]
+    places = [(place, grades[passage_id]) for place, passage_id in enumerate(ids, start=1) if passage_id in grades]
     return Ranking(
         tuple(place for place, _ in places), tuple(gain for _, gain in places), len(ids),
         tuple(sorted(grades.values(), reverse=True)),
