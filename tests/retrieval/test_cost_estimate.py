@@ -3,14 +3,14 @@
 import pytest
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.cost_estimate import Texts, foreseen
+from ragstone.retrieval.cost_estimate import Texts, estimate_cost
 from ragstone.types import RetrievalCost
 
 POOL, ASKED = Texts(1000, 300_000), Texts(10, 150)
 
 
 def told(name: str) -> list[tuple[str, int, int]]:
-    return [(one.model, one.requests, one.tokens) for one in foreseen(name, POOL, ASKED)]
+    return [(one.model, one.requests, one.tokens) for one in estimate_cost(name, POOL, ASKED)]
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_each_model_has_its_requests_and_tokens(name: str, asked: list[tuple[str
 
 
 def test_a_small_pool_is_reranked_whole() -> None:
-    assert foreseen("rerank(bm25,openai/m,depth=50)", Texts(30, 300), ASKED)[0].requests == 20
+    assert estimate_cost("rerank(bm25,openai/m,depth=50)", Texts(30, 300), ASKED)[0].requests == 20
 
 
 def test_retrievers_that_share_an_embedder_have_one_key_and_several_vectors_another() -> None:
     names = ("local/e5-small", "dense(local/e5-small,index=exact)", "multivector(local/e5-small)")
-    one, same, other = (foreseen(name, POOL, ASKED)[0] for name in names)
+    one, same, other = (estimate_cost(name, POOL, ASKED)[0] for name in names)
     assert one == same
     assert one.key != other.key
     assert isinstance(one, RetrievalCost)
@@ -51,4 +51,4 @@ def test_retrievers_that_share_an_embedder_have_one_key_and_several_vectors_anot
 
 def test_a_name_that_cannot_be_read_is_told() -> None:
     with pytest.raises(UsageError, match="not closed"):
-        foreseen("rerank(bm25", POOL, ASKED)
+        estimate_cost("rerank(bm25", POOL, ASKED)

@@ -43,12 +43,12 @@ class LabelNoise(Frozen, frozen=True):
     without_answers: int = 0
 
     @property
-    def held_share(self) -> float:
+    def unlabelled_share(self) -> float:
         """Of the unsupported chunks, the share that holds an answer; 0 where there are none."""
         return len(self.held) / self.unsupported if self.unsupported else 0.0
 
     @property
-    def lacking_share(self) -> float:
+    def mislabelled_share(self) -> float:
         """Of the supported chunks, the share that holds none; 0 where there are none."""
         return len(self.lacking) / self.supported if self.supported else 0.0
 
@@ -72,7 +72,7 @@ def label_noise(pool: Pool) -> LabelNoise:
         gold = frozenset(question.gold)
         without: list[Doubt] = []
         for key in dict.fromkeys((*question.mapped, *question.gold)):
-            found = next(_found(question, aliases, passages[key]), None)
+            found = next(_occurrences(question, aliases, passages[key]), None)
             if key in gold:
                 supported += 1
                 without += [] if found else [Doubt(question.id, key)]
@@ -93,7 +93,7 @@ def _aliases(question: PoolQuestion) -> list[str]:
     return [alias for alias in dict.fromkeys(question.answers) if alias.strip()]
 
 
-def _found(question: PoolQuestion, aliases: list[str], passage: Passage) -> Iterator[Doubt]:
+def _occurrences(question: PoolQuestion, aliases: list[str], passage: Passage) -> Iterator[Doubt]:
     """The first place of each alias that the passage holds."""
     for alias in aliases:
         if spans := find_answer(alias, passage.text, question.language):

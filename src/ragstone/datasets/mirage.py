@@ -80,7 +80,7 @@ class _Label(msgspec.Struct, frozen=True):
     support: int = 0
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _LabelledChunk(msgspec.Struct, frozen=True):
     """A retrieved chunk: without its label, what was found would count as wrong unsaid."""
 
     mapped_id: str
@@ -89,7 +89,7 @@ class _Said(msgspec.Struct, frozen=True):
 
 class _RetrievedLabels(msgspec.Struct, frozen=True):
     query_id: str
-    top_chunks: tuple[_Said, ...]
+    top_chunks: tuple[_LabelledChunk, ...]
 
 
 class _Prediction(msgspec.Struct, frozen=True):

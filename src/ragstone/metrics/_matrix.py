@@ -56,14 +56,14 @@ def share(counted: Iterable[int], of: int, what: str, otherwise: str) -> Score:
 
 def stated(claims: Iterable[AnswerClaim]) -> list[int]:
     """The answer claims that the reference supports. JudgeFailed where a verdict is missing."""
-    return [claim.id for claim in claims if _given(claim.in_reference, f"answer claim {claim.id}")]
+    return [claim.id for claim in claims if _required(claim.in_reference, f"answer claim {claim.id}")]
 
 
 def covered(claims: Iterable[ReferenceClaim], answer_claims: Iterable[AnswerClaim]) -> list[int]:
     """The reference claims that the answer covers; none where the answer makes no claim. JudgeFailed as in `stated`."""
     if not any(True for _ in answer_claims):
         return []
-    return [claim.id for claim in claims if _given(claim.in_answer, f"reference claim {claim.id}")]
+    return [claim.id for claim in claims if _required(claim.in_answer, f"reference claim {claim.id}")]
 
 
 def supporting(claims: Iterable[ReferenceClaim]) -> set[int]:
@@ -71,7 +71,7 @@ def supporting(claims: Iterable[ReferenceClaim]) -> set[int]:
     return {place for claim in claims for place in claim.supported_by}
 
 
-def _given(verdict: bool | None, of: str) -> bool:
+def _required(verdict: bool | None, of: str) -> bool:
     if verdict is None:  # never a smaller denominator
         raise JudgeFailed(f"The judge gave no verdict on {of}.", ())
     return verdict

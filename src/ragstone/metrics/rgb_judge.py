@@ -43,7 +43,7 @@ def error_verdict(reply: str) -> bool:
     return "has identified" in reply or "Yes" in reply
 
 
-class _Asked(Frozen, frozen=True):
+class _VerdictPrompt(Frozen, frozen=True):
     """What a judge is told, and the two verdicts that it may give: `positive` is the one that scores 1."""
 
     prompt: Prompt
@@ -66,7 +66,7 @@ class _Asked(Frozen, frozen=True):
 
 
 @cache
-def _asked(name: str) -> _Asked:
+def _load_prompt(name: str) -> _VerdictPrompt:
     text = (files("ragstone.metrics") / "prompts" / f"{name}.toml").read_text(encoding="utf-8")
     read = tomllib.loads(text)
     examples = tuple(
@@ -74,7 +74,7 @@ def _asked(name: str) -> _Asked:
         for shown in read["demonstrations"]
     )
     prompt = Prompt(name, "en", 1, read["system"].strip(), examples, read["again"].strip())
-    return _Asked(prompt, read["positive"], read["negative"])
+    return _VerdictPrompt(prompt, read["positive"], read["negative"])
 
 
 @dataclass(frozen=True)
@@ -100,17 +100,17 @@ class _Judge:
     @cached_property
     def prompt_hash(self) -> str:
         """SHA-256 of everything that is said to the judge but the judged text itself."""
-        return sha256(to_json([self._asked.prompt.hash, self._asked.schema]).encode()).hexdigest()
+        return sha256(to_json([self.verdict_prompt.prompt.hash, self.verdict_prompt.schema]).encode()).hexdigest()
 
     @property
-    def _asked(self) -> _Asked:
-        return _asked(self._file)
+    def verdict_prompt(self) -> _VerdictPrompt:
+        return _load_prompt(self._file)
 
     async def _ask(self, case: Case, response: Response) -> Score:
         """Ask once, and once more with the problem named where the reply is none of the verdicts."""
         if not response.answer.strip():
             return Score.of(0.0, reason="The answer is empty; nothing was asked of the judge.")
-        prompt = self._asked
+        prompt = self.verdict_prompt
         steps: list[JudgeStep] = []
         verdict, reason = None, ""
         try:
@@ -187,7 +187,7 @@ class RgbErrorJudge(_Judge):
 
 def judge_turns(kind: type[_Judge], question: str, answer: str) -> tuple[Turn, ...]:
     """What a judge is asked about an answer, for `--dry-run`."""
-    return turns_of(_asked(kind._file).prompt, {"question": question, "answer": answer})
+    return turns_of(_load_prompt(kind._file).prompt, {"question": question, "answer": answer})
 
 
 PLUGINS = {"rgb.judge.rejection": RgbRejectionJudge, "rgb.judge.error_detection": RgbErrorJudge}

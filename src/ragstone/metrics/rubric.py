@@ -105,7 +105,7 @@ class RubricMetric:
                 sample=texts.sample,
             )  # fmt: skip
         except JudgeFailed as error:
-            return Score.failed(str(error), evidence=evidence(error.steps, {"rubric": self._told(language)}))
+            return Score.failed(str(error), evidence=evidence(error.steps, {"rubric": self._description(language)}))
         elements = tuple(
             ElementVerdict(verdict["id"], verdict["status"], verdict["quote"]) for verdict in reply["elements"]
         )
@@ -148,7 +148,7 @@ class RubricMetric:
     def _prompt(self, language: str) -> Prompt:
         return self.prompts.get("rubric", language)
 
-    def _told(self, language: str) -> dict[str, Any]:
+    def _description(self, language: str) -> dict[str, Any]:
         rubric = self.rubric
         return {
             "name": rubric.name, "title": rubric.title.to(language), "question": rubric.question.to(language),
@@ -196,7 +196,7 @@ class RubricMetric:
             parts["elements"] = (reached, sum(element["weight"] for element in applying))
         if decided := [pair["right"] for pair in pairs if pair["right"] is not None]:
             parts["order"] = (rubric.order_weight * sum(decided) / len(decided), rubric.order_weight)
-        details: dict[str, Any] = {"rubric": self._told(language), "elements": elements, "order": pairs}
+        details: dict[str, Any] = {"rubric": self._description(language), "elements": elements, "order": pairs}
         if rubric.scale is not None:
             parts["scale"] = (rubric.scale.weight * rubric.scale.share(reply["score"]), rubric.scale.weight)
             details["scale"] = step_of(rubric.scale, reply["score"], language)

@@ -11,7 +11,7 @@ from ragstone.models.rerank import is_reranker
 from ragstone.retrieval.names import Spec, parse
 from ragstone.types import Frozen, RetrievalCost
 
-__all__ = ["Texts", "foreseen"]
+__all__ = ["Texts", "estimate_cost"]
 
 _EMBEDDED = ("dense", "multivector", "late", "lancedb", "elasticsearch")
 # Tokens of an instruction with its examples.
@@ -30,7 +30,7 @@ class Texts(Frozen, frozen=True):
         return self.tokens / self.number if self.number else 0.0
 
 
-def foreseen(name: str, passages: Texts, questions: Texts) -> list[RetrievalCost]:
+def estimate_cost(name: str, passages: Texts, questions: Texts) -> list[RetrievalCost]:
     """What the models within a retriever of this name are asked for so many questions; nothing where it has none.
     Raises UsageError for a name that cannot be, not for what only opening it would tell."""
     return list(_of(parse(name), passages, questions))

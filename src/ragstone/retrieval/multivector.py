@@ -89,7 +89,7 @@ def windows_of(question: str, *, tokens: int) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Splitter:
     """How texts become several: `parts` of a passage's text, `windows` of a question."""
 
     parts: Callable[[str], list[str]]
@@ -201,7 +201,7 @@ async def _open(
     if len(spec.arguments) != 1:
         raise UsageError(f"{spec.name}: it takes one embedder, for example {spec.function}(local/e5-small).")
     each, whole = spec.count("sentences", 1), _yes(spec, "whole")
-    way = _Way(lambda text: parts_of(text, each=each, whole=whole), windows, _yes(spec, "title"))
+    way = _Splitter(lambda text: parts_of(text, each=each, whole=whole), windows, _yes(spec, "title"))
     async with open_embedder(spec.arguments[0], building.calling(spec)) as embedder:
         started = time.perf_counter()
         texts = await asyncio.to_thread(lambda: [way.texts(passage) for passage in building.pool])

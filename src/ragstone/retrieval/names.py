@@ -78,7 +78,7 @@ class Spec(Frozen, frozen=True):
 
 def parse(name: str) -> Spec:
     """What a name says. `provider/model` is the function `dense`. Raises UsageError, in one line."""
-    text, shown = name.strip(), _told(name)
+    text, shown = name.strip(), _shortened(name)
     if not text:
         raise UsageError(f"A retriever has no name. Write, for example: {_EXAMPLES}.")
     if text.startswith("run:"):
@@ -104,14 +104,14 @@ def parse(name: str) -> Spec:
     return Spec(text)
 
 
-def _told(name: str) -> str:
+def _shortened(name: str) -> str:
     """A name for a message, cut short where it is long."""
     shown = redact(name)
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
 
 
 def _call(name: str, function: str, inside: str) -> Spec:
-    shown = _told(name)
+    shown = _shortened(name)
     if not _FUNCTION.fullmatch(function):
         raise UsageError(f"The retriever {shown!r} cannot be read. Write, for example: {_EXAMPLES}.")
     arguments: list[str] = []
@@ -131,7 +131,7 @@ def _parts(name: str, inside: str) -> list[str]:
     """The parts between commas that stand in no inner parentheses."""
     if not inside.strip():
         return []
-    parts, depth, start, shown = [], 0, 0, _told(name)
+    parts, depth, start, shown = [], 0, 0, _shortened(name)
     for at, character in enumerate(inside):
         depth += (character == "(") - (character == ")")
         if depth < 0:

@@ -30,7 +30,7 @@ import msgspec
 from ragstone.errors import DataError, UsageError
 from ragstone.retrieval.names import Spec
 from ragstone.retrieval.open import Building
-from ragstone.retrieval.trec_reader import Chunk, Found, read_run
+from ragstone.retrieval.trec_reader import Chunk, RankedDocument, read_run
 from ragstone.types import Passage, Retriever
 
 __all__ = ["PLUGINS", "Listed", "open_run"]
@@ -142,7 +142,7 @@ class _Places:
         self._by_id = {passage.id: place for place, passage in enumerate(pool)}
         self._by_text: dict[str, list[int]] | None = None
 
-    def __call__(self, row: Found, used: Mapping[int, object]) -> int:
+    def __call__(self, row: RankedDocument, used: Mapping[int, object]) -> int:
         """Raises DataError where it is not in the pool. Of equal chunks, one that is not `taken` yet."""
         if isinstance(row.document, Chunk):
             return self._chunk(row, row.document, used)
@@ -154,7 +154,7 @@ class _Places:
             )  # fmt: skip
         return place
 
-    def _chunk(self, row: Found, chunk: Chunk, used: Mapping[int, object]) -> int:
+    def _chunk(self, row: RankedDocument, chunk: Chunk, used: Mapping[int, object]) -> int:
         if self._by_text is None:
             self._by_text = {}
             for place, passage in enumerate(self._pool):

@@ -18,7 +18,7 @@ import msgspec
 
 from ragstone.errors import DataError
 
-__all__ = ["Chunk", "Found", "Run", "read_run"]
+__all__ = ["Chunk", "RankedDocument", "Run", "read_run"]
 
 _QUERY = ("query_id", "qid", "query", "topic_id", "topic", "q_id")
 _DOCUMENT = ("corpus_id", "doc_id", "docid", "docno", "document_id", "document", "passage_id", "pid", "doc")
@@ -36,7 +36,7 @@ class Chunk:
     mapped_id: str = ""
 
 
-class Found(msgspec.Struct, frozen=True, gc=False):
+class RankedDocument(msgspec.Struct, frozen=True, gc=False):
     """One document of one query's list. `line` counts from 1; 0 where the file is one JSON value, and `item` says where
     in it."""
 
@@ -59,7 +59,7 @@ class Run:
     known when all was read."""
 
     form: str
-    found: Iterable[Found]
+    found: Iterable[RankedDocument]
     sha256: str
     ordered: bool = False
     tags: set[str] = field(default_factory=set)
@@ -129,7 +129,7 @@ def _is_trec(line: str) -> bool:
     return len(parts) == 6 and _number(parts[3]) is not None and _number(parts[4]) is not None
 
 
-def _trec(path: Path, text: str, tags: set[str]) -> Iterator[Found]:
+def _trec(path: Path, text: str, tags: set[str]) -> Iterator[RankedDocument]:
     for number, line in enumerate(_lines(text), 1):
         if not (parts := line.split()):
             continue
@@ -140,7 +140,7 @@ def _trec(path: Path, text: str, tags: set[str]) -> Iterator[Found]:
                 line=number,
             )  # fmt: skip
         tags.add(parts[5])
-        yield Found(parts[0], parts[2], score, rank, line=number)
+        yield RankedDocument(parts[0], parts[2], score, rank, line=number)
 
 
 def _plain(name: str) -> str:
@@ -153,7 +153,7 @@ def _column(columns: Sequence[str], names: Sequence[str]) -> int | None:
     return next((plain.index(name) for name in names if name in plain), None)
 
 
-def _table(path: Path, text: str, first: str) -> Iterable[Found]:
+def _table(path: Path, text: str, first: str) -> Iterable[RankedDocument]:
     # Tabs part tables as they are: a quotation mark between them is a character.
     form: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if "\t" in first else {"delimiter": ","}
     rows = csv.reader(io.StringIO(text, newline=""), **form)
@@ -174,7 +174,7 @@ def _filled(path: Path, rows: Any) -> Iterator[list[str]]:
         raise DataError(path, f"cannot be read as a table ({error}).", line=rows.line_num) from None
 
 
-def _counted(entries: list[Found]) -> list[Found]:
+def _counted(entries: list[RankedDocument]) -> list[RankedDocument]:
     """The third of three columns without names is a score, unless it counts 1, 2, 3… for each query: then, a rank."""
     last: dict[str, float] = {}
     for entry in entries:
@@ -183,7 +183,7 @@ def _counted(entries: list[Found]) -> list[Found]:
         last[entry.query] = entry.score
     if max(last.values()) < 2:
         return entries
-    return [Found(entry.query, entry.document, None, entry.score, entry.line) for entry in entries]
+    return [RankedDocument(entry.query, entry.document, None, entry.score, entry.line) for entry in entries]
 
 
 def _places(path: Path, cells: Sequence[str]) -> tuple[int, int, int | None, int | None]:
@@ -197,7 +197,9 @@ def _places(path: Path, cells: Sequence[str]) -> tuple[int, int, int | None, int
     raise DataError(path, f"is no retrieval run: it begins with {', '.join(cells)[:60]!r}; expected {_FORMS}.", line=1)
 
 
-def _of_row(path: Path, cells: Sequence[str], places: tuple[int, int, int | None, int | None], line: int) -> Found:
+def _of_row(
+    path: Path, cells: Sequence[str], places: tuple[int, int, int | None, int | None], line: int
+) -> RankedDocument:
     def cell(place: int | None) -> str:
         return cells[place].strip() if place is not None and place < len(cells) else ""
 
@@ -205,9 +207,9 @@ def _of_row(path: Path, cells: Sequence[str], places: tuple[int, int, int | None
     return _checked(path, query, document, score, rank, line=line, item="")
 
 
-def _checked(path: Path, query: Any, document: Any, score: Any, rank: Any, *, line: int, item: str) -> Found:
+def _checked(path: Path, query: Any, document: Any, score: Any, rank: Any, *, line: int, item: str) -> RankedDocument:
     """A document of a list, where it has ids and a score or a rank."""
-    entry = Found(_id(query), _id(document), _number(score), _number(rank), line, item)
+    entry = RankedDocument(_id(query), _id(document), _number(score), _number(rank), line, item)
     if not entry.query or not entry.document:
         raise entry.error(path, f"it has no {'document' if entry.query else 'query'}; expected an id.")
     if entry.score is None and (entry.rank is None or score not in (None, "")):
@@ -239,7 +241,7 @@ def _is_object(line: str) -> bool:
         return False
 
 
-def _json_lines(path: Path, text: str) -> Iterator[Found]:
+def _json_lines(path: Path, text: str) -> Iterator[RankedDocument]:
     def rows() -> Iterator[tuple[int, str, Any]]:
         for number, line in enumerate(_lines(text), 1):
             if line.strip():
@@ -251,17 +253,17 @@ def _json_lines(path: Path, text: str) -> Iterator[Found]:
     return _rows(path, rows())
 
 
-def _rows(path: Path, rows: Iterable[tuple[int, str, Any]]) -> Iterator[Found]:
+def _rows(path: Path, rows: Iterable[tuple[int, str, Any]]) -> Iterator[RankedDocument]:
     for line, item, row in rows:
         if not isinstance(row, dict):
-            raise Found("", "", line=line, item=item).error(path, f"is no object; expected {_FORMS}.")
+            raise RankedDocument("", "", line=line, item=item).error(path, f"is no object; expected {_FORMS}.")
         keys = list(row)
         places = [_column(keys, names) for names in (_QUERY, _DOCUMENT, _SCORE, _RANK)]
         query, document, score, rank = (None if place is None else row[keys[place]] for place in places)
         yield _checked(path, query, document, score, rank, line=line, item=item)
 
 
-def _beir(path: Path, value: Mapping[str, Any]) -> Iterator[Found]:
+def _beir(path: Path, value: Mapping[str, Any]) -> Iterator[RankedDocument]:
     for query, documents in value.items():
         if not isinstance(documents, dict):
             raise DataError(path, "expected {document: score}.", field=query)
@@ -269,11 +271,11 @@ def _beir(path: Path, value: Mapping[str, Any]) -> Iterator[Found]:
             yield _checked(path, query, document, score, None, line=0, item=f"query {query!r}, document {document!r}")
 
 
-def _mirage(path: Path, rows: Sequence[Mapping[str, Any]]) -> Iterator[Found]:
+def _mirage(path: Path, rows: Sequence[Mapping[str, Any]]) -> Iterator[RankedDocument]:
     queries: set[str] = set()
     for number, row in enumerate(rows):
         query, chunks, scores = _id(row.get("query_id")), row["top_chunks"], row.get("scores")
-        blank = Found(query, "", item=f"item {number}")
+        blank = RankedDocument(query, "", item=f"item {number}")
         if not query:
             raise blank.error(path, "it has no query_id.")
         if query in queries:
@@ -288,4 +290,4 @@ def _mirage(path: Path, rows: Sequence[Mapping[str, Any]]) -> Iterator[Found]:
             if not isinstance(chunk, dict) or not isinstance(chunk.get("doc_chunk"), str):
                 raise blank.error(path, f"chunk {rank} has no doc_chunk.")
             known = Chunk(chunk["doc_chunk"], str(chunk.get("doc_name") or ""), _id(chunk.get("mapped_id")))
-            yield Found(query, known, score, rank, item=f"item {number} ({query})")
+            yield RankedDocument(query, known, score, rank, item=f"item {number} ({query})")

@@ -56,14 +56,14 @@ _WEIGHTS = {
 
 
 @dataclass(frozen=True)
-class _Found:
+class _ScoredSentence:
     score: float
     trust: float
     passage: int
     sentence: Sentence
 
 
-def _found(question: Question, passages: Sequence[Reading], by: _Weights) -> list[_Found]:
+def _score_sentences(question: Question, passages: Sequence[Reading], by: _Weights) -> list[_ScoredSentence]:
     """Every sentence with its score, in order."""
     shared = [[part.terms & question.terms.keys() for part in passage.sentences] for passage in passages]
     counts = Counter(term for passage in shared for terms in passage for term in terms)
@@ -87,7 +87,7 @@ def _found(question: Question, passages: Sequence[Reading], by: _Weights) -> lis
             if question.years and part.years and not question.years & part.years:
                 score += by.own_other_year
             fits, agreed = _fits(question, part, number, passages, by)
-            sentences.append(_Found(score + fits, score + fits + by.trust * agreed, number, part))
+            sentences.append(_ScoredSentence(score + fits, score + fits + by.trust * agreed, number, part))
     return sentences
 
 
@@ -127,8 +127,8 @@ def _quote(question: str, provided: Sequence[Passage], language: str, *, refuses
     return list(dict.fromkeys(best.sentence.text for best in quoted)) if len(quoted) == len(answers) else []
 
 
-def _best(question: Question, passages: Sequence[Reading], by: _Weights) -> _Found | None:
-    return max(_found(question, passages, by), key=lambda entry: entry.score, default=None)
+def _best(question: Question, passages: Sequence[Reading], by: _Weights) -> _ScoredSentence | None:
+    return max(_score_sentences(question, passages, by), key=lambda entry: entry.score, default=None)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from ragstone.datasets.fictional.engine import flaw, language
-from ragstone.datasets.fictional.parts import Item, Told, Unmet, seeded
+from ragstone.datasets.fictional.parts import DuplicateEvent, Item, Unmet, seeded
 from ragstone.datasets.fictional.pools import MiragePool, fictional_pool, make_pool, pool_flaw
 from ragstone.datasets.mirage import MirageChunk
 from ragstone.errors import UnknownName, UsageError
@@ -264,7 +264,7 @@ def test_no_question_tells_again_of_what_another_told(code: str, two: bool) -> N
             break
         number += 1
     for name in item.names:
-        with pytest.raises(Told):
+        with pytest.raises(DuplicateEvent):
             spoken.collect(seeded("told", number), source, 5, 1, two=two, told={name})
     assert spoken.collect(seeded("told", number), source, 5, 1, two=two, told={"another"}) == item
 

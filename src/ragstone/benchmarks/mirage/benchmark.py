@@ -28,7 +28,7 @@ from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, MirageF1
 from ragstone.metrics.refusal import Refusal
 from ragstone.retrieval.chunking import Chunking
-from ragstone.retrieval.cost_estimate import Texts, foreseen
+from ragstone.retrieval.cost_estimate import Texts, estimate_cost
 from ragstone.text import estimate_tokens
 from ragstone.types import (
     Aggregate,
@@ -190,14 +190,14 @@ class MIRAGE(BaseBenchmark):
     def retrieval_cost(self) -> list[RetrievalCost]:
         """The cost of the retrievers' models, by model: tokens to embed, and requests."""
         probe = Texts(1, 1)
-        searches = [(name, size) for name, size in self._searches() if foreseen(name, probe, probe)]
+        searches = [(name, size) for name, size in self._searches() if estimate_cost(name, probe, probe)]
         questions = Texts(len(self._questions()), sum(self._token_count(q.id, q.text) for q in self._questions()))
         sizes = {size: self.search.cut(self._pool, size).passages for _, size in searches}
         pools = {
             size: Texts(len(passages), sum(self._token_count(p.id, p.text) for p in passages))
             for size, passages in sizes.items()
         }
-        parts = {(size, part.key): part for name, size in searches for part in foreseen(name, pools[size], questions)}
+        parts = {(size, part.key): part for name, size in searches for part in estimate_cost(name, pools[size], questions)}
         totals: dict[tuple[str, bool], RetrievalCost] = {}
         for part in parts.values():
             key = (part.model, part.requests > 0)

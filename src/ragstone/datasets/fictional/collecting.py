@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 from random import Random
 from typing import Generic, TypeVar
 
-from ragstone.datasets.fictional.parts import Chunk, Collected, Document, Told, sample, shuffled
+from ragstone.datasets.fictional.parts import Chunk, Collected, Document, DuplicateEvent, sample, shuffled
 
 __all__ = ["STATING", "Folder", "misleading_kinds"]
 
@@ -49,10 +49,10 @@ class Folder(ABC, Generic[E]):
         """Adds a chunk about an event of another category."""
 
     def name(self, *names: str) -> None:
-        """That chunks tell of events of these names, before they are written. Raises Told."""
+        """That chunks tell of events of these names, before they are written. Raises DuplicateEvent."""
         for one in names:
             if one in self.told:
-                raise Told(one)
+                raise DuplicateEvent(one)
             self.names[one] = None
 
     def add(self, documents: Iterable[Document], title: str, *, support: bool = False) -> None:

@@ -58,7 +58,7 @@ class Language:
         self, rng: Random, source: str, chunks: int, supporting: int, *, two: bool = False, told: Container[str] = ()
     ) -> Collected:
         """A question of one of `sources` with so many chunks, so many of which support its answer; `two`: one that
-        needs two chunks. Raises Unmet where there is not enough to say, Told for an event of a name among `told`."""
+        needs two chunks. Raises Unmet if there is too little to say, DuplicateEvent for an event named in `told`."""
         name = pick(rng, self.sources[source])
         domain = next(domain for domain in self.domains if domain.name == name)
         for _ in range(_ATTEMPTS):

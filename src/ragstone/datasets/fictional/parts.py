@@ -13,8 +13,24 @@ from typing import Generic, TypeVar
 from ragstone.types import Frozen
 
 __all__ = [
-    "Chunk", "Collected", "Deck", "Document", "Fact", "Item", "Stuck", "Told", "Unmet", "add_days", "between",
-    "chance", "join_to_length", "pick", "sample", "seeded", "shuffled", "weighted",
+    "Chunk",
+    "Collected",
+    "Deck",
+    "Document",
+    "DuplicateEvent",
+    "Fact",
+    "Item",
+    "Stuck",
+    "Unmet",
+    "add_days",
+    "between",
+    "chance",
+    "join_to_length",
+    "pick",
+    "sample",
+    "seeded",
+    "shuffled",
+    "weighted",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -28,7 +44,7 @@ class Stuck(Exception):
     """A passage could not be written without breaking a rule: the question is drawn anew."""
 
 
-class Told(Exception):
+class DuplicateEvent(Exception):
     """Another question has this event: the question is drawn anew, before its chunks are written."""
 
 

@@ -23,7 +23,7 @@ import msgspec
 from ragstone.datasets.fictional.engine import ATTEMPTS, LANGUAGES, flaw
 from ragstone.datasets.fictional.engine import language as spoken
 from ragstone.datasets.fictional.language import Language
-from ragstone.datasets.fictional.parts import Collected, Item, Told, Unmet, seeded, weighted
+from ragstone.datasets.fictional.parts import Collected, DuplicateEvent, Item, Unmet, seeded, weighted
 from ragstone.datasets.mirage import MirageChunk, MirageQuestion
 from ragstone.datasets.pools import Pool, mirage_pool
 from ragstone.errors import UnknownName, UsageError
@@ -141,7 +141,7 @@ def _sound(
         supporting = min(weighted(rng, _SUPPORTING), chunks - 1)
         try:
             item = maker.collect(rng, source, chunks, supporting, two=two, told=told)
-        except Told:
+        except DuplicateEvent:
             problem = "an event that was told before"
             continue
         except Unmet as error:

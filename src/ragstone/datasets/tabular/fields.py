@@ -133,7 +133,7 @@ def conversation(value: Any) -> Conversation:
     turns: list[Turn] = []
     tools = 0
     for place, message in enumerate(value, 1):
-        role, content = _said(message, place)
+        role, content = _role_and_content(message, place)
         if role is None:
             tools += 1
         else:
@@ -145,7 +145,7 @@ def conversation(value: Any) -> Conversation:
     return Conversation(turns[last].content, tuple(turns[:last]), "\n".join(after) if after else None, tools)
 
 
-def _said(message: Any, place: int) -> tuple[str | None, str]:
+def _role_and_content(message: Any, place: int) -> tuple[str | None, str]:
     """Who (None: a tool) said what."""
     message = _fields(message)
     if not isinstance(message, dict):

@@ -52,7 +52,7 @@ def read_eval_data(
             raise UsageError(f"{option}={count}: it is the number of rows that are read, at least 1.")
     sep = _separator(sep)
     raw = open_source(source, sheet=sheet, split=split, known=tuple((mapping or {}).values()))
-    judged, texts = _given(qrels) or raw.qrels, _given(corpus) or raw.corpus
+    judged, texts = _optional_path(qrels) or raw.qrels, _optional_path(corpus) or raw.corpus
     grades = read_qrels(judged) if judged else {}
     rows = _as_rows(Rows(raw), texts, grades)
     name, source = rows.raw.name, rows.raw.source
@@ -79,7 +79,7 @@ def read_eval_data(
     return EvalData(name, schema, columns.mapping, tuple(items[:limit]), digest, tuple(warnings), total)
 
 
-def _given(path: str | Path | None) -> Path | None:
+def _optional_path(path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
 
 

@@ -152,12 +152,12 @@ def _below(root: Span) -> Iterator[Span]:
 def _cells(root: Span) -> dict[str, Any] | None:
     """The cells of a root's row; None where nothing below it was asked anything."""
     spans = list(_below(root))
-    question_span = next((span for span in spans if _asked(span) is not None), None)
+    question_span = next((span for span in spans if _question_of(span) is not None), None)
     if question_span is None:
         return None
     answered = next((span for span in (root, question_span, *reversed(spans)) if _answered(span) is not None), None)
     cells: dict[str, Any] = {
-        "input.value": _asked(question_span),
+        "input.value": _question_of(question_span),
         "output.value": None if answered is None else _answered(answered),
         "retrieval.documents": _documents(spans)
         or None,  # an empty list leaves no attribute: it may be that none was kept
@@ -206,7 +206,7 @@ def _put(document: dict[str, Any], what: str, inner: str, value: Any) -> None:
         document.setdefault("metadata", {})[inner] = value
 
 
-def _asked(span: Span) -> Any:
+def _question_of(span: Span) -> Any:
     """The question of a span, a text or a list of messages; None where it has none."""
     value = _json(span.attributes.get("input.value"))
     if isinstance(value, dict):

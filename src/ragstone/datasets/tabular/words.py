@@ -168,7 +168,7 @@ def resolve(
     The layout that explains most columns wins, and fills what it can; other well-known names fill the rest. Raises
     UnknownName or UsageError for a mapping that cannot be, DataError where no column can be the question.
     """
-    chosen = _given(columns, mapping)
+    chosen = _user_mapping(columns, mapping)
     if preset:
         chosen = {**{word: name for word, name in preset.items() if name in columns}, **chosen}
     rest = {plain_name(column): column for column in reversed(columns) if column not in chosen.values()}
@@ -187,7 +187,7 @@ def resolve(
     return Columns(schema or "columns", ordered, tuple(warnings))
 
 
-def _given(columns: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:
+def _user_mapping(columns: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:
     """The mapping of the user, our words spelled our way."""
     chosen: dict[str, str] = {}
     for field_name, column in mapping.items():

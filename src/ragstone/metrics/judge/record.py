@@ -295,7 +295,7 @@ class _Verdicts:
             if len(self.quotes) < _QUOTES:
                 self.quotes.append(Quote(text, places.pop() if len(places) == 1 else 0))
 
-    def told(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         return {
             "id": self.claim.id, "text": self.claim.text, "supported_by": tuple(sorted(self.support)),
             "contradicted_by": tuple(sorted(self.against - self.support)), "quote": self.quote,
@@ -336,10 +336,12 @@ def merged(steps: Iterable[JudgeStep]) -> Judged:
             passages[passage.id] = PassageVerdict(passage.id, before.relevant or passage.relevant, useful)
     return Judged(
         tuple(
-            AnswerClaim(**one.told(), sentence=one.claim.sentence, relevant=one.claim.relevant, in_reference=one.shared)
+            AnswerClaim(
+                **one.fields(), sentence=one.claim.sentence, relevant=one.claim.relevant, in_reference=one.shared
+            )
             for one in answer.values()
         ),
-        tuple(ReferenceClaim(**one.told(), in_answer=one.shared) for one in reference.values()),
+        tuple(ReferenceClaim(**one.fields(), in_answer=one.shared) for one in reference.values()),
         tuple(dict.fromkeys(text for step in decomposed for text in step.questions))[:_QUESTIONS],
         not any(step.sentences and not step.noncommittal for step in decomposed),
         tuple(passages[place] for place in sorted(passages)),

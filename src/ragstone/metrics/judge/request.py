@@ -77,11 +77,11 @@ async def ask(
         )  # fmt: skip
         if not problem:
             return parsed
-        turns = (*turns, Turn("assistant", _again(completion.text)), Turn("user", _told(prompt, problem)))
+        turns = (*turns, Turn("assistant", _again(completion.text)), Turn("user", _retry_message(prompt, problem)))
     raise JudgeFailed(f"The judge's reply to {step or prompt.name!r} could not be used: {problem}", tuple(steps))
 
 
-def _told(prompt: Prompt, problem: str) -> str:
+def _retry_message(prompt: Prompt, problem: str) -> str:
     return prompt.again.strip().replace("{problem}", problem)
 
 

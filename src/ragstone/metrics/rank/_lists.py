@@ -76,7 +76,7 @@ def plugins(kind: type[RankMetric]) -> dict[str, RankMetric | Family]:
     return {kind.stem: kind(), f"{kind.stem}@k": Family(kind)}
 
 
-# The list that was made last: the measures of one case ask for it one after the other.
+# The last ranking: the measures of one case use it one after the other.
 _last: tuple[Case, Response, Ranking | str] | None = None
 
 
@@ -86,12 +86,12 @@ def _ranking(case: Case, response: Response) -> Ranking | str:
     last = _last
     if last is not None and last[0] is case and last[1] is response:
         return last[2]
-    made = _made(case, response)
-    _last = (case, response, made)
-    return made
+    ranking = _build_ranking(case, response)
+    _last = (case, response, ranking)
+    return ranking
 
 
-def _made(case: Case, response: Response) -> Ranking | str:
+def _build_ranking(case: Case, response: Response) -> Ranking | str:
     grades = {passage.id: _grade(passage) for passage in case.sample.passages if passage.relevant}
     if not grades:
         labelled = any(passage.relevant is not None for passage in case.sample.passages)

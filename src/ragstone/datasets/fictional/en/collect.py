@@ -32,7 +32,7 @@ class EnglishFolder(Folder[int]):
         self.sibling: Series | None = None
 
     def name_of(self, world: Values) -> None:
-        """That chunks tell of the event of a world. Raises Told."""
+        """That chunks tell of the event of a world. Raises DuplicateEvent."""
         self.name(re.sub(r" \d+$", "", str(world["event"])))
         if "gadget" in world:  # questions that need two chunks name it so
             self.name(f"{world['company']} {world['gadget']}")

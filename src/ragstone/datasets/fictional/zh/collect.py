@@ -74,7 +74,7 @@ class ChineseFolder(Folder[int]):
         self, kind: str, ask: Ask, world: World, never: Aliases, *, must: Aliases = (),
         avoid: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
-        """A chunk about the event of a world, which supports the answer where it must hold something. Raises Told."""
+        """A chunk about a world's event that supports the answer if it must hold something. Raises DuplicateEvent."""
         # 塔洛维亚 and 塔洛维亚共和国 would be taken for one country.
         self.name(re.sub("共和国|联邦", "", line_of(self.domain, world)))
         try:
