@@ -87,7 +87,7 @@ async def test_a_chat_models_name_opens_a_reader(tmp_path: Path) -> None:
             "compat/m", template=Plain(), sampling=Sampling(max_tokens=4), options=options
         ) as system:
             assert system.id == "compat/m"
-            assert system.spec["endpoint"] == endpoint.base_url
+            assert system.spec["endpoint"] == f"{endpoint.base_url}?x=***"
             assert (await system.answer(QUERY)).answer.startswith("answer ")
         assert endpoint.seen[0].body["max_tokens"] == 4
     file = tmp_path / "s.jsonl"
@@ -96,7 +96,7 @@ async def test_a_chat_models_name_opens_a_reader(tmp_path: Path) -> None:
         assert "endpoint" not in system.spec
 
 
-async def test_the_extractive_floor_is_a_system_of_that_name() -> None:
+async def test_the_extractive_baseline_is_a_system_of_that_name() -> None:
     pytest.importorskip("ragstone.systems.extractive")
     async with open_system("local/extractive", template=Plain()) as system:
         assert isinstance(system, System)

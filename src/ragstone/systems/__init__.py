@@ -1,4 +1,4 @@
-"""What is under test, by name: a chat model as a reader, the extractive floor, or a system that somebody registered.
+"""What is under test, by name: a chat model as a reader, the extractive baseline, or a system that somebody registered.
 
 A system is an object with `id`, `spec` and `answer` (`types.System`). Another package offers one by an entry point of
 the group `ragstone.systems`, and anybody by its place (`package.module:name`, `file.py:name`): the system, or a

@@ -1,4 +1,4 @@
-"""`local/extractive`: the deterministic floor that every model must beat. It quotes the passage sentence that matches
+"""`local/extractive`: the deterministic baseline that every model must beat. It quotes the passage sentence that matches
 the question best, without any model, a thousand cases a second, in English and Chinese.
 
 A sentence's score is a weighted sum: how much of the question its passage covers, and it, and its neighbours, each
