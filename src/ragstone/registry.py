@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from ragstone.errors import UnknownName, UsageError
 
-__all__ = ["Registry", "is_place", "load_place"]
+__all__ = ["Registry", "is_loaded", "is_place", "load_place"]
 
 T = TypeVar("T")
 _PLACE = re.compile(r"(?P<module>.+\.py|[A-Za-z_]\w*(\.\w+)*):(?P<name>[A-Za-z_]\w*)")
@@ -31,12 +31,21 @@ def is_place(name: str) -> bool:
     return _PLACE.fullmatch(name) is not None
 
 
+_loaded: set[str] = set()
+
+
+def is_loaded(place: str) -> bool:
+    """Whether this process has already run the code at this location, because its user named it."""
+    return place in _loaded
+
+
 def load_place(kind: str, place: str) -> Any:
     """The object at a location. Raises UsageError if there is none or if its module cannot be loaded."""
     match = _PLACE.fullmatch(place)
     if match is None:
         raise UsageError(f"{place!r} is not the location of a {kind}: write package.module:name or file.py:name.")
     module = _module(kind, place, match["module"])
+    _loaded.add(place)
     try:
         return getattr(module, match["name"])
     except AttributeError:

@@ -31,10 +31,10 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("work")
 
 
-def ragstone(site: Path | None, work: Path, *arguments: object) -> Told:
+def ragstone(site: Path | None, work: Path, *arguments: object, **variables: str) -> Told:
     path = {} if site is None else {"PYTHONPATH": str(site)}
     ended = subprocess.run(
-        [sys.executable, "-m", "ragstone", *map(str, arguments)], cwd=work, env=environment(work, **path),
+        [sys.executable, "-m", "ragstone", *map(str, arguments)], cwd=work, env=environment(work, **path, **variables),
         capture_output=True, timeout=120, check=False,
     )  # fmt: skip
     return Told(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
@@ -89,4 +89,22 @@ def test_a_file_is_a_benchmark_without_any_package(site: Path, work: Path) -> No
     place = f"{site / 'their_capitals.py'}:PLUGIN"
     told = ragstone(None, work, "bench", place, "--model", "local/extractive", "--run", "f.run", "--json").document
     assert told["done"] == 3
-    assert "What is the capital of Peru?" in ragstone(None, work, "export", "f.run", "--format", "csv").out
+    exported = ragstone(None, work, "export", "f.run", "--format", "csv", RAGSTONE_TRUST=place)
+    assert "What is the capital of Peru?" in exported.out
+
+
+@pytest.mark.parametrize("command", ["show", "export", "report"])
+def test_a_strangers_run_file_executes_no_code_of_its_own(command: str, site: Path, work: Path) -> None:
+    evil = work / "evil.py"
+    trap = (site / "their_capitals.py").read_text(
+        encoding="utf-8"
+    ) + "\nfrom pathlib import Path\nPath('ran').touch()\n"
+    evil.write_text(trap, encoding="utf-8")
+    run = work / f"{command}.run"
+    place = f"{evil}:PLUGIN"
+    assert ragstone(None, work, "bench", place, "--model", "local/extractive", "--run", run, "--quiet").code == 0
+    (work / "ran").unlink()
+    options = {"export": ("--format", "csv"), "report": ("-o", "x.html")}
+    ended = ragstone(None, work, command, run, *options.get(command, ()))
+    assert not (work / "ran").exists()
+    assert (ended.code, "RAGSTONE_TRUST=" in ended.err, len(ended.err.splitlines())) == (2, True, 1)

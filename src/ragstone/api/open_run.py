@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -13,6 +14,7 @@ from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.plugin import Plugin
 from ragstone.errors import DataError, RagstoneError, UsageError
 from ragstone.messages import LANGUAGES, preferred_language
+from ragstone.registry import is_loaded
 from ragstone.report import export, render
 from ragstone.report.optional import load
 from ragstone.report.unfinished import tables_of, unfinished_lines
@@ -23,6 +25,8 @@ from ragstone.types import Aggregate, Benchmark, Score, Table
 __all__ = ["OpenRun", "benchmark_of", "check_target", "language_of", "read_run", "remembered_language"]
 
 
+TRUST = "RAGSTONE_TRUST"
+"""The environment variable that names the one benchmark location a run file may load."""
 _SQLITE = b"SQLite format 3\x00"  # how a run file begins
 
 
@@ -38,7 +42,12 @@ def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
             f"{path} is a run of {name!r}, a benchmark that is not installed here. There are: "
             f"{', '.join(BENCHMARKS.names())}."
         )
-    # By name, otherwise from the place recorded in the run.
+    if name not in BENCHMARKS and not (is_loaded(str(place)) or os.environ.get(TRUST) == place):
+        raise UsageError(
+            f"{path} was made by a benchmark at {place}. Reading the run would execute that code: if you trust it, set "
+            f"{TRUST}={shlex.quote(str(place))} and run this again."
+        )
+    # By name, otherwise from the place recorded in the run, which may be a stranger's.
     try:
         plugin = BENCHMARKS.get(name if name in BENCHMARKS else str(place))
     except UsageError as error:

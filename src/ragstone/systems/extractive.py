@@ -1,5 +1,5 @@
-"""`local/extractive`: the deterministic baseline that every model must beat. It quotes the passage sentence that matches
-the question best, without any model, a thousand cases a second, in English and Chinese.
+"""`local/extractive`: the deterministic baseline that every model must beat. It quotes the passage sentence that best
+matches the question, without any model, a thousand cases a second, in English and Chinese.
 
 A sentence's score is a weighted sum: how much of the question its passage covers, and it, and its neighbours, each
 term weighing more the rarer it is among the given sentences; whether it holds what the question asks for (a date for

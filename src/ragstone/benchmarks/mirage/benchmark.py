@@ -197,7 +197,9 @@ class MIRAGE(BaseBenchmark):
             size: Texts(len(passages), sum(self._token_count(p.id, p.text) for p in passages))
             for size, passages in sizes.items()
         }
-        parts = {(size, part.key): part for name, size in searches for part in estimate_cost(name, pools[size], questions)}
+        parts = {
+            (size, part.key): part for name, size in searches for part in estimate_cost(name, pools[size], questions)
+        }
         totals: dict[tuple[str, bool], RetrievalCost] = {}
         for part in parts.values():
             key = (part.model, part.requests > 0)
