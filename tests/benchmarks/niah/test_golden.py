@@ -10,13 +10,14 @@ from tests.benchmarks.niah.test_tables import record
 from tests.benchmarks.recorded.memory_run import MemoryRun
 from tests.golden import figures, golden, structure
 
+from ragstone.benchmarks.niah.benchmark import expand_query
 from ragstone.benchmarks.niah.charts import charts
 from ragstone.benchmarks.niah.diagnosis import explain
 from ragstone.benchmarks.niah.grid import depths_of, lengths_of
 from ragstone.benchmarks.niah.needles import KINDS, NeedleQuestion, make_needle
 from ragstone.benchmarks.niah.tables import name_of_length, tables
 from ragstone.errors import UsageError
-from ragstone.types import Record
+from ragstone.types import Passage, Query, Record
 
 LENGTHS = (500, 1000, 2000, 4000, 8000, 16_000)
 DEPTHS = tuple(float(depth) for depth in range(0, 101, 10))
@@ -180,3 +181,15 @@ def test_more_cells_than_a_million_are_counted_and_refused() -> None:
 def test_the_first_depth_that_is_no_number_is_named() -> None:
     with pytest.raises(UsageError, match="'deep' is not a number"):
         make("niah", lengths=[600], depths=[0, "deep", 50])
+
+
+def test_a_haystack_that_repeats_is_told_where_a_retriever_searches_it_alone() -> None:
+    few = {"lengths": "500k", "depths": "50"}
+    whole, searched = make("niah", **few).warnings, make("niah", retrievers=["bm25"], **few).warnings
+    assert len(searched) == len(whole) + 1
+    assert any("repeat" in warning for warning in searched)
+
+
+def test_a_query_that_is_no_needle_stays_as_it_is() -> None:
+    for query in (Query("Why?", (Passage("p", "Because."),)), Query("Why?", ()), Query("Why?")):
+        assert expand_query(query, {}) is query
