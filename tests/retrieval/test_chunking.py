@@ -259,7 +259,7 @@ def test_sizes_are_read_from_what_a_user_writes() -> None:
 
 @pytest.mark.parametrize("text", ["", "110,", "12x", "-5", "3.5", "²", "9" * 12])
 def test_what_is_no_size_is_told(text: str) -> None:
-    with pytest.raises(UsageError, match=r"is no size\. Write tokens, such as 110,330,550"):
+    with pytest.raises(UsageError, match=r"is not a size\. Write tokens, such as 110,330,550"):
         parse_sizes(text)
 
 

@@ -141,7 +141,7 @@ async def test_an_index_of_the_user_s_is_searched_as_it_is(stub: Stub, monkeypat
     name = f"elasticsearch(url={stub.url},index=wiki,text=body,title=)"
     async with open_retriever(name, POOL) as retriever:
         ((found,),) = await retriever.retrieve(["ships"], k=3)
-        with pytest.raises(DataError, match="the id 'zzz', which the pool has not"):
+        with pytest.raises(DataError, match="id 'zzz' is in the index but not in the pool"):
             await retriever.retrieve(["rails"], k=3)
     assert found.id == "a"
     assert stub.searches[0]["query"]["multi_match"]["fields"] == ["body"]

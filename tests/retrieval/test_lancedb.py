@@ -89,7 +89,7 @@ async def test_a_table_of_the_user_s_is_searched_as_it_is(letters: Letters, tmp_
     assert [one.id for one in found] == ["b", "a"]
     assert found[0].score == pytest.approx(1.0, abs=1e-5)
     async with open_retriever(name, POOL[:1]) as retriever:
-        with pytest.raises(DataError, match="the id 'b', which the pool has not"):
+        with pytest.raises(DataError, match="id 'b' is in the table but not in the pool"):
             await retriever.retrieve(["two"], k=5)
 
 

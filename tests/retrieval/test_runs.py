@@ -176,11 +176,14 @@ async def test_without_known_queries_the_ids_are_the_questions(tmp_path: Path) -
     [
         ("", "is empty"),
         ("\n \n", "is empty"),
-        ("q1 Q0 q1#0 1 1.0 x\nq1 Q0 q1#1 2\n", "line 2: is no line of a run: 'q1 Q0 q1#1 2'"),
-        ("q1 Q0 q1#0 1 1.0 x\nq1 Q0 q1#1 2 nan x\n", "line 2: is no line of a run"),
+        ("q1 Q0 q1#0 1 1.0 x\nq1 Q0 q1#1 2\n", "line 2: not a line of a run: 'q1 Q0 q1#1 2'"),
+        ("q1 Q0 q1#0 1 1.0 x\nq1 Q0 q1#1 2 nan x\n", "line 2: not a line of a run"),
         ("q1 Q0 q1#0 1 1.0 x\n\nq1 Q0 d7 2 0.5 x\n", "line 3: the pool has no passage 'd7'. Its ids look like 'q1#0'"),
         ("q1 Q0 q1#0 1 1.0 x\nq1 Q0 q1#0 2 0.5 x\n", "line 2: the query 'q1' has the document 'q1#0' twice"),
-        ("a Q0 q1#0 1 1.0 x\nb Q0 q1#0 1 1.0 x\n", "none of its queries is asked; it has 'a', 'b', asked are 'q1',"),
+        (
+            "a Q0 q1#0 1 1.0 x\nb Q0 q1#0 1 1.0 x\n",
+            "none of its queries is in the benchmark; it has 'a', 'b', the benchmark 'q1',",
+        ),
         ("just words\n", "line 1: is no retrieval run: it begins with 'just words'"),
         ("query_id,doc_id,score\nq1,q1#0,high\n", "line 2: its score 'high' is no finite number"),
         ("query_id,doc_id,score\nq1,,1\n", "line 2: it has no document"),

@@ -112,8 +112,8 @@ def parse_sizes(given: object) -> tuple[int, ...]:
         known = {"none": 0, **PRESETS}
         if word not in known and not (word.isascii() and word.isdecimal() and int(word) <= _LARGEST):
             raise UsageError(
-                f"--chunk {text}: {part.strip() or 'an empty place'!r} is no size. Write tokens, such as 110,330,550; "
-                f"or {', '.join(PRESETS)}; or 0 for the passages as they are."
+                f"--chunk {text}: {part.strip() or 'an empty place'!r} is not a size. Write tokens, such as "
+                f"110,330,550; or {', '.join(PRESETS)}; or 0 for the passages as they are."
             )
         sizes.append(known[word] if word in known else int(word))
     return tuple(dict.fromkeys(sizes))

@@ -64,7 +64,7 @@ class Elastic:
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
         """At most `k` passages a query, the best first, ties in the order of the pool. A query without a character
-        finds none. DataError where the index has an id that the pool has not."""
+        finds none. Raises DataError for an id in the index that is not in the pool."""
         results: list[list[Passage]] = [[] for _ in queries]
         nonblank = [number for number, query in enumerate(queries) if query.strip()]
         if not nonblank or k < 1:
@@ -101,7 +101,7 @@ class Elastic:
             key = hit["_id"]
             if key not in self._passages:
                 raise DataError(
-                    self._fields.index, f"the index has the id {key!r}, which the pool has not.",
+                    self._fields.index, f"id {key!r} is in the index but not in the pool.",
                     advice="It should hold the pool's passages, with their ids as _id.",
                 )  # fmt: skip
             best.append((-float(hit["_score"] or 0.0), self._places[key], key))

@@ -51,7 +51,7 @@ class Lance:
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
         """At most `k` passages a query, the best first, ties in the order of the pool. A query without a character
-        finds none. DataError where the table has an id that the pool has not."""
+        finds none. Raises DataError for an id in the table that is not in the pool."""
         results: list[list[Passage]] = [[] for _ in queries]
         nonblank = [number for number, query in enumerate(queries) if query.strip()]
         if not nonblank or k < 1 or not self._passages:
@@ -81,7 +81,7 @@ class Lance:
             key = str(row[columns.id])
             if key not in self._passages:
                 raise DataError(
-                    columns.table, f"the table has the id {key!r}, which the pool has not.",
+                    columns.table, f"id {key!r} is in the table but not in the pool.",
                     advice=f"It should hold the pool's passages, with their ids in the column {columns.id}.",
                 )  # fmt: skip
             best.append((-_similarity(row["_distance"], columns.metric), self._places[key], key))
@@ -89,7 +89,7 @@ class Lance:
 
 
 class Columns(msgspec.Struct, frozen=True):
-    """Where a table has what."""
+    """names of the columns of a table."""
 
     table: str
     id: str = "id"

@@ -100,7 +100,7 @@ def _listed(name: str, file: str, building: Building) -> Listed:
     if not hits:
         if others:
             raise DataError(
-                path, f"none of its queries is asked; it has {_some(others)}, asked are {_some(known)}.",
+                path, f"none of its queries is in the benchmark; it has {_some(others)}, the benchmark {_some(known)}.",
                 advice="Its query ids should be the benchmark's.",
             )  # fmt: skip
         raise DataError(path, "it holds no list of documents.")

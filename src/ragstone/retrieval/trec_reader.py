@@ -136,7 +136,7 @@ def _trec(path: Path, text: str, tags: set[str]) -> Iterator[RankedDocument]:
         score, rank = (_number(parts[4]), _number(parts[3])) if len(parts) == 6 else (None, None)
         if score is None or rank is None:
             raise DataError(
-                path, f"is no line of a run: {line.strip()[:60]!r}; expected: query Q0 document rank score tag.",
+                path, f"not a line of a run: {line.strip()[:60]!r}; expected: query Q0 document rank score tag.",
                 line=number,
             )  # fmt: skip
         tags.add(parts[5])

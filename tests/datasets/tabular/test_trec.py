@@ -158,7 +158,7 @@ def test_a_corpus_gives_texts_to_passages_with_ids_alone(tmp_path: Path) -> None
         (
             "q1 Q0 d1 1 9.5 x\nq1 Q0 d2\n",
             QRELS,
-            "line 2: is no line of a run; expected: query Q0 document rank score tag",
+            "line 2: not a line of a run; expected: query Q0 document rank score tag",
         ),
         ("q1 Q0 d1 1 9.5 x\nq1 Q0 d2 2 nan x\n", QRELS, "line 2"),
         (RUN, "q1 0 d1 1\nq1 0 d2 x\n", "line 2, field 'grade': found 'x'; expected a whole number"),

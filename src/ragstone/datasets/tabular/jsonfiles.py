@@ -130,5 +130,5 @@ def _of_columns(path: Path, value: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _split(path: Path, columns: list[Any], data: list[Any]) -> list[dict[str, Any]]:
     if any(not isinstance(row, list) or len(row) != len(columns) for row in data):
-        raise DataError(path, f"a row of 'data' has not as many values as 'columns' has names; {_EXPECTED}.")
+        raise DataError(path, f"a row of 'data' does not have as many values as 'columns' has names; {_EXPECTED}.")
     return [dict(zip(map(str, columns), row, strict=True)) for row in data]

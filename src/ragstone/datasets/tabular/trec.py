@@ -59,7 +59,7 @@ def _run_lines(path: Path, encoding: str) -> Iterator[Row]:
                 continue
             where = f"line {number}"
             if len(parts) != 6 or _number(parts[4]) is None:
-                yield Row(where, {}, "is no line of a run; expected: query Q0 document rank score tag.")
+                yield Row(where, {}, "not a line of a run; expected: query Q0 document rank score tag.")
             else:
                 yield Row(where, dict(zip(("query_id", "Q0", "doc_id", "rank", "score", "run"), parts, strict=True)))
 
