@@ -6,11 +6,11 @@ ragstone="$1/ragstone"
 mkdir -p demo
 "$ragstone" bench rgb --model local/extractive --run demo/rgb.run --json >demo/extractive.json
 "$ragstone" report demo/rgb.run -o demo/report.html
-echo "Open demo/report.html. A small language model answers a few of the same questions now (1 to 3 minutes)."
+echo "The first report is ready: open demo/report.html. Next, a small language model answers a few of the same questions (1 to 3 minutes)."
 "$ragstone" bench rgb --model local/smollm2 --limit "${DEMO_LIMIT:-1}" --noise 0.4 --max-tokens 48 --run demo/rgb.run || [ $? -eq 3 ]
 "$ragstone" report demo/rgb.run -o demo/report.html
 "$ragstone" report demo/rgb.run -o demo/report.zh.html --language zh
-# What is found at which length and depth, and what is refused without a needle.
+# A needle test: which needles are found by length and depth, and whether the model abstains without one.
 "$ragstone" bench niah --model local/smollm2 --lengths 500,2000 --depths 0,50,100 --max-tokens 32 --run demo/niah.run ||
     [ $? -eq 3 ]
 "$ragstone" report demo/niah.run -o demo/niah.html

@@ -14,7 +14,7 @@ for python in "$@"; do
     without="${without:-$version}"
 done
 if [ -n "$without" ]; then
-    echo "Python $without is here, but its venv module is not: install it (Debian, Ubuntu: apt-get install python$without-venv), then run make again." >&2
+    echo "Python $without has no venv module: install it (Debian, Ubuntu: apt-get install python$without-venv), then run make again." >&2
 else
     echo "No Python 3.11 or later was found as $(echo "$*" | sed 's/ /, /g'): install one with venv (Debian, Ubuntu: apt-get install python3 python3-venv; macOS: brew install python), or name one: make PYTHON=/path/to/python3." >&2
 fi

@@ -5,7 +5,7 @@ if command -v chromium >/dev/null 2>&1 && fc-list :lang=zh 2>/dev/null | grep -q
     exit 0
 fi
 if ! command -v apt-get >/dev/null 2>&1; then
-    echo "No apt-get here: install Chromium and Noto CJK fonts yourself; the tests of pages are skipped without them." >&2
+    echo "apt-get is not available: install Chromium and Noto CJK fonts yourself. Without them, tests of pages are skipped." >&2
     exit 0
 fi
 sudo=""

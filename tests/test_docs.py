@@ -25,7 +25,8 @@ from ragstone.metrics import METRICS
 from ragstone.models import PROVIDERS, ModelOptions, Provider
 from ragstone.models.endpoint import open_chat
 from ragstone.registry import Registry
-from ragstone.types import Case, Query, Request, Response, Sample, Turn
+from ragstone.retrieval import RETRIEVERS, Building, Spec
+from ragstone.types import Case, Passage, Query, Request, Response, Sample, Turn
 
 ROOT = Path(__file__).resolve().parent.parent
 READMES = ("README.md", "README.zh-CN.md")
@@ -225,6 +226,7 @@ def test_every_link_to_a_file_leads_to_one(name: str) -> None:
 def test_every_path_of_the_repository_that_is_named_exists(name: str) -> None:
     pattern = r"`((?:src|tests|bench|docs|scripts)/[\w./-]+)`"
     shown = {"src/ragstone/metrics/brevity.py", "tests/metrics/test_brevity.py", "src/ragstone/benchmarks/capitals.py"}
+    shown.add("src/ragstone/retrieval/newest.py")
     for path in set(re.findall(pattern, text_of(name))) - shown:
         assert (ROOT / path).exists(), path
 
@@ -285,6 +287,16 @@ def test_the_example_of_a_metric_is_one_file_that_works(tmp_path: Path, monkeypa
     assert metric.score(case, Response("")).status == "not_applicable"
     assert metric.name == "brevity"
     assert "brevity" not in METRICS
+
+
+async def test_the_example_of_a_retriever_is_one_file_that_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_newest = plugin("newest", example("retriever"), tmp_path, monkeypatch, RETRIEVERS)
+    pool = [Passage("a", "First."), Passage("b", "Last.")]
+    async with open_newest(Spec("newest"), Building(pool)) as retriever:
+        (passages,) = await retriever.retrieve(["Which is last?"], k=1)
+    assert [passage.id for passage in passages] == ["b"]
 
 
 async def test_the_example_of_a_provider_is_one_row_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
