@@ -207,7 +207,7 @@ def test_published_results_stand_beside_a_run_of_ours(ragstone: Callable[..., To
 def test_a_run_of_ours_needs_a_file_to_stand_in(ragstone: Callable[..., Told], finder: str) -> None:
     ragstone("bench", "niah", "--model", finder, *GRID, "--run", "n.run", "--quiet")
     one_line(ragstone("score", "niah", "n.run"), "--run FILE")
-    one_line(ragstone("score", "niah", "n.run", "--report", "r.html"), "say --run FILE")
+    one_line(ragstone("score", "niah", "n.run", "--report", "r.html"), "add --run FILE")
 
 
 @pytest.mark.parametrize(
