@@ -50,12 +50,16 @@ def test_an_option_of_another_kind_is_named_where_it_would_grow(
     one_line(ragstone(*READERS["resume"](copy)), "hostile.run", f"its option {option}", code=2)
 
 
-def test_a_benchmark_that_is_none_is_one_line(ragstone: Callable[..., Told], run_file: Path) -> None:
+def test_a_benchmark_that_is_none_is_one_line(
+    ragstone: Callable[..., Told], run_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     copy = altered(
         run_file,
         """UPDATE meta SET value = json_set(value, '$.benchmark', 'x') WHERE key = 'question';
         INSERT INTO meta VALUES ('benchmark_at', '"os.path:join"')""",
     )
+    one_line(ragstone("show", copy), "hostile.run", "RAGSTONE_TRUST=os.path:join")
+    monkeypatch.setenv("RAGSTONE_TRUST", "os.path:join")
     one_line(ragstone("show", copy), "hostile.run", "os.path:join is not a benchmark")
 
 
