@@ -221,7 +221,7 @@ def test_a_full_disk_loses_nothing_acknowledged_and_goes_on_when_there_is_space(
     [
         (Path.unlink, "deleted while"),
         (lambda path: (path.parent / "other").replace(path), "replaced by another while"),
-        # The folder goes in one step: a run that looks between two steps of rmtree would see the folder without the file.
+        # In one step: between two steps of rmtree a run would see the folder without the file.
         (lambda path: path.parent.rename(path.parent.with_name("gone")), "deleted together with its folder while"),
     ],
 )
