@@ -27,29 +27,10 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
-    "BadReply",
-    "ContentBlocked",
-    "DataError",
-    "EndpointRefused",
-    "FileLost",
-    "MissingExtra",
-    "MissingKey",
-    "ModelError",
-    "RagstoneError",
-    "RateLimited",
-    "Rejected",
-    "ReplyTooLarge",
-    "RunMismatch",
-    "ServerFault",
-    "StorageError",
-    "Terminated",
-    "TimedOut",
-    "Unauthorized",
-    "Unfinished",
-    "UnknownName",
-    "Unreachable",
-    "UsageError",
-]
+    "BadReply", "ContentBlocked", "DataError", "EndpointRefused", "FileLost", "MissingExtra", "MissingKey",
+    "ModelError", "RagstoneError", "RateLimited", "Rejected", "ReplyTooLarge", "RunMismatch", "ServerFault",
+    "StorageError", "Terminated", "TimedOut", "Unauthorized", "Unfinished", "UnknownName", "Unreachable", "UsageError",
+]  # fmt: skip
 
 
 class Terminated(KeyboardInterrupt):

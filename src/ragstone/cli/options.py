@@ -14,21 +14,9 @@ if TYPE_CHECKING:
     from ragstone.api.judging import Judging
 
 __all__ = [
-    "MOST_QUESTIONS",
-    "MOST_REPEATS",
-    "Address",
-    "NameList",
-    "Number",
-    "Pairs",
-    "both",
-    "json_option",
-    "judge_options",
-    "judging_of",
-    "language_option",
-    "metrics_option",
-    "no_judge",
-    "once",
-]
+    "MOST_QUESTIONS", "MOST_REPEATS", "Address", "NameList", "Number", "Pairs", "both", "json_option", "judge_options",
+    "judging_of", "language_option", "metrics_option", "no_judge", "once",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 V = TypeVar("V")

@@ -24,15 +24,9 @@ from ragstone.models.structured import RefusedForm
 from ragstone.text.redaction import redact
 
 __all__ = [
-    "Refusable",
-    "RefusedParameter",
-    "is_transient",
-    "one_line",
-    "reason_of",
-    "retry_after_seconds",
-    "status_error",
+    "Refusable", "RefusedParameter", "is_transient", "one_line", "reason_of", "retry_after_seconds", "status_error",
     "transport_error",
-]
+]  # fmt: skip
 
 Refusable: TypeAlias = Literal["", "clearly", "vaguely"]
 

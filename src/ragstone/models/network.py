@@ -12,14 +12,7 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 from ragstone.errors import UsageError
 from ragstone.text.redaction import shown_url
 
-__all__ = [
-    "certificates",
-    "endpoint_url",
-    "is_loopback",
-    "normal_base_url",
-    "proxy_and_headers",
-    "proxy_for",
-]
+__all__ = ["certificates", "endpoint_url", "is_loopback", "normal_base_url", "proxy_and_headers", "proxy_for"]
 
 _OPERATION = re.compile(r"(?:/+|/(?:chat/)?completions|/embeddings)+\Z")
 _CERTIFICATES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")

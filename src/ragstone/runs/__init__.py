@@ -8,16 +8,6 @@ from ragstone.runs.store import RunFile
 from ragstone.runs.stored import Stored
 
 __all__ = [
-    "Failure",
-    "NullProgress",
-    "Outcome",
-    "Progress",
-    "RecordCounts",
-    "RunFile",
-    "RunReader",
-    "Stored",
-    "finish_on_interrupt",
-    "is_run_file",
-    "open_run",
-    "run_cases",
-]
+    "Failure", "NullProgress", "Outcome", "Progress", "RecordCounts", "RunFile", "RunReader", "Stored",
+    "finish_on_interrupt", "is_run_file", "open_run", "run_cases",
+]  # fmt: skip

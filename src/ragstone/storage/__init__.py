@@ -6,14 +6,6 @@ from ragstone.storage.files import check_regular, replacing, write_file
 from ragstone.storage.group_writer import GATHER_SECONDS, GroupWriter
 
 __all__ = [
-    "BUSY_SECONDS",
-    "GATHER_SECONDS",
-    "GroupWriter",
-    "Layout",
-    "check_regular",
-    "connect",
-    "journal_mode",
-    "replacing",
-    "storage_errors",
-    "write_file",
-]
+    "BUSY_SECONDS", "GATHER_SECONDS", "GroupWriter", "Layout", "check_regular", "connect", "journal_mode", "replacing",
+    "storage_errors", "write_file",
+]  # fmt: skip

@@ -8,19 +8,9 @@ from ragstone.datasets.fictional.en.grammar import Day, Person
 from ragstone.datasets.fictional.parts import add_days, pick
 
 __all__ = [
-    "coined",
-    "country",
-    "day",
-    "money",
-    "newspaper",
-    "number",
-    "ordinal",
-    "person",
-    "place",
-    "random_date",
-    "title",
+    "coined", "country", "day", "money", "newspaper", "number", "ordinal", "person", "place", "random_date", "title",
     "words",
-]
+]  # fmt: skip
 
 
 def words(text: str) -> tuple[str, ...]:
