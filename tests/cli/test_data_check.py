@@ -29,7 +29,7 @@ def write(name: str, rows: list[Any]) -> Path:
 def test_it_tells_the_layout_the_columns_and_which_rows_lack_what(ragstone: Ragstone) -> None:
     write("mine.jsonl", ROWS)
     told = ragstone("data", "check", "mine.jsonl")
-    assert (told.code, told.err) == (0, "0 errors, 1 warnings.\n")
+    assert (told.code, told.err) == (0, "Errors: 0; warnings: 1.\n")
     assert told.out.splitlines()[:15] == [
         "mine.jsonl: ragas, 3 rows (2 en, 1 zh)",
         "  question               user_input",
@@ -86,7 +86,7 @@ def test_what_is_wrong_is_told_in_lines_and_the_other_files_too(ragstone: Ragsto
         f"error: bad.jsonl, line 3, field 'contexts': {NO_CONTEXTS}",
         "error: god.jsonl: no such file or folder. Did you mean 'good.jsonl'?",
     ]
-    assert told.err == "3 errors, 1 warnings.\n"
+    assert told.err == "Errors: 3; warnings: 1.\n"
     document = ragstone("data", "check", "bad.jsonl", "--json").document
     assert [(one["line"], one["field"]) for one in document if one["field"] == "contexts"] == [(3, "contexts")]
 

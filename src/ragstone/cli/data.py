@@ -101,7 +101,7 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
         for problem in problems:
             say(str(problem))
     warnings = len(problems) - errors + sum(len(item.warnings) for item in checked if isinstance(item, CheckedAnswers))
-    say(f"{errors} errors, {warnings} warnings.", err=True)
+    say(f"Errors: {errors}; warnings: {warnings}.", err=True)
     return 2 if errors else 0
 
 
