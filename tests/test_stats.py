@@ -355,3 +355,28 @@ def test_an_estimate_of_nothing_says_so_and_draws_no_point() -> None:
         assert nothing.points(1.0) == []
         assert nothing.cell("%", empty="not asked") == Cell("not asked")
         assert nothing.cell() == Cell(scored=0, total=4)
+
+
+def test_both_ends_of_a_bootstrap_leave_out_as_much() -> None:
+    """Of values that lie alike on both sides of their mean, and near to the normal: mean ± 1.96 standard errors."""
+    values = [float(value) for value in range(101)]
+    low, high = bootstrap_mean(values)
+    error = math.sqrt(850 / 101)  # the variance of 0…100 is (101² - 1) / 12
+    assert low == pytest.approx(50 - 1.96 * error, abs=0.25)
+    assert high == pytest.approx(50 + 1.96 * error, abs=0.25)
+    low, high = bootstrap_mean(values, level=0.5)
+    assert low == pytest.approx(50 - 0.6745 * error, abs=0.25)
+    assert high == pytest.approx(50 + 0.6745 * error, abs=0.25)
+
+
+def test_one_cluster_counts_as_one_trial() -> None:
+    assert wilson_clustered([(1, 3)]) == pytest.approx(effective(1 / 3, 1))
+    assert wilson_clustered([(2, 4), (0, 0)]) == pytest.approx(effective(1 / 2, 1))
+    assert wilson_clustered([(3, 3), (2, 2)]) == wilson(2, 2)
+
+
+def effective(share: float, n: float) -> tuple[float, float]:
+    """Wilson 1927, by the formula."""
+    z = 1.959963984540054
+    centre, half = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)

@@ -166,3 +166,11 @@ def test_a_pair_with_one_score_is_missing_only_if_the_other_failed() -> None:
     )
     (row,) = compare_runs(*sides).rows
     assert (row.n, row.lacking, row.only_a, row.only_b, row.failed_a, row.failed_b) == (2, 4, 1, 1, 3, 2)
+
+
+def test_of_a_system_without_records_nothing_is_covered() -> None:
+    run = MemoryRun([record("q", {"token_f1": 0.5})])
+    run.systems = {**run.systems, "silent": {}}
+    spoken, silent = check_gates(run, [Gate("token_f1", 0.4)], mode="point")
+    assert (spoken.coverage, spoken.verdict) == (1.0, "passed")
+    assert (silent.coverage, silent.total, silent.mean, silent.verdict) == (0.0, 0, None, "unknown")

@@ -368,3 +368,10 @@ async def test_an_evaluation_that_is_cancelled_leaves_a_file_that_goes_on(tmp_pa
         await task
     result = await evaluate_async(rows(), ["token_f1", "faithfulness"], scripted_judge(), **options)
     assert result.outcome.complete
+
+
+def test_answers_without_references_need_a_judge_and_say_so(tmp_path: Path) -> None:
+    rows = [{"question": "Who?", "answer": "A."}]
+    with pytest.raises(UsageError, match=r"nothing to score without a judge.*--judge"):
+        evaluate(rows, run=tmp_path / "e.run", model_options=PLAIN)
+    assert not (tmp_path / "e.run").exists()

@@ -93,3 +93,15 @@ def test_the_folded_form_of_every_character_with_parts_or_cases_is_its_own_folde
     every = map(chr, range(sys.maxunicode + 1))
     once = fold_characters("".join(one for one in every if decomposition(one) or one != one.casefold())).text
     assert fold_characters(once).text == once
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("二〇三一年", "2031年"), ("二〇三一", "2031"), ("一九九八年", "1998年"), ("一二三四年", "1234年"),
+        ("一二三四", "一二三四"), ("两三四五年", "两三四五年"), ("两〇三一年", "两〇三一年"),
+        ("一万二", "12000"), ("三百五", "350"), ("两千零三", "2003"),
+    ],
+)  # fmt: skip
+def test_years_and_numerals_by_hand(text: str, folded: str) -> None:
+    assert fold(text).text == folded

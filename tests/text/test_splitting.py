@@ -54,3 +54,18 @@ def test_nothing_is_lost(text: str) -> None:
 )
 def test_a_citation_behind_a_full_stop_belongs_to_the_sentence_before(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It rained. He left.", "We saw a library. He left.", "They met at noon. He left.", "Nobody understood. He left."],
+)
+def test_a_word_of_any_length_ends_a_sentence(text: str) -> None:
+    assert len(sentences(text, "en")) == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["We met Prof. Li there.", "He saw Dr. Lee.", "See No. 5 of it.", "It is in the U.S. now."]
+)
+def test_a_title_or_an_abbreviation_ends_none(text: str) -> None:
+    assert len(sentences(text, "en")) == 1

@@ -80,3 +80,15 @@ def test_what_is_remembered_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(40):
         assert some(f"word{'x' * number} and more") == [f"word{'x' * number}", "and", "more"]
     assert len(some._known) <= 13
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "found"),
+    [
+        ("café there", "en", ["cafe", "there"]), ("see 东京塔 there", "en", ["see", "东京", "塔", "there"]),
+        ("U.S. and U.K. books", "en", ["us", "and", "uk", "books"]),
+        ("the tower's 5% (3:2)!", "", ["the", "tower", "5%", "3:2"]),
+    ],
+)  # fmt: skip
+def test_words_by_hand(text: str, language: str, found: list[str]) -> None:
+    assert words(text, language) == found

@@ -73,11 +73,12 @@ def test_groups_are_tabulated_by_the_columns_that_were_asked_for() -> None:
     assert {"eval-groups", "eval-groups-topic"} <= set(both)
 
 
-def test_a_column_with_very_many_values_is_cut_off_and_says_so() -> None:
-    held = [record(f"q{at:03d}", {"m": 0.5}, user=f"u{at:03d}") for at in range(70)]
+@pytest.mark.parametrize(("values", "notes"), [(50, ()), (51, ("and 1 more",)), (70, ("and 20 more",))])
+def test_a_column_with_very_many_values_is_cut_off_and_says_so(values: int, notes: tuple[str, ...]) -> None:
+    held = [record(f"q{at:03d}", {"m": 0.5}, user=f"u{at:03d}") for at in range(values)]
     table = tables(held, options={"group_by": ["user"]})["eval-groups"]
     assert len(table.rows) == 50
-    assert table.notes == ("and 20 more",)
+    assert table.notes == notes
 
 
 def test_a_shared_request_is_divided_so_that_columns_sum_to_what_was_asked() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from tests.golden import figures, golden
 
 from ragstone.datasets.tabular import EvalData, read_eval_data
@@ -124,3 +125,13 @@ def test_what_is_in_memory_and_in_workbooks_is_read_alike(tmp_path: Path) -> Non
     for how in ({"sheet": "first"}, {"sheet": "second"}, {"sheet": "third"}, {}):
         found += [f"## {how}", told(tmp_path / "a.xlsx", **how)]
     golden("own-data/memory", "\n".join(found))
+
+
+@pytest.mark.parametrize(("count", "more"), [(20, False), (21, True)])
+def test_at_most_twenty_columns_are_listed_where_none_is_the_question(tmp_path: Path, count: int, more: bool) -> None:
+    names = [f"thing{at:02d}" for at in range(count)]
+    (tmp_path / "a.csv").write_text(f"{','.join(names)}\n{','.join(names)}\n")
+    with pytest.raises(RagstoneError) as caught:
+        read_eval_data(tmp_path / "a.csv")
+    assert ("'thing19', …" in str(caught.value)) is more
+    assert "thing20" not in str(caught.value)
