@@ -12,12 +12,13 @@ from tests.golden import figures, golden, structure
 
 from ragstone.benchmarks.niah.benchmark import expand_query
 from ragstone.benchmarks.niah.charts import charts
+from ragstone.benchmarks.niah.contexts import make_haystack
 from ragstone.benchmarks.niah.diagnosis import explain
 from ragstone.benchmarks.niah.grid import depths_of, lengths_of
 from ragstone.benchmarks.niah.needles import KINDS, NeedleQuestion, make_needle
 from ragstone.benchmarks.niah.tables import name_of_length, tables
 from ragstone.errors import UsageError
-from ragstone.types import Passage, Query, Record
+from ragstone.types import Passage, Query, Record, Score
 
 LENGTHS = (500, 1000, 2000, 4000, 8000, 16_000)
 DEPTHS = tuple(float(depth) for depth in range(0, 101, 10))
@@ -193,3 +194,20 @@ def test_a_haystack_that_repeats_is_told_where_a_retriever_searches_it_alone() -
 def test_a_query_that_is_no_needle_stays_as_it_is() -> None:
     for query in (Query("Why?", (Passage("p", "Because."),)), Query("Why?", ()), Query("Why?")):
         assert expand_query(query, {}) is query
+
+
+def test_a_published_score_below_the_best_weighs_by_what_is_missing() -> None:
+    for value, cause, weight in ((0.0, "missed", 1.0), (0.75, "partly", 0.25)):
+        one = record(1000, 50.0, value)
+        found = explain(msgspec.structs.replace(one, scores={"needle.given": Score.of(value)}))
+        assert (found.right, found.cause, found.weight) == (False, cause, weight)
+
+
+def test_a_haystack_knows_its_longest_sentence_and_a_query_may_ask_for_one_city() -> None:
+    hay = make_haystack(["a. ", "b. ", "c. "], [2, 9, 4], separator_tokens=1, language="en")
+    assert hay.longest == 9
+    assert len(make_needle("multi", "en", random.Random(0), keys=1, values=1, queries=1).answers) == 1
+    for keys, values, queries in ((0, 1, 0), (1, 1, 2), (2, 0, 1), (2, 21, 1), (100_000, 1, 1)):
+        with pytest.raises(UsageError, match="--keys"):
+            make_needle("multi", "en", random.Random(0), keys=keys, values=values, queries=queries)
+    assert len(make_needle("multi", "en", random.Random(0), keys=2, values=20, queries=2).needles) == 40
