@@ -45,7 +45,7 @@ def test_it_is_listed_with_its_flags_in_the_help(site: Path, work: Path) -> None
     told = ragstone(site, work, "bench", "capitals", "--help").out
     assert "Capitals of countries, each in a document that states it." in told
     assert "--limit INTEGER" in told
-    assert "Ask for the first so many capitals." in told
+    assert "Use only the first N capitals." in told
     assert "--model PROVIDER/MODEL" in told
     refused = ragstone(None, work, "bench", "capitals", "--model", "local/extractive")
     assert (refused.code, "No benchmark named 'capitals'" in refused.err) == (2, True)
@@ -62,7 +62,7 @@ def test_it_runs_grows_and_is_read_like_any_other(site: Path, work: Path) -> Non
     (table,) = more["tables"]
     assert (table["columns"], table["rows"][0]["cells"][1]["scored"]) == (["System", "answer_match"], 3)
     page = (work / "a.html").read_text(encoding="utf-8")
-    assert all(word in page for word in ("capitals", "None; it is an example.", "answer_match", "3/3"))
+    assert all(word in page for word in ("capitals", "None (an example).", "answer_match", "3/3"))
     rows = [json.loads(line) for line in ragstone(site, work, "export", "a.run", "--format", "jsonl").out.splitlines()]
     assert [row["record"]["case"]["id"] for row in rows] == ["capitals/France", "capitals/Japan", "capitals/Peru"]
     ragstone(site, work, "bench", "capitals", "--model", "local/retrieval", "--run", "b.run", "--quiet")
