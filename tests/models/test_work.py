@@ -39,8 +39,8 @@ def test_the_pace_is_that_of_the_last_minutes() -> None:
 
 
 def test_durations_are_said_in_their_largest_units() -> None:
-    assert [duration(seconds) for seconds in (0.4, 59.4, 59.6, 1560, 7500)] == [
-        "0 s", "59 s", "1 min", "26 min", "2 h 5 min",
+    assert [duration(seconds) for seconds in (0.4, 59.4, 59.6, 1560, 3569, 3571, 7500)] == [
+        "0 s", "59 s", "1 min", "26 min", "59 min", "1 h 0 min", "2 h 5 min",
     ]  # fmt: skip
 
 

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.report.synthetic import SYSTEMS, MemoryRun, SmallBenchmark, records, small_run, spec
+from msgspec.structs import replace
+from tests.report.synthetic import META, SYSTEMS, MemoryRun, SmallBenchmark, records, small_run, spec
 
 from ragstone.report.digest import digest
-from ragstone.types import Case, Diagnosis, Query, Record, Response, Sample
+from ragstone.types import Case, Diagnosis, Query, Record, Response, Sample, Score
 
 
 class Weighted(SmallBenchmark):
@@ -83,3 +84,23 @@ def test_the_order_of_systems_in_a_run_does_not_matter() -> None:
     sums = [digest(run, SmallBenchmark(), language="en", cases_shown=20) for run in (there, back)]
     assert sums[0] == sums[1]
     assert list(sums[0].systems) == list(sums[1].systems)
+
+
+def test_answers_are_counted_by_what_became_of_them_and_each_error_has_at_most_three_examples() -> None:
+    def make() -> Iterator[Record]:
+        held = list(records(13, ("s",)))
+        for at, record in enumerate(held):
+            if at < 5:
+                yield replace(record, response=None, error=f"timed_out: late ({at})", scores={})
+            elif at < 7:
+                yield replace(record, scores={})
+            elif at < 10:
+                yield replace(record, scores={"answer_match": Score.of(0.0)})
+            else:
+                yield replace(record, scores={"answer_match": Score.of(1.0)})
+
+    found = digest(MemoryRun(make, META, {"s": {}}), SmallBenchmark(), language="en", cases_shown=9).systems["s"]
+    counts = found.counts
+    assert (counts.total, counts.failed, counts.unscored, counts.wrong, counts.right) == (13, 5, 2, 3, 3)
+    (kind,) = found.errors
+    assert (kind, found.errors[kind].count, len(found.errors[kind].examples)) == ("timed_out", 5, 3)
