@@ -189,12 +189,19 @@ def _has_layout(connection: sqlite3.Connection, path: Path, layout: Layout) -> b
     return True
 
 
+# What ANALYZE creates, which a user may have run: statistics for the query planner.
+_STATISTICS = frozenset(
+    ("table", name, name, f"CREATE TABLE {name}({columns})")
+    for name, columns in (("sqlite_stat1", "tbl,idx,stat"), ("sqlite_stat4", "tbl,idx,neq,nlt,ndlt,sample"))
+)
+
+
 def _check_schema(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
     """`UsageError` for a file with a missing, foreign or changed table, index, view or trigger: a constraint, an index
     on an expression, a computed column or a view can run forever, and a trigger can do anything."""
     expected = _schema(layout)
-    objects = _objects(connection, limit=len(expected) + 1)
-    if unknown := next((item for item in objects if item not in expected), None):
+    objects = _objects(connection, limit=len(expected) + len(_STATISTICS) + 1)
+    if unknown := next((item for item in objects if item not in expected | _STATISTICS), None):
         article = "an" if unknown[0] == "index" else "a"
         raise UsageError(
             f"{path} has {article} {unknown[0]} ({unknown[1]!r}) that ragstone did not create: somebody altered this "
