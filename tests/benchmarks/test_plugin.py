@@ -23,7 +23,7 @@ FORMATS = {
     "benchmarks/plugin.py": "the same",
     "cli/build.py": "formats of the files that are written",
     "cli/doctor.py": "a command to begin with",
-    "retrieval/chunking.py": "sizes of chunks in the papers",
+    "retrieval/chunkers.py": "sizes of chunks in the papers",
     "retrieval/trec_reader.py": "formats of the files that are read",
 }
 ENGINE = ("api", "cli", "report", "analysis", "runs")

@@ -27,7 +27,7 @@ import msgspec
 from ragstone.errors import DataError, MissingExtra, Unauthorized, Unreachable, UsageError
 from ragstone.models import open_embedder
 from ragstone.models.network import certificates
-from ragstone.retrieval.embedding import embed_all
+from ragstone.retrieval.embedders import embed_all
 from ragstone.retrieval.names import Spec
 from ragstone.retrieval.open import Building
 from ragstone.text import detect

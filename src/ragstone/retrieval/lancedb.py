@@ -24,7 +24,7 @@ import msgspec
 from ragstone.errors import DataError, MissingExtra, UsageError
 from ragstone.models import open_embedder
 from ragstone.models.concurrency import gather_all
-from ragstone.retrieval.embedding import embed_all
+from ragstone.retrieval.embedders import embed_all
 from ragstone.retrieval.names import Spec
 from ragstone.retrieval.open import Building
 from ragstone.text.redaction import redact

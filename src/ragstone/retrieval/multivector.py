@@ -32,8 +32,8 @@ import msgspec
 
 from ragstone.errors import UsageError
 from ragstone.models import open_embedder
-from ragstone.retrieval.chunking import chunk
-from ragstone.retrieval.embedding import embed_all
+from ragstone.retrieval.chunkers import chunk
+from ragstone.retrieval.embedders import embed_all
 from ragstone.retrieval.maxsim import MaxSim
 from ragstone.retrieval.names import Spec
 from ragstone.retrieval.open import Building

@@ -12,7 +12,7 @@ from ragstone.benchmarks.mirage.retrieval_pass import ChunkedPool, RetrievalPass
 from ragstone.benchmarks.mirage.template import ALONE
 from ragstone.errors import UsageError
 from ragstone.retrieval import RETRIEVERS
-from ragstone.retrieval.chunking import Chunking, chunk, named_tokenizer
+from ragstone.retrieval.chunkers import Chunking, chunk, named_tokenizer
 from ragstone.types import Case, Resources, to_json
 
 

@@ -27,7 +27,7 @@ from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, MirageF1
 from ragstone.metrics.refusal import Refusal
-from ragstone.retrieval.chunking import Chunking
+from ragstone.retrieval.chunkers import Chunking
 from ragstone.retrieval.cost_estimate import Texts, estimate_cost
 from ragstone.text import estimate_tokens
 from ragstone.types import (

@@ -22,7 +22,7 @@ _ALONE = ("local/retrieval",)
 
 
 def _sizes(value: Any) -> tuple[int, ...]:
-    from ragstone.retrieval.chunking import parse_sizes  # noqa: PLC0415
+    from ragstone.retrieval.chunkers import parse_sizes  # noqa: PLC0415
 
     return parse_sizes(value)
 
@@ -190,7 +190,7 @@ def _benchmark(
     from ragstone.benchmarks.mirage.data import load_pool  # noqa: PLC0415
     from ragstone.benchmarks.mirage.retrieval_pass import RetrievalPass  # noqa: PLC0415
     from ragstone.benchmarks.mirage.template import mirage_template  # noqa: PLC0415
-    from ragstone.retrieval.chunking import Chunking  # noqa: PLC0415
+    from ragstone.retrieval.chunkers import Chunking  # noqa: PLC0415
 
     warnings, probe = _warnings(pool, options, alone), tuple["PoolQuestion", ...]()
     if options.probe and pool.name.startswith("fictional"):

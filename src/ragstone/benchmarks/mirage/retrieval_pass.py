@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ragstone.datasets.pools import Pool, PoolQuestion
 from ragstone.models import ModelOptions
 from ragstone.retrieval import facts_of, open_retriever, parse
-from ragstone.retrieval.chunking import Chunking
+from ragstone.retrieval.chunkers import Chunking
 from ragstone.text import find_answer
 from ragstone.types import Passage, Retriever
 

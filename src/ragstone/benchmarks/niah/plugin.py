@@ -23,7 +23,7 @@ def _grid(value: Any) -> str | tuple[float, ...]:
 
 
 def _sizes(value: Any) -> tuple[int, ...]:
-    from ragstone.retrieval.chunking import parse_sizes  # noqa: PLC0415
+    from ragstone.retrieval.chunkers import parse_sizes  # noqa: PLC0415
 
     return parse_sizes(value)
 

@@ -17,7 +17,7 @@ from ragstone.benchmarks.niah.contexts import BuiltContext
 from ragstone.models import ModelOptions
 from ragstone.models.cache import Shared
 from ragstone.retrieval import open_retriever
-from ragstone.retrieval.chunking import chunk
+from ragstone.retrieval.chunkers import chunk
 from ragstone.types import Frozen, Passage, Retriever, to_json
 
 __all__ = ["RagSetting", "Searcher", "chunks_of"]

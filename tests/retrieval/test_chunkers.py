@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragstone.errors import MissingExtra, UnknownName, UsageError
-from ragstone.retrieval.chunking import (
+from ragstone.retrieval.chunkers import (
     METHODS,
     PRESETS,
     Chunk,

@@ -12,7 +12,7 @@ from tests.servers.fake_endpoint import FakeEndpoint
 from ragstone.errors import ContentBlocked, Rejected, Unreachable, UsageError
 from ragstone.models.scripted import Scripted
 from ragstone.retrieval import RETRIEVERS, Building, Spec, facts_of, open_retriever
-from ragstone.retrieval.rewriting import PLUGINS, MultiQuery, Rewritten
+from ragstone.retrieval.query_rewriters import PLUGINS, MultiQuery, Rewritten
 from ragstone.types import Passage, Request, Retriever
 
 POOL = pool_of("one", "two", "three", "four")

@@ -17,8 +17,8 @@ from tests.retrieval.words import WordEmbedder
 
 from ragstone.errors import BadReply, Unreachable
 from ragstone.models.embedder_cached import CachedEmbedder
-from ragstone.retrieval import embedding
-from ragstone.retrieval.embedding import embed_all
+from ragstone.retrieval import embedders
+from ragstone.retrieval.embedders import embed_all
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = [f"text {chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(300)]
@@ -78,10 +78,10 @@ import asyncio, os, signal, sqlite3, sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from tests.retrieval.test_embedding import TEXTS
+from tests.retrieval.test_embedders import TEXTS
 from tests.retrieval.words import WordEmbedder
 from ragstone.models.embedder_cached import CachedEmbedder
-from ragstone.retrieval.embedding import embed_all
+from ragstone.retrieval.embedders import embed_all
 
 folder = Path(sys.argv[1])
 
@@ -126,7 +126,7 @@ async def test_vectors_of_several_lengths_are_refused() -> None:
 
 
 async def test_long_work_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(embedding, "_TELL_EVERY", 0.0)
+    monkeypatch.setattr(embedders, "_TELL_EVERY", 0.0)
     with caplog.at_level(logging.INFO):
         await embed_all(WordEmbedder(), TEXTS, kind="passage", batch=100)
     assert len(caplog.messages) == 2
@@ -147,8 +147,8 @@ async def test_the_time_left_of_an_embedding_ignores_what_was_kept(
 
     async with CachedEmbedder(Slow(), tmp_path, identity={}, kinds=True) as cached:
         await embed_all(cached, TEXTS[:200], kind="passage")
-        monkeypatch.setattr(embedding, "_clock", clock)
-        monkeypatch.setattr(embedding, "_TELL_EVERY", 0.0)
+        monkeypatch.setattr(embedders, "_clock", clock)
+        monkeypatch.setattr(embedders, "_TELL_EVERY", 0.0)
         with caplog.at_level(logging.INFO):
             await embed_all(cached, TEXTS, kind="passage", batch=50)
     assert [message.partition(": ")[2].partition(": ")[2] for message in caplog.messages] == [

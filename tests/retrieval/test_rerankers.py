@@ -15,7 +15,7 @@ from ragstone.errors import ContentBlocked, Rejected, ServerFault, Unauthorized,
 from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted
 from ragstone.retrieval import RETRIEVERS, Building, Spec, facts_of, open_retriever
-from ragstone.retrieval.reranking import PLUGINS, Listwise, Pointwise, Reranked, Scoring
+from ragstone.retrieval.rerankers import PLUGINS, Listwise, Pointwise, Reranked, Scoring
 from ragstone.types import Completion, Passage, Request, Retriever, Usage
 
 POOL = pool_of("one", "two", "three", "four", "five")
