@@ -17,10 +17,10 @@ import msgspec
 
 from ragstone.errors import BadReply, MissingKey, ModelError, UsageError
 from ragstone.models.http_errors import Refusable, RefusedParameter, status_error, transport_error
-from ragstone.models.network import certificates, endpoint_url, normal_base_url, proxy_and_headers, proxy_for
+from ragstone.models.network import endpoint_url, normal_base_url, open_session
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider
-from ragstone.models.reply_body import ENCODINGS, read_body
+from ragstone.models.reply_body import read_body
 from ragstone.models.structured import Form, FormMemory, FormNegotiator, ParsedReply, form_key
 from ragstone.models.wire import chat_payload, encode, read_chat, read_vectors
 from ragstone.text.redaction import HIDDEN, secrets_of, shown_url
@@ -34,9 +34,6 @@ __all__ = ["Client", "provider_key"]
 
 log = logging.getLogger(__name__)
 
-# Many servers drop an idle connection after 5 s; using one at that moment loses the request.
-KEEP_ALIVE_SECONDS = 4.0
-CONNECT_SECONDS = 15.0
 # Bytes from which aiohttp gets a stream, which it writes in pieces so that other calls can go on.
 _LARGE_BODY = 1 << 20
 _NO_SECRET = 5  # up to this length a key is a placeholder ("k", "none"): hiding it would garble every message
@@ -101,26 +98,8 @@ class Client:
         return self._refused
 
     async def __aenter__(self) -> "Client":
-        import aiohttp  # noqa: PLC0415  (heavy, so it is loaded only for a call)
-
-        secure = self.base_url.startswith("https:")
-        options: dict[str, Any] = {"allow_redirects": False, "ssl": certificates() if secure else True}
-        if proxy := proxy_for(self.base_url):
-            address, headers_for_proxy = proxy_and_headers(proxy)
-            options["proxy"] = address
-            # For a tunnel they are sent with CONNECT; otherwise with the request, and the proxy removes them.
-            options["proxy_headers" if secure else "headers"] = headers_for_proxy
-        self._request_options = options
-        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ragstone"}
-        headers["Accept-Encoding"] = ENCODINGS
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._options.in_flight, keepalive_timeout=KEEP_ALIVE_SECONDS),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers=headers,
-            auto_decompress=False,
-            timeout=aiohttp.ClientTimeout(total=self._options.timeout, sock_connect=CONNECT_SECONDS),
+        self._session, self._request_options = open_session(
+            self.base_url, self._key, connections=self._options.in_flight, timeout=self._options.timeout
         )
         return self
 

@@ -7,12 +7,29 @@ import re
 import ssl
 import urllib.request
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from ragstone.errors import UsageError
+from ragstone.models.reply_body import ENCODINGS
 from ragstone.text.redaction import shown_url
 
-__all__ = ["certificates", "endpoint_url", "is_loopback", "normal_base_url", "proxy_and_headers", "proxy_for"]
+if TYPE_CHECKING:
+    import aiohttp
+
+__all__ = [
+    "certificates",
+    "endpoint_url",
+    "is_loopback",
+    "normal_base_url",
+    "open_session",
+    "proxy_and_headers",
+    "proxy_for",
+]
+
+# Many servers drop an idle connection after 5 s; using one at that moment loses the request.
+KEEP_ALIVE_SECONDS = 4.0
+CONNECT_SECONDS = 15.0
 
 _OPERATION = re.compile(r"(?:/+|/(?:chat/)?completions|/embeddings)+\Z")
 _CERTIFICATES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -110,3 +127,33 @@ def certificates() -> ssl.SSLContext:
             reason = f"{variable} is {place}, which has no certificates ({error})"
             raise UsageError(f"{reason}. Set it to a file or folder of certificates.") from None
     return ssl.create_default_context()
+
+
+def open_session(
+    url: str, key: str, *, connections: int, timeout: float
+) -> tuple["aiohttp.ClientSession", dict[str, Any]]:
+    """A session for the server of `url`, to be closed by the caller, and the options that each of its requests needs.
+
+    It authenticates with `key` ("" for none), keeps no cookies, follows no redirects, and leaves bodies compressed:
+    `read_body` limits their size. `timeout` is in seconds, for a whole request."""
+    import aiohttp  # noqa: PLC0415  (heavy, so it is loaded only for a call)
+
+    secure = url.startswith("https:")
+    options: dict[str, Any] = {"allow_redirects": False, "ssl": certificates() if secure else True}
+    if proxy := proxy_for(url):
+        address, headers_for_proxy = proxy_and_headers(proxy)
+        options["proxy"] = address
+        # For a tunnel they are sent with CONNECT; otherwise with the request, and the proxy removes them.
+        options["proxy_headers" if secure else "headers"] = headers_for_proxy
+    headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ragstone"}
+    headers["Accept-Encoding"] = ENCODINGS
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=connections, keepalive_timeout=KEEP_ALIVE_SECONDS),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers=headers,
+        auto_decompress=False,
+        timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS),
+    )
+    return session, options

@@ -21,9 +21,9 @@ from typing import Any, Protocol
 from ragstone.errors import MissingExtra, ModelError, UnknownName, UsageError
 from ragstone.models.concurrency import gather_all
 from ragstone.models.http_errors import reason_of
-from ragstone.models.network import endpoint_url
+from ragstone.models.network import endpoint_url, normal_base_url, open_session
 from ragstone.models.options import ModelOptions
-from ragstone.models.reply_body import ENCODINGS, read_body
+from ragstone.models.reply_body import read_body
 from ragstone.text import estimate_tokens
 from ragstone.text.redaction import shown_url
 from ragstone.types import Turn
@@ -259,7 +259,6 @@ async def _endpoint_counter(
 ) -> TokenCounter | None:
     from ragstone.models import PROVIDERS, Provider  # noqa: PLC0415
     from ragstone.models.client import provider_key  # noqa: PLC0415
-    from ragstone.models.network import normal_base_url  # noqa: PLC0415
 
     source = PROVIDERS.get(provider) if provider in PROVIDERS else None
     if not isinstance(source, Provider) or not model:
@@ -282,21 +281,5 @@ async def _endpoint_counter(
 
 async def _session(url: str, key: str, stack: contextlib.AsyncExitStack) -> tuple[Any, dict[str, Any]]:
     """A session for this server, and the options of each of its requests."""
-    import aiohttp  # noqa: PLC0415  (heavy, and needed only if a server counts)
-
-    from ragstone.models.network import certificates, proxy_and_headers, proxy_for  # noqa: PLC0415
-
-    secure = url.startswith("https:")
-    request_options: dict[str, Any] = {"allow_redirects": False, "ssl": certificates() if secure else True}
-    if proxy := proxy_for(url):
-        address, headers = proxy_and_headers(proxy)
-        request_options |= {"proxy": address, "proxy_headers" if secure else "headers": headers}
-    connector = aiohttp.TCPConnector(limit=_CONCURRENCY, keepalive_timeout=3)
-    session = aiohttp.ClientSession(
-        connector=connector,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        headers={"Accept-Encoding": ENCODINGS, **({"Authorization": f"Bearer {key}"} if key else {})},
-        auto_decompress=False,
-        timeout=aiohttp.ClientTimeout(total=60, sock_connect=5),
-    )
+    session, request_options = open_session(url, key, connections=_CONCURRENCY, timeout=60)
     return await stack.enter_async_context(session), request_options
