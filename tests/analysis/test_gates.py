@@ -1,5 +1,6 @@
 """Gates: what an interval can tell and what it cannot, and which samples decided."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from ragstone.analysis.gates import Gate, check_gates, gates_of
 from ragstone.api.gates import check_gates as from_python
 from ragstone.api.gates import project_gates
 from ragstone.errors import DataError, UsageError
-from ragstone.types import Record, Score
+from ragstone.types import Plan, PlanCell, Record, Score
 
 
 def run(*values: float, failed: int = 0, not_applicable: int = 0, metric: str = "faithfulness") -> MemoryRun:
@@ -84,12 +85,10 @@ def test_the_samples_that_decided_are_the_lowest_below_the_threshold() -> None:
     assert "faithfulness ≥ 0.8" in result.line
 
 
-def test_many_scores_that_are_not_applicable_are_reported() -> None:
+def test_scores_that_are_not_applicable_are_covered_and_reported() -> None:
     (result,) = check_gates(run(*[0.9] * 2, not_applicable=8), [Gate("faithfulness", 0.8)])
-    assert (result.verdict, result.scored, result.total) == ("passed", 2, 10)
-    assert "8 of 10 are not applicable" in result.line
-    (result,) = check_gates(run(*[0.9] * 40, not_applicable=1), [Gate("faithfulness", 0.8)])
-    assert "not applicable" not in result.line
+    assert (result.verdict, result.scored, result.total, result.coverage) == ("passed", 2, 10, 1.0)
+    assert "2 of 10 scored, 8 not applicable. The whole" in result.line
 
 
 def test_a_sample_that_was_judged_several_times_decides_once() -> None:
@@ -124,8 +123,8 @@ def test_thresholds_of_a_project_are_read_from_the_nearest_file_upward(tmp_path:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     (tmp_path / "a" / "pyproject.toml").write_text('[project]\nname = "x"\n')
-    under, over, settings = project_gates(inner)
-    assert (under, over) == ({"faithfulness": 0.8}, {"ragchecker.hallucination": 0.1})
+    gates, settings = project_gates(inner)
+    assert gates == [Gate("faithfulness", 0.8), Gate("ragchecker.hallucination", 0.1, "over")]
     assert settings == {"gate": "point", "min_coverage": 0.5}
 
 
@@ -133,9 +132,77 @@ def test_a_number_alone_is_a_maximum_where_lower_is_better(tmp_path: Path) -> No
     (tmp_path / "pyproject.toml").write_text(
         '[tool.ragstone.gates]\n"ragchecker.hallucination" = 0.1\n"rubric.rude" = 0.2\ntoken_f1 = 0.5\n'
     )
-    assert project_gates(tmp_path)[1] == {"ragchecker.hallucination": 0.1}
-    under, over, _ = project_gates(tmp_path, meta={"better": {"rubric.rude": "lower"}})
-    assert (under, over) == ({"token_f1": 0.5}, {"ragchecker.hallucination": 0.1, "rubric.rude": 0.2})
+    assert project_gates(tmp_path)[0][0] == Gate("ragchecker.hallucination", 0.1, "over")
+    gates, _ = project_gates(tmp_path, meta={"better": {"rubric.rude": "lower"}})
+    assert gates[1:] == [Gate("rubric.rude", 0.2, "over"), Gate("token_f1", 0.5)]
+
+
+def test_a_project_sets_several_thresholds_of_a_metric_each_for_some_cases(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.ragstone.gates]\ntoken_f1 = [0.3, { min = 0.8, max = 0.9, where = { noise_ratio = 0.4 } }]\n"
+    )
+    some = {"noise_ratio": "0.4"}
+    gates, _ = project_gates(tmp_path)
+    assert gates == [Gate("token_f1", 0.3), Gate("token_f1", 0.8, "under", some), Gate("token_f1", 0.9, "over", some)]
+    # A threshold of the command replaces the one that is about the same cases.
+    assert [gate.threshold for gate in gates_of({"token_f1": 0.7}, {}, where=some, project=gates)] == [0.3, 0.7, 0.9]
+    assert [gate.threshold for gate in gates_of({"token_f1": 0.4}, {}, project=gates)] == [0.4, 0.8, 0.9]
+
+
+def planned(records: Sequence[Record], plan: Plan) -> MemoryRun:
+    """A run of one system with a plan."""
+    run = MemoryRun(records)
+    run.planned = {"s": plan}
+    return run
+
+
+def by_ability() -> list[Record]:
+    values = {"noise": (0.9, 0.8), "rejection": (0.1, 0.3)}
+    return [
+        record(f"{ability}{at}", {"m": value}, ability=ability, noise_ratio=at / 10)
+        for ability, pair in values.items()
+        for at, value in enumerate(pair)
+    ]
+
+
+def test_a_gate_may_be_about_some_cases_only() -> None:
+    gates = [Gate("m", 0.5, where={"ability": ability}) for ability in ("noise", "rejection")]
+    noise, rejection = check_gates(MemoryRun(by_ability()), gates, mode="point")
+    assert (noise.verdict, noise.total, round(noise.mean or 0, 9)) == ("passed", 2, 0.85)
+    assert (rejection.verdict, rejection.total, rejection.worst[0]) == ("failed", 2, ("rejection0", 0.1))
+    assert rejection.line.startswith("failed: m (ability=rejection) ≥ 0.5: 0.200")
+    (one,) = from_python(MemoryRun(by_ability()), {"m": 0.5}, where={"noise_ratio": "0.10", "ability": "noise"})
+    assert (one.total, one.mean) == (1, 0.8)
+    for where, words in (
+        ({"ability": "nose"}, "available values: ability is noise, rejection"),
+        ({"abil": "x"}, "has 'abil'; available: ability, noise_ratio"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            from_python(MemoryRun(by_ability()), {"m": 0.5}, where=where)
+
+
+def test_cases_not_asked_yet_count_where_a_gate_is_about_them() -> None:
+    cells = (PlanCell({"ability": "noise"}, total=2, asked=2), PlanCell({"ability": "rejection"}, total=4, asked=2))
+    held = planned(by_ability(), Plan(6, 4, cells=cells))
+    some = [Gate("m", 0.5, where={"ability": "noise"}), Gate("m", 0.5, where={"ability": "rejection"})]
+    assert [(one.total, one.coverage) for one in check_gates(held, some)] == [(2, 1.0), (4, 0.5)]
+    # The plan does not say which noise ratios are missing: they may be of these cases.
+    (unknown,) = check_gates(held, [Gate("m", 0.5, where={"noise_ratio": "0"})])
+    assert (unknown.total, unknown.verdict) == (4, "unknown")
+    (lacking,) = check_gates(planned([record("q", {"m": 1.0}, ability="noise")], Plan(6, 4, cells=cells)), some[1:])
+    assert (lacking.total, lacking.verdict, lacking.mean) == (2, "unknown", None)
+
+
+def test_one_sentence_says_what_became_of_every_planned_score() -> None:
+    records = list(run(*[0.9] * 2, failed=1, not_applicable=1).records())
+    (result,) = check_gates(planned(records, Plan(8, 4)), [Gate("faithfulness", 0.8)])
+    assert result.line.partition("], ")[2] == (
+        "2 of 8 scored, 1 not applicable, 1 failed, 4 unfinished. The coverage is 37.5%, less than 95.0%: run the "
+        "command again."
+    )
+    assert result.line_in("zh").partition("]，")[2] == (
+        "8 个中已评分 2 个，不适用 1 个，失败 1 个，未完成 4 个。覆盖率为 37.5%，低于 95.0%：请重新运行该命令。"
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,7 +210,9 @@ def test_a_number_alone_is_a_maximum_where_lower_is_better(tmp_path: Path) -> No
     [
         ("[tool.ragstone]\ngates = 3\n", "is not a table"),
         ('[tool.ragstone.gates]\nfaithfulness = "high"\n', "'high' is not a number"),
-        ("[tool.ragstone.gates]\nfaithfulness = { least = 1 }\n", "expected min or max"),
+        ("[tool.ragstone.gates]\nfaithfulness = { least = 1 }\n", "expected min, max or where"),
+        ('[tool.ragstone.gates]\nfaithfulness = { where = { a = "b" } }\n', "has no threshold"),
+        ('[tool.ragstone.gates]\nfaithfulness = { min = 1, where = "a" }\n', "where is a table"),
         ('[tool.ragstone.gates]\nsettings = { gate = "hard" }\n', "interval or point"),
         ("[tool.ragstone.gates]\nsettings = { min_coverage = 2 }\n", "from 0 to 1"),
         ("[tool.ragstone.gates\n", "cannot be read"),

@@ -78,7 +78,7 @@ def test_a_side_without_answers_and_a_condition_without_matches_have_different_e
     with pytest.raises(UsageError, match=r"^b has no answers yet: run its command again\.$"):
         compared([asked(BASE)], [])
     cold = replace(asked(BASE), case=replace(asked(BASE).case, condition={"heat": 0.0}))
-    with pytest.raises(UsageError, match=r"^No case of a matches --where; available values: heat is 0\.0\.$"):
+    with pytest.raises(UsageError, match=r"^No case of a matches heat=9; available values: heat is 0\.0\.$"):
         compared([cold], [cold], where={"heat": "9"})
 
 

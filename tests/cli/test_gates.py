@@ -33,7 +33,8 @@ def test_the_verdict_comes_last_and_names_those_who_decided(ragstone: Callable[.
     told = ragstone("eval", "bad.jsonl", "--metrics", "token_f1", "--run", "bad.run", "--name", "bad", "--quiet",
                     "--fail-under", "token_f1=0.9")  # fmt: skip
     assert told.code == 1
-    lines = told.err.splitlines()
+    lines = told.out.splitlines()
+    assert "gate" not in told.err
     assert lines[-2].startswith("gate failed: token_f1 ≥ 0.9: 0.")
     assert lines[-1].strip().startswith("decided by: q-")
     assert "token_f1" in told.out  # the tables are there all the same
@@ -63,3 +64,29 @@ def test_gates_are_checked_from_python_too(tmp_path: Path) -> None:
     (result,) = check_gates(tmp_path / "bad.run", {"token_f1": 0.9}, mode="point")
     assert (result.verdict, result.system, result.gate.side) == ("failed", "bad", "under")
     assert result.worst[0][1] <= result.worst[-1][1] < 0.9
+
+
+def test_the_four_abilities_of_rgb_are_gated_one_by_one(ragstone: Callable[..., Told]) -> None:
+    told = ragstone("bench", "rgb", "--model", "local/extractive", "--fictional-size", 2, "--run",
+                    "rgb.run", "--quiet")  # fmt: skip
+    assert told.code == 0, told.err
+    for metric, where, total in (
+        ("answer_match", ["ability=noise", "noise_ratio=0.4"], 4), ("answer_match", ["ability=integration"], 12),
+        ("refusal", ["ability=rejection"], 4), ("error_detection", ["ability=counterfactual"], 8),
+    ):  # fmt: skip
+        chosen = [part for one in where for part in ("--where", one)]
+        told = ragstone("gate", "rgb.run", "--fail-under", f"{metric}=0", *chosen)
+        assert (told.code, told.err) == (0, "")
+        assert told.out.startswith(f"gate passed: {metric} ({', '.join(where)}) ≥ 0: ")
+        assert f" {total} of {total} scored." in told.out
+    one_line(ragstone("gate", "rgb.run", "--fail-under", "refusal=0", "--where", "ability=reject"), "rejection")
+    one_line(ragstone("gate", "rgb.run", "--where", "ability=noise"), "--fail-under")
+    Path("pyproject.toml").write_text(
+        '[tool.ragstone.gates]\nrefusal = { min = 0, where = { ability = "rejection" } }\n'
+        'answer_match = [{ min = 0, where = { ability = "noise" } },'
+        ' { min = 0, where = { ability = "integration" } }]\n'
+    )
+    told = ragstone("gate", "rgb.run", "--json")
+    assert [(one["metric"], one["where"]["ability"], one["total"]) for one in json.loads(told.out)["gates"]] == [
+        ("refusal", "rejection", 4), ("answer_match", "noise", 20), ("answer_match", "integration", 12),
+    ]  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Literal
 
 from ragstone.analysis.comparable import Reason, question_of, refused
 from ragstone.analysis.pairing import Pair, PairScore, Side, SideScores, read_side
+from ragstone.analysis.selection import matches
 from ragstone.errors import UsageError
 from ragstone.metrics import better
 from ragstone.stats import bootstrap_mean, holm, mcnemar_exact, paired_difference, permutation_paired
@@ -197,7 +198,7 @@ def _unfinished(side: Side, where: Mapping[str, str]) -> tuple[str, int, int] | 
         return None
     asked, total = plan.asked, plan.total
     if where and all(any(name in cell.condition for cell in plan.cells) for name in where):
-        cells = [cell for cell in plan.cells if all(str(cell.condition.get(name)) == where[name] for name in where)]
+        cells = [cell for cell in plan.cells if matches(cell.condition, where)]
         asked, total = sum(cell.asked for cell in cells), sum(cell.total for cell in cells)
     return (side.name, asked, total) if asked < total else None
 

@@ -6,16 +6,17 @@ gate is `unknown`.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from ragstone.analysis.selection import attributes, check_selection, matches
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
 from ragstone.metrics import better, find_metric
 from ragstone.metrics.catalogue import entry
 from ragstone.stats import Estimate
-from ragstone.types import Plan, Run
+from ragstone.types import Plan, Record, Run
 
 __all__ = ["Gate", "GateResult", "Verdict", "check_gates", "check_thresholds", "gates_of"]
 
@@ -26,18 +27,27 @@ _MOST_WORST = 5  # samples that a result names
 
 @dataclass(frozen=True)
 class Gate:
-    """A threshold for the mean of a metric. `side` "under" fails below the threshold, "over" above it."""
+    """A threshold for the mean of a metric. `side` "under" fails below the threshold, "over" above it. `where`: only
+    cases with these values of their condition or of a column of the data ({"ability": "noise"})."""
 
     metric: str
     threshold: float
     side: Literal["under", "over"] = "under"
+    where: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def subject(self) -> str:
+        """What the gate is about: the metric, and the cases if it is not all of them."""
+        selected = ", ".join(f"{name}={value}" for name, value in self.where.items())
+        return f"{self.metric} ({selected})" if selected else self.metric
 
 
 @dataclass(frozen=True)
 class GateResult:
-    """The result of a gate for one system. `worst` has the deciding samples as (sample id, value), the worst first.
-    `coverage` is the share of the planned scores (`total`) that are available: scores that are not applicable count as
-    available, cases without an answer or not yet asked or scored do not. `only_system`: the run has no other system."""
+    """The result of a gate for one system. Of the planned scores (`total`), `scored` have a value, `not_applicable`
+    cannot have one, `failed` have none because of an error, and the rest is not yet asked or scored. `coverage` is the
+    share of the first two. `worst` has the deciding samples as (sample id, value), the worst first. `only_system`: the
+    run has no other system."""
 
     gate: Gate
     system: str
@@ -46,10 +56,12 @@ class GateResult:
     low: float | None
     high: float | None
     scored: int
+    not_applicable: int
+    failed: int
     total: int
     coverage: float
     worst: tuple[tuple[str, float], ...]
-    reasons: tuple[GateReason, ...]
+    reason_key: GateReason
     only_system: bool = True
 
     @property
@@ -64,19 +76,22 @@ class GateResult:
 
     def reason_in(self, language: str) -> str:
         """`reason` in a language."""
-        texts = messages(__name__, language)
-        return texts["join"].join(texts[key].format(**values) for key, values in self.reasons)
+        key, values = self.reason_key
+        return messages(__name__, language)[key].format(**values)
 
     def line_in(self, language: str) -> str:
         """`line` in a language."""
         texts = messages(__name__, language)
         mean = "no_score" if self.mean is None else "mean"
+        counts = {"not_applicable": self.not_applicable, "errors": self.failed}
+        counts["unfinished"] = self.total - self.scored - sum(counts.values())
         return texts["line"].format(
             verdict=texts[f"verdict.{self.verdict}"],
             system="" if self.only_system else texts["system"].format(name=self.system),
-            metric=self.gate.metric, sign="≥" if self.gate.side == "under" else "≤", threshold=self.gate.threshold,
+            subject=self.gate.subject, sign="≥" if self.gate.side == "under" else "≤", threshold=self.gate.threshold,
             mean=texts[mean].format(mean=self.mean, low=self.low, high=self.high), scored=self.scored,
-            total=self.total, reason=self.reason_in(language),
+            total=self.total, rest="".join(texts[name].format(n=n) for name, n in counts.items() if n),
+            reason=self.reason_in(language),
         )  # fmt: skip
 
 
@@ -89,78 +104,97 @@ def check_gates(
     system: str | None = None,
 ) -> list[GateResult]:
     """Each gate for each system of the run, or for `system` only, in order. Raises UsageError for a metric or a system
-    that the run does not have."""
+    that the run does not have, and for a gate on cases that it does not have."""
     if mode not in ("interval", "point"):
         raise UsageError(f"Unknown gate mode {mode!r}: choose interval or point.")
     if not 0 <= min_coverage <= 1:
         raise UsageError(f"The minimum coverage must be from 0 to 1, not {min_coverage!r}.")
-    values: dict[tuple[str, str], list[tuple[str, float]]] = {}
-    counts: dict[tuple[str, str], list[int]] = {}
-    names: set[str] = set()
-    systems = list(run.systems)
+    systems, plans = list(run.systems), run.plans()
     if system is not None and system not in systems:
         raise UnknownName("system", system, systems)
-    metrics = {gate.metric for gate in gates}
+    chosen = systems if system is None else [system]
+    tallies = {(name, number): _Tally() for name in chosen for number in range(len(gates))}
+    metrics: set[str] = set()
+    values_by_name: dict[str, dict[str, None]] = {}
     for record in run.records(system=system):
-        names.update(record.scores)
-        for metric in metrics:
-            score = record.scores.get(metric)
-            count = counts.setdefault((record.system_id, metric), [0, 0])
-            count[1] += 1
-            if score is None or score.status == "failed":
-                count[0] += 1
-            elif score.value is not None:
-                values.setdefault((record.system_id, metric), []).append((record.case.sample.id, score.value))
-    plans = run.plans()
-    for name, plan in plans.items():
-        names.update(plan.unscored)
-        for metric in metrics if system in (None, name) else ():
-            count = counts.setdefault((name, metric), [0, 0])
-            count[0] += plan.total - plan.asked
-            count[1] += plan.total - plan.asked
-    unknown = sorted(metrics - names)
-    if unknown and (names or not any(plan.unfinished for plan in plans.values())):
+        metrics.update(record.scores)
+        values = attributes(record.case)
+        for name, value in values.items():
+            values_by_name.setdefault(name, {})[value] = None
+        for number, gate in enumerate(gates):
+            if matches(values, gate.where):
+                tallies[record.system_id, number].add(record, gate.metric)
+    for name in plans.keys() & set(chosen):
+        metrics.update(plans[name].unscored)
+        for number, gate in enumerate(gates):
+            tallies[name, number].total += _unasked(plans[name], gate.where)
+    unfinished = any(plan.unfinished for plan in plans.values())
+    unknown = sorted({gate.metric for gate in gates} - metrics)
+    if unknown and (metrics or not unfinished):
         raise UsageError(
-            f"The run has no scores of {unknown[0]!r}, which has a gate; available: {', '.join(sorted(names))}."
+            f"The run has no scores of {unknown[0]!r}, which has a gate; available: {', '.join(sorted(metrics))}."
         )
+    for (name, number), tally in tallies.items():
+        if gates[number].where and not tally.total:
+            check_selection(name, gates[number].where, (), values_by_name, empty=True)
     return [
-        replace(
-            _result(
-                gate, name, values.get((name, gate.metric), []), counts.get((name, gate.metric), [0, 0]), mode,
-                min_coverage, plans.get(name),
-            ),
-            only_system=len(systems) == 1,
-        )
-        for name in (systems if system is None else [system])
-        for gate in gates
-    ]  # fmt: skip
+        _result(gates[number], name, tally, mode, min_coverage, only_system=len(systems) == 1)
+        for (name, number), tally in tallies.items()
+    ]
+
+
+@dataclass
+class _Tally:
+    """What became of the planned scores that a gate is about; `scored` has (sample id, value)."""
+
+    scored: list[tuple[str, float]] = field(default_factory=list)
+    not_applicable: int = 0
+    failed: int = 0
+    total: int = 0
+
+    @property
+    def coverage(self) -> float:
+        return (len(self.scored) + self.not_applicable) / self.total if self.total else 0.0
+
+    def add(self, record: Record, metric: str) -> None:
+        score = record.scores.get(metric)
+        self.total += 1
+        if score is None:
+            self.failed += record.response is None
+        elif score.value is not None:
+            self.scored.append((record.case.sample.id, score.value))
+        elif score.status == "failed":
+            self.failed += 1
+        else:
+            self.not_applicable += 1
+
+
+def _unasked(plan: Plan, where: Mapping[str, str]) -> int:
+    """The number of planned cases without a record, of those selected. A cell of the plan counts as selected where it
+    does not say otherwise, so that a gate rather lacks coverage than passes on a part."""
+    if not where:
+        return plan.total - plan.asked
+    return sum(
+        cell.total - cell.asked
+        for cell in plan.cells
+        if matches(cell.condition, {name: value for name, value in where.items() if name in cell.condition})
+    )
 
 
 def _result(
-    gate: Gate,
-    system: str,
-    scored: Sequence[tuple[str, float]],
-    counts: Sequence[int],
-    mode: Literal["interval", "point"],
-    min_coverage: float,
-    plan: Plan | None,
-) -> GateResult:
-    failed, total = counts
-    coverage = 1 - failed / total if total else 0.0
+    gate: Gate, system: str, tally: _Tally, mode: Literal["interval", "point"], min_coverage: float, *,
+    only_system: bool,
+) -> GateResult:  # fmt: skip
+    scored, total = tally.scored, tally.total
     mean = Estimate.of_mean([value for _, value in scored], groups=[sample for sample, _ in scored], total=total)
-    verdict, reason = _verdict(gate, mean, coverage, mode, min_coverage)
-    reasons = [reason]
-    if plan is not None and (plan.asked < plan.total or gate.metric in plan.unscored):
-        done = plan.asked - plan.unscored.get(gate.metric, 0)
-        reasons.insert(0, ("unfinished", {"scored": done, "total": plan.total}))
-    not_applicable = total - failed - len(scored)
-    if scored and not_applicable > (1 - min_coverage) * total:
-        reasons.append(("not_applicable", {"n": not_applicable, "total": total}))
+    verdict, reason = _verdict(gate, mean, tally.coverage, mode, min_coverage)
     sign = 1 if gate.side == "under" else -1
     beyond = [(sample, value) for sample, value in _by_sample(scored) if sign * (value - gate.threshold) < 0]
     worst = tuple(sorted(beyond, key=lambda item: (sign * item[1], item[0]))[:_MOST_WORST])
-    return GateResult(gate, system, verdict, mean.value, mean.low, mean.high, mean.n, total, coverage, worst,
-                      tuple(reasons))  # fmt: skip
+    return GateResult(
+        gate, system, verdict, mean.value, mean.low, mean.high, len(scored), tally.not_applicable, tally.failed, total,
+        tally.coverage, worst, reason, only_system,
+    )  # fmt: skip
 
 
 def _by_sample(scored: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
@@ -199,24 +233,34 @@ def _verdict(
 
 
 def gates_of(
-    under: Mapping[str, float], over: Mapping[str, float], meta: Mapping[str, Any] | None = None
+    under: Mapping[str, float],
+    over: Mapping[str, float],
+    meta: Mapping[str, Any] | None = None,
+    *,
+    where: Mapping[str, str] | None = None,
+    project: Iterable[Gate] = (),
 ) -> list[Gate]:
-    """Gates from thresholds by metric. `meta`: that of the run, which records the better direction of the user's own
-    metrics. Raises UsageError for a gate that would fail on good values, and for one that no value can reach."""
+    """Gates from thresholds by metric, after those of the project, which they replace where both are about the same.
+    `meta`: that of the run, which records the better direction of the user's own metrics. Raises UsageError for a gate
+    that would fail on good values, and for one that no value can reach."""
     for thresholds in (under, over):
         check_thresholds(thresholds)
-    for thresholds, wrong, option in ((under, "lower", "--fail-over"), (over, "higher", "--fail-under")):
-        for metric, threshold in thresholds.items():
-            # A metric with both a minimum and a maximum is meant to have both.
-            both = metric in under and metric in over
-            if better(metric, meta) == wrong and not both and _is_known(metric, meta):
-                raise UsageError(
-                    f"{wrong.capitalize()} values of {metric} are better: write {option} {metric}={threshold}."
-                )
-    return [
-        *(Gate(metric, threshold) for metric, threshold in under.items()),
-        *(Gate(metric, threshold, "over") for metric, threshold in over.items()),
+    gates = [
+        *project,
+        *(Gate(metric, threshold, "under", where or {}) for metric, threshold in under.items()),
+        *(Gate(metric, threshold, "over", where or {}) for metric, threshold in over.items()),
     ]
+    merged = {(gate.subject, gate.side): gate for gate in gates}
+    sides = {(gate.metric, gate.side) for gate in gates}
+    for gate in merged.values():
+        wrong, option = ("lower", "--fail-over") if gate.side == "under" else ("higher", "--fail-under")
+        both = {(gate.metric, "under"), (gate.metric, "over")} <= sides  # a minimum and a maximum are both meant
+        if better(gate.metric, meta) == wrong and not both and _is_known(gate.metric, meta):
+            raise UsageError(
+                f"{wrong.capitalize()} values of {gate.metric} are better: write {option} "
+                f"{gate.metric}={gate.threshold}."
+            )
+    return list(merged.values())
 
 
 def check_thresholds(thresholds: Mapping[str, Any]) -> None:

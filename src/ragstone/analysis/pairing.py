@@ -5,19 +5,16 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
+from ragstone.analysis.selection import NOT_IDENTIFYING, attributes, check_selection, matches
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
-from ragstone.types import Case, Passage, Record, Run, Score, to_json
+from ragstone.types import Case, Passage, Run, Score, to_json
 
 __all__ = ["Pair", "PairScore", "Side", "SideScores", "read_side"]
 
 Pair = tuple[str, str]  # sample id, condition as text
-# Parts of a condition that do not identify a pair: the number of documents that it led to, the repeat of the judge,
-# and the length reached in tokens, which depends on the tokenizer of each model.
-_NOT_IDENTIFYING = ("documents", "judge_repeat", "length_reached", "depth_reached", "tokenizer")
 # Parts of the recipe for a generated text that follow from the tokenizer.
 _TOKENIZER_DEPENDENT = ("sentences", "at", "wanted")
-_MOST_LISTED = 20
 
 
 @dataclass(frozen=True)
@@ -69,10 +66,10 @@ def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> 
     scores_by_pair: dict[Pair, dict[str, list[Score]]] = {}
     values_by_name: dict[str, dict[str, None]] = {}
     for record in side.run.records(system=side.system):
-        attributes = _attributes(record)
-        for name, value in attributes.items():
+        values = attributes(record.case)
+        for name, value in values.items():
             values_by_name.setdefault(name, {})[value] = None
-        if any(attributes.get(name) != value for name, value in where.items()):
+        if not matches(values, where):
             continue
         pair = _pair(record.case)
         digest = _digest(record.case)
@@ -82,16 +79,18 @@ def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> 
             number += 1
         result.digests[pair] = digest
         result.conditions[pair] = {
-            name: str(value) for name, value in record.case.condition.items() if name not in _NOT_IDENTIFYING
+            name: str(value) for name, value in record.case.condition.items() if name not in NOT_IDENTIFYING
         }
-        result.groups[pair] = ", ".join(f"{name}={attributes[name]}" for name in group_by if name in attributes)
+        result.groups[pair] = ", ".join(f"{name}={values[name]}" for name in group_by if name in values)
         scores = scores_by_pair.setdefault(pair, {})
         for name, score in record.scores.items():
             scores.setdefault(name, []).append(score)
         for name, steps in steps_by_metric(record).items():
             result.judged.update([name] if steps else [])
             judges.update(step.model for step in steps if step.model)
-    _check_selection(side, where, group_by, values_by_name, empty=not scores_by_pair)
+    check_selection(side.name, where, group_by, values_by_name, empty=not scores_by_pair)
+    if not scores_by_pair:
+        raise UsageError(f"{side.name} has no answers yet: run its command again.")
     result.metrics = {name for scores in scores_by_pair.values() for name in scores}
     all_failed = dict.fromkeys(result.metrics, PairScore(None, True))
     for pair, scores in scores_by_pair.items():
@@ -100,31 +99,10 @@ def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> 
     return result
 
 
-def _check_selection(
-    side: Side, where: Mapping[str, str], group_by: Sequence[str], values_by_name: Mapping[str, Mapping[str, None]],
-    *, empty: bool,
-) -> None:  # fmt: skip
-    if unknown := [name for name in (*where, *group_by) if name not in values_by_name]:
-        names = ", ".join(sorted(values_by_name)[:_MOST_LISTED])
-        raise UsageError(f"No case of {side.name} has {unknown[0]!r}; available: {names}.")
-    if empty and not where:
-        raise UsageError(f"{side.name} has no answers yet: run its command again.")
-    if empty:
-        values = "; ".join(f"{name} is {', '.join(list(values_by_name[name])[:_MOST_LISTED])}" for name in where)
-        raise UsageError(f"No case of {side.name} matches --where; available values: {values}.")
-
-
-def _attributes(record: Record) -> dict[str, str]:
-    """What cases are selected and grouped by: the condition, and the columns of the user's data."""
-    columns = record.case.sample.meta.get("columns")
-    attributes = {**(columns if isinstance(columns, Mapping) else {}), **record.case.condition}
-    return {name: str(value) for name, value in attributes.items() if name not in _NOT_IDENTIFYING}
-
-
 def _pair(case: Case) -> Pair:
     condition = case.condition
     return case.sample.id, ", ".join(
-        f"{name}={condition[name]}" for name in sorted(condition) if name not in _NOT_IDENTIFYING
+        f"{name}={condition[name]}" for name in sorted(condition) if name not in NOT_IDENTIFYING
     )
 
 

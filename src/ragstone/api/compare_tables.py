@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ragstone.analysis.selection import attributes, matches
 from ragstone.api.compare import opened_sides
 from ragstone.api.open_run import benchmark_of
 from ragstone.types import Plan, Record, Run, Table
@@ -22,7 +23,7 @@ def benchmark_tables(
     language: str = "en",
 ) -> list[Table]:
     """The tables in which the benchmark compares two runs (effective lengths of a needle test); [] if it has none.
-    `where`: only cases of this condition. Raises the errors of `compare`."""
+    `where`: only these cases, as in `compare`. Raises the errors of `compare`."""
     with opened_sides(Path(a), None if b is None else Path(b), system_a, system_b) as (side_a, side_b):
         benchmark = benchmark_of(side_a.run.meta, a)
         if benchmark_of(side_b.run.meta, b or a).name != benchmark.name:
@@ -33,7 +34,7 @@ def benchmark_tables(
 
 @dataclass(frozen=True)
 class _FilteredRun:
-    """A run restricted to the cases of a condition."""
+    """A run restricted to the cases that `where` selects."""
 
     run: Run
     where: Mapping[str, str]
@@ -48,7 +49,7 @@ class _FilteredRun:
 
     def records(self, *, system: str | None = None) -> Iterator[Record]:
         for record in self.run.records(system=system):
-            if all(str(record.case.condition.get(name)) == value for name, value in self.where.items()):
+            if matches(attributes(record.case), self.where):
                 yield record
 
     def plans(self) -> Mapping[str, Plan]:

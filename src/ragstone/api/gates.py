@@ -1,7 +1,7 @@
 """Gates on the metrics of a run: thresholds from Python, or from `[tool.ragstone.gates]` in `pyproject.toml`."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,40 +24,44 @@ def check_gates(
     mode: Literal["interval", "point"] = "interval",
     min_coverage: float = 0.95,
     system: str | None = None,
+    where: Mapping[str, str] | None = None,
 ) -> list[GateResult]:
     """Checks each gate for each system of the run (a path or an open run), or only for `system`.
 
     `gates`: {"faithfulness": 0.8}, where a threshold is a minimum, or a maximum for metrics where lower is better; or
     `Gate`s. `mode` "interval": "failed" if the whole 95% interval of the mean is on the wrong side, "warned" if it
     contains the threshold; "point": the mean decides. If less than `min_coverage` was scored, the verdict is "unknown".
-    Raises UsageError for metrics or systems that the run does not have.
+    `where`: only cases with these values of the condition or of a column of the data ({"ability": "noise"}), for
+    thresholds by metric; a `Gate` has its own.
+    Raises UsageError for metrics, systems or values that the run does not have.
     """
     if isinstance(run, str | Path):
         with open_run(run) as opened:
-            return check_gates(opened, gates, mode=mode, min_coverage=min_coverage, system=system)
+            return check_gates(opened, gates, mode=mode, min_coverage=min_coverage, system=system, where=where)
     if isinstance(gates, Mapping):
-        gates = gates_of(*_sides(gates, run.meta))
+        over = {name: limit for name, limit in gates.items() if better(name, run.meta) == "lower"}
+        under = {name: limit for name, limit in gates.items() if name not in over}
+        gates = gates_of(under, over, run.meta, where={name: str(value) for name, value in (where or {}).items()})
+    elif where:
+        raise UsageError("where= is for thresholds by metric: each Gate has its own `where`.")
     return analysis.check_gates(run, gates, mode=mode, min_coverage=min_coverage, system=system)
-
-
-def _sides(
-    thresholds: Mapping[str, float], meta: Mapping[str, Any] | None
-) -> tuple[dict[str, float], dict[str, float]]:
-    """The minimum and the maximum thresholds, by each metric's better direction."""
-    over = {name: limit for name, limit in thresholds.items() if better(name, meta) == "lower"}
-    return {name: limit for name, limit in thresholds.items() if name not in over}, over
 
 
 def project_gates(
     start: Path | None = None, meta: Mapping[str, Any] | None = None
-) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
-    """(thresholds not to fall under, not to exceed, settings `gate` and `min_coverage`) from the nearest
-    `pyproject.toml` upward that has `[tool.ragstone.gates]`; all empty where none has. A number alone is the least
-    value, or the largest of a metric of which lower values are better; `meta`, of a run, says that of the user's own.
+) -> tuple[list[Gate], dict[str, Any]]:
+    """The gates and the settings `gate` and `min_coverage` from the nearest `pyproject.toml` upward that has
+    `[tool.ragstone.gates]`; both empty where none has. A number alone is the least value, or the largest of a metric
+    of which lower values are better; `meta`, of a run, says that of the user's own.
 
         [tool.ragstone.gates]
         faithfulness = 0.8
         "ragchecker.hallucination" = { max = 0.1 }
+        refusal = { min = 0.4, where = { ability = "rejection" } }
+        answer_match = [
+            { min = 0.8, where = { ability = "noise", noise_ratio = 0.4 } },
+            { min = 0.6, where = { ability = "integration" } },
+        ]
         settings = { gate = "point", min_coverage = 0.9 }
     """
     folder = (start or Path.cwd()).resolve()
@@ -75,34 +79,44 @@ def project_gates(
             table = table.get(name) if isinstance(table, Mapping) else None
         if table is not None:
             return _read(path, table, meta)
-    return {}, {}, {}
+    return [], {}
 
 
-def _read(
-    path: Path, table: Any, meta: Mapping[str, Any] | None
-) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
-    under: dict[str, float] = {}
-    over: dict[str, float] = {}
-    settings: dict[str, Any] = {}
+def _read(path: Path, table: Any, meta: Mapping[str, Any] | None) -> tuple[list[Gate], dict[str, Any]]:
     if not isinstance(table, Mapping):
         raise DataError(path, "[tool.ragstone.gates] is not a table.")
-    for name, value in table.items():
-        if name == "settings":
-            settings = _settings(path, value)
+    gates = [
+        gate
+        for name, value in table.items()
+        if name != "settings"
+        for limits in (value if isinstance(value, list) else [value])
+        for gate in _gates_of_metric(path, name, limits, meta)
+    ]
+    return gates, _settings(path, table["settings"]) if "settings" in table else {}
+
+
+def _gates_of_metric(path: Path, name: str, limits: Any, meta: Mapping[str, Any] | None) -> Iterator[Gate]:
+    field = f"tool.ragstone.gates.{name}"
+    if not isinstance(limits, Mapping):
+        limits = {"max" if better(name, meta) == "lower" else "min": limits}
+    if unknown := sorted(set(limits) - {"min", "max", "where"}):
+        raise DataError(path, f"found {unknown[0]!r}; expected min, max or where.", field=field)
+    where = limits.get("where", {})
+    if not isinstance(where, Mapping) or not all(isinstance(value, str | int | float) for value in where.values()):
+        raise DataError(path, 'where is a table of values, such as { ability = "noise" }.', field=field)
+    if not limits.keys() & {"min", "max"}:
+        raise DataError(path, "has no threshold: add min or max.", field=field)
+    sides: tuple[tuple[str, Literal["under", "over"]], ...] = (("min", "under"), ("max", "over"))
+    for key, side in sides:
+        if key not in limits:
             continue
-        limits = value if isinstance(value, Mapping) else {"max" if better(name, meta) == "lower" else "min": value}
-        if unknown := sorted(set(limits) - {"min", "max"}):
-            raise DataError(path, f"found {unknown[0]!r}; expected min or max.", field=f"tool.ragstone.gates.{name}")
-        for key, into in (("min", under), ("max", over)):
-            if key in limits:
-                if isinstance(limits[key], bool) or not isinstance(limits[key], int | float):
-                    raise DataError(path, f"{limits[key]!r} is not a number.", field=f"tool.ragstone.gates.{name}")
-                into[name] = float(limits[key])
-                try:
-                    check_thresholds({name: into[name]})
-                except UsageError as error:
-                    raise DataError(path, str(error)) from None
-    return under, over, settings
+        if isinstance(limits[key], bool) or not isinstance(limits[key], int | float):
+            raise DataError(path, f"{limits[key]!r} is not a number.", field=field)
+        try:
+            check_thresholds({name: limits[key]})
+        except UsageError as error:
+            raise DataError(path, str(error)) from None
+        yield Gate(name, float(limits[key]), side, {key: str(value) for key, value in where.items()})
 
 
 def _settings(path: Path, table: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import NameList, Number, Pairs, json_option, language_option, metrics_option, once
+from ragstone.cli.options import NameList, Number, json_option, language_option, metrics_option, once, where_option
 from ragstone.cli.output import say, say_json, say_tables
 from ragstone.messages import messages
 
@@ -28,8 +28,7 @@ _MOVES_SHOWN = 3  # of each metric, in either direction
               help="common: only samples that both runs have, if the data differ.")  # fmt: skip
 @click.option("--judges", type=click.Choice(["same", "different"]), default="same", show_default=True,
               help="different: compare verdicts of different judges or prompts as well.")  # fmt: skip
-@click.option("--where", type=Pairs(), multiple=True, metavar="NAME=VALUE",
-              help="Only cases with this value of a condition or column (repeatable).")  # fmt: skip
+@where_option
 @click.option("--group-by", type=NameList(), default=(), help="One row per value of these conditions or columns.")
 @click.option("--fail-on-regression", is_flag=True, help="Exit 1 if B is significantly worse in any metric.")
 @click.option("--by", type=Number(0), help="With --fail-on-regression: only if the mean is worse by more than this.")

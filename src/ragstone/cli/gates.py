@@ -1,18 +1,18 @@
 """Gates on metrics, for `eval` and `gate`."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.options import Number, both, json_option, language_option, once
+from ragstone.cli.options import Number, both, json_option, language_option, once, where_option
 from ragstone.cli.output import say, say_json
 from ragstone.messages import messages
 
 if TYPE_CHECKING:
-    from ragstone.analysis.gates import GateResult
+    from ragstone.analysis.gates import Gate, GateResult
     from ragstone.types import Run
 
 __all__ = ["check_gate_options", "command", "gate_options", "report_gates"]
@@ -52,25 +52,34 @@ gate_options = both(
 def check_gate_options(values: dict[str, Any], metrics: Collection[str] | None) -> None:
     """Raises now, before anything is spent, the errors that `report_gates` would raise at the end. `metrics`: those the
     run will have; None if unknown, because the run file may have others."""
-    from ragstone.api.gates import gates_of, project_gates  # noqa: PLC0415
+    from ragstone.api.gates import project_gates  # noqa: PLC0415
     from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415
     from ragstone.metrics import find_metric  # noqa: PLC0415
 
-    under, over, _ = project_gates()
-    for name in {*under, *over} if metrics is None else {*under, *over} - {*metrics}:
+    of_project, _ = project_gates()
+    names = {gate.metric for gate in of_project}
+    for name in names if metrics is None else names - {*metrics}:
         try:
             find_metric(name)
         except UnknownName as error:
             if not name.startswith("rubric."):  # of the user's own
                 raise UsageError(f"[tool.ragstone.gates] of pyproject.toml: {error}") from None
-    given_under, given_over = once(values["fail_under"], "--fail-under"), once(values["fail_over"], "--fail-over")
-    thresholds = given_under | given_over
-    gates_of(under | given_under, over | given_over)
-    if metrics is not None and (unknown := sorted(thresholds.keys() - {*metrics})):
+    thresholds = {name for name, _ in (*values["fail_under"], *values["fail_over"])}
+    _gates(values, of_project)
+    if metrics is not None and (unknown := sorted(thresholds - {*metrics})):
         raise UsageError(
             f"There is a gate for {unknown[0]}, which is not scored here: add it to --metrics. Scored: "
             f"{', '.join(sorted(metrics))}."
         )
+
+
+def _gates(
+    values: dict[str, Any], of_project: "Sequence[Gate]", meta: "Mapping[str, Any] | None" = None
+) -> "list[Gate]":
+    from ragstone.api.gates import gates_of  # noqa: PLC0415
+
+    under, over = once(values["fail_under"], "--fail-under"), once(values["fail_over"], "--fail-over")
+    return gates_of(under, over, meta, where=once(values.get("where", ()), "--where"), project=of_project)
 
 
 def report_gates(
@@ -85,21 +94,20 @@ def report_gates(
     passed or warned, 1 failed, 3 too few scored) and the results as JSON. `scored`: the metrics of the run; project
     gates on other metrics are skipped with a message, and without it they are an error. `system`: check only this
     one."""
-    from ragstone.api.gates import check_gates, gates_of, project_gates  # noqa: PLC0415
+    from ragstone.api.gates import check_gates, project_gates  # noqa: PLC0415
 
     texts = messages(__name__, language)
-    under, over, settings = project_gates(meta=run.meta)
+    of_project, settings = project_gates(meta=run.meta)
     if scored is not None:
-        for name in sorted({*under, *over} - {*scored}):
+        for name in sorted({gate.metric for gate in of_project} - {*scored}):
             say(texts["skipped"].format(name=name), err=True)
-        under, over = ({name: side[name] for name in side if name in scored} for side in (under, over))
-    under |= once(values["fail_under"], "--fail-under")
-    over |= once(values["fail_over"], "--fail-over")
-    if not under and not over:
+        of_project = [gate for gate in of_project if gate.metric in scored]
+    gates = _gates(values, of_project, run.meta)
+    if not gates:
         return 0, []
     results = check_gates(
         run,
-        gates_of(under, over, run.meta),
+        gates,
         system=system,
         mode=values["gate_mode"] or settings.get("gate", "interval"),
         min_coverage=values["min_coverage"] if values["min_coverage"] is not None
@@ -107,27 +115,22 @@ def report_gates(
     )  # fmt: skip
     if not values["as_json"]:
         for result in results:
-            _say_result(result, language)
+            say(texts["gate"].format(line=result.line_in(language)))
+            if result.verdict != "passed" and result.worst:
+                samples = ", ".join(f"{sample} ({value:.2f})" for sample, value in result.worst)
+                say("     " + texts["decided"].format(samples=samples))
     verdicts = {result.verdict for result in results}
     code = 1 if "failed" in verdicts else 3 if "unknown" in verdicts else 0
     return code, [_as_json(result) for result in results]
 
 
-def _say_result(result: "GateResult", language: str) -> None:
-    texts = messages(__name__, language)
-    failed = result.verdict != "passed"
-    say(texts["gate"].format(line=result.line_in(language)), err=failed)
-    if failed and result.worst:
-        samples = ", ".join(f"{sample} ({value:.2f})" for sample, value in result.worst)
-        say("     " + texts["decided"].format(samples=samples), err=True)
-
-
 def _as_json(result: "GateResult") -> dict[str, Any]:
     gate = result.gate
     return {
-        "metric": gate.metric, "threshold": gate.threshold, "side": gate.side, "system": result.system,
-        "verdict": result.verdict, "mean": result.mean, "low": result.low, "high": result.high,
-        "scored": result.scored, "total": result.total, "coverage": result.coverage, "reason": result.reason,
+        "metric": gate.metric, "where": dict(gate.where), "threshold": gate.threshold, "side": gate.side,
+        "system": result.system, "verdict": result.verdict, "mean": result.mean, "low": result.low, "high": result.high,
+        "scored": result.scored, "not_applicable": result.not_applicable, "failed": result.failed,
+        "total": result.total, "coverage": result.coverage, "reason": result.reason,
         "worst": [{"sample": sample, "value": value} for sample, value in result.worst],
     }  # fmt: skip
 
@@ -136,6 +139,7 @@ def _as_json(result: "GateResult") -> dict[str, Any]:
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--system", metavar="NAME", help="Check only this system, if the run has several.")
 @gate_options
+@where_option
 @language_option
 @json_option
 def command(run: Path, **values: Any) -> int:
@@ -144,6 +148,8 @@ def command(run: Path, **values: Any) -> int:
     from ragstone.errors import UsageError  # noqa: PLC0415
     from ragstone.runs import open_run  # noqa: PLC0415
 
+    if values["where"] and not values["fail_under"] and not values["fail_over"]:
+        raise UsageError("--where says which cases --fail-under and --fail-over are about: add one of them.")
     with open_run(run) as opened:
         language = values["language"] or language_of(opened.meta)
         code, results = report_gates(opened, values, system=values["system"], language=language)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_QUESTIONS", "MOST_REPEATS", "Address", "NameList", "Number", "Pairs", "both", "json_option", "judge_options",
-    "judging_of", "language_option", "metrics_option", "no_judge", "once",
+    "judging_of", "language_option", "metrics_option", "no_judge", "once", "where_option",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -142,6 +142,10 @@ def _flat(ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, ..
     return tuple(dict.fromkeys(name for names in value for name in names))
 
 
+where_option = click.option(
+    "--where", type=Pairs(), multiple=True, metavar="NAME=VALUE",
+    help="Only cases with this value of a condition or column (repeatable).",
+)  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a single JSON document.")
 language_option = click.option(
     "--language",

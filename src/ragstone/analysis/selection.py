@@ -1,0 +1,51 @@
+"""Selecting cases by `where`: values of their condition, of a column of the user's data, or their language."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ragstone.errors import UsageError
+from ragstone.types import Case
+
+__all__ = ["NOT_IDENTIFYING", "attributes", "check_selection", "matches"]
+
+# Parts of a condition that do not identify a pair: the number of documents that it led to, the repeat of the judge,
+# and the length reached in tokens, which depends on the tokenizer of each model.
+NOT_IDENTIFYING = ("documents", "judge_repeat", "length_reached", "depth_reached", "tokenizer")
+_MOST_LISTED = 20
+
+
+def attributes(case: Case) -> dict[str, str]:
+    """What a case can be selected and grouped by. A name of the condition comes before a column of the same name."""
+    columns = case.sample.meta.get("columns")
+    values = {**(columns if isinstance(columns, Mapping) else {}), **case.condition}
+    if case.sample.language:
+        values.setdefault("language", case.sample.language)
+    return {name: str(value) for name, value in values.items() if name not in NOT_IDENTIFYING}
+
+
+def matches(values: Mapping[str, Any], where: Mapping[str, str]) -> bool:
+    """Whether the values are those of `where`; 0.40 is 0.4, and true is True."""
+    return all(name in values and _same(str(values[name]), value) for name, value in where.items())
+
+
+def _same(first: str, second: str) -> bool:
+    if first.casefold() == second.casefold():
+        return True
+    try:
+        return float(first) == float(second)
+    except ValueError:
+        return False
+
+
+def check_selection(
+    name: str, where: Mapping[str, str], group_by: Iterable[str], available: Mapping[str, Iterable[str]], *, empty: bool
+) -> None:
+    """Raises UsageError if `where` or `group_by` has a name that no case of the system `name` has, or nothing was
+    selected (`empty`). `available`: the values of all cases by name."""
+    if unknown := [key for key in (*where, *group_by) if key not in available]:
+        names = ", ".join(sorted(available)[:_MOST_LISTED])
+        raise UsageError(f"No case of {name} has {unknown[0]!r}; available: {names}.")
+    if empty and where:
+        values = "; ".join(f"{key} is {', '.join(list(available[key])[:_MOST_LISTED])}" for key in where)
+        selected = ", ".join(f"{key}={value}" for key, value in where.items())
+        raise UsageError(f"No case of {name} matches {selected}; available values: {values}.")
