@@ -375,3 +375,12 @@ def test_answers_without_references_need_a_judge_and_say_so(tmp_path: Path) -> N
     with pytest.raises(UsageError, match=r"nothing to score without a judge.*--judge"):
         evaluate(rows, run=tmp_path / "e.run", model_options=PLAIN)
     assert not (tmp_path / "e.run").exists()
+
+
+def test_a_gate_on_correctness_decides_what_is_right_and_stays_in_the_run_file(tmp_path: Path) -> None:
+    for number, (gates, right) in enumerate([(None, True), ({"answer_correctness": 0.99}, False)]):
+        result = run(tmp_path, metrics=["answer_correctness"], gates=gates, run=tmp_path / f"{number}.run")
+        with result.open() as opened:
+            found = {record.case.query.question: opened.benchmark.explain(record) for record in opened.run.records()}
+        assert found["What of the mill?"].right is right
+        assert found["How is the tower?"].right is True

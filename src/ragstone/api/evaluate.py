@@ -182,6 +182,7 @@ async def run_evaluation(
     model_options: ModelOptions | None = None,
     concurrency: int | None = None,
     price: str = "",
+    gates: Mapping[str, float] | None = None,
     shell: Shell | None = None,
 ) -> EvalResult:
     """Runs the plan into the file `run`; by default its name is derived from the settings."""
@@ -189,7 +190,7 @@ async def run_evaluation(
     job = Job(
         plan.benchmark, [plan.system], path, concurrency or concurrency_of([plan.judging.model], _CONCURRENCY),
         plan.metrics, plan.judging, model_options or ModelOptions(cache=cache_folder()),
-        info={"price": price} if price else {},
+        info={**({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})},
     )  # fmt: skip
     done = await execute(job, shell or Shell())
     return EvalResult(path, done.outcome, plan.warnings, system=plan.system.id)
@@ -220,6 +221,7 @@ async def evaluate_async(
     model_options: ModelOptions | None = None,
     concurrency: int | None = None,
     price: str = "",
+    gates: Mapping[str, float] | None = None,
     system_model: str = "",
     sep: str | None = None,
     sheet: str | None = None,
@@ -237,10 +239,11 @@ async def evaluate_async(
     derived from the settings. `data_language`: language of all rows, detected by default. `language`: language of
     tables and reports, "en" or "zh". `group_by`: columns to group by. `sample`, `limit`: number of rows, drawn with a
     seed or taken from the start. `repeat`: how often the judge is asked, to measure its variance. `price`: "IN/OUT" per
-    million tokens, for the cost table. `system_model`: the model that answered, where the data do not say; a judge of
-    the same family causes a warning. `sep`: separator of several contexts in one cell; `sheet`: of a spreadsheet;
-    `split`: of a data set with several; `qrels`, `corpus`: relevance labels and documents of a TREC run file. Raises
-    `RagstoneError`s, one line each.
+    million tokens, for the cost table. `gates`: thresholds by metric; those of correctness decide which answers are
+    right in reports and exports (else `answer_correctness` or a match of at least 0.5). `system_model`: the model that
+    answered, where the data do not say; a judge of the same family causes a warning. `sep`: separator of several
+    contexts in one cell; `sheet`: of a spreadsheet; `split`: of a data set with several; `qrels`, `corpus`: relevance
+    labels and documents of a TREC run file. Raises `RagstoneError`s, one line each.
     """
     if price and price_of(price) is None:
         raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
@@ -262,7 +265,7 @@ async def evaluate_async(
     )
     shell = Shell(language=checked_language(language) if language else None)
     return await run_evaluation(
-        plan, run=run, model_options=model_options, concurrency=concurrency, price=price, shell=shell
+        plan, run=run, model_options=model_options, concurrency=concurrency, price=price, gates=gates, shell=shell
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.bench_command import command_line, cost_of, read_price, say_cost
-from ragstone.cli.gates import check_gate_options, gate_options, report_gates
+from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.cli.options import (
     MOST_REPEATS,
     NameList,
@@ -169,7 +169,7 @@ async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:
         )
         result = await run_evaluation(
             plan, run=values["run_file"], model_options=_model_options(values), concurrency=values["concurrency"],
-            price=values["price"], shell=shell,
+            price=values["price"], gates=thresholds_of(values), shell=shell,
         )  # fmt: skip
     return _say_result(result, values)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ragstone.analysis.gates import Gate, GateResult
     from ragstone.types import Run
 
-__all__ = ["check_gate_options", "command", "gate_options", "report_gates"]
+__all__ = ["check_gate_options", "command", "gate_options", "report_gates", "thresholds_of"]
 
 
 class Threshold(click.ParamType[tuple[str, float]]):
@@ -80,6 +80,14 @@ def _gates(
 
     under, over = once(values["fail_under"], "--fail-under"), once(values["fail_over"], "--fail-over")
     return gates_of(under, over, meta, where=once(values.get("where", ()), "--where"), project=of_project)
+
+
+def thresholds_of(values: dict[str, Any]) -> dict[str, float]:
+    """The thresholds for all cases by metric, of the command and of the project, for the run file: those of correctness
+    decide what is right."""
+    from ragstone.api.gates import project_gates  # noqa: PLC0415
+
+    return {gate.metric: gate.threshold for gate in _gates(values, project_gates()[0]) if not gate.where}
 
 
 def report_gates(

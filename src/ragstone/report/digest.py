@@ -118,6 +118,11 @@ class Digest:
         return sum(system.counts.wrong for system in self.systems.values())
 
     @property
+    def decided(self) -> int:
+        """How many answers are right or wrong; 0 where no metric of correctness was scored."""
+        return sum(system.counts.right + system.counts.wrong for system in self.systems.values())
+
+    @property
     def groups(self) -> list[str]:
         """Every group, in order of first appearance over all systems."""
         return list(dict.fromkeys(group for system in self.systems.values() for group in system.groups))

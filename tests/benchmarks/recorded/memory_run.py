@@ -23,18 +23,25 @@ class MemoryRun(Planless):
 
 
 def record(
-    sample: str, scores: Mapping[str, Score | float], *, repeat: int = 0, system: str = "s", **columns: Any
+    sample: str,
+    scores: Mapping[str, Score | float],
+    *,
+    repeat: int = 0,
+    system: str = "s",
+    answer: str = "So.",
+    meta: Mapping[str, Any] | None = None,
+    **columns: Any,
 ) -> Record:
     """A record of the sample; a number is a score of this value."""
-    meta = {"columns": columns} if columns else {}
+    meta = {**(meta or {}), **({"columns": columns} if columns else {})}
     case = Case(
         f"{sample}/r{repeat}" if repeat else sample,
-        Sample(sample, "Why?", meta=meta),
+        Sample(sample, "Why?", meta=dict(meta)),
         {"judge_repeat": repeat} if repeat else {},
         Query("Why?"),
     )
     made = {name: one if isinstance(one, Score) else Score.of(one) for name, one in scores.items()}
-    return Record(system, case, Response("So."), None, made)
+    return Record(system, case, Response(answer), None, made)
 
 
 def step(name: str = "verify", *, tokens: int = 100, model: str = "m-1", **more: Any) -> dict[str, Any]:

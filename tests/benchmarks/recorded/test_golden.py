@@ -1,6 +1,7 @@
 """All that is said of a run of `eval`, figure by figure."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.benchmarks.recorded.memory_run import MemoryRun, record, scored, step
@@ -30,7 +31,7 @@ def records(system: str, shift: float, *, number_of: int = 40) -> list[Record]:
             if not repeat:
                 one["context_relevance"] = 0.5 + number / 100
             one["ragchecker.hallucination"] = number % 3 / 4
-            columns = {"topic": "abc"[number % 3], "user": f"u{number % 5}"} if number % 8 else {"topic": "c"}
+            columns: Any = {"topic": "abc"[number % 3], "user": f"u{number % 5}"} if number % 8 else {"topic": "c"}
             found.append(record(f"q{number:02d}", one, repeat=repeat, system=system, **columns))
     return found
 

@@ -1,7 +1,7 @@
 """`eval`: cases from the rows of the user's data, and the tables of their scores."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -65,7 +65,8 @@ class RecordedAnswers(BaseBenchmark):
     """The cases of these rows, each `repeat` times (the judge is asked again about the same answer).
 
     `data_name` and `sha256` identify the data; `language` applies to every row ("" detects it); `mapping` is field →
-    column. Without rows there are no cases, but runs can be read.
+    column; `gates` are thresholds by metric, which decide what is right. Without rows there are no cases, but runs can
+    be read.
     """
 
     name: ClassVar[str] = "eval"
@@ -85,6 +86,7 @@ class RecordedAnswers(BaseBenchmark):
     group_by: tuple[str, ...] = ()
     mapping: Mapping[str, str] | None = None
     warnings: tuple[str, ...] = ()
+    gates: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.repeat < 1:
@@ -99,6 +101,7 @@ class RecordedAnswers(BaseBenchmark):
             repeat=int(options.get("repeat", 1)),
             group_by=tuple(options.get("group_by", ())),
             mapping=options.get("mapping"),
+            gates=_thresholds(meta.get("gates")),
         )
 
     @property
@@ -148,4 +151,10 @@ class RecordedAnswers(BaseBenchmark):
         return charts.charts(run, language=language)
 
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
-        return diagnosis.explain(record, language=language)
+        return diagnosis.explain(record, language=language, gates=self.gates)
+
+
+def _thresholds(gates: Any) -> dict[str, float]:
+    """The gates of a run file, which may come from anywhere."""
+    known = gates.items() if isinstance(gates, Mapping) else ()
+    return {str(name): float(limit) for name, limit in known if isinstance(limit, int | float)}

@@ -42,8 +42,8 @@ _TEMPLATE = """
 <td>{% for model in s.models %}<bdi>{{ model }}</bdi>{% if not loop.last %}<br>{% endif %}{% else %}<small>{{ w.unnamed }}</small>{% endfor %}</td>
 {% if own_sampling %}<td><bdi>{{ s.sampling }}</bdi></td>{% endif %}
 <td class="num"><b>{{ s.asked }}</b></td>
-<td class="num"><b>{{ "{:,}".format(s.counts.right) }}</b><small>{{ share(s.counts.right, s.scored) }}</small></td>
-<td class="num"><b>{{ "{:,}".format(s.counts.wrong) }}</b><small>{{ share(s.counts.wrong, s.scored) }}</small></td>
+{% for count in (s.counts.right, s.counts.wrong) %}<td class="num">{% if s.scored %}<b>{{ "{:,}".format(count) }}</b><small>{{ share(count, s.scored) }}</small>{% else %}–{% endif %}</td>
+{% endfor %}
 {% for name in rare %}<td class="num">{{ "{:,}".format(s.counts[name]) }}</td>{% endfor %}
 <td>{{ s.tokens }}</td></tr>
 {% endfor %}
@@ -58,7 +58,11 @@ def _body(view: View) -> Markup:
     sums = [(sum(getattr(each, name) for each in counts), name) for name in ("right", "wrong", "unscored", "failed")]
     tiles = [
         (_asked(view.digest.total, sum(plan.total - plan.asked for plan in view.run.plans().values()), w), w["cases"]),
-        *((f"{count:,}", w[name]) for count, name in sums if count or name in ("right", "wrong")),
+        *(
+            (f"{count:,}", w[name])
+            for count, name in sums
+            if count or (view.digest.decided and name in ("right", "wrong"))
+        ),
     ]
     systems = _systems(view, w)
     rare = [name for name in ("unscored", "failed", "cut") if any(getattr(each, name) for each in counts)]
@@ -125,6 +129,8 @@ def _notices(view: View, w: Mapping[str, str]) -> Iterator[str]:
     if label := judge_label(view.run.meta, view.language):
         yield label
     counts = [system.counts for system in view.digest.systems.values()]
+    if not view.digest.decided and any(each.unscored for each in counts):
+        yield w["undecided"]
     if failed := sum(each.failed for each in counts):
         yield w["some_failed"].format(failed=f"{failed:,}", total=f"{view.digest.total:,}")
     if cut := sum(each.cut for each in counts):

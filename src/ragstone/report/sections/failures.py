@@ -36,7 +36,7 @@ _TEMPLATE = """
 </tbody>
 {% endfor %}
 </table></div>
-{% else %}<p>{{ w.none }}</p>{% endif %}
+{% else %}<p>{{ w.none if decided else w.undecided }}</p>{% endif %}
 {% if errors %}
 <h3>{{ w.errors }}</h3>
 {% for id, kinds in errors %}
@@ -61,8 +61,9 @@ def _body(view: View) -> Markup:
     groups = [_group(group, systems, view.digest.labels, w) for group in view.digest.groups]
     errors = [(name, _errors(system)) for name, system in systems.items() if system.errors]
     return view.html(
-        _TEMPLATE, w=w, systems=list(systems), groups=[group for group in groups if group["rows"]], errors=errors
-    )
+        _TEMPLATE, w=w, systems=list(systems), groups=[group for group in groups if group["rows"]], errors=errors,
+        decided=view.digest.decided,
+    )  # fmt: skip
 
 
 def _group(

@@ -15,7 +15,7 @@ from ragstone.types import Diagnosis, Passage, Record, Scalar, Span
 __all__ = ["PLUGINS"]
 
 _SECTION = """
-{% if not groups %}<p>{{ w.none }}</p>{% else %}
+{% if not groups %}<p>{{ w.none if decided else w.undecided }}</p>{% else %}
 <p>{{ intro }} {{ w.open_entry }}</p>
 <p class="legend">{{ w.marks }} <mark class="match">{{ words.match }}</mark> <mark class="wrong">{{ words.wrong }}</mark> <mark class="refusal">{{ words.refusal }}</mark></p>
 {% for group, cases in groups %}
@@ -79,7 +79,7 @@ def _body(view: View) -> Markup:
         for group in view.digest.groups
         if group in groups
     ]
-    return view.html(_SECTION, w=w, words=view.words, groups=by_group, intro=intro)
+    return view.html(_SECTION, w=w, words=view.words, groups=by_group, intro=intro, decided=view.digest.decided)
 
 
 def _rendered(view: View, w: Mapping[str, str]) -> dict[CaseKey, tuple[str, tuple[float, str, str], Markup]]:

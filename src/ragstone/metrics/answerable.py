@@ -1,0 +1,51 @@
+"""Questions that cannot be answered from what a system has: a refusal is the right answer to them.
+
+A column `answerable` of the user's data says so (`Sample.meta`), and so do RGB's negative rejection and the controls
+without a needle (`Case.condition`).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ragstone.metrics._references import filled
+from ragstone.metrics.refusal import refusal_spans
+from ragstone.types import Case, Record, Score
+
+__all__ = ["UNANSWERABLE", "answerable", "declined", "refusal_expected", "refusal_score"]
+
+UNANSWERABLE = "the question cannot be answered"
+_CONDITIONS = ("rejection", "control")
+
+
+def answerable(case: Case) -> bool | None:
+    """Whether the question of a case can be answered; None where nobody says."""
+    if case.condition.get("ability") in _CONDITIONS:
+        return False
+    marked = case.sample.meta.get("answerable")
+    return marked if isinstance(marked, bool) else None
+
+
+def refusal_expected(case: Case) -> bool:
+    """Whether only a refusal is correct: the question cannot be answered, and the reference, if there is one, declines
+    too. A reference that states something ("the premise is wrong") is compared as any other."""
+    if answerable(case) is not False:
+        return False
+    slots = () if "ability" in case.condition else filled(case.sample)
+    return all(refusal_spans(alias) for slot in slots for alias in slot)
+
+
+def refusal_score(refused: bool) -> Score:
+    """Correctness where only a refusal is correct."""
+    reason = f"{UNANSWERABLE}; the answer {'declines' if refused else 'does not decline'}"
+    return Score.of(refused, evidence={"noncommittal": refused}, reason=reason)
+
+
+def declined(record: Record) -> bool:
+    """Whether the answer of a record declines: as the metrics found that read its claims, else by its wording."""
+    if record.response is None:
+        return False
+    for score in record.scores.values():
+        evidence: Any = score.evidence
+        if isinstance(evidence, Mapping) and isinstance(evidence.get("noncommittal"), bool):
+            return bool(evidence["noncommittal"])
+    return bool(refusal_spans(record.response.answer))
