@@ -9,7 +9,6 @@ from ragstone.datasets.fictional.parts import (
     Deck,
     add_days,
     between,
-    join_to_length,
     pick,
     sample,
     seeded,
@@ -51,12 +50,6 @@ def test_weights_are_shares() -> None:
     drawn = [weighted(rng, [(3, "often"), (1, "seldom")]) for _ in range(4000)]
     assert 0.7 < drawn.count("often") / len(drawn) < 0.8
     assert {pick(rng, "abc") for _ in range(100)} == set("abc")
-
-
-def test_sentences_are_joined_until_the_length_is_reached() -> None:
-    more = iter(["bb", "cc", "dd"])
-    assert join_to_length(["aa"], lambda: next(more), 5, measure=len) == "aa bb cc"
-    assert join_to_length(["aa"], lambda: "", 5, measure=len, space="") == "aa"
 
 
 def test_days_are_added_over_the_end_of_a_year() -> None:

@@ -197,7 +197,8 @@ def test_the_world_does_not_name_two_things_alike(base: list[Item]) -> None:
 
 def test_no_source_of_the_generator_uses_hash_or_the_global_random() -> None:
     folder = Path(inspect.getfile(type(ZH))).parent
-    for path in (*folder.glob("zh/**/*.py"), folder / "language.py", folder / "collecting.py"):
+    shared = (folder / f"{name}.py" for name in ("collecting", "facts", "language", "parts", "worlds"))
+    for path in (*folder.glob("zh/**/*.py"), *shared):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call):
                 assert getattr(node.func, "id", "") not in {"hash", "id", "set"}, path

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.datasets.fictional.zh import names
-from ragstone.datasets.fictional.zh.domains import domains, read_domain
-from ragstone.datasets.fictional.zh.reading import words
-from ragstone.datasets.fictional.zh.worlds import culture
-from ragstone.datasets.fictional.zh.worlds.common import spoken
-from ragstone.datasets.fictional.zh.writer import Domain, Line, Pool, World, Writer
+from ragstone.datasets.fictional.zh import LANGUAGE, names
+from ragstone.datasets.fictional.zh.domains import Domain, make_domain
+from ragstone.datasets.fictional.zh.lines import Line, Pool, World
+from ragstone.datasets.fictional.zh.writer import Writer
+
+DOMAINS: tuple[Domain, ...] = LANGUAGE.domains  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ def test_whole_numbers_are_spelled_as_they_are_read(number: int, text: str) -> N
 
 
 def test_decimals_are_spelled_with_a_point() -> None:
-    assert spoken(52.3) == "五十二点三"
-    assert spoken(60.0) == "六十"
+    assert names.spoken(52.3) == "五十二点三"
+    assert names.spoken(60.0) == "六十"
 
 
 @given(st.integers())
@@ -44,12 +44,12 @@ def test_names_of_people_and_places_are_well_formed(seed: int) -> None:
 
 def test_no_place_is_one_that_exists() -> None:
     rng = random.Random(1)
-    assert not {names.place(rng) for _ in range(5000)} & set(names.REAL_PLACES)
+    assert not {names.place(rng) for _ in range(5000)} & set(names.WORDS["real_places"])
 
 
 def test_inventories_hold_no_word_twice() -> None:
     for name in ("surnames", "first", "second", "place_first", "given_foreign", "family_foreign", "team_words"):
-        counts = Counter(words(name))
+        counts = Counter(names.WORDS[name])
         assert max(counts.values()) == 1, (name, counts.most_common(1))
 
 
@@ -62,7 +62,7 @@ def test_a_pattern_spells_out_its_choices_and_knows_its_fields() -> None:
 
 def test_a_pool_is_used_up_before_a_pattern_comes_again() -> None:
     pool = Pool("一。", "二。", "三。")
-    writer = Writer(random.Random(3), domains()[0])
+    writer = Writer(random.Random(3), DOMAINS[0])
     drawn = []
     for _ in range(3):
         writer.used = []  # another passage
@@ -73,25 +73,29 @@ def test_a_pool_is_used_up_before_a_pattern_comes_again() -> None:
 
 
 def test_a_pattern_that_tells_a_blocked_field_is_not_drawn() -> None:
-    writer = Writer(random.Random(3), domains()[0])
+    writer = Writer(random.Random(3), DOMAINS[0])
     assert writer.draw(Pool("{甲}来了。"), frozenset({"甲"})) is None
 
 
-def test_a_line_without_a_pool_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="no pool for '迷路的句子。'"):
-        read_domain("试", ["迷路的句子。"], culture.sport_series, culture.sport)
+def test_an_unknown_pool_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="体育: no pool '迷路'"):
+        make_domain(DOMAINS[0].worlds, {"迷路": ["迷路的句子。"]})
 
 
 def worlds(domain: Domain) -> list[World]:
     rng = random.Random(domain.name)
     out = []
     for _ in range(30):
-        series = domain.series(rng)
-        out += [domain.edition(rng, series, years, other) for years in (-4, -1, 0, 1, 3) for other in (False, True)]
+        series = domain.worlds.series(rng)
+        out += [
+            domain.worlds.edition(rng, series, _years=years, _other=other)
+            for years in (-4, -1, 0, 1, 3)
+            for other in (False, True)
+        ]
     return out
 
 
-@pytest.mark.parametrize("domain", domains(), ids=lambda domain: domain.name)
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
 def test_every_pattern_can_be_filled_from_every_world_of_its_domain(domain: Domain) -> None:
     made = worlds(domain)
     pools = [
@@ -107,7 +111,7 @@ def test_every_pattern_can_be_filled_from_every_world_of_its_domain(domain: Doma
             assert line.fields <= known, (line.parts, line.fields - known)
 
 
-@pytest.mark.parametrize("domain", domains(), ids=lambda domain: domain.name)
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
 def test_pools_state_the_answer_exactly_where_they_should(domain: Domain) -> None:
     for ask in domain.asks:
         for pool in (ask.state, ask.say):
@@ -120,7 +124,7 @@ def test_pools_state_the_answer_exactly_where_they_should(domain: Domain) -> Non
             assert Line(line.parts[1][0]).fields & ask.blocked, line.parts
 
 
-@pytest.mark.parametrize("domain", domains(), ids=lambda domain: domain.name)
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
 def test_what_states_or_asks_names_the_event(domain: Domain) -> None:
     naming = {"事", "题"} | ({"公司"} if domain.name == "财报" else set())
     for ask in domain.asks:
@@ -132,10 +136,14 @@ def test_what_states_or_asks_names_the_event(domain: Domain) -> None:
         assert line.fields & {"事", "公司", "奖", "国"}, line.parts
 
 
-@pytest.mark.parametrize("domain", domains(), ids=lambda domain: domain.name)
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
 def test_another_year_and_another_category_are_other_events(domain: Domain) -> None:
     rng = random.Random(5)
     for _ in range(30):
-        series = domain.series(rng)
-        events = [domain.edition(rng, series, years, other)["事"] for years in (-1, 0, 1) for other in (False, True)]
+        series = domain.worlds.series(rng)
+        events = [
+            domain.worlds.edition(rng, series, _years=years, _other=other)["事"]
+            for years in (-1, 0, 1)
+            for other in (False, True)
+        ]
         assert len(set(events)) == len(events), events

@@ -7,7 +7,7 @@ may change between versions of Python. So everything here is made from `random()
 import datetime as dt
 import hashlib
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar
 
 from ragstone.types import Frozen
@@ -25,7 +25,6 @@ __all__ = [
     "add_days",
     "between",
     "chance",
-    "join_to_length",
     "pick",
     "sample",
     "seeded",
@@ -173,24 +172,6 @@ class Deck(Generic[T]):
         i = int(self.random() * len(left))
         left[i], left[-1] = left[-1], left[i]
         return left.pop()
-
-
-def join_to_length(
-    sentences: Sequence[str],
-    more: Callable[[], str],
-    target: float,
-    *,
-    measure: Callable[[str], float],
-    space: str = " ",
-) -> str:
-    """The sentences joined, with `more()` appended until the measured length reaches the target. `space` goes between
-    sentences (Chinese: nothing). An empty `more()` ends it early."""
-    out = list(sentences)
-    length = sum(map(measure, out))
-    while length < target and (extra := more()):
-        out.append(extra)
-        length += measure(extra)
-    return space.join(out)
 
 
 def add_days(day: dt.date, days: int) -> dt.date:

@@ -4,22 +4,20 @@ worlds cannot fill."""
 import itertools
 import re
 from collections.abc import Iterator
+from importlib import resources
 from typing import Any
 
 import pytest
 
 from ragstone.datasets.fictional import fictional_rgb
 from ragstone.datasets.fictional.en import LANGUAGE
-from ragstone.datasets.fictional.en.business import DEAL, LAUNCH, RESULTS
-from ragstone.datasets.fictional.en.culture import AUCTION, AWARD, FILM
 from ragstone.datasets.fictional.en.domain import Domain, aliases
 from ragstone.datasets.fictional.en.grammar import Choice, Day, Person, Ref, Story, Var, load, parse, spelt
 from ragstone.datasets.fictional.en.names import day, money, ordinal
-from ragstone.datasets.fictional.en.public import BRIDGE, DISASTER, DISCOVERY, ELECTION, MISSION
-from ragstone.datasets.fictional.en.sports import FINAL
 from ragstone.datasets.fictional.parts import Unmet, seeded
 
-ALL = [FINAL, AWARD, LAUNCH, ELECTION, FILM, MISSION, RESULTS, DISASTER, DEAL, AUCTION, BRIDGE, DISCOVERY]
+ALL = LANGUAGE.domains
+WORLDS = resources.files("ragstone.datasets.fictional.en") / "worlds"
 ADA = Person("Ada Vells", "Vells", "she", "her", "her")
 
 
@@ -92,8 +90,8 @@ def variables(parts: tuple[Any, ...]) -> Iterator[Var | Ref]:
 @pytest.mark.parametrize("domain", ALL, ids=lambda domain: domain.name)
 def test_every_template_can_be_filled(domain: Domain) -> None:
     rng = seeded("worlds", domain.name)
-    series = domain.series(rng)
-    world = {**domain.edition(rng, series, 2000), "guess": "x", "event2": "x", "year2": "x"}
+    series = domain.worlds.series(rng)
+    world = {**domain.worlds.edition(rng, series, year=2000), "guess": "x", "event2": "x", "year2": "x"}
     grammar = load(domain.name)
     for section, lines in grammar.items():
         for part in (part for line in lines for part in variables(line)):
@@ -109,7 +107,7 @@ def test_every_template_can_be_filled(domain: Domain) -> None:
 @pytest.mark.parametrize("domain", ALL, ids=lambda domain: domain.name)
 def test_every_question_has_its_sections(domain: Domain) -> None:
     grammar = load(domain.name)
-    for asked in domain.asked:
+    for asked in domain.answers:
         for section, least in {"q": 3, "lead": 5, "answer": 5, "card": 3, "rumour": 4, "head": 3}.items():
             assert len(grammar[f"{section}.{asked}"]) >= least, (section, asked)
     assert all(f"q2.{one}+{two}" in grammar for one, two in domain.pairs)
@@ -119,10 +117,10 @@ def test_every_question_has_its_sections(domain: Domain) -> None:
 @pytest.mark.parametrize("domain", ALL, ids=lambda domain: domain.name)
 def test_a_question_names_its_event_and_a_positive_does_too(domain: Domain) -> None:
     rng = seeded("names", domain.name)
-    series = domain.series(rng)
-    world = domain.edition(rng, series, 2001)
+    series = domain.worlds.series(rng)
+    world = domain.worlds.edition(rng, series, year=2001)
     event, grammar = str(world["event"]), load(domain.name)
-    for asked in domain.asked:
+    for asked in domain.answers:
         for section in (f"q.{asked}", f"lead.{asked}", "open"):
             for _ in range(12):
                 story = Story(grammar, {**world, "guess": "x"}, rng, {}, asked=asked)
@@ -155,7 +153,7 @@ def test_texts_have_no_slips_of_grammar(name: str) -> None:
 
 
 def test_the_domains_are_those_of_the_files() -> None:
-    assert tuple(domain.name for domain in ALL) == LANGUAGE.names
+    assert {f"{name}.toml" for name in (*LANGUAGE.names, "common")} == {file.name for file in WORLDS.iterdir()}
 
 
 def test_aliases_are_the_usual_spellings() -> None:

@@ -1,50 +1,42 @@
 """What a domain of invented news is: a series of events with editions, what can be asked of one, and its aliases."""
 
-import datetime as dt
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from random import Random
-from typing import Literal, TypeVar, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from ragstone.datasets.fictional.en.grammar import Day, Person
-from ragstone.datasets.fictional.en.names import day, money
-from ragstone.datasets.fictional.en.setting import Values
+from ragstone.datasets.fictional.en.names import VOCABULARY
+from ragstone.datasets.fictional.texts import read_toml
+from ragstone.datasets.fictional.worlds import WorldFile
 
-__all__ = ["Domain", "Kind", "Series", "aliases", "apart", "near_aliases", "other_date", "other_money"]
+__all__ = ["Domain", "Kind", "World", "aliases", "near_aliases", "read_domain"]
 
-T = TypeVar("T")
+World: TypeAlias = dict[str, "str | Person | Day"]
 Kind = Literal["person", "name", "thing", "money", "price", "number", "date", "percent"]
-
-
-@dataclass
-class Series:
-    """Something that has editions: a cup, a prize, a company and its years. `values` are the same for all of them."""
-
-    values: Values
-    memory: dict[str, object] = field(default_factory=dict)
-
-    def once(self, key: str, make: Callable[[], T]) -> T:
-        """What was made for this key the first time: last year's winner is the same in every edition that names it."""
-        if key not in self.memory:
-            self.memory[key] = make()
-        return cast("T", self.memory[key])
 
 
 @dataclass(frozen=True)
 class Domain:
-    """`asked` names the values that questions ask for, with their kind; `pairs` those asked for together; `serial`
-    those asked of two editions, or of two categories. `edition` makes the world of a year; `sibling` another category.
+    """`answers` names the values that questions ask for, with their kind; `pairs` those asked for together; `serial`
+    those asked of two editions, or of two categories. `worlds` draws series, siblings (another category) and editions.
     `years` is when the editions that are asked about take place, `steps` how far from them the misleading ones lie."""
 
     name: str
-    asked: Mapping[str, Kind]
+    worlds: WorldFile
+    answers: Mapping[str, Kind]
     pairs: tuple[tuple[str, str], ...]
     serial: tuple[str, ...]
-    series: Callable[[Random], Series]
-    edition: Callable[[Random, Series, int], Values]
-    sibling: Callable[[Random, Series], Series]
     years: tuple[int, int] = (1990, 2020)
     steps: tuple[int, ...] = (-4, -3, -2, -1, 1, 2, 3, 4)
+
+
+def read_domain(name: str) -> Domain:
+    """The domain of a file in `worlds/`, with what all domains share."""
+    common, own = read_toml("en", "worlds/common"), read_toml("en", f"worlds/{name}")
+    constants = common["constants"] | own.pop("constants", {})
+    answers, pairs = own.pop("answers"), tuple((first, second) for first, second in own.pop("pairs"))
+    worlds = WorldFile({**common, **own, "constants": constants}, VOCABULARY)
+    return Domain(name, worlds, answers, pairs, **{key: tuple(value) for key, value in worlds.header.items()})
 
 
 def aliases(kind: Kind, value: "str | Person | Day") -> tuple[str, ...]:
@@ -77,18 +69,3 @@ def near_aliases(kind: Kind, value: "str | Person | Day") -> tuple[str, ...]:
     if kind in {"money", "percent"} and isinstance(value, str):
         return (value.removesuffix("%").split()[0],)
     return ()
-
-
-def apart(rng: Random, value: float) -> float:
-    """An amount that is clearly another, by an eighth to two fifths: a guess from before the event."""
-    return value * (0.6 + 0.27 * rng.random() if rng.random() < 0.5 else 1.13 + 0.27 * rng.random())
-
-
-def other_money(rng: Random, millions: float) -> str:
-    """A guess at so many millions."""
-    return money(apart(rng, millions))
-
-
-def other_date(rng: Random, date: dt.date) -> Day:
-    """A day some weeks before or after, as an announced or rumoured date."""
-    return day(date + dt.timedelta(days=(11 + int(rng.random() * 60)) * (1 if rng.random() < 0.5 else -1)))

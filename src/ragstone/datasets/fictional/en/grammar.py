@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 from ragstone.datasets.fictional.parts import Deck, Unmet, shuffled
 
-__all__ = ["Day", "Grammar", "Person", "Story", "World", "load", "parse", "spelt"]
+__all__ = ["Day", "Grammar", "Person", "Story", "World", "load", "parse", "spelt", "with_article"]
 
 
 class Person(NamedTuple):
@@ -149,7 +149,8 @@ def load(name: str) -> Grammar:
     return joined
 
 
-def _a(text: str) -> str:
+def with_article(text: str) -> str:
+    """The text with its indefinite article."""
     vowel = VOWEL_SOUND.match(text) and not CONSONANT_SOUND.match(text)
     return f"{'an' if vowel else 'a'} {text}"
 
@@ -165,7 +166,7 @@ def _capital(text: str) -> str:
 
 # What may need a capital: a small letter, or a mark before one.
 CAPITALISED = frozenset("abcdefghijklmnopqrstuvwxyz\"'(")
-FORMS = {"a": _a, "s": _possessive, "cap": _capital, "up": str.upper}
+FORMS = {"a": with_article, "s": _possessive, "cap": _capital, "up": str.upper}
 
 
 @cache

@@ -5,60 +5,15 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from ragstone.datasets.fictional.en.domain import Domain, Series, aliases, near_aliases
+from ragstone.datasets.fictional.en.domain import Domain, World, aliases, near_aliases
 from ragstone.datasets.fictional.en.grammar import Grammar, Part, Story, load, spelt
-from ragstone.datasets.fictional.en.setting import Values
 from ragstone.datasets.fictional.parts import Deck, Document, Item, Unmet, between, pick, sample, shuffled
+from ragstone.datasets.fictional.texts import read_toml
+from ragstone.datasets.fictional.worlds import Series
 
 __all__ = ["Desk", "another_category", "hidden_parts", "open_desk", "other_years", "tell_base", "tell_integration"]
 
-# Forms of a passage by kind; `@` stands for what is asked. Characters to aim at: a token is about four.
-FORMS: dict[str, tuple[str, ...]] = {
-    "plain": (
-        "dateline lead.@ detail quote detail* bg*",
-        "head.@ dateline open answer.@ detail* quote? react?",
-        "lead.@ detail* react quote bg*",
-        "scene open answer.@ quote? detail* bg*",
-        "byline open detail answer.@ detail* quote",
-        "head quote lead.@ detail* react*",
-        "bg open answer.@ detail* source?",
-        "scene detail lead.@ detail* bg* source?",
-        "dateline open quote answer.@ detail* react?",
-        "head.@ detail lead.@ quote? detail* bg*",
-        "react open answer.@ detail* quote?",
-    ),
-    "far": (
-        "dateline open detail detail detail* quote bg answer.@",
-        "open scene detail* react detail answer.@ quote?",
-        "head open detail quote detail detail* answer.@ source?",
-        "byline open bg detail detail* detail answer.@ react?",
-        "open quote detail bg* detail detail answer.@ detail?",
-        "scene open detail detail* quote react answer.@",
-    ),
-    "brief": (
-        "dateline lead.@ detail*",
-        "head.@ lead.@ detail*",
-        "card.@ detail*",
-        "lead.@ detail*",
-        "byline lead.@ bg*",
-        "card.@ bg*",
-    ),
-    "rumour": (
-        "dateline preview rumour.@ pre* bg*",
-        "preview pre rumour.@ pre* bg*",
-        "prehead preview rumour.@ prequote pre* bg*",
-        "rumour.@ preview pre* prequote? bg*",
-        "byline preview bg rumour.@ pre* prequote?",
-    ),
-    "related": (
-        "dateline open detail quote detail* bg*",
-        "scene open detail* react* detail* source?",
-        "head open detail* quote? bg*",
-        "open bg quote detail* react source?",
-        "byline scene open detail* bg*",
-        "bg react open detail* quote?",
-    ),
-}
+FORMS: dict[str, list[str]] = read_toml("en", "frames")["forms"]
 # Two passages of a row should not have more than this share of the shorter one in common; so many attempts are made.
 COMMON, TRIES = 0.42, 4
 TARGETS = {"plain": (360, 1100), "far": (620, 1120), "brief": (270, 400), "rumour": (300, 900), "related": (290, 950)}
@@ -76,14 +31,14 @@ class Desk:
     targets: Mapping[str, tuple[int, int]] = field(default_factory=lambda: TARGETS)
 
     def story(
-        self, world: Values, asked: str, avoid: Iterable[str], *, side: str = "main", before: bool = False
+        self, world: World, asked: str, avoid: Iterable[str], *, side: str = "main", before: bool = False
     ) -> Story:
         """A teller of this world, the main one or another; `before` puts the report before the event."""
         more = {"guess": world[f"{asked}_guess"], "pub": world["early"] if before else world["pub"]}
         return Story(self.grammar, {**world, **more}, self.rng, self.decks, asked=asked, side=side, avoid=avoid)
 
     def around(
-        self, world: Values, asked: str, avoid: Iterable[str], *, rumours: int, related: int, side: str = "main"
+        self, world: World, asked: str, avoid: Iterable[str], *, rumours: int, related: int, side: str = "main"
     ) -> list[Document]:
         """Negatives about this very event: rumours from before it, and reports without the answer."""
         early, late = (self.story(world, asked, avoid, side=side, before=before) for before in (True, False))
@@ -131,12 +86,12 @@ def open_desk(
 ) -> tuple[Desk, Series, int]:
     """A desk for a row of this domain, the series that the row is about, and the year."""
     desk = Desk(rng, domain, load(domain.name), {}, targets=targets)
-    return desk, domain.series(rng), between(rng, *domain.years)
+    return desk, domain.worlds.series(rng), between(rng, *domain.years)
 
 
-def hidden_parts(domain: Domain, asked: str, world: Values) -> list[str]:
+def hidden_parts(domain: Domain, asked: str, world: World) -> list[str]:
     """What must not be said where what is asked is to stay unknown, in lower case."""
-    kind, value = domain.asked[asked], world[asked]
+    kind, value = domain.answers[asked], world[asked]
     return [alias.lower() for alias in aliases(kind, value)] + list(near_aliases(kind, value))
 
 
@@ -147,21 +102,18 @@ def other_years(rng: Random, domain: Domain, year: int, count: int) -> list[int]
 
 def another_category(desk: Desk, series: Series) -> Series:
     """Another category, in the same town where the series has one of its own."""
-    sibling = desk.domain.sibling(desk.rng, series)
-    if "town" in series.memory:
-        sibling.memory["town"] = series.memory["town"]
-    return sibling
+    return desk.domain.worlds.sibling(desk.rng, series)
 
 
 def _misleading(desk: Desk, series: Series, year: int, asked: str, avoid: list[str]) -> list[Document]:
     """Concept confusion: the same question answered for other years and another category."""
     out = []
     for other in other_years(desk.rng, desk.domain, year, between(desk.rng, 2, 3)):
-        story = desk.story(desk.domain.edition(desk.rng, series, other), asked, avoid, side="other")
+        story = desk.story(desk.domain.worlds.edition(desk.rng, series, year=other), asked, avoid, side="other")
         out += desk.documents(story, asked, [pick(desk.rng, ("plain", "plain", "brief", "far"))], "other_year")
     sibling = another_category(desk, series)
     for step in sample(desk.rng, (0, 0, 1, -1), between(desk.rng, 1, 2)):
-        story = desk.story(desk.domain.edition(desk.rng, sibling, year + step), asked, avoid, side="other")
+        story = desk.story(desk.domain.worlds.edition(desk.rng, sibling, year=year + step), asked, avoid, side="other")
         out += desk.documents(story, asked, [pick(desk.rng, ("plain", "brief"))], "other_category")
     return out
 
@@ -169,8 +121,8 @@ def _misleading(desk: Desk, series: Series, year: int, asked: str, avoid: list[s
 def tell_base(rng: Random, domain: Domain) -> Item:
     """A question with one answer: 5 to 7 positives and 8 to 11 negatives, of mixed kinds in random order."""
     desk, series, year = open_desk(rng, domain)
-    asked = pick(rng, list(domain.asked))
-    world = domain.edition(rng, series, year)
+    asked = pick(rng, list(domain.answers))
+    world = domain.worlds.edition(rng, series, year=year)
     avoid = hidden_parts(domain, asked, world)
     story = desk.story(world, asked, ())
     query = spelt(story.draw(f"q.{asked}"))
@@ -180,7 +132,7 @@ def tell_base(rng: Random, domain: Domain) -> Item:
     negative += desk.around(world, asked, avoid, rumours=between(rng, 2, 3), related=3)
     return Item(
         query,
-        (aliases(domain.asked[asked], world[asked]),),
+        (aliases(domain.answers[asked], world[asked]),),
         (tuple(positive),),
         tuple(shuffled(rng, negative)),
         domain.name,
@@ -191,7 +143,7 @@ def tell_integration(rng: Random, domain: Domain) -> Item:
     """A question with two answers: about one event, about two editions of it, or about two categories. Each group has 3
     to 5 passages that hold its answer and not the other's."""
     desk, series, year = open_desk(rng, domain)
-    first = domain.edition(rng, series, year)
+    first = domain.worlds.edition(rng, series, year=year)
     forms = ["pair"] * len(domain.pairs) + ["years", "cats"] * len(domain.serial)
     form = pick(rng, forms)
     if form == "pair":
@@ -202,7 +154,7 @@ def tell_integration(rng: Random, domain: Domain) -> Item:
         asked_a = asked_b = pick(rng, domain.serial)
         second_series = series if form == "years" else another_category(desk, series)
         other = other_years(rng, domain, year, 1)[0] if form == "years" else year
-        second = domain.edition(rng, second_series, other)
+        second = domain.worlds.edition(rng, second_series, year=other)
         both = {**first, "event2": second["event"], "year2": second["year"]}
         query = spelt(desk.story(both, asked_a, ()).draw(f"q2.{form}.{asked_a}"))
     avoid_a, avoid_b = hidden_parts(domain, asked_a, first), hidden_parts(domain, asked_b, second)
@@ -219,7 +171,7 @@ def tell_integration(rng: Random, domain: Domain) -> Item:
         negative += desk.around(world, asked, avoid, rumours=1 + more, related=2 - more, side=side)
     years = [y for y in other_years(rng, domain, year, 4) if str(y) != second["year"]][:2]
     for other in years:
-        story = desk.story(domain.edition(rng, series, other), asked_a, avoid, side="other")
+        story = desk.story(domain.worlds.edition(rng, series, year=other), asked_a, avoid, side="other")
         negative += desk.documents(story, asked_a, [pick(rng, ("plain", "brief"))], "other_year")
-    slots = (aliases(domain.asked[asked_a], first[asked_a]), aliases(domain.asked[asked_b], second[asked_b]))
+    slots = (aliases(domain.answers[asked_a], first[asked_a]), aliases(domain.answers[asked_b], second[asked_b]))
     return Item(query, slots, tuple(groups), tuple(shuffled(rng, negative)), domain.name)

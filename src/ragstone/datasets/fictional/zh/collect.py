@@ -3,64 +3,45 @@
 import functools
 import random
 import re
-from collections.abc import Callable, Container
+from collections.abc import Container
 
 from ragstone.datasets.fictional.collecting import STATING, Folder, misleading_kinds
 from ragstone.datasets.fictional.parts import Collected, Stuck, pick, sample
+from ragstone.datasets.fictional.texts import read_sections
+from ragstone.datasets.fictional.worlds import Series
+from ragstone.datasets.fictional.zh.domains import Ask, Domain
 from ragstone.datasets.fictional.zh.items import Aliases, event, question, subject, write
-from ragstone.datasets.fictional.zh.reading import patterns
-from ragstone.datasets.fictional.zh.writer import Ask, Domain, Line, World, Writer
+from ragstone.datasets.fictional.zh.lines import World
+from ragstone.datasets.fictional.zh.writer import Writer
 
 __all__ = ["collect_one", "collect_two"]
 
 # Characters to aim at and not to exceed: 330 tokens are the most that a chunk should have.
 CHARACTERS, MOST_CHARACTERS = (330, 430), 490
 STEPS = (-4, -3, -2, -1, 1, 2, 3)
-YEAR = re.compile(r"^\d{4}年(?:\d+月)?")
-
-
-def _without_year(world: World) -> str:
-    return YEAR.sub("", world["事"])
-
-
-# What a domain calls a series of events, all editions of it together.
-LINES: dict[str, Callable[[World], str]] = {
-    "体育": _without_year,
-    "奖项": _without_year,
-    "展会": _without_year,
-    "选举": _without_year,
-    "灾害": _without_year,
-    "产品": lambda world: world["公司"] + re.sub(r"\d+$", "", world["事"]) + "系列",
-    "财报": lambda world: world["公司"],
-    "考古": lambda world: world["址"],
-    "交通": lambda world: world["甲地"][0] + world["乙地"][0] + world["类"],
-    "电影": lambda world: re.sub(r"(?:：序曲|前传|·初篇|：缘起|\d)?》$", "》", world["片"]) + "系列电影",
-    "航天": lambda world: world["系列"] + "系列探测任务",
-}
 
 
 @functools.cache
-def questions_of_two() -> dict[str, list[tuple[str, str, Line]]]:
+def questions_of_two() -> dict[str, list[tuple[str, str, str]]]:
     """By domain: the field that tells the edition, the field asked for, and the question. ValueError: a broken line."""
-    found: dict[str, list[tuple[str, str, Line]]] = {}
-    name = ""
-    for line in patterns("two"):
-        if line.startswith("== "):
-            name = line.removeprefix("== ")
-            continue
-        fields, bar, text = line.partition(" | ")
-        if not bar or len(fields.split()) != 2 or not name:
-            raise ValueError(f"two: no place for {line!r}")
-        told, asked = fields.split()
-        found.setdefault(name, []).append((told, asked, Line(text)))
-    return found
+    return {
+        name: [read_question(line) for line in lines] for name, lines in read_sections("zh", "patterns/two").items()
+    }
+
+
+def read_question(line: str) -> tuple[str, str, str]:
+    fields, bar, text = line.partition(" | ")
+    if not bar or len(fields.split()) != 2:
+        raise ValueError(f"two: no place for {line!r}")
+    given, asked = fields.split()
+    return given, asked, text
 
 
 class ChineseFolder(Folder[int]):
     """The chunks of one question. `secret`: what only supporting chunks say."""
 
     def __init__(
-        self, rng: random.Random, domain: Domain, series: World, secret: tuple[Aliases, ...], told: Container[str],
+        self, rng: random.Random, domain: Domain, series: Series, secret: tuple[Aliases, ...], told: Container[str],
         ask: Ask, world: World, avoid: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         super().__init__(rng, told)
@@ -76,7 +57,7 @@ class ChineseFolder(Folder[int]):
     ) -> None:  # fmt: skip
         """A chunk about a world's event that supports the answer if it must hold something. Raises DuplicateEvent."""
         # 塔洛维亚 and 塔洛维亚共和国 would be taken for one country.
-        self.name(re.sub("共和国|联邦", "", line_of(self.domain, world)))
+        self.name(re.sub("共和国|联邦", "", world["系"]))
         try:
             document = write(self.writer, kind, ask, world, never, must=must, avoid=avoid, most=MOST_CHARACTERS)
         except Stuck:
@@ -107,14 +88,9 @@ class ChineseFolder(Folder[int]):
         return self.events[key]
 
 
-def line_of(domain: Domain, world: World) -> str:
-    """What all editions of an event are called together."""
-    return LINES[domain.name](world)
-
-
 def collect_one(rng: random.Random, domain: Domain, chunks: int, supporting: int, told: Container[str]) -> Collected:
     """A question with so many chunks, so many of which support its answer."""
-    series, ask = domain.series(rng), pick(rng, domain.asks)
+    series, ask = domain.worlds.series(rng), pick(rng, domain.asks)
     world = subject(rng, domain, series, (ask,))
     answer = ask.aliases(world)
     folder = ChineseFolder(rng, domain, series, (answer,), told, ask, world)
@@ -126,8 +102,8 @@ def collect_one(rng: random.Random, domain: Domain, chunks: int, supporting: int
 
 def collect_two(rng: random.Random, domain: Domain, chunks: int, told: Container[str]) -> Collected:
     """The question names the series and one fact of an edition, and asks for another fact of that edition."""
-    series = domain.series(rng)
-    given, asked, line = pick(rng, questions_of_two()[domain.name])
+    series = domain.worlds.series(rng)
+    given, asked, text = pick(rng, questions_of_two()[domain.name])
     first, second = (next(ask for ask in domain.asks if ask.field == field) for field in (given, asked))
     world = subject(rng, domain, series, (first, second))
     named, answer = first.aliases(world), second.aliases(world)
@@ -138,5 +114,5 @@ def collect_two(rng: random.Random, domain: Domain, chunks: int, told: Container
     folder.write(pick(rng, STATING), second, world, named, must=answer, avoid=first.blocked)
     # Another edition's answer is always there: only who has read the first chunk can tell which one is right.
     folder.mislead(["other_year", *misleading_kinds(rng, chunks - 3)])
-    query = line.parts[0][0].format_map({**world, "系": line_of(domain, world)})
+    query = text.format_map(world)
     return folder.close(query, folder.secret, (0, 1), domain.name)

@@ -1,80 +1,105 @@
 """The kinds of events of the Chinese news world: their patterns, read from `patterns/`, and their worlds."""
 
 import functools
-import random
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from ragstone.datasets.fictional.zh.reading import patterns
-from ragstone.datasets.fictional.zh.worlds import business, culture, public
-from ragstone.datasets.fictional.zh.writer import COMMON, EMPTY, Ask, Domain, Pool, World
+from ragstone.datasets.fictional.texts import read_sections, read_toml
+from ragstone.datasets.fictional.worlds import WorldFile
+from ragstone.datasets.fictional.zh.lines import EMPTY, Pool, World
+from ragstone.datasets.fictional.zh.names import VOCABULARY
 
-__all__ = ["domains"]
+__all__ = ["Ask", "Domain", "read_domain"]
 
 POOLS = ("title", "lead", "detail", "quote", "color", "close", "pre", "wait", "aside")
 ASK_POOLS = ("query", "head", "state", "say", "far", "qa", "rumour")
-
-# Name, file of patterns, and what draws a series and an edition of it.
-KINDS: tuple[
-    tuple[
-        str,
-        str,
-        Callable[[random.Random], World],
-        Callable[[random.Random, World, int, bool], World],
-    ],
-    ...,
-] = (
-    ("体育", "sport", culture.sport_series, culture.sport),
-    ("奖项", "award", culture.award_series, culture.award),
-    ("产品", "product", business.product_series, business.product),
-    ("财报", "company", business.company_series, business.company),
-    ("灾害", "disaster", public.disaster_series, public.disaster),
-    ("考古", "dig", public.dig_series, public.dig),
-    ("交通", "transit", business.transit_series, business.transit),
-    ("展会", "fair", culture.fair_series, culture.fair),
-    ("电影", "film", culture.film_series, culture.film),
-    ("航天", "space", public.space_series, public.space),
-    ("选举", "election", public.election_series, public.election),
-)
+# Life in any town, for the background of any report.
+COMMON = Pool(*read_sections("zh", "patterns/common")[""])
 
 
-@functools.cache
-def domains() -> tuple[Domain, ...]:
-    """All kinds of events, in a fixed order."""
-    return tuple(read_domain(name, patterns(file), series, edition) for name, file, series, edition in KINDS)
+@dataclass(frozen=True, eq=False)
+class Ask:
+    """One thing that can be asked about the events of a domain.
+
+    `field` holds the answer in a world, `field + "#"` further spellings separated by "|"; `tells` are the other fields
+    that would give it away. `noun` and `wh` make questions: {事}的{noun}是{wh}？ `state` names event and answer,
+    `say` only the answer (the event was named before), `far` is "opening without the answer||ending with it", `qa` is
+    "question||reply", `rumour` names a candidate, `head` is a headline with the answer."""
+
+    field: str
+    noun: str
+    wh: str
+    query: Pool
+    state: Pool
+    say: Pool
+    far: Pool
+    rumour: Pool
+    qa: Pool = EMPTY
+    head: Pool = EMPTY
+    tells: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def blocked(self) -> frozenset[str]:
+        """The fields that tell the answer."""
+        return frozenset((self.field, *self.tells))
+
+    def aliases(self, world: World) -> tuple[str, ...]:
+        """The answer in this world, in all the spellings that count."""
+        more = world.get(self.field + "#", "")
+        return (world[self.field], *(more.split("|") if more else ()))
 
 
-def read_domain(
-    name: str,
-    lines: list[str],
-    series: Callable[[random.Random], World],
-    edition: Callable[[random.Random, World, int, bool], World],
-) -> Domain:
-    """A domain from its file. `== pool` starts a pool, `== abroad`
-    leaves out the common background of a town at home, `== ask field | noun | wh | further fields that tell it` a
-    question and `-- pool` one of its pools; other lines are patterns. ValueError: a line fits nowhere."""
-    pools: dict[str, list[str]] = {pool: [] for pool in POOLS}
-    asks: list[tuple[list[str], dict[str, list[str]]]] = []
-    into: list[str] | None = None
-    common = COMMON
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """A kind of event. `worlds` draws what stays the same from year to year, and one event of it: `_years` later than
+    the one asked about, and in another category where `_other`.
+
+    `lead` names the event without being about one answer, `detail` goes on about it, `quote` lets people speak, `color`
+    tells of its surroundings and history and nothing of the event itself, `common` is life in any town, `close` looks
+    ahead; `pre` leads a report from before the event, `wait` goes on in it, `aside` leads a report about something near
+    it, `title` is a headline."""
+
+    name: str
+    worlds: WorldFile
+    asks: tuple[Ask, ...]
+    lead: Pool
+    detail: Pool
+    quote: Pool
+    color: Pool
+    close: Pool
+    pre: Pool
+    wait: Pool
+    aside: Pool
+    title: Pool
+    common: Pool = COMMON
+
+
+def read_domain(file: str) -> Domain:
+    """The domain of that file in `worlds/` and `patterns/`."""
+    worlds = WorldFile(read_toml("zh", f"worlds/{file}"), VOCABULARY)
+    return make_domain(worlds, read_sections("zh", f"patterns/{file}"))
+
+
+def make_domain(worlds: WorldFile, sections: Mapping[str, Sequence[str]]) -> Domain:
+    """A domain of its worlds and its patterns: a section is a pool, `abroad` (leaves out the common background of a
+    town at home) or a question, `ask field | noun | wh | further fields that tell it`. ValueError: an unknown one."""
+    pools = {name: lines for name, lines in sections.items() if not name.startswith("ask ") and name != "abroad"}
+    if unknown := [name for name in pools if name not in POOLS]:
+        raise ValueError(f"{worlds.header['name']}: no pool {unknown[0]!r}")
+    asks = tuple(make_ask(name[4:], lines) for name, lines in sections.items() if name.startswith("ask "))
+    filled = {name: Pool(*pools.get(name, ())) for name in POOLS}
+    return Domain(worlds.header["name"], worlds, asks, common=EMPTY if "abroad" in sections else COMMON, **filled)
+
+
+def make_ask(head: str, lines: Sequence[str]) -> Ask:
+    """A question: `-- pool` starts one of its pools. KeyError: an unknown one."""
+    field, noun, wh, *tells = map(str.strip, head.split("|"))
+    pools: dict[str, list[str]] = {pool: [] for pool in ASK_POOLS}
+    name = ""
     for line in lines:
-        if line.startswith("== ask "):
-            asks.append(([part.strip() for part in line[7:].split("|")], {pool: [] for pool in ASK_POOLS}))
-            into = None
-        elif line == "== abroad":
-            common = EMPTY
-        elif line.startswith("== "):
-            into = pools[line[3:]]
-        elif line.startswith("-- "):
-            into = asks[-1][1][line[3:]]
-        elif into is None:
-            raise ValueError(f"{name}: no pool for {line!r}")
+        if line.startswith("-- "):
+            name = line.removeprefix("-- ")
         else:
-            into.append(line)
-    filled = {pool: Pool(*lines) for pool, lines in pools.items()}
-    return Domain(name, series, edition, tuple(make_ask(*ask) for ask in asks), common=common, **filled)
-
-
-def make_ask(head: list[str], pools: dict[str, list[str]]) -> Ask:
-    field, noun, wh, *more = head
-    tells = tuple(more[0].split()) if more else ()
-    return Ask(field, noun, wh, tells=tells, **{pool: Pool(*lines) for pool, lines in pools.items()})
+            pools[name].append(line)
+    filled = {pool: Pool(*patterns) for pool, patterns in pools.items()}
+    return Ask(field, noun, wh, tells=tuple(" ".join(tells).split()), **filled)

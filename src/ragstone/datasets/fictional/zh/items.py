@@ -4,7 +4,10 @@ import random
 from collections.abc import Sequence
 
 from ragstone.datasets.fictional.parts import Document, Item, Stuck, between, chance, pick, shuffled
-from ragstone.datasets.fictional.zh.writer import Ask, Domain, World, Writer
+from ragstone.datasets.fictional.worlds import Series
+from ragstone.datasets.fictional.zh.domains import Ask, Domain
+from ragstone.datasets.fictional.zh.lines import World
+from ragstone.datasets.fictional.zh.writer import Writer
 
 __all__ = ["Aliases", "event", "one_answer", "question", "subject", "two_answers", "write"]
 
@@ -20,19 +23,19 @@ def hidden(aliases: Sequence[str], world: World, but: frozenset[str]) -> bool:
     )
 
 
-def event(rng: random.Random, domain: Domain, series: World, years: int, other: bool, *secret: Aliases) -> World:
+def event(rng: random.Random, domain: Domain, series: Series, years: int, other: bool, *secret: Aliases) -> World:
     """An event of the series in which none of the secret answers of another event occurs."""
     for _ in range(40):
-        world = domain.edition(rng, series, years, other)
+        world = domain.worlds.edition(rng, series, _years=years, _other=other)
         if all(hidden(aliases, world, frozenset()) for aliases in secret):
             return world
     raise Stuck
 
 
-def subject(rng: random.Random, domain: Domain, series: World, asks: Sequence[Ask]) -> World:
+def subject(rng: random.Random, domain: Domain, series: Series, asks: Sequence[Ask]) -> World:
     """The event asked about: each answer stands in its own fields only, and in no other's."""
     for _ in range(40):
-        world = domain.edition(rng, series, 0, False)
+        world = domain.worlds.edition(rng, series, _years=0, _other=False)
         if all(hidden(ask.aliases(world), world, ask.blocked) for ask in asks):
             return world
     raise Stuck
@@ -101,7 +104,7 @@ def years_apart(rng: random.Random) -> tuple[int, int]:
 
 def one_answer(rng: random.Random, domain: Domain) -> Item:
     """A question with one answer: five to eight positives in one group, nine to thirteen negatives."""
-    series = domain.series(rng)
+    series = domain.worlds.series(rng)
     ask = pick(rng, domain.asks)
     world = subject(rng, domain, series, (ask,))
     answer = ask.aliases(world)
@@ -120,13 +123,13 @@ def one_answer(rng: random.Random, domain: Domain) -> Item:
 
 def two_answers(rng: random.Random, domain: Domain) -> Item:
     """A question that needs two facts: of one event, or the same of two events. Three or more documents a slot."""
-    series = domain.series(rng)
+    series = domain.worlds.series(rng)
     if chance(rng, 0.6):
         asks, worlds, query = two_facts_of_one_event(rng, domain, series)
         nearby, silent = series, asks[0].blocked | asks[1].blocked
     else:
         asks, worlds, query = one_fact_of_two_events(rng, domain, series)
-        nearby, silent = domain.series(rng), asks[0].blocked
+        nearby, silent = domain.worlds.series(rng), asks[0].blocked
     answers = (asks[0].aliases(worlds[0]), asks[1].aliases(worlds[1]))
     if any(a in b or b in a for a in answers[0] for b in answers[1]):
         raise Stuck
@@ -152,14 +155,14 @@ def two_answers(rng: random.Random, domain: Domain) -> Item:
 Two = tuple[tuple[Ask, Ask], tuple[World, World], str]
 
 
-def two_facts_of_one_event(rng: random.Random, domain: Domain, series: World) -> Two:
+def two_facts_of_one_event(rng: random.Random, domain: Domain, series: Series) -> Two:
     """Two different asks of one world, and the question for both."""
     first, second = shuffled(rng, domain.asks)[:2]
     world = subject(rng, domain, series, (first, second))
     return (first, second), (world, world), question_of_two_facts(rng, first, second, world)
 
 
-def one_fact_of_two_events(rng: random.Random, domain: Domain, series: World) -> Two:
+def one_fact_of_two_events(rng: random.Random, domain: Domain, series: Series) -> Two:
     """The same ask of two worlds (two editions, or two categories of one), none of which tells the other's answer."""
     ask = pick(rng, domain.asks)
     world = subject(rng, domain, series, (ask,))

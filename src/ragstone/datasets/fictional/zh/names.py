@@ -1,112 +1,115 @@
-"""Invented Chinese names: people, foreign people, places, papers, works, and numbers in both spellings.
+"""What Chinese worlds are made of: invented people, foreign people, places, papers, works; dates, amounts, and numbers
+in both spellings.
 
 Places are put together from two characters each that no county, city or town of the country bears together; people
-from surnames and uncommon pairs of characters. Everything is drawn with `random()` alone (see `parts`).
+from surnames and uncommon pairs of characters (`names.toml`). Everything is drawn with `random()` alone (see `parts`).
 """
 
 import datetime as dt
 import random
+from typing import Any
 
-from ragstone.datasets.fictional.parts import pick
-from ragstone.datasets.fictional.zh.reading import words
+from ragstone.datasets.fictional.parts import add_days, between, pick
+from ragstone.datasets.fictional.texts import read_toml
+from ragstone.datasets.fictional.worlds import Vocabulary
 
-__all__ = [
-    "brand", "country", "day", "elegant", "foreigner", "han", "han_day", "newspaper", "person", "place", "team",
-    "title",
-]  # fmt: skip
+__all__ = ["VOCABULARY", "WORDS", "foreigner", "han", "newspaper", "person", "place", "spoken", "title"]
 
-SURNAMES = words("surnames")
-FIRST = words("first")
-SECOND = words("second")
-
-PLACE_FIRST = words("place_first")
-PLACE_SECOND = tuple("屿埠岬陂墩塬堰溆畹坞桁垸埭垭峁渚皋圩坂津渡泽陉崮砬汊洼峪浜泾碚硐")
-# The pairs of those that a town or a village does bear (checked against the official list of divisions).
-REAL_PLACES = ("蓼皋", "渌渚", "砚洼", "苎陂", "蓼坞", "栾塬")
-
-GIVEN_FOREIGN = words("given_foreign")
-FAMILY_FOREIGN = words("family_foreign")
-COUNTRY_FIRST = words("country_first")
-COUNTRY_SECOND = words("country_second")
-
-ELEGANT_FIRST = tuple("青白苍玄朱素碧霜星云松竹鹤雁鹿麒听望枕衔栖闻观照折扶踏溯含沐疏寒")
-ELEGANT_SECOND = tuple("岬舟烛崖麓汐渚原峦弦灯羽砚鸢鲸霄野泉箫榆阁屿穹禾垣澜岫隼鹭翎津枫")
-BRAND_FIRST = tuple("澄砾朔霁珩峤昀曜湛翀弈祺铠珀琮烁翊睿衍甬骐瀚垚赫昊恺懿")
-BRAND_SECOND = tuple("砾川域桥元迹弧芯羽维合泰岳曜格数源图信力和石帆阵恒通拓")
-PAPERS = ("晚报", "晨报", "日报", "时报", "都市报", "新报")
-TEAM_WORDS = words("team_words")
-
+WORDS: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for name, words in read_toml("zh", "names").items()}
 DIGITS = "零一二三四五六七八九"
 
 
 def place(rng: random.Random) -> str:
     """Two characters that name no real place, such as 澜堰."""
     while True:
-        name = pick(rng, PLACE_FIRST) + pick(rng, PLACE_SECOND)
-        if name not in REAL_PLACES:
+        name = pick(rng, WORDS["place_first"]) + pick(rng, WORDS["place_second"])
+        if name not in WORDS["real_places"]:
             return name
+
+
+def towns(rng: random.Random, count: int) -> list[str]:
+    """So many places that begin with different characters."""
+    chosen: list[str] = []
+    while len(chosen) < count:
+        town = place(rng)
+        if all(town[0] != other[0] for other in chosen):
+            chosen.append(town)
+    return chosen
 
 
 def person(rng: random.Random) -> str:
     """A surname and two characters, none of the three twice."""
     while True:
-        name = pick(rng, SURNAMES) + pick(rng, FIRST) + pick(rng, SECOND)
+        name = pick(rng, WORDS["surnames"]) + pick(rng, WORDS["first"]) + pick(rng, WORDS["second"])
         if len(dict.fromkeys(name)) == 3:
             return name
 
 
+def people(rng: random.Random, *fields: str) -> dict[str, str]:
+    """Different people for these fields."""
+    chosen: dict[str, str] = {}
+    for field in fields:
+        name = person(rng)
+        while name in chosen.values():
+            name = person(rng)
+        chosen[field] = name
+    return chosen
+
+
 def foreigner(rng: random.Random) -> tuple[str, str]:
     """A foreign person, transliterated: the full name with its dot, and the family name as used on second mention."""
-    family = pick(rng, FAMILY_FOREIGN)
-    return pick(rng, GIVEN_FOREIGN) + "·" + family, family
+    family = pick(rng, WORDS["family_foreign"])
+    return pick(rng, WORDS["given_foreign"]) + "·" + family, family
+
+
+def candidates(rng: random.Random) -> tuple[str, str, str]:
+    """Two foreign people of different families: the first, the family of the first, the second."""
+    winner, family = foreigner(rng)
+    loser, _ = foreigner(rng)
+    while loser.endswith(family):
+        loser, _ = foreigner(rng)
+    return winner, family, loser
 
 
 def country(rng: random.Random) -> str:
     """A country that is on no map."""
-    return pick(rng, COUNTRY_FIRST) + pick(rng, COUNTRY_SECOND)
+    return pick(rng, WORDS["country_first"]) + pick(rng, WORDS["country_second"])
 
 
 def elegant(rng: random.Random) -> str:
     """A two-character name for a cup, a prize, a ship: 青岬, 衔烛."""
-    return pick(rng, ELEGANT_FIRST) + pick(rng, ELEGANT_SECOND)
+    return pick(rng, WORDS["elegant_first"]) + pick(rng, WORDS["elegant_second"])
 
 
 def brand(rng: random.Random) -> str:
     """A two-character name of a company, never one character twice."""
     while True:
-        name = pick(rng, BRAND_FIRST) + pick(rng, BRAND_SECOND)
+        name = pick(rng, WORDS["brand_first"]) + pick(rng, WORDS["brand_second"])
         if name[0] != name[1]:
             return name
 
 
 def newspaper(rng: random.Random, home: str) -> str:
     """A paper of that place: 《澜堰晚报》 without its marks."""
-    return home + pick(rng, PAPERS)
+    return home + pick(rng, WORDS["papers"])
 
 
-def team(rng: random.Random, home: str) -> str:
-    """A club: its place and an animal or a word of strength."""
-    return home + pick(rng, TEAM_WORDS)
-
-
-TITLE_PATTERNS = words("title_patterns")
-TITLE_A = words("title_a")
-TITLE_B = words("title_b")
-TITLE_PERSONS = words("title_persons")
-TITLE_PLACES = ("钟楼", "茶馆", "月台", "候车室", "孤城", "石桥", "粮仓", "灯塔", "戏台", "老屋")
-TITLE_V = ("渡轮", "夜车", "缆车", "邮轮", "末班船", "慢车")
+def clubs(rng: random.Random, count: int) -> list[str]:
+    """So many different clubs, each a place and an animal or a word of strength."""
+    chosen: list[str] = []
+    while len(chosen) < count:
+        club = place(rng) + pick(rng, WORDS["team_words"])
+        if club not in chosen:
+            chosen.append(club)
+    return chosen
 
 
 def title(rng: random.Random) -> str:
     """A title of a work without its marks: 雾隐渡, 最后一班夜车."""
-    return pick(rng, TITLE_PATTERNS).format(
-        a=pick(rng, TITLE_A),
-        b=pick(rng, TITLE_B),
-        p=pick(rng, TITLE_PERSONS),
-        q=pick(rng, TITLE_PLACES),
-        v=pick(rng, TITLE_V),
-        n=pick(rng, "二三五七九"),
-    )
+    pattern = pick(rng, WORDS["title_patterns"])
+    inventories = {"a": "title_a", "b": "title_b", "p": "title_persons", "q": "title_places", "v": "title_vehicles"}
+    words = {field: pick(rng, WORDS[inventory]) for field, inventory in inventories.items()}
+    return pattern.format(**words, n=pick(rng, "二三五七九"))
 
 
 def han(number: int) -> str:
@@ -131,11 +134,70 @@ def below_ten_thousand(number: int) -> str:
     return text or DIGITS[0]
 
 
+def spoken(number: float) -> str:
+    """A number with one decimal in Chinese numerals: 52.3 is 五十二点三; without it where it is zero."""
+    whole, tenth = divmod(round(number * 10), 10)
+    return han(whole) + (f"点{DIGITS[tenth]}" if tenth else "")
+
+
 def day(date: dt.date) -> str:
     """3月12日."""
     return f"{date.month}月{date.day}日"
 
 
-def han_day(date: dt.date) -> str:
-    """三月十二日."""
-    return f"{han(date.month)}月{han(date.day)}日"
+def random_day(rng: random.Random, year: int, first: int, last: int) -> str:
+    """A day of that year, between those days of it."""
+    return day(add_days(dt.date(year, 1, 1), between(rng, first, last)))
+
+
+def dated(rng: random.Random, year: int, first: int = 40, last: int = 355) -> dict[str, Any]:
+    """A day of that year (between those days of it), the date of the report on it, and that of a report before."""
+    date = add_days(dt.date(year, 1, 1), between(rng, first, last))
+    return {
+        "年": year,
+        "_month": date.month,
+        "月日": day(date),
+        "月日汉": f"{han(date.month)}月{han(date.day)}日",
+        "电日": day(add_days(date, between(rng, 0, 2))),
+        "前日": day(add_days(date, -between(rng, 4, 25))),
+    }
+
+
+def counted(field: str, number: int, *units: str) -> dict[str, str]:
+    """A number with its unit, and as further spellings with the other units and in Chinese numerals."""
+    first, *more = (spelling + unit for spelling in (str(number), han(number)) for unit in units)
+    return {field: first, field + "#": "|".join(more)}
+
+
+def yuan(amount: int) -> tuple[str, str]:
+    """An amount in 万元 as papers write it, in 亿元 or 万元, and in the other unit."""
+    if amount > 10_000:
+        return f"{amount / 10_000:.2f}亿元", f"{round(amount, -2)}万元"
+    return f"{amount}万元", f"{amount / 10_000:.4f}亿元"
+
+
+def millions(rng: random.Random, low: int, high: int) -> tuple[str, str]:
+    """An amount of so many million yuan or a little more, as `yuan` writes it."""
+    return yuan(between(rng, low, high) * 100 + between(rng, 1, 99))
+
+
+def takings(amount: int) -> tuple[str, str]:
+    """What a film has taken, in million yuan, written in 亿元 or 万元, and in the other unit."""
+    spellings = f"{amount / 100:.2f}亿元", f"{amount}00万元"
+    return spellings if amount > 100 else spellings[::-1]
+
+
+VOCABULARY = Vocabulary(
+    draws={
+        function.__name__: function
+        for function in (
+            brand, candidates, clubs, country, dated, elegant, foreigner, millions, people, person, place, random_day,
+            title, towns,
+        )
+    },
+    forms={
+        "counted": counted, "general": lambda number: f"{number:g}", "han": han, "replace": str.replace,
+        "reversed_score": lambda score: "比".join(reversed(score.split("比"))), "round": round, "spoken": spoken,
+        "takings": takings, "yuan": yuan,
+    },
+)  # fmt: skip

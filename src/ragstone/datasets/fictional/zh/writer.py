@@ -1,162 +1,17 @@
-"""How a Chinese news passage is put together: sentence patterns, pools that do not repeat themselves, and styles.
+"""How a Chinese news passage is put together: pools that do not repeat themselves, and styles."""
 
-A pattern is a sentence with fields and choices: `{冠军}<昨晚|当晚>以{比分}击败{亚军}。` (an empty choice is allowed;
-choices do not nest). A *world* is one event as a dict from field to text. Every pattern knows which fields it tells,
-so a passage that must not give the answer away is written from the same pools without the patterns that tell it; a
-passage about another year or another category is written from the same pools with another world.
-"""
-
-import functools
-import itertools
 import random
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
 
-from ragstone.datasets.fictional.parts import Document, weighted
+from ragstone.datasets.fictional.parts import Document, pick, weighted
+from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.zh import names
-from ragstone.datasets.fictional.zh.reading import patterns
+from ragstone.datasets.fictional.zh.domains import Ask, Domain
+from ragstone.datasets.fictional.zh.lines import Line, Pool, World
 
-__all__ = ["COMMON", "EMPTY", "Ask", "Domain", "Line", "Pool", "World", "Writer"]
+__all__ = ["Writer"]
 
-World = dict[str, str]
-
-FIELD = re.compile(r"\{([^{}]+)\}")
-CHOICE = re.compile(r"<([^<>]*)>")
-
-
-class Line:
-    """A pattern, ready to be filled: for each part (most have one) all its spellings, and the fields that it tells."""
-
-    __slots__ = ("fields", "length", "order", "parts")
-
-    def __init__(self, pattern: str, order: int = 0) -> None:
-        self.order = order  # where it stands in its pool: details are written in the order of their file
-        self.fields = frozenset(FIELD.findall(pattern))
-        self.parts = tuple(expand(part) for part in pattern.split("||"))
-        self.length = sum(len(spellings[0]) for spellings in self.parts)
-
-
-def expand(pattern: str) -> tuple[str, ...]:
-    """All spellings of a pattern: one for each combination of its choices."""
-    pieces = CHOICE.split(pattern)
-    options = [piece.split("|") if i % 2 else [piece] for i, piece in enumerate(pieces)]
-    return tuple("".join(chosen) for chosen in itertools.product(*options))
-
-
-class Pool:
-    """Patterns that serve the same purpose; compiled when first drawn from."""
-
-    __slots__ = ("lines_", "patterns")
-
-    def __init__(self, *patterns: str) -> None:
-        self.patterns = patterns
-        self.lines_: list[Line] | None = None
-
-    @property
-    def lines(self) -> list[Line]:
-        if self.lines_ is None:
-            self.lines_ = [Line(pattern, i) for i, pattern in enumerate(self.patterns)]
-        return self.lines_
-
-
-EMPTY = Pool()
-# Life in any town, for the background of any report.
-COMMON = Pool(*patterns("common"))
-
-
-@dataclass(frozen=True, eq=False)
-class Ask:
-    """One thing that can be asked about the events of a domain.
-
-    `field` holds the answer in a world, `field + "#"` further spellings separated by "|"; `tells` are the other fields
-    that would give it away. `noun` and `wh` make questions: {事}的{noun}是{wh}？ `state` names event and answer,
-    `say` only the answer (the event was named before), `far` is "opening without the answer||ending with it", `qa` is
-    "question||reply", `rumour` names a candidate, `head` is a headline with the answer."""
-
-    field: str
-    noun: str
-    wh: str
-    query: Pool
-    state: Pool
-    say: Pool
-    far: Pool
-    rumour: Pool
-    qa: Pool = EMPTY
-    head: Pool = EMPTY
-    tells: tuple[str, ...] = ()
-
-    @functools.cached_property
-    def blocked(self) -> frozenset[str]:
-        """The fields that tell the answer."""
-        return frozenset((self.field, *self.tells))
-
-    def aliases(self, world: World) -> tuple[str, ...]:
-        """The answer in this world, in all the spellings that count."""
-        more = world.get(self.field + "#", "")
-        return (world[self.field], *(more.split("|") if more else ()))
-
-
-@dataclass(frozen=True, eq=False)
-class Domain:
-    """A kind of event. `series` draws what stays the same from year to year, `edition(rng, series, years, other)` one
-    event of it: `years` later than the one asked about, and in another category where `other`.
-
-    `lead` names the event without being about one answer, `detail` goes on about it, `quote` lets people speak, `color`
-    tells of its surroundings and history and nothing of the event itself, `common` is life in any town, `close` looks
-    ahead; `pre` leads a report from before the event, `wait` goes on in it, `aside` leads a report about something near
-    it, `title` is a headline."""
-
-    name: str
-    series: Callable[[random.Random], World]
-    edition: Callable[[random.Random, World, int, bool], World]
-    asks: tuple[Ask, ...]
-    lead: Pool
-    detail: Pool
-    quote: Pool
-    color: Pool
-    close: Pool
-    pre: Pool
-    wait: Pool
-    aside: Pool
-    title: Pool
-    common: Pool = COMMON
-
-
-DATELINES = Pool(
-    "本报{地}{电日}电（记者{记者}）",
-    "{报}{地}{电日}讯　",
-    "据《{报}》{电日}报道，",
-    "（{报}记者{记者}）",
-    "《{报}》记者{记者}发自{地}　",
-    "本报讯（记者{记者}<|　通讯员{乙}>）",
-    "{电日}，{地}。",
-    "{报}客户端{电日}消息，",
-)
-PRE_DATELINES = Pool(
-    "本报{地}{前日}电（记者{记者}）",
-    "{报}{前日}讯　",
-    "据《{报}》{前日}报道，",
-    "本报讯（记者{记者}）",
-    "{前日}，{报}客户端消息，",
-)
-TAILS = Pool(
-    "（完）",
-    "（责任编辑：{乙}）",
-    "（{报}）",
-    "（记者{记者}）",
-    "（编辑：{乙}　校对：{甲}）",
-    "（本版照片由{乙}摄）",
-)
-FLASHES = ("快讯：", "【快讯】", "{报}快讯　", "本报快讯：", "", "", "", "")
-QA_FRAMES = (
-    ("问：", "　答："),
-    ("记者：", "　{答者}："),
-    ("《{报}》：", "　{答者}："),
-    ("有读者问：", "{答者}答复说："),
-    ("Q：", "　A："),
-    ("网友提问：", "本报记者{记者}回复："),
-)
+FRAMES = read_toml("zh", "frames")
+DATELINES, EARLY_DATELINES, TAILS = (Pool(*FRAMES[name]) for name in ("datelines", "early_datelines", "tails"))
 PARAGRAPH = "　　"
 MOST_SHARED = 0.28  # of the shorter of two passages, in sentences of the same pattern; names come on top
 Menu = tuple[tuple[float, Pool], ...]
@@ -284,7 +139,7 @@ class Writer:
         if head:
             text = (f"【{head}】" if self.random() < 0.6 else head + PARAGRAPH) + state
         else:
-            flash = FLASHES[int(self.random() * len(FLASHES))].format_map(self.world)
+            flash = pick(self.rng, FRAMES["flashes"]).format_map(self.world)
             text = flash + state
         domain = self.domain
         menu = ((3.0, domain.detail), (1.0, domain.close))
@@ -326,7 +181,7 @@ class Writer:
         lead = self.one(domain.lead, quiet)
         if line is None:
             return [lead, self.one(ask.say, avoid)]
-        before, between = QA_FRAMES[int(self.random() * len(QA_FRAMES))]
+        before, between = pick(self.rng, FRAMES["questions"])
         talk = before.format_map(self.world) + self.fill(line) + between.format_map(self.world) + self.fill(line, 1)
         menu = ((2.0, domain.detail), (0.7, domain.color), (0.3, domain.common))
         rest = self.more(quiet, target, len(lead) + len(talk), menu)
@@ -352,7 +207,7 @@ class Writer:
     def rumour(self, ask: Ask, avoid: frozenset[str]) -> str:
         """A report from before the event: guesses that name a candidate."""
         domain, quiet = self.domain, avoid | ask.blocked
-        blocks = [self.opening(quiet | {"电日"}, PRE_DATELINES) + self.one(domain.pre, quiet)]
+        blocks = [self.opening(quiet | {"电日"}, EARLY_DATELINES) + self.one(domain.pre, quiet)]
         if self.random() < 0.5:
             blocks.append(self.one(domain.wait, quiet))
         blocks.append(self.one(ask.rumour, quiet))

@@ -1,0 +1,56 @@
+"""Well-known real facts with false twins, written down in the text files of this folder (see `fictional.facts`)."""
+
+from collections.abc import Sequence
+from functools import cache
+
+from ragstone.datasets.fictional.facts import FactNotes, read_facts
+from ragstone.datasets.fictional.parts import Fact
+from ragstone.datasets.fictional.texts import read_toml
+
+__all__ = ["facts"]
+
+NAMES = ("geography", "letters", "arts", "science", "history", "modern")
+# A passage that is shorter (in characters) is followed by remarks of its domain.
+SHORT = 210
+
+
+@cache
+def facts() -> tuple[Fact, ...]:
+    """All facts, in the order of the files."""
+    closings = read_toml("en", "frames")["closings"]
+    return tuple(_fact(notes, closings) for notes in read_facts("en", [f"facts/{name}" for name in NAMES]))
+
+
+def _fact(notes: FactNotes, closings: Sequence[str]) -> Fact:
+    positive, negative, remarks = (notes.sentences[mark] for mark in "+-~")
+    start = 7 * notes.number
+    return Fact(
+        notes.question,
+        notes.answer,
+        notes.fake,
+        tuple(_lengthen(text, _sequel(negative, remarks, start, place)) for place, text in enumerate(positive)),
+        tuple(_lengthen(text, _cycle(closings, start + 3 * place)) for place, text in enumerate(negative)),
+        notes.kind,
+    )
+
+
+def _cycle(remarks: Sequence[str], start: int, count: int = 3) -> list[str]:
+    """So many of the remarks, from this one on."""
+    return [remarks[(start + step) % len(remarks)] for step in range(count)]
+
+
+def _sequel(negative: Sequence[str], remarks: Sequence[str], start: int, number: int) -> list[str]:
+    """What a short positive goes on with: every other one with a sentence of the same subject first. Positives of one
+    fact go on differently, as long as there are twelve remarks for five of them."""
+    if number % 2 == 0:
+        return [negative[number % len(negative)], *_cycle(remarks, start + number // 2 * 2, 2)]
+    return _cycle(remarks, start + 6 + number // 2 * 3)
+
+
+def _lengthen(passage: str, sequel: Sequence[str]) -> str:
+    """The passage with sentences of the sequel after it, as long as it is short."""
+    for sentence in sequel:
+        if len(passage) >= SHORT:
+            break
+        passage = f"{passage} {sentence}"
+    return passage

@@ -1,0 +1,56 @@
+"""Sentence patterns, and pools of them.
+
+A pattern is a sentence with fields and choices: `{冠军}<昨晚|当晚>以{比分}击败{亚军}。` (an empty choice is allowed;
+choices do not nest). A *world* is one event as a dict from field to text. Every pattern knows which fields it tells,
+so a passage that must not give the answer away is written from the same pools without the patterns that tell it; a
+passage about another year or another category is written from the same pools with another world.
+"""
+
+import itertools
+import re
+from typing import TypeAlias
+
+__all__ = ["EMPTY", "Line", "Pool", "World"]
+
+World: TypeAlias = dict[str, str]
+
+FIELD = re.compile(r"\{([^{}]+)\}")
+CHOICE = re.compile(r"<([^<>]*)>")
+
+
+class Line:
+    """A pattern, ready to be filled: for each part (most have one) all its spellings, and the fields that it tells."""
+
+    __slots__ = ("fields", "length", "order", "parts")
+
+    def __init__(self, pattern: str, order: int = 0) -> None:
+        self.order = order  # where it stands in its pool: details are written in the order of their file
+        self.fields = frozenset(FIELD.findall(pattern))
+        self.parts = tuple(expand(part) for part in pattern.split("||"))
+        self.length = sum(len(spellings[0]) for spellings in self.parts)
+
+
+def expand(pattern: str) -> tuple[str, ...]:
+    """All spellings of a pattern: one for each combination of its choices."""
+    pieces = CHOICE.split(pattern)
+    options = [piece.split("|") if i % 2 else [piece] for i, piece in enumerate(pieces)]
+    return tuple("".join(chosen) for chosen in itertools.product(*options))
+
+
+class Pool:
+    """Patterns that serve the same purpose; compiled when first drawn from."""
+
+    __slots__ = ("lines_", "patterns")
+
+    def __init__(self, *patterns: str) -> None:
+        self.patterns = patterns
+        self.lines_: list[Line] | None = None
+
+    @property
+    def lines(self) -> list[Line]:
+        if self.lines_ is None:
+            self.lines_ = [Line(pattern, i) for i, pattern in enumerate(self.patterns)]
+        return self.lines_
+
+
+EMPTY = Pool()
