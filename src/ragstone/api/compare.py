@@ -7,9 +7,10 @@ from typing import Literal
 
 from ragstone.analysis.compare import FLIPPED, Comparison, Difference, Flip, Reason, Side, compare_runs
 from ragstone.api.blocking import public
+from ragstone.api.open_run import open_checked
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
-from ragstone.runs import RunReader, open_run
+from ragstone.runs import RunReader
 from ragstone.types import Cell, Row, Table
 
 __all__ = ["Comparison", "Difference", "Flip", "Reason", "compare", "comparison_tables", "opened_sides"]
@@ -50,8 +51,10 @@ def opened_sides(a: Path, b: Path | None, system_a: str | None, system_b: str | 
     """Both sides, their run files open while the context lasts; `b` None: two systems of `a`. Raises UsageError if a
     system must be named or does not exist."""
     with contextlib.ExitStack() as stack:
-        first = stack.enter_context(open_run(a))
-        second = first if b is None or b == a or (b.exists() and b.samefile(a)) else stack.enter_context(open_run(b))
+        first = stack.enter_context(open_checked(a))
+        second = (
+            first if b is None or b == a or (b.exists() and b.samefile(a)) else stack.enter_context(open_checked(b))
+        )
         if second is first:
             names = list(first.systems)
             if system_a is None and system_b is None and len(names) == 2:

@@ -8,9 +8,9 @@ from typing import Any, Literal
 from ragstone.analysis import gates as analysis
 from ragstone.analysis.gates import Gate, GateResult, check_thresholds, gates_of
 from ragstone.api.blocking import public
+from ragstone.api.open_run import open_checked
 from ragstone.errors import DataError, UsageError
 from ragstone.metrics import better
-from ragstone.runs import open_run
 from ragstone.types import Run
 
 __all__ = ["Gate", "GateResult", "check_gates", "gates_of", "project_gates"]
@@ -36,7 +36,7 @@ def check_gates(
     Raises UsageError for metrics, systems or values that the run does not have.
     """
     if isinstance(run, str | Path):
-        with open_run(run) as opened:
+        with open_checked(run) as opened:
             return check_gates(opened, gates, mode=mode, min_coverage=min_coverage, system=system, where=where)
     if isinstance(gates, Mapping):
         over = {name: limit for name, limit in gates.items() if better(name, run.meta) == "lower"}

@@ -1,5 +1,6 @@
 """A run file with the benchmark that reads it."""
 
+import contextlib
 import errno
 import os
 import shlex
@@ -22,7 +23,7 @@ from ragstone.runs import RunReader, open_run
 from ragstone.storage import write_file
 from ragstone.types import Aggregate, Benchmark, Score, Table
 
-__all__ = ["OpenRun", "benchmark_of", "check_target", "language_of", "read_run", "remembered_language"]
+__all__ = ["OpenRun", "benchmark_of", "check_target", "language_of", "open_checked", "read_run", "remembered_language"]
 
 
 TRUST = "RAGSTONE_TRUST"
@@ -32,6 +33,10 @@ _SQLITE = b"SQLite format 3\x00"  # how a run file begins
 
 def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
     """The benchmark of a run, able to tabulate and explain it. Raises UsageError if the file does not name it."""
+    return _made(_plugin_of(meta, path), meta, path)
+
+
+def _plugin_of(meta: Mapping[str, Any], path: object) -> Plugin:
     question = meta.get("question")
     name = question.get("benchmark") if isinstance(question, dict) else None
     if not isinstance(name, str):
@@ -49,10 +54,9 @@ def benchmark_of(meta: Mapping[str, Any], path: object) -> Benchmark:
         )
     # By name, otherwise from the place recorded in the run, which may be a stranger's.
     try:
-        plugin = BENCHMARKS.get(name if name in BENCHMARKS else str(place))
+        return BENCHMARKS.get(name if name in BENCHMARKS else str(place))
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
-    return _made(plugin, meta, path)
 
 
 def _made(plugin: Plugin, meta: Mapping[str, Any], path: object) -> Benchmark:
@@ -63,6 +67,23 @@ def _made(plugin: Plugin, meta: Mapping[str, Any], path: object) -> Benchmark:
     except Exception as error:  # options of another kind than the benchmark wrote
         problem = f"the file is damaged: its options cannot be read ({type(error).__name__}: {error})."
         raise DataError(path, problem) from error
+
+
+def open_checked(path: str | Path) -> RunReader:
+    """Open a run file for reading. Its cases are checked against the types that its benchmark declares, if that is
+    installed."""
+    run = open_run(path)
+    try:
+        with contextlib.suppress(UsageError):  # reported by what needs the benchmark
+            _expect(run, _plugin_of(run.meta, path))
+    except BaseException:
+        run.close()
+        raise
+    return run
+
+
+def _expect(run: RunReader, plugin: Plugin) -> None:
+    run.expect(plugin.Condition, plugin.Notes)
 
 
 def check_target(target: str | Path, run: Path | None = None) -> None:
@@ -134,7 +155,9 @@ class OpenRun:
         self.run: RunReader = open_run(self.path)
         try:
             meta = self.run.meta
-            self.benchmark = benchmark_of(meta, self.path) if benchmark is None else _made(benchmark, meta, self.path)
+            plugin = _plugin_of(meta, self.path) if benchmark is None else benchmark
+            _expect(self.run, plugin)
+            self.benchmark = _made(plugin, meta, self.path)
         except BaseException:
             self.run.close()
             raise

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from ragstone.benchmarks.options import Option, fields_of
+from ragstone.benchmarks.options import Option
 from ragstone.errors import UsageError
 from ragstone.types import JSON, Benchmark, Frozen, Record
 
@@ -83,7 +83,8 @@ class Plugin(Protocol):
 
     `summary`: one line, for lists. `Options`: a struct of typed fields (see `options`); None for a benchmark that
     `bench` cannot run but whose runs can be read. `judged`: the metrics that a judge adds. `own_metrics`: the metrics
-    that apply to its cases only. `rescoring`: how saved predictions are scored."""
+    that apply to its cases only. `rescoring`: how saved predictions are scored. `Condition`, `Notes`: typed dicts of
+    the condition and of the sample's `meta` of its cases, by which those in run files are checked when read."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -91,6 +92,8 @@ class Plugin(Protocol):
     judged: ClassVar[tuple[str, ...]] = ()
     own_metrics: ClassVar[tuple[str, ...]] = ()
     rescoring: ClassVar[Rescoring | None] = None
+    Condition: ClassVar[Any] = dict[str, Any]
+    Notes: ClassVar[Any] = dict[str, Any]
 
     async def make(self, options: Any, context: Context, /) -> Benchmark:
         """Build the benchmark. Raises UsageError or DataError, one line each."""
@@ -113,10 +116,3 @@ class Plugin(Protocol):
         """Contents and problems of data in the benchmark's own format; None if the path is in another format. May raise
         DataError."""
         return None
-
-    def options_of(self, meta: Mapping[str, Any], /) -> dict[str, Any]:
-        """The options of a run that are fields of `Options`."""
-        options = meta.get("options")
-        known = fields_of(self.Options) if self.Options is not None else {}
-        recorded = options if isinstance(options, Mapping) else {}
-        return {key: tuple(v) if isinstance(v, list) else v for key, v in recorded.items() if key in known}

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
+
 from ragstone.errors import DataError
 from ragstone.metrics.judge.record import reunited
-from ragstone.runs.schema import LAYOUT, META, decode, key_of, text_of
+from ragstone.runs.schema import LAYOUT, META, converted, decode, key_of, text_of
 from ragstone.runs.text_store import fetch, references
 from ragstone.storage import check_regular, connect, storage_errors
 from ragstone.types import Case, Plan, PlanCell, Record, Response, Score
@@ -70,6 +72,13 @@ class RunReader:
         self.path = path
         self._connection = connection
         self._plans: tuple[int, Mapping[str, Plan]] | None = None  # with the state of the file at that time
+        self._condition: Any = dict[str, Any]
+        self._notes: Any = dict[str, Any]
+
+    def expect(self, condition: Any, notes: Any) -> None:
+        """From now on, check the condition and the notes (`meta` of the sample) of each case that is read against these
+        types: `DataError` for a value of another type."""
+        self._condition, self._notes = condition, notes
 
     def close(self) -> None:
         """Closes the file."""
@@ -148,7 +157,7 @@ class RunReader:
             what = f"case {name!r}"
             yield Record(
                 system_id=self._name(system_key),
-                case=decode(case or "", Case, self.path, what, texts),
+                case=self._case(case or "", what, texts),
                 response=(
                     None
                     if response is None
@@ -157,6 +166,22 @@ class RunReader:
                 error=None if error is None else decode(error, str, self.path, f"the error of {what}"),
                 scores=scores.get((system_key, case_key), {}),
             )
+
+    def _case(self, payload: str, what: str, texts: Mapping[str, str]) -> Case:
+        fields = decode(payload, dict[str, Any], self.path, what, texts)
+        sample = fields.get("sample")
+        self._check(fields.get("condition"), self._condition, "condition", what)
+        self._check(sample.get("meta", {}) if isinstance(sample, dict) else {}, self._notes, "sample.meta", what)
+        return converted(fields, Case, self.path, what)
+
+    def _check(self, fields: object, kind: Any, where: str, what: str) -> None:
+        try:
+            msgspec.convert(fields, kind)
+        except msgspec.ValidationError as error:
+            problem, _, place = str(error).partition(" - at `$")
+            field = where + place.rstrip("`").removesuffix("[...]")
+            problem = problem[:1].lower() + problem[1:]
+            raise DataError(self.path, f"the file is damaged: {what}: {problem}.", field=field) from error
 
     def _scores(self, first: tuple[str, str], last: tuple[str, str]) -> dict[tuple[str, str], dict[str, Score]]:
         """All scores between two records, both included, with their verdicts restored."""
@@ -214,6 +239,7 @@ class RunReader:
         cells: dict[str, list[PlanCell]] = {}
         for system, condition, total, asked in self._all(query):
             axes = decode(condition, dict[str, str | int | float | bool], self.path, "what was planned")
+            self._check(axes, self._condition, "condition", f"a planned case of {self._name(system)!r}")
             cells.setdefault(self._name(system), []).append(PlanCell(axes, total, asked))
         plans = {}
         for system, counts in self.counts().items():

@@ -13,7 +13,7 @@ from ragstone.runs.text_store import load, plain_json
 from ragstone.storage import Layout
 from ragstone.types import Response, Score, to_json
 
-__all__ = ["LAYOUT", "META", "check_numbers", "decode", "encode_score", "key_of", "text_of"]
+__all__ = ["LAYOUT", "META", "check_numbers", "converted", "decode", "encode_score", "key_of", "text_of"]
 
 T = TypeVar("T")
 
@@ -98,9 +98,18 @@ def decode(text: str, kind: type[T], path: object, what: str, texts: Mapping[str
     """Reads a payload; `DataError` names what is damaged if it is not a `kind`. `texts` (digest → text) has the
     interned texts that the payload of a case or a response refers to."""
     try:
-        value = msgspec.convert(plain_json(text) if texts is None else load(text, texts), kind)
-        check_numbers(value)
-        return value
+        value = plain_json(text) if texts is None else load(text, texts)
+    except (ValueError, RecursionError, TypeError) as error:
+        raise DataError(path, f"the file is damaged: {what} cannot be read ({error}).") from error
+    return converted(value, kind, path, what)
+
+
+def converted(value: object, kind: type[T], path: object, what: str) -> T:
+    """A decoded payload as a `kind`; `DataError` as `decode`."""
+    try:
+        typed = msgspec.convert(value, kind)
+        check_numbers(typed)
+        return typed
     except (ValueError, RecursionError, TypeError) as error:
         raise DataError(path, f"the file is damaged: {what} cannot be read ({error}).") from error
 

@@ -1,7 +1,7 @@
 """The plugin of `ragstone eval`: its runs are made by that command, and read by name like those of any benchmark."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from ragstone.benchmarks.plugin import Plugin
 
@@ -11,11 +11,25 @@ if TYPE_CHECKING:
 __all__ = ["RecordedAnswersPlugin"]
 
 
+class RecordedCondition(TypedDict, total=False):
+    """The condition of a case. `judge_repeat`: how often the judge was asked about the answer before."""
+
+    judge_repeat: int
+
+
+class RecordedNotes(TypedDict, total=False):
+    """The notes on a row: its other columns."""
+
+    columns: dict[str, str | int | float | bool]
+
+
 class RecordedAnswersPlugin(Plugin):
     """Scores of recorded answers."""
 
     name: ClassVar[str] = "eval"
     summary: ClassVar[str] = "Scores of recorded answers."
+    Condition: ClassVar[Any] = RecordedCondition
+    Notes: ClassVar[Any] = RecordedNotes
 
     def from_meta(self, meta: Mapping[str, Any], /) -> "RecordedAnswers":
         from ragstone.benchmarks.recorded.benchmark import RecordedAnswers  # noqa: PLC0415
