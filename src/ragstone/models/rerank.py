@@ -26,7 +26,7 @@ import msgspec
 from ragstone.errors import BadReply, ModelError, Rejected, UsageError
 from ragstone.models.client import Client, provider_key
 from ragstone.models.endpoint import compose, reply_cache
-from ragstone.models.network import endpoint_url
+from ragstone.models.network import endpoint_url, normal_base_url
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider
 from ragstone.models.wire import parse, read_usage
@@ -87,6 +87,17 @@ async def open_reranker(name: str, options: ModelOptions = _DEFAULT, *, url: str
     `url` is the address of the endpoint: a base URL, or the whole address of the operation (`http://host/rerank`).
     Without it, hosted providers use their own address and `rerank/MODEL` uses `options.base_url`, which for the others
     would be that of the chat model. Raises `UsageError` for an invalid name or address, `MissingKey`."""
+    provider, model, address = reranker_endpoint(name, options, url=url)
+    options = replace(options, base_url=address)
+    key = provider_key(provider, own_endpoint=bool(url))
+    client = _RerankClient(provider, model, options, key=key)
+    identity = {"base_url": client.base_url, "model": model, "kind": "rerank", "extra": dict(provider.extra)}
+    async with client, compose(client, options, identity=identity, cache=reply_cache(options)) as model_behind:
+        yield _EndpointReranker(model_behind)
+
+
+def reranker_endpoint(name: str, options: ModelOptions = _DEFAULT, *, url: str = "") -> tuple[Provider, str, str]:
+    """The provider, the model's name and the address of a reranker. Raises as `open_reranker`; needs no key."""
     provider_name, _, model = name.partition("/")
     if provider_name not in RERANKERS or not model:
         raise UsageError(
@@ -97,12 +108,8 @@ async def open_reranker(name: str, options: ModelOptions = _DEFAULT, *, url: str
     address = url or (options.base_url if provider_name == _SELF_HOSTED else None) or provider.base_url
     if not address:
         raise UsageError(f"{name} needs the address of its endpoint: url=http://localhost:8080, for example.")
-    options = replace(options, base_url=address)
-    key = provider_key(provider, own_endpoint=bool(url))
-    client = _RerankClient(provider, model, options, key=key)
-    identity = {"base_url": client.base_url, "model": model, "kind": "rerank", "extra": dict(provider.extra)}
-    async with client, compose(client, options, identity=identity, cache=reply_cache(options)) as model_behind:
-        yield _EndpointReranker(model_behind)
+    normal_base_url(address)
+    return provider, model, address
 
 
 class _EndpointReranker:

@@ -5,13 +5,13 @@ that opens it. Another package does so by an entry point of the group `ragstone.
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from ragstone.errors import DataError, UsageError
-from ragstone.models import ModelOptions
+from ragstone.models import ModelOptions, check_model
 from ragstone.registry import Registry
 from ragstone.retrieval.names import Spec, parse
 from ragstone.types import Passage, Retriever
@@ -20,6 +20,7 @@ __all__ = ["RETRIEVERS", "Building", "Opener", "check_retriever", "facts_of", "o
 
 _DEFAULT = ModelOptions()
 _NO_ADDRESS = " --base-url: the address of the endpoint."  # what a model says that has none; here it would not help
+_EMBEDDERS = ("dense", "multivector", "late", "lancedb", "elasticsearch")  # their first argument is an embedder
 _AFTER_MODEL = ("rerank", "rewrite", "multiquery")  # they open their model before the retriever within
 
 
@@ -69,19 +70,22 @@ class _Reached(BaseException):
 class _Unbuilt:
     """Stands for a `Building` where only a name is checked: what is within it is, and nothing is built."""
 
+    def __init__(self, options: ModelOptions | None) -> None:
+        self._options = options
+
     @contextlib.asynccontextmanager
     async def open(self, name: str) -> AsyncIterator[None]:
-        check_retriever(name)
+        check_retriever(name, self._options)
         yield
 
     def __getattr__(self, name: str) -> Any:
         raise _Reached
 
 
-def check_retriever(name: str) -> None:
+def check_retriever(name: str, options: ModelOptions | None = None) -> None:
     """Raises UsageError where nothing can have this name, or its options, and DataError for a run that is not there.
     Builds nothing and needs no key: of several retrievers, the last one's typing error is told before the first one's
-    pool is embedded."""
+    pool is embedded. `options`: how its models would be called; their names and addresses are then checked too."""
     spec = parse(name)
     make = RETRIEVERS.get(spec.function)
     if spec.function == "run":
@@ -93,9 +97,39 @@ def check_retriever(name: str) -> None:
     if not make.__module__.startswith("ragstone."):
         return  # another package's may do anything before it asks for the pool
     with contextlib.suppress(_Reached):
-        _begin(make(spec, cast("Building", _Unbuilt())))
+        _begin(make(spec, cast("Building", _Unbuilt(options))))
     if spec.function in _AFTER_MODEL and spec.arguments:
-        check_retriever(spec.arguments[0])
+        check_retriever(spec.arguments[0], options)
+    if options is not None:
+        with _advising_address():
+            _check_model(spec, options)
+
+
+def _check_model(spec: Spec, options: ModelOptions) -> None:
+    """Raises UsageError if the model of a retriever cannot exist, or not at its address."""
+    from ragstone.models.rerank import is_reranker, reranker_endpoint  # noqa: PLC0415  (loads aiohttp)
+
+    calling = Building((), options).calling(spec)
+    if spec.function in _EMBEDDERS and spec.arguments:
+        check_model(spec.arguments[0], "embedder", options if spec.function == "elasticsearch" else calling)
+    elif spec.function in _AFTER_MODEL and len(spec.arguments) == 2:  # the retriever within, and the model
+        if is_reranker(model := spec.arguments[1]):
+            reranker_endpoint(model, options, url=spec.options.get("url", ""))
+        else:
+            check_model(model, "model", calling)
+
+
+@contextlib.contextmanager
+def _advising_address() -> Iterator[None]:
+    """Names the options that give an address to a retriever's model, where a model has none."""
+    try:
+        yield
+    except UsageError as error:
+        if (needs := str(error).removesuffix(_NO_ADDRESS)) == str(error):
+            raise
+        raise UsageError(
+            f"{needs} an address: url=http://… in the name of the retriever, or --retriever-base-url."
+        ) from None
 
 
 @contextlib.asynccontextmanager
@@ -123,14 +157,8 @@ async def open_retriever(
         twice = next(passage.id for passage in pool if passage.id in ids or ids.add(passage.id))  # type: ignore[func-returns-value]
         raise UsageError(f"The pool has two passages of the id {twice!r}: give each its own.")
     async with contextlib.AsyncExitStack() as stack:
-        try:
+        with _advising_address():
             opened = await stack.enter_async_context(make(spec, Building(pool, options, queries or {})))
-        except UsageError as error:
-            if (needs := str(error).removesuffix(_NO_ADDRESS)) == str(error):
-                raise
-            raise UsageError(
-                f"{needs} an address: url=http://… in the name of the retriever, or --retriever-base-url."
-            ) from None
         yield opened
 
 

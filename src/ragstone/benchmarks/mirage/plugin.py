@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
 
+from ragstone.benchmarks.options import chunk_sizes, endpoint_address
 from ragstone.benchmarks.plugin import Context, DataReport, Option, Plugin, Rescored, Rescoring
 from ragstone.errors import UsageError
 
@@ -19,12 +20,6 @@ _MOST_QUESTIONS = 1_000_000
 _PROBED = 200  # invented questions for --probe
 _SETTINGS = ("base", "oracle", "mixed", "retrieved")
 _ALONE = ("local/retrieval",)
-
-
-def _sizes(value: Any) -> tuple[int, ...]:
-    from ragstone.retrieval.chunkers import parse_sizes  # noqa: PLC0415
-
-    return parse_sizes(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +38,7 @@ class MirageOptions:
         "How many chunks, by commas.", flag="--top-k", low=1, high=10_000
     )] = (1, 3, 5)  # fmt: skip
     chunks: Annotated[tuple[int, ...], Option(
-        "Sizes in tokens to cut the pool's chunks to, by commas; 0: as they are.", flag="--chunk", parse=_sizes
+        "Sizes in tokens to cut the pool's chunks to, by commas; 0: as they are.", flag="--chunk", parse=chunk_sizes
     )] = (0,)  # fmt: skip
     chunk_method: Annotated[str, Option(
         "What a chunk keeps whole where it can.", choices=("sentence", "recursive", "token")
@@ -56,7 +51,7 @@ class MirageOptions:
         "Which settings; base, oracle and mixed are asked once of each model.", flag="--setting"
     )] = _SETTINGS  # fmt: skip
     retriever_base_url: Annotated[str | None, Option(
-        "Endpoint of the models that retrievers name.", metavar="URL"
+        "Endpoint of the models that retrievers name.", metavar="URL", parse=endpoint_address
     )] = None  # fmt: skip
     negatives: Annotated[tuple[str, ...], Option(
         "Mixed again, with what this retriever takes for right in place of its noise; may repeat.",
@@ -185,8 +180,9 @@ class MiragePlugin(Plugin):
         from ragstone.benchmarks.mirage.data import load_pool  # noqa: PLC0415
         from ragstone.retrieval import check_retriever, parse  # noqa: PLC0415
 
+        model_options = replace(context.model_options, base_url=options.retriever_base_url)
         for name in (*options.retrievers, *options.negatives):
-            check_retriever(name)
+            check_retriever(name, model_options)
         full_names = {parse(name).name: name for name in (*options.retrievers, *options.negatives)}
         # `bm25` and ` bm25()` are the same retriever.
         options = replace(
@@ -198,7 +194,6 @@ class MiragePlugin(Plugin):
             options.data, language=options.data_language, seed=options.fictional_seed, size=options.fictional_size,
             multi_hop=options.multi_hop,
         )  # fmt: skip
-        model_options = replace(context.model_options, base_url=options.retriever_base_url)
         return _benchmark(options, pool, model_options, full_names, alone=context.models == _ALONE)
 
     def from_meta(self, meta: Mapping[str, Any], /) -> "MIRAGE":

@@ -18,6 +18,7 @@ from ragstone.benchmarks.options import fields_of
 from ragstone.benchmarks.plugin import Context
 from ragstone.datasets.haystack import haystack
 from ragstone.errors import UnknownName, UsageError
+from ragstone.models import ModelOptions
 from ragstone.models.tokenizers import ESTIMATE, TOKENIZERS, open_counter
 from ragstone.retrieval import check_retriever, parse
 
@@ -35,7 +36,8 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
     """Plan every cell. Raises UsageError before any request is sent."""
     lengths, depths = lengths_of(options.lengths), depths_of(options.depths, options.depth_spacing)  # type: ignore[arg-type]
     languages, needles, models, repeat = options.data_languages, options.needles, context.models, options.repeat
-    settings = _retrieval_settings(options.retrievers, options.chunks, options.ks)
+    retriever_options = dataclasses.replace(context.model_options, base_url=options.retriever_base_url)
+    settings = _retrieval_settings(options.retrievers, options.chunks, options.ks, retriever_options)
     with_whole = options.whole or not settings
     cells_each = len(lengths) * len(depths) * len(options.templates) * (len(settings) + with_whole)
     window, longest = options.window, max(lengths) if with_whole else 0
@@ -76,10 +78,7 @@ async def make(options: "NeedleOptions", context: Context) -> NIAH:
                     questions = planner.needles(language, kind, number, lengths, depths)
                     cells += await planner.cells(language, kind, number, questions, control=options.control)
         name, model_window = counter.id, window or counter.window
-    searcher = Searcher(
-        dataclasses.replace(context.model_options, base_url=options.retriever_base_url),
-        {parse(name).name: name for name in options.retrievers},
-    )
+    searcher = Searcher(retriever_options, {parse(name).name: name for name in options.retrievers})
     cells = [*(cells if with_whole else ()), *(replace(cell, rag=rag) for rag in settings for cell in cells)]
     local = bool(models) and all(model.startswith("local/") for model in models)
     hashes = {language: stack.sha256 for language, stack in sources.items()}
@@ -137,14 +136,16 @@ def _templates(names: Sequence[str]) -> dict[str, NeedleTemplate]:
     return by_name
 
 
-def _retrieval_settings(retrievers: Sequence[str], chunks: Sequence[int], ks: Sequence[int]) -> list[RagSetting]:
+def _retrieval_settings(
+    retrievers: Sequence[str], chunks: Sequence[int], ks: Sequence[int], model_options: ModelOptions
+) -> list[RagSetting]:
     """Every combination of retriever, chunk size and k. Raises UsageError for invalid ones."""
     for name in retrievers:
         if "run:" in name:
             raise UsageError(
                 f"--retriever {parse(name).name}: a recorded run has no needles. Name a retriever that searches."
             )
-        check_retriever(name)
+        check_retriever(name, model_options)
     if retrievers and (not chunks or min(chunks) < 1):
         raise UsageError(f"--chunk {min(chunks, default=0)}: a haystack must be cut; give the tokens per chunk.")
     if retrievers and (not ks or min(ks) < 1):

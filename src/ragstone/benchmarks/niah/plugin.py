@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
 
+from ragstone.benchmarks.options import chunk_sizes, endpoint_address
 from ragstone.benchmarks.plugin import Context, ImportedResults, Option, Plugin, Rescored, Rescoring
 
 if TYPE_CHECKING:
@@ -20,12 +21,6 @@ def _grid(value: Any) -> str | tuple[float, ...]:
     if wrong := [one for one in values if isinstance(one, bool) or not isinstance(one, int | float)]:
         raise ValueError(f"{wrong[0]!r} is not a number.")
     return values
-
-
-def _sizes(value: Any) -> tuple[int, ...]:
-    from ragstone.retrieval.chunkers import parse_sizes  # noqa: PLC0415
-
-    return parse_sizes(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,14 +70,14 @@ class NeedleOptions:
         metavar="NAME", repeatable=True,
     )] = ()  # fmt: skip
     chunks: Annotated[tuple[int, ...], Option(
-        "With --retriever: tokens of a chunk, by commas; mirage is 330, rgb 300.", flag="--chunk", parse=_sizes
+        "With --retriever: tokens of a chunk, by commas; mirage is 330, rgb 300.", flag="--chunk", parse=chunk_sizes
     )] = (330,)  # fmt: skip
     ks: Annotated[tuple[int, ...], Option(
         "With --retriever: how many chunks, by commas.", flag="--top-k", low=1, high=10_000
     )] = (5,)  # fmt: skip
     whole: Annotated[bool, Option("With --retriever: ask with the whole context, too.")] = False
     retriever_base_url: Annotated[str | None, Option(
-        "Endpoint of the models that retrievers name.", metavar="URL"
+        "Endpoint of the models that retrievers name.", metavar="URL", parse=endpoint_address
     )] = None  # fmt: skip
     lanes: Annotated[int | None, Option("Runs of neighbouring cells asked side by side.", low=1)] = None
 

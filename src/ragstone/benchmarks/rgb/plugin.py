@@ -20,6 +20,12 @@ _MOST_QUESTIONS = 1_000_000
 _PROTOCOLS = ("default", "official")
 
 
+def _named_template(value: Any) -> Any:
+    if not isinstance(value, str) and not hasattr(value, "messages"):
+        raise ValueError(f"{value!r} is not a template: pass paper, official, or an object with `messages`.")
+    return value
+
+
 @dataclass(frozen=True, kw_only=True)
 class RgbOptions:
     """The options of RGB."""
@@ -54,7 +60,7 @@ class RgbOptions:
         "official: --selection official --scoring official.", metavar="official"
     )] = None  # fmt: skip
     template: Annotated[str | Template | None, Option(
-        "The published prompt.", metavar="paper|official", default="paper"
+        "The published prompt.", metavar="paper|official", default="paper", parse=_named_template
     )] = None  # fmt: skip
     merge_system: Annotated[bool, Option(
         "System and user text in one message, as the official program does for models without a system role."
