@@ -203,7 +203,7 @@ def test_a_beir_folder_is_a_pool_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("qrels", "says"),
     [
-        ("1\td9\t1\n", "line 1: the corpus has no document 'd9'"),
+        ("1\td9\t1\n", "no query has a relevant document in the corpus"),
         ("9\td1\t1\n", "judges the query '9'"),
         ("1\td1\t0\n", "no query has a relevant document"),
         ("1 0 d1 high\n2 0 d1 1\n", "expected query"),

@@ -72,11 +72,12 @@ def check_names(models: Sequence[str | System], judge: str | Model | None = None
 
 
 def _context(
-    models: Sequence[str | System], model_options: ModelOptions, sampling: Mapping[str, Any] | None = None
-) -> Context:
+    models: Sequence[str | System], model_options: ModelOptions, sampling: Mapping[str, Any] | None = None,
+    metrics: Sequence[str | Metric] = (),
+) -> Context:  # fmt: skip
     """What a benchmark may use while it is created."""
     names = tuple(name for name in models if isinstance(name, str))
-    return Context(model_options, cache_folder().parent, names, sampling or {})
+    return Context(model_options, cache_folder().parent, names, tuple(metrics), sampling or {})
 
 
 async def make_benchmark(benchmark: str | Plugin, options: Mapping[str, Any]) -> Benchmark:
@@ -112,7 +113,7 @@ async def plan_bench(
     judging.check(scored)
     judging.check_embedder(scored)
     calling = model_options or ModelOptions(cache=cache_folder())
-    instance = await plugin.make(chosen, _context(models, calling, sampling))
+    instance = await plugin.make(chosen, _context(models, calling, sampling, scored))
     place = benchmark if isinstance(benchmark, str) and is_place(benchmark) else ""
     return BenchPlan(plugin, instance, tuple(models), scored, judging, sampling or {}, calling, place)
 

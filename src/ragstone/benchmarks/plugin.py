@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ragstone.benchmarks.options import Option
 from ragstone.errors import UsageError
-from ragstone.types import JSON, Benchmark, Frozen, Record
+from ragstone.types import JSON, Benchmark, Frozen, Metric, Record
 
 if TYPE_CHECKING:
     from ragstone.datasets.rgb_check import Problem
@@ -27,11 +27,13 @@ class Context:
 
     `model_options`: for the models that the benchmark itself calls (retriever models, token counters). `cache`: a
     folder for files that can be regenerated. `models`: the names of the models to evaluate, as far as they have names.
+    `metrics`: those asked for besides the benchmark's own.
     `sampling`: the user's overrides of the template's sampling parameters."""
 
     model_options: "ModelOptions"
     cache: Path
     models: tuple[str, ...] = ()
+    metrics: tuple[str | Metric, ...] = ()
     sampling: Mapping[str, Any] = field(default_factory=dict)
 
 

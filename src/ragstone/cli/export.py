@@ -15,12 +15,13 @@ __all__ = ["command"]
 
 @click.command()
 @click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--format", "kind", required=True, metavar="csv|jsonl|xlsx|parquet|junit|markdown|latex",
+@click.option("--format", "kind", required=True, metavar="csv|jsonl|xlsx|parquet|junit|markdown|latex|trec",
               help="Output format.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Output file.  [default: standard output]")
 @language_option
 def command(run_file: Path, kind: str, output: Path | None, language: str | None) -> None:
-    """Export RUN for other programs: records (csv, jsonl, xlsx, parquet, junit) or tables (markdown, latex)."""
+    """Export RUN for other programs: records (csv, jsonl, xlsx, parquet, junit), tables (markdown, latex),
+    or rankings (trec)."""
     from ragstone.api.open_run import read_run  # noqa: PLC0415
     from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415
     from ragstone.report import FORMATS  # noqa: PLC0415

@@ -38,7 +38,8 @@ _OTHERS = (
 
 
 class MirageQuestion(msgspec.Struct, frozen=True):
-    """A question. Any of `answer` is right; `num_doc_labels` says how many of its chunks support it."""
+    """A question. Any of `answer` is right; `num_doc_labels` says how many of its chunks support it. `evidence`, which
+    the authors' files do not have: the texts that an answer rests on."""
 
     query_id: str
     query: str
@@ -47,6 +48,7 @@ class MirageQuestion(msgspec.Struct, frozen=True):
     doc_name: str = ""
     doc_url: str = ""
     num_doc_labels: int | None = None
+    evidence: tuple[str, ...] = ()
 
 
 class MirageChunk(msgspec.Struct, frozen=True):

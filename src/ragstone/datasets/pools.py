@@ -38,7 +38,9 @@ MIRAGE_FILES = ("dataset.json", "doc_pool.json", "oracle.json")
 
 class PoolQuestion(Frozen, frozen=True):
     """A question. `gold`: ids of the passages that support an answer; `mapped`: of those that were collected for it,
-    supporting or not; `oracle`: the passages that hold all that an answer needs. `answers`: any of them is right."""
+    supporting or not; `oracle`: the passages that hold all that an answer needs. `answers`: any of them is right.
+    `grades`: how relevant a gold passage is, where that is not 1. `evidence`: the texts that an answer rests on, which
+    stay the same however the passages are cut. A gold passage may be absent from the pool (nothing can retrieve it)."""
 
     id: str
     text: str
@@ -48,12 +50,14 @@ class PoolQuestion(Frozen, frozen=True):
     gold: tuple[str, ...] = ()
     mapped: tuple[str, ...] = ()
     oracle: tuple[Passage, ...] = ()
+    grades: dict[str, float] = msgspec.field(default_factory=dict)
+    evidence: tuple[str, ...] = ()
 
     @property
     def together(self) -> int:
         """How many passages an answer needs together. The supporting passages themselves as the oracle, as BEIR's, do
         not say that more than one is needed."""
-        return len(self.oracle) if frozenset(self.gold).isdisjoint(one.id for one in self.oracle) else 1
+        return (len(self.oracle) or 1) if frozenset(self.gold).isdisjoint(one.id for one in self.oracle) else 1
 
 
 class Pool(Frozen, frozen=True):
@@ -120,6 +124,7 @@ def mirage_pool(
                     Passage(f"{question.query_id}#oracle{place or ''}", one.doc_chunk, one.doc_name, relevant=True)
                     for place, one in enumerate(whole)
                 ),
+                evidence=question.evidence,
             )
         )  # fmt: skip
     doubts = _doubts(questions, asked, chunks)
@@ -219,61 +224,99 @@ def _several(row: Mapping[str, Any]) -> list[Any]:
     return held if isinstance(held, list) and held else [held]
 
 
-def read_beir(folder: Path, *, name: str = "") -> Pool:
-    """A BEIR folder. A query's `answer` or `answers`, beside its text or in its `metadata`, are taken as its answers;
-    the passages that the qrels judge are those mapped to it, those with a grade above 0 its gold and its oracle.
-    Queries without a positive grade are left out, as in BEIR, and counted in `doubts`. Raises DataError."""
-    corpus = folder / "corpus.jsonl"
-    listed = sorted((folder / "qrels").glob("*.tsv")) if (folder / "qrels").is_dir() else []
-    qrels = next((path for path in listed if path.stem == "test"), listed[0] if listed else folder / "qrels.tsv")
+def read_beir(folder: Path, *, name: str = "", split: str = "") -> Pool:
+    """A BEIR folder. A query's `answer` or `answers`, and its `evidence`, beside its text or in its `metadata`, are
+    taken as such; the passages that the qrels judge are those mapped to it, those with a grade above 0 its gold and its
+    oracle. `split`: the file of `qrels/` by its stem; "": test, or the only one.
+
+    Queries without a positive grade are left out, as in BEIR; they, and relevant documents that the corpus does not
+    have, are counted in `doubts`. Raises DataError."""
+    corpus, queries, qrels = folder / "corpus.jsonl", folder / "queries.jsonl", _qrels_of(folder, split)
     passages = tuple(_corpus(corpus))
     held = {passage.id: passage for passage in passages}
     if len(held) < len(passages):
-        seen = set[str]()
-        twice = next(one.id for one in passages if one.id in seen or seen.add(one.id))  # type: ignore[func-returns-value]
+        (twice, _), *_ = Counter(passage.id for passage in passages).most_common(1)
         raise DataError(corpus, f"the document {twice!r} occurs twice.", field="_id")
-    graded = _graded(qrels, held)
-    questions, asked, without = [], set[str](), []
-    for line, row in _lines(folder / "queries.jsonl"):
+    graded = _graded(qrels)
+    questions, seen, without = [], set[str](), []
+    for line, row in _lines(queries):
         key, text = (str(row.get("_id", "")), row.get("text")) if isinstance(row, dict) else ("", None)
         if not key or not isinstance(text, str) or not text.strip():
-            raise DataError(folder / "queries.jsonl", "expected _id and text.", line=line)
-        if key in asked:
-            raise DataError(folder / "queries.jsonl", f"the query {key!r} occurs twice.", line=line, field="_id")
-        asked.add(key)
+            raise DataError(queries, "expected _id and text.", line=line)
+        if key in seen:
+            raise DataError(queries, f"the query {key!r} occurs twice.", line=line, field="_id")
+        seen.add(key)
         judged = graded.pop(key, {})
-        gold = tuple(doc for doc, grade in judged.items() if grade > 0)
-        if not gold:
+        grades = {doc: float(grade) for doc, grade in judged.items() if grade > 0}
+        if not grades:
             without.append(key)
             continue
-        about = row.get("metadata") if isinstance(row.get("metadata"), dict) else {}
-        said = next((part[word] for part in (row, about) for word in ("answers", "answer") if part.get(word)), ())
-        answers = (said,) if isinstance(said, str) else said
-        if not isinstance(answers, (list, tuple)) or not all(isinstance(one, str | int | float) for one in answers):
-            raise DataError(folder / "queries.jsonl", "expected a text or a list of texts.", line=line, field="answers")
-        answers = tuple(text for one in answers if (text := str(one)).strip())
-        oracle = tuple(msgspec.structs.replace(held[doc], relevant=True) for doc in gold)
-        questions.append(PoolQuestion(key, text, answers, "", "", gold, tuple(judged), oracle))
+        oracle = tuple(msgspec.structs.replace(held[doc], relevant=True) for doc in grades if doc in held)
+        questions.append(
+            PoolQuestion(
+                key, text, _texts(queries, line, row, "answers", "answer"), "", "", tuple(grades),
+                tuple(doc for doc in judged if doc in held), oracle,
+                {doc: grade for doc, grade in grades.items() if grade != 1}, _texts(queries, line, row, "evidence"),
+            )
+        )  # fmt: skip
     if graded:
         raise DataError(qrels, f"judges the query {next(iter(graded))!r}, which queries.jsonl does not have.")
-    if not questions:
-        raise DataError(qrels, "no query has a relevant document.")
-    parts = {"corpus.jsonl": corpus, "queries.jsonl": folder / "queries.jsonl", qrels.name: qrels}
-    doubt = (
-        f"{len(without):,} of {len(asked):,} queries have no relevant document in {qrels.name} and are left out, "
-        f"the first is {without[0]!r}."
-        if without
-        else ""
-    )
-    hashes = {part: sha256_of(path) for part, path in parts.items()}
-    return Pool(name or folder.name, tuple(questions), passages, hashes, doubts=(doubt,) if doubt else ())
+    if not any(question.oracle for question in questions):
+        raise DataError(qrels, "no query has a relevant document in the corpus." if questions else
+                        "no query has a relevant document.", advice=f"The corpus is {corpus}.")  # fmt: skip
+    hashes = {part: sha256_of(path) for part, path in ((one.name, one) for one in (corpus, queries, qrels))}
+    doubts = tuple(_beir_doubts(qrels, questions, held, without, len(seen)))
+    return Pool(name or folder.name, tuple(questions), passages, hashes, doubts=doubts)
 
 
-def read_any_pool(path: Path) -> Pool:
-    """What a folder or file holds, by its form. Raises DataError where it is none."""
+def _qrels_of(folder: Path, split: str) -> Path:
+    """The file of judgements of a split."""
+    listed = sorted((folder / "qrels").glob("*.tsv")) if (folder / "qrels").is_dir() else []
+    by_split = {path.stem: path for path in listed}
+    if split and split not in by_split:
+        known = f"It has: {', '.join(by_split)}." if by_split else "It has no folder qrels."
+        raise DataError(folder, f"has no split {split!r}.", advice=known)
+    if split or "test" in by_split:
+        return by_split[split or "test"]
+    return listed[0] if listed else folder / "qrels.tsv"
+
+
+def _texts(path: Path, line: int, row: Mapping[str, Any], *names: str) -> tuple[str, ...]:
+    """The texts of the first of these fields, of a query or of its `metadata`."""
+    metadata = row.get("metadata")
+    about = metadata if isinstance(metadata, dict) else {}
+    found = next((part[word] for part in (row, about) for word in names if part.get(word)), ())
+    values = (found,) if isinstance(found, str) else found
+    if not isinstance(values, (list, tuple)) or not all(isinstance(one, str | int | float) for one in values):
+        raise DataError(path, "expected a text or a list of texts.", line=line, field=names[0])
+    return tuple(text for one in values if (text := str(one)).strip())
+
+
+def _beir_doubts(
+    qrels: Path, questions: Sequence[PoolQuestion], held: Mapping[str, Passage], without: Sequence[str], total: int
+) -> Iterator[str]:
+    if without:
+        yield (
+            f"{len(without):,} of {total:,} queries have no relevant document in {qrels.name} and are left out, "
+            f"the first is {without[0]!r}."
+        )
+    absent = [(question.id, doc) for question in questions for doc in question.gold if doc not in held]
+    if absent:
+        queries = len({query for query, _ in absent})
+        yield (
+            f"{len(absent):,} relevant documents of {queries:,} queries in {qrels.name} are not in the corpus, "
+            "the first is "
+            f"{absent[0][1]!r}: no retriever can find them, and recall counts them."
+        )
+
+
+def read_any_pool(path: Path, *, split: str = "") -> Pool:
+    """What a folder or file holds, by its form. `split`: of BEIR's qrels. Raises DataError where it is none."""
+    if (path / "corpus.jsonl").is_file():
+        return read_beir(path, split=split)
+    if split:
+        raise DataError(path, f"has no split {split!r}: only a BEIR folder with qrels/{split}.tsv has splits.")
     if path.is_dir():
-        if (path / "corpus.jsonl").is_file():
-            return read_beir(path)
         if any((path / part).is_file() for part in MIRAGE_FILES):
             return read_mirage(path)
         found = sorted([*path.glob("*.parquet"), *path.glob("data/*.parquet")])
@@ -339,7 +382,7 @@ def _corpus(path: Path) -> Iterator[Passage]:
         yield Passage(str(row["_id"]), row["text"], str(row.get("title") or ""))
 
 
-def _graded(path: Path, held: Mapping[str, Passage]) -> dict[str, dict[str, int]]:
+def _graded(path: Path) -> dict[str, dict[str, int]]:
     """Query → document → grade, of a BEIR or TREC file of judgements."""
     found: dict[str, dict[str, int]] = {}
     try:
@@ -353,8 +396,6 @@ def _graded(path: Path, held: Mapping[str, Passage]) -> dict[str, dict[str, int]
                     told = f"expected query, document and grade; found {parts[:4]}."
                     raise DataError(path, told, line=number)
                 query, doc, grade = parts[0], parts[-2], parts[-1]
-                if doc not in held:
-                    raise DataError(path, f"the corpus has no document {doc!r}.", line=number)
                 found.setdefault(query, {})[doc] = int(grade)
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None

@@ -1,4 +1,4 @@
-"""Export runs: records as CSV, Excel, JSON lines, Parquet or JUnit; tables as Markdown or LaTeX.
+"""Export runs: records as CSV, Excel, JSON lines, Parquet or JUnit; tables as Markdown or LaTeX; rankings as TREC runs.
 
 Records are streamed, so a run of any size needs little memory. Texts of models stay text: cells that a spreadsheet
 would run as a formula get a leading apostrophe, and characters that a format forbids are replaced by symbols.
@@ -40,7 +40,8 @@ def export(run: Run, benchmark: Benchmark, format: str, target: Target, *, langu
     """Write the run to `target`, a path or an open stream, in a format of `FORMATS`.
 
     csv, xlsx, jsonl, parquet and junit have one entry per record and the number of planned records where the run file
-    has it (junit: cases not yet asked are skipped); markdown and latex have the benchmark's tables. csv begins with a
+    has it (junit: cases not yet asked are skipped); markdown and latex have the benchmark's tables; trec
+    has the ranking of each question. csv begins with a
     byte-order mark, so that Excel reads Chinese, and quotes every text. xlsx and parquet need the extra `files` and a
     binary stream. `language` is that of tables and reasons. Raises `UnknownName` for an unknown format, `MissingExtra`
     where a package is missing, and `UsageError` where the file cannot be written; an existing file is then unchanged.
@@ -98,6 +99,7 @@ FORMATS: Mapping[str, Format] = {
     "jsonl": Format(".jsonl", binary=False, writer=lambda: _jsonl),
     "parquet": Format(".parquet", binary=True, writer=_lazy("parquet", "write_parquet", "Parquet export")),
     "junit": Format(".xml", binary=False, writer=_lazy("junit", "write_junit", "JUnit export")),
+    "trec": Format(".trec", binary=False, writer=_lazy("trec", "write_trec", "TREC export")),
     "markdown": Format(".md", binary=False, writer=_lazy("markup", "write_markdown", "Markdown export")),
     "latex": Format(".tex", binary=False, writer=_lazy("markup", "write_latex", "LaTeX export")),
 }

@@ -13,8 +13,8 @@ are taken in their order. Where the third of three columns without a header coun
 rank, as in MS MARCO's runs. A document without a score has 1 / its rank.
 
 Questions are found by the ids that the benchmark knows them by, or are such ids themselves. A question that the file
-does not have finds nothing, which is said once; queries that were not asked are passed over; a document that the pool
-does not have is an error.
+does not have finds nothing, which is said once; queries that were not asked are passed over. A document that the pool
+does not have keeps its place in the list, without a label; that none is in the pool is an error.
 """
 
 import asyncio
@@ -84,7 +84,8 @@ def _listed(name: str, file: str, building: Building) -> Listed:
     run = read_run(path)
     pool = building.pool
     known = {query_id for ids in building.queries.values() for query_id in ids}
-    find = _Places(path, pool)
+    outside: list[Passage] = []
+    find = _Places(path, pool, outside)
     hits: dict[str, dict[int, tuple[float, float]]] = {}  # query → place → by what it is ordered
     others: set[str] = set()
     for row in run.found:
@@ -94,7 +95,7 @@ def _listed(name: str, file: str, building: Building) -> Listed:
         its = hits.setdefault(row.query, {})
         place = find(row, its)
         if place in its:
-            raise row.error(path, f"the query {row.query!r} has the document {pool[place].id!r} twice.")
+            raise row.error(path, f"the query {row.query!r} has the document {find.passage(place).id!r} twice.")
         least = -math.inf if row.score is None else row.score
         its[place] = (-least, math.inf if row.rank is None else row.rank)
     if not hits:
@@ -104,6 +105,11 @@ def _listed(name: str, file: str, building: Building) -> Listed:
                 advice="Its query ids should be the benchmark's.",
             )  # fmt: skip
         raise DataError(path, "it holds no list of documents.")
+    if not find.inside:
+        raise DataError(
+            path, f"the pool has none of its documents, such as {outside[0].id!r}; the pool's ids look like "
+            f"{pool[0].id!r}.", advice="The pool should be the one that was searched, and not cut anew.",
+        )  # fmt: skip
     lists = {query: _ordered(its, ordered=run.ordered) for query, its in hits.items()}
     facts: dict[str, Any] = {"form": run.form, "sha256": run.sha256, "queries": len(lists), "not_asked": len(others)}
     facts["deepest"] = max(map(len, lists.values()))
@@ -118,7 +124,7 @@ def _listed(name: str, file: str, building: Building) -> Listed:
                 "%s has no list for %s of %s queries (%s); they find nothing.",
                 path, f"{len(missing):,}", f"{len(known):,}", _some(missing),
             )  # fmt: skip
-    return Listed(name, pool, lists, building.queries, facts)
+    return Listed(name, [*pool, *outside], lists, building.queries, facts)
 
 
 def _some(names: Iterable[str]) -> str:
@@ -135,41 +141,49 @@ def _ordered(hits: Mapping[int, tuple[float, float]], *, ordered: bool) -> list[
 
 
 class _Places:
-    """Where in the pool a document of a run is."""
+    """Where in the pool a document of a run is. One that the pool does not have is added to `outside`, whose places
+    follow the pool's. `inside`: how many rows the pool has."""
 
-    def __init__(self, path: Path, pool: Sequence[Passage]) -> None:
-        self._path, self._pool = path, pool
+    def __init__(self, path: Path, pool: Sequence[Passage], outside: list[Passage]) -> None:
+        self._path, self._pool, self._outside, self.inside = path, pool, outside, 0
         self._by_id = {passage.id: place for place, passage in enumerate(pool)}
         self._by_text: dict[str, list[int]] | None = None
 
+    def passage(self, place: int) -> Passage:
+        """The passage at a place."""
+        return self._pool[place] if place < len(self._pool) else self._outside[place - len(self._pool)]
+
     def __call__(self, row: RankedDocument, used: Mapping[int, object]) -> int:
-        """Raises DataError where it is not in the pool. Of equal chunks, one that is not `taken` yet."""
-        if isinstance(row.document, Chunk):
-            return self._chunk(row, row.document, used)
-        place = self._by_id.get(row.document)
-        if place is None:
-            raise row.error(
-                self._path, f"the pool has no passage {row.document!r}.",
-                f"Its ids look like {self._pool[0].id!r}.",
-            )  # fmt: skip
+        """Of equal chunks, one that is not `used` yet."""
+        chunk = row.document if isinstance(row.document, Chunk) else None
+        place = self._by_id.get(str(row.document)) if chunk is None else self._chunk(chunk, used)
+        if place is not None:
+            self.inside += place < len(self._pool)
+            return place
+        place = len(self._pool) + len(self._outside)
+        if chunk is None:
+            self._outside.append(Passage(str(row.document), ""))
+            self._by_id[str(row.document)] = place
+        else:
+            self._outside.append(Passage(f"{chunk.mapped_id}?{place}", chunk.text, chunk.title))
+            self._texts.setdefault(chunk.text, []).append(place)
         return place
 
-    def _chunk(self, row: RankedDocument, chunk: Chunk, used: Mapping[int, object]) -> int:
+    @property
+    def _texts(self) -> dict[str, list[int]]:
         if self._by_text is None:
             self._by_text = {}
             for place, passage in enumerate(self._pool):
                 self._by_text.setdefault(passage.text, []).append(place)
-        same = self._by_text.get(chunk.text)
-        if same is None:
-            raise row.error(
-                self._path, f"the pool has no chunk with the text {chunk.text[:40]!r}….",
-                "The pool should be the one that was searched, and not cut anew.",
-            )  # fmt: skip
-        pool = self._pool
+        return self._by_text
+
+    def _chunk(self, chunk: Chunk, used: Mapping[int, object]) -> int | None:
+        if (same := self._texts.get(chunk.text)) is None:
+            return None
         tests: tuple[Callable[[int], bool], ...] = (
             lambda place: place not in used,
-            lambda place: pool[place].id.startswith(f"{chunk.mapped_id}#"),
-            lambda place: pool[place].title == chunk.title,
+            lambda place: self.passage(place).id.startswith((f"{chunk.mapped_id}#", f"{chunk.mapped_id}?")),
+            lambda place: self.passage(place).title == chunk.title,
         )
         # The first with the most of these in this order of importance; the pool's order between equal ones.
         return max(same, key=lambda place: [test(place) for test in tests]) if len(same) > 1 else same[0]

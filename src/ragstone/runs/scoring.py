@@ -65,12 +65,12 @@ def row_of(metric: Metric, result: Score) -> tuple[Score, ScoreRow]:
 
 def _missing(needs: frozenset[Need], case: Case, response: Response) -> str:
     """What a metric needs and this case does not have; "" if nothing is missing. An empty answer counts as an answer;
-    `NO_ANSWER` marks a row of the user's data without one."""
+    `NO_ANSWER` marks a row of the user's data without one. A ranking that found nothing counts as passages."""
     passages = response.passages or case.query.passages or ()
     has: Mapping[Need, bool] = {
         Need.ANSWER: response.finish_reason != NO_ANSWER,
         Need.REFERENCES: any(alias.strip() for slot in case.sample.references for alias in slot),
-        Need.PASSAGES: bool(passages),
+        Need.PASSAGES: bool(passages) or case.sample.meta.get("ranking") is not None,
         Need.LABELS: any(passage.relevant is not None for passage in (*passages, *case.sample.passages)),
     }
     return " and no ".join(need.value for need in Need if need in needs and not has[need])

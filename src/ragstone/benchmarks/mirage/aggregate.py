@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ragstone.metrics.mirage_official import em_loose, token_set_f1
+from ragstone.metrics.rank import PLUGINS as RANK_METRICS
 from ragstone.stats import Estimate
 from ragstone.types import NO_ANSWER, Plan, Record, Scalar
 
@@ -38,6 +39,7 @@ RULES = (OFFICIAL, DEFAULT)
 """The rules that decide what is right: the paper's and ragstone's."""
 
 _STRICT, _F1 = "mirage.em_strict", "mirage.f1"
+_TABULATED = {OFFICIAL, DEFAULT, _STRICT, _F1, "refusal"}  # metrics with tables of their own
 _NAN = float("nan")
 _SHORT = 2  # characters
 
@@ -156,6 +158,10 @@ class MirageTally:
     source_of: "array[int]" = field(default_factory=lambda: array("H"))
     sample_of: "array[int]" = field(default_factory=lambda: array("L"))  # index of an answer → index of its question
     repeated: bool = False
+    # (retriever, chunk) → metric of the ranking → question → (k of the case, value): the list is the same for every k.
+    ranked: dict[tuple[str, int], dict[str, dict[int, tuple[int, float]]]] = field(default_factory=dict)
+    # (system, condition) → any other metric → (question, value) of every answer.
+    others: dict[tuple[str, Condition], dict[str, list[tuple[int, float]]]] = field(default_factory=dict)
     _samples: dict[tuple[bool, str], int] = field(default_factory=dict)
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
     _crosstabs: dict[tuple[str, tuple[Condition, ...], str], CrossTab] = field(default_factory=dict)
@@ -228,6 +234,7 @@ class MirageTally:
         self._flag_from_passages(record, setting, sample)
         if setting == "retrieved":
             self._retrieved(record, condition, sample)
+        self._other_scores(record, PROBE if probe else condition, sample)
         response = record.response
         if response is not None and response.finish_reason == NO_ANSWER:
             return
@@ -289,6 +296,20 @@ class MirageTally:
         found = str(fields["found"])
         if len(found) >= len(lists.get(sample, ("", 0))[0]):
             lists[sample] = (found, labels)
+
+    def _other_scores(self, record: Record, condition: Condition, sample: int) -> None:
+        """The scores of metrics that have no table of their own: of the ranking, and of the answer."""
+        for name, score in record.scores.items():
+            if name in _TABULATED or score.value is None:
+                continue
+            if name.partition("@")[0] in RANK_METRICS:
+                by_metric = self.ranked.setdefault((condition.retriever, condition.chunk), {})
+                values = by_metric.setdefault(name, {})
+                if condition.k >= values.get(sample, (0, 0.0))[0]:
+                    values[sample] = (condition.k, score.value)
+            else:
+                by_name = self.others.setdefault((record.system_id, condition), {})
+                by_name.setdefault(name, []).append((sample, score.value))
 
     def _flags(self, record: Record) -> int:
         flags = _ASKED

@@ -20,12 +20,17 @@ from typing import Any, ClassVar, Self
 from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
-from ragstone.benchmarks.mirage.retrieval_pass import NEGATIVES, RetrievalPass, RetrievedLists
+from ragstone.benchmarks.mirage.retrieval_pass import LABELS, NEGATIVES, RANKED, RetrievalPass, RetrievedLists
 from ragstone.benchmarks.mirage.template import ALONE, MirageTemplate
 from ragstone.datasets.pools import Pool, PoolQuestion
 from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, MirageF1
+from ragstone.metrics.rank import RankMetric
+from ragstone.metrics.rank.map import AveragePrecision
+from ragstone.metrics.rank.mrr import Mrr
+from ragstone.metrics.rank.ndcg import Ndcg
+from ragstone.metrics.rank.recall import Recall
 from ragstone.metrics.refusal import Refusal
 from ragstone.retrieval.chunkers import Chunking
 from ragstone.retrieval.cost_estimate import Texts, estimate_cost
@@ -49,7 +54,7 @@ from ragstone.types import (
     to_json,
 )
 
-__all__ = ["DEPTH", "MIRAGE", "SETTINGS"]
+__all__ = ["DEPTH", "MIRAGE", "RANKING", "SETTINGS"]
 
 SETTINGS = ("base", "oracle", "mixed", "retrieved")
 DEPTH = 5
@@ -57,7 +62,12 @@ DEPTH = 5
 
 _MOST = 10_000  # the largest k
 _FORM_TOKENS = 20  # tokens of the template itself
-_OPTIONS = ("settings", "retrievers", "ks", "chunks", "limit", "repeat", "scoring", "data_name", "negatives", "alone")
+_NOT_RANKED: Mapping[str, Any] = {"ranking": None}  # of a case whose passages were not retrieved
+_OPTIONS = (
+    "settings", "retrievers", "ks", "chunks", "limit", "repeat", "scoring", "data_name", "negatives", "alone", "labels",
+)  # fmt: skip
+RANKING: tuple[RankMetric, ...] = (Mrr(), AveragePrecision(), Ndcg(10), Recall(100))
+"""The metrics of every retriever's ranking."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +80,19 @@ class MIRAGE(BaseBenchmark):
     - `negatives`: retrievers whose best non-supporting chunks replace the noise in mixed.
     - `probe`: invented questions, asked without context, to measure what a model already knows.
     - `alone`: retrieval only; one case per retriever and question.
+    - `labels`: what a label belongs to: "document", "evidence" or "chunk" (`ChunkedPool`).
+    - `depth`: the minimum depth of rankings.
     - `scoring`: the scoring shown first: "default" (`answer_match`) or "official" (`mirage.em_loose`). Both are always
       computed."""
 
     name: ClassVar[str] = "mirage"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     citation: ClassVar[str] = (
         "Chanhee Park, Hyeonseok Moon, Chanjun Park, Heuiseok Lim: MIRAGE: A Metric-Intensive Benchmark for "
         "Retrieval-Augmented Generation Evaluation. Findings of NAACL 2025. arXiv:2504.17137."
     )
     axes: ClassVar[tuple[str, ...]] = ("setting", "retriever", "k", "chunk", "probe")
-    leads: ClassVar[tuple[str, ...]] = ("mirage-retrievers", "mirage-models", "mirage-adaptability")
+    leads: ClassVar[tuple[str, ...]] = ("mirage-ranking", "mirage-retrievers", "mirage-models", "mirage-adaptability")
     growing: ClassVar[tuple[str, ...]] = ("settings", "retrievers", "ks", "chunks", "limit", "repeat", "negatives")
     prepares: ClassVar[bool] = True
 
@@ -96,6 +108,8 @@ class MIRAGE(BaseBenchmark):
     negatives: tuple[str, ...] = ()
     probe: tuple[PoolQuestion, ...] = ()
     alone: bool = False
+    labels: str = "chunk"
+    depth: int = RANKED
     template: Template = MirageTemplate()  # noqa: RUF009  (immutable)
     search: RetrievalPass = field(default_factory=RetrievalPass, repr=False)
     warnings: tuple[str, ...] = ()
@@ -109,8 +123,16 @@ class MIRAGE(BaseBenchmark):
             raise UsageError(f"A limit of {self.limit} questions: expected 1 or more.")
         if not self.ks or not 1 <= min(self.ks) <= max(self.ks) <= _MOST:
             raise UsageError(f"--top-k takes numbers from 1 to {_MOST:,}.")
+        if self.labels not in LABELS:
+            raise UnknownName("kind of label", self.labels, LABELS)
         if self.pool is not None:
+            self.search.labels = self.labels
             self.search.chunking.check(self.chunks)
+            if self.labels == "evidence" and not all(question.evidence for question in self.pool.questions):
+                raise UsageError(
+                    "--labels evidence: not every question has evidence. Give each query the field `evidence`, the "
+                    "text that its answer rests on, or use --labels document."
+                )
         if self.pool is not None and not self.size:
             raise UsageError(f"There are no cases: {self._why_no_cases()}")
 
@@ -150,6 +172,7 @@ class MIRAGE(BaseBenchmark):
             "data": {"sha256": dict(self.pool.sha256) if self.pool else {}},
             "template": dict(self.template.spec),
             **({} if cut == Chunking() else {"chunking": cut.spec}),
+            **({} if self.labels == "chunk" else {"labels": self.labels}),
         }
 
     @property
@@ -158,7 +181,8 @@ class MIRAGE(BaseBenchmark):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        return (MirageEmLoose(), MirageEmStrict(), MirageF1(), AnswerMatch(), Refusal())
+        answers = (MirageEmLoose(), MirageEmStrict(), MirageF1(), AnswerMatch(), Refusal())
+        return (*(() if self.alone else answers), *(RANKING if self._lists() else ()))
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
@@ -174,7 +198,7 @@ class MIRAGE(BaseBenchmark):
     async def prepare(self, resources: Resources, /) -> str:
         """Retrieve the chunks of all questions."""
         if self.pool is not None:
-            await self.search.run(self.pool, self._questions(), self._searches(), depth=max(DEPTH, *self.ks))
+            await self.search.run(self.pool, self._questions(), self._searches(), depth=max(self.depth, *self.ks))
         return hashlib.sha256(to_json(self.question["data"]).encode()).hexdigest()
 
     @property
@@ -276,13 +300,27 @@ class MIRAGE(BaseBenchmark):
             for k in (max(DEPTH, *self.ks),) if self.alone else self.ks:
                 list_name = f"{name}/{k}" + (f"/c{size}" if size else "")
                 for index, question in enumerate(self._questions()):
-                    best = lists.best(index, question, max(k, DEPTH))
-                    fields = {
+                    yield from self._retrieved(f"retrieved/{list_name}/{index:06d}", index, question, lists, {
                         "retriever": name, "k": k, "chunk": size,
-                        "found": "".join("1" if passage.relevant else "0" for passage in best),
-                        "labels": len(lists.chunked.gold(question)),
-                    }  # fmt: skip
-                    yield from self._case(f"retrieved/{list_name}/{index:06d}", question, "retrieved", best[:k], fields)
+                    })  # fmt: skip
+
+    def _retrieved(
+        self, key: str, index: int, question: PoolQuestion, lists: RetrievedLists, fields: Mapping[str, Any]
+    ) -> Iterator[Case]:
+        """A question with the k best chunks. Its labels are of the units that are ranked, which may be chunks of
+        another size than the pool's own; `meta` has the ranking to the depth that the metrics need."""
+        k, gold = fields["k"], lists.chunked.gold(question)
+        ranking, cut = lists.ranking(index, max(k, self.depth))
+        found = "".join("1" if unit in gold else "0" for unit, _ in ranking)
+        shown = max(k, DEPTH, found.rfind("1") + 1 if lists.whole else 0)
+        passages = lists.best(index, question, k)
+        labels = tuple(
+            replace(lists.chunked.passage(unit), relevant=True, meta={"grade": grade} if grade != 1 else {})
+            for unit, grade in gold.items()
+        )
+        more: dict[str, Scalar] = {"found": found[:shown], "labels": len(gold)}
+        meta = {"ranking": ranking, "ranking_cut": cut}
+        yield from self._case(key, question, "retrieved", passages, {**fields, **more}, labels, meta)
 
     def _passages_for(self, setting: str, question: PoolQuestion) -> tuple[Passage, ...]:
         """The chunks of base, oracle or mixed."""
@@ -300,12 +338,12 @@ class MIRAGE(BaseBenchmark):
         return self.pool
 
     def _passage(self, key: str) -> Passage:
-        chunked = self.search.cut(self._pool, 0)
-        return chunked.passages[chunked.places[key]]
+        return self.search.cut(self._pool, 0).passage(key)
 
     def _case(
-        self, key: str, question: PoolQuestion, setting: str, passages: Sequence[Passage], fields: Mapping[str, Scalar]
-    ) -> Iterator[Case]:
+        self, key: str, question: PoolQuestion, setting: str, passages: Sequence[Passage], fields: Mapping[str, Scalar],
+        labels: tuple[Passage, ...] | None = None, meta: Mapping[str, Any] = _NOT_RANKED,
+    ) -> Iterator[Case]:  # fmt: skip
         condition: dict[str, Scalar] = {
             "setting": setting, "retriever": "", "k": 0, "chunk": 0, "source": question.source,
             "language": question.language, "contexts": len(passages),
@@ -313,11 +351,13 @@ class MIRAGE(BaseBenchmark):
         if passages:
             condition["gold"] = any(passage.relevant for passage in passages)
         condition |= fields
-        gold = set(question.gold)
+        if labels is None:
+            gold = [*(key for key in question.mapped if key in question.gold), *question.gold]
+            labels = tuple(replace(self._passage(key), relevant=True) for key in dict.fromkeys(gold))
+        about = {"source": question.source, "labels": len(question.gold), "hops": question.together, **meta}
         sample = Sample(
-            question.id, question.text, (question.answers,) if question.answers else (),
-            tuple(replace(self._passage(key), relevant=True) for key in question.mapped if key in gold),
-            question.language, {"source": question.source, "labels": len(question.gold), "hops": question.together},
+            question.id, question.text, (question.answers,) if question.answers else (), labels, question.language,
+            about,
         )  # fmt: skip
         for repeat in range(self.repeat):
             suffix = f"/r{repeat}" if repeat else ""

@@ -21,9 +21,13 @@ def load_pool(
     seed: int = 0,
     size: int | None = None,
     multi_hop: float = 0.0,
+    split: str = "",
 ) -> Pool:
     """The pool named by `data`: "fictional" (invented from `seed`, `size` questions), "official" (fetched by `ragstone
-    data pull mirage`), or a folder or file in MIRAGE's, the hub's or BEIR's format. Raises UsageError or DataError."""
+    data pull mirage`), or a folder or file in MIRAGE's, the hub's or BEIR's format.
+    `split`: of a BEIR folder. Raises UsageError or DataError."""
+    if split and data in ("fictional", "official"):
+        raise UsageError(f"--split {split}: the {data} data have no splits; a BEIR folder has.")
     if language not in ("en", "zh"):
         raise UnknownName("language", language, ("en", "zh"))
     if data == "fictional":
@@ -40,7 +44,7 @@ def load_pool(
     path = Path(data)
     if not str(data) or not path.exists():
         raise UsageError(f"--data {str(data)!r}: no such folder or file. Expected fictional, official, or a path.")
-    pool = read_any_pool(path)
+    pool = read_any_pool(path, split=split)
     if _is_official(pool, path):
         return replace(pool, name="official", license=SOURCES["mirage"].license)
     return pool

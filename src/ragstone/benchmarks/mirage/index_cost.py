@@ -36,6 +36,8 @@ def _fallback_notes(name: str, facts: Mapping[str, Any], words: Mapping[str, str
             )  # fmt: skip
         if isinstance(lacking := part_facts.get("lacking"), int) and lacking:
             yield words["note_without_list"].format(name=name, lacking=f"{lacking:,}")
+        if isinstance(outside := part_facts.get("outside"), int) and outside:
+            yield words["note_outside"].format(name=name, outside=f"{outside:,}")
 
 
 def _several(facts_by_name: Mapping[str, Any]) -> bool:

@@ -47,6 +47,11 @@ class MirageOptions:
     chunk_tokenizer: Annotated[str, Option(
         "Who counts: also local/e5-small, openai/o200k_base, openai/cl100k_base.", metavar="NAME"
     )] = "ragstone/estimate"  # fmt: skip
+    labels: Annotated[str, Option(
+        "What a label belongs to: the document, a text of evidence, or a chunk.",
+        choices=("document", "evidence", "chunk"),
+    )] = "chunk"  # fmt: skip
+    split: Annotated[str, Option("Split of a BEIR folder: the file of qrels.", metavar="train|dev|test")] = ""
     settings: Annotated[tuple[str, ...], Option(
         "Which settings; base, oracle and mixed are asked once of each model.", flag="--setting"
     )] = _SETTINGS  # fmt: skip
@@ -178,6 +183,7 @@ class MiragePlugin(Plugin):
 
     async def make(self, options: MirageOptions, context: Context, /) -> "MIRAGE":
         from ragstone.benchmarks.mirage.data import load_pool  # noqa: PLC0415
+        from ragstone.benchmarks.mirage.retrieval_pass import RANKED  # noqa: PLC0415
         from ragstone.retrieval import check_retriever, parse  # noqa: PLC0415
 
         model_options = replace(context.model_options, base_url=options.retriever_base_url)
@@ -192,9 +198,12 @@ class MiragePlugin(Plugin):
         )
         pool = load_pool(
             options.data, language=options.data_language, seed=options.fictional_seed, size=options.fictional_size,
-            multi_hop=options.multi_hop,
+            multi_hop=options.multi_hop, split=options.split,
         )  # fmt: skip
-        return _benchmark(options, pool, model_options, full_names, alone=context.models == _ALONE)
+        return replace(
+            _benchmark(options, pool, model_options, full_names, alone=context.models == _ALONE),
+            depth=max(RANKED, *map(_depth_of, context.metrics)) if context.metrics else RANKED,
+        )
 
     def from_meta(self, meta: Mapping[str, Any], /) -> "MIRAGE":
         from ragstone.benchmarks.mirage.benchmark import MIRAGE  # noqa: PLC0415
@@ -205,6 +214,12 @@ class MiragePlugin(Plugin):
         from ragstone.benchmarks.mirage.data_check import check_pool, is_pool  # noqa: PLC0415
 
         return DataReport([check_pool(path)]) if is_pool(path) else None
+
+
+def _depth_of(metric: Any) -> int:
+    """How deep a metric looks: 100 of `recall@100`."""
+    k = str(getattr(metric, "name", metric)).partition("@")[2]
+    return int(k) if k.isdecimal() else 0
 
 
 def _benchmark(
@@ -226,7 +241,7 @@ def _benchmark(
     return MIRAGE(
         pool, settings=options.settings, retrievers=options.retrievers, ks=options.ks, chunks=options.chunks,
         limit=options.limit, repeat=options.repeat, data_name=pool.name, negatives=options.negatives, probe=probe,
-        scoring="official" if options.protocol == "official" else options.scoring, alone=alone,
+        scoring="official" if options.protocol == "official" else options.scoring, alone=alone, labels=options.labels,
         template=mirage_template(options.template), warnings=tuple(warnings),
         search=RetrievalPass(model_options, chunking, full_names=full_names),
     )  # fmt: skip

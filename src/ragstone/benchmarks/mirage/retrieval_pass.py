@@ -2,8 +2,11 @@
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,65 +16,132 @@ from ragstone.models import ModelOptions
 from ragstone.retrieval import facts_of, open_retriever, parse
 from ragstone.retrieval.chunkers import Chunking
 from ragstone.text import find_answer
+from ragstone.text.folding import fold_characters
 from ragstone.types import Passage, Retriever
 
-__all__ = ["NEGATIVES", "ChunkedPool", "RetrievalPass", "RetrievedLists"]
+__all__ = ["LABELS", "NEGATIVES", "RANKED", "ChunkedPool", "RetrievalPass", "RetrievedLists", "overlap"]
 
 log = logging.getLogger(__name__)
 
 _PLAIN = Chunking()
 
 NEGATIVES = "negatives"
+LABELS = ("document", "evidence", "chunk")
+RANKED = 100
+"""The minimum depth of a ranking: that of recall@100."""
+RECORDED = 10_000
+"""The depth to which a recorded list (`run:FILE`) is read; its scores are those of the whole list."""
 _BATCH = 256  # questions per call of a retriever
 _HARDER = 20  # candidates for harder negatives: some support an answer and are skipped
+_SEVERAL = 5  # chunks searched for each document of a ranking, because several may be of one document
 
 
 class ChunkedPool:
     """The passages of a pool, or the parts that they were cut into, and which of them support which question.
 
-    A part of a supporting passage is supporting if it states the answer; if no part does (the label is on the whole
-    passage), all parts are."""
+    `labels`: what a label belongs to. "chunk": a part of a supporting passage is supporting if it states the answer; if
+    no part does (the label is on the whole passage), all parts are. "evidence": those parts are that have at least half
+    of one of the question's texts of evidence; where it is cut in smaller pieces, those with the largest.
+    "document": the passage is ranked instead of its parts."""
 
-    def __init__(self, pool: Pool, size: int, chunking: Chunking = _PLAIN) -> None:
-        self.cut = size > 0
+    def __init__(self, pool: Pool, size: int, chunking: Chunking = _PLAIN, labels: str = "chunk") -> None:
+        self.cut, self.labels = size > 0, labels
         self.passages: Sequence[Passage] = chunking.cut(pool.passages, size) if size else pool.passages
         self.places = {passage.id: place for place, passage in enumerate(self.passages)}
         self._parts: dict[str, list[Passage]] = {}
         if self.cut:
             for passage in self.passages:
                 self._parts.setdefault(passage.meta["document"], []).append(passage)
-        self._gold: dict[str, frozenset[str]] = {}
+        self._gold: dict[str, dict[str, float]] = {}
 
-    def gold(self, question: PoolQuestion) -> frozenset[str]:
-        """The ids of the passages that support an answer."""
+    def gold(self, question: PoolQuestion) -> Mapping[str, float]:
+        """The supporting units (`unit`) with their grades."""
         if question.id not in self._gold:
-            self._gold[question.id] = self._supporting_ids(question) if self.cut else frozenset(question.gold)
+            self._gold[question.id] = {
+                unit: question.grades.get(key, 1.0) for key in question.gold for unit in self._supporting(key, question)
+            }
         return self._gold[question.id]
 
-    def _supporting_ids(self, question: PoolQuestion) -> frozenset[str]:
-        ids: set[str] = set()
-        for key in question.gold:
-            parts = self._parts.get(key, ())
-            stated = [part.id for part in parts if _states_answer(part.text, question.answers)]
-            ids.update(stated or [part.id for part in parts])
-        return frozenset(ids)
+    def unit(self, passage: Passage) -> str:
+        """The id of what is ranked: of the passage, or of its document."""
+        return str(passage.meta.get("document", passage.id)) if self.labels == "document" else passage.id
+
+    def passage(self, unit: str) -> Passage:
+        """The passage of a unit; without text if the pool does not have it, or if it is a document that was cut."""
+        return self.passages[self.places[unit]] if unit in self.places else Passage(unit, "")
+
+    def _supporting(self, key: str, question: PoolQuestion) -> list[str]:
+        """The units that support a question, of the passage with this id. An absent passage stands for itself."""
+        parts = self._parts.get(key) if self.cut else None
+        if self.labels == "document" or parts is None:
+            return [key]
+        if self.labels == "evidence":
+            shares = [max((overlap(part.text, text) for text in question.evidence), default=0.0) for part in parts]
+            enough = min(0.5, max(shares, default=0.0))
+            return [part.id for part, share in zip(parts, shares, strict=True) if share and share >= enough]
+        stated = [part.id for part in parts if _states_answer(part.text, question.answers)]
+        return stated or [part.id for part in parts]
+
+
+def overlap(text: str, evidence: str) -> float:
+    """The share of the evidence that a text has in one piece, after folding; blanks do not count."""
+    text, evidence = ("".join(fold_characters(one).text.split()) for one in (text, evidence))
+    if evidence in text:
+        return float(bool(evidence))
+    return SequenceMatcher(None, text, evidence, autojunk=False).find_longest_match().size / len(evidence)
 
 
 @dataclass
 class RetrievedLists:
-    """The results of one retriever: position of a question → positions of passages with their scores, best first."""
+    """The results of one retriever: position of a question → positions of passages with their scores, best first.
+    Positions from `len(chunked.passages)` on are of `outside`, passages that the pool does not have. `depth`: how deep
+    was searched; `whole`: the lists were recorded, so their scores are those of the whole list."""
 
     chunked: ChunkedPool
-    lists: dict[int, list[tuple[int, float]]]
+    depth: int = 0
+    whole: bool = False
+    outside: list[Passage] = field(default_factory=list)
+    _lists: dict[int, tuple["array[int]", "array[float]"]] = field(default_factory=dict)
+    _places: dict[str, int] = field(default_factory=dict)
+
+    def add(self, place: int, passages: Sequence[Passage]) -> None:
+        """The list of the question at this position."""
+        scores = array("d", [passage.score or 0.0 for passage in passages])
+        self._lists[place] = array("L", map(self._place, passages)), scores
+
+    def _place(self, passage: Passage) -> int:
+        if (place := self.chunked.places.get(passage.id)) is not None:
+            return place
+        if passage.id not in self._places:
+            self._places[passage.id] = len(self.chunked.passages) + len(self.outside)
+            self.outside.append(replace(passage, score=None))
+        return self._places[passage.id]
+
+    def _found(self, place: int) -> Iterator[Passage]:
+        """The list of a question, without labels."""
+        pool = self.chunked.passages
+        for at, score in zip(*self._lists.get(place, ((), ())), strict=True):
+            passage = pool[at] if at < len(pool) else self.outside[at - len(pool)]
+            yield replace(passage, score=score)
 
     def best(self, place: int, question: PoolQuestion, k: int) -> tuple[Passage, ...]:
-        """The k best passages for a question, with their labels."""
+        """The k best passages for a question, with their labels; those whose text is not known are left out."""
         gold = self.chunked.gold(question)
         return tuple(
-            replace(passage, score=score, relevant=passage.id in gold, meta={})
-            for at, score in self.lists.get(place, [])[:k]
-            for passage in [self.chunked.passages[at]]
+            replace(passage, relevant=self.chunked.unit(passage) in gold, meta={})
+            for passage in islice(self._found(place), k)
+            if passage.text.strip()
         )
+
+    def ranking(self, place: int, k: int) -> tuple[list[list[Any]], bool]:
+        """The k best units for a question (of a recorded list all) as [id, score], and whether there may be more."""
+        ranking: dict[str, float] = {}
+        found = 0
+        for passage in self._found(place):
+            found += 1
+            ranking.setdefault(self.chunked.unit(passage), passage.score or 0.0)
+        rows = [[unit, float(f"{score:.6g}")] for unit, score in islice(ranking.items(), None if self.whole else k)]
+        return rows, found >= self.depth or len(rows) < len(ranking)
 
     def harder(self, place: int, question: PoolQuestion) -> tuple[Passage, ...]:
         """The chunks of mixed with the noise replaced by the best chunks that neither support the question nor state an
@@ -85,7 +155,7 @@ class RetrievedLists:
         passages = []
         used_ids: set[str] = set()
         for key in question.mapped:
-            current = self.chunked.passages[self.chunked.places[key]]
+            current = self.chunked.passage(key)
             new = current if key in gold else next((passage for passage in best if passage.id not in used_ids), current)
             used_ids.add(new.id)
             passages.append(replace(new, relevant=key in gold, score=None))
@@ -95,11 +165,12 @@ class RetrievedLists:
 @dataclass
 class RetrievalPass:
     """All searches of a run. `options`: for the models that retrievers call; `chunking`: how the pool is cut;
-    `full_names`: name of a retriever → the user's spelling, whose address may contain keys; it is stored nowhere
-    else."""
+    `labels`: see `ChunkedPool`; `full_names`: name of a retriever → the user's spelling, whose address may contain
+    keys; it is stored nowhere else."""
 
     options: ModelOptions = field(default_factory=ModelOptions)
     chunking: Chunking = _PLAIN
+    labels: str = "chunk"
     results: dict[tuple[str, int], RetrievedLists] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     full_names: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -108,7 +179,7 @@ class RetrievalPass:
     def cut(self, pool: Pool, size: int) -> ChunkedPool:
         """The pool in chunks of this size (0: unchanged), cut once."""
         if size not in self._cuts:
-            self._cuts[size] = ChunkedPool(pool, size, self.chunking)
+            self._cuts[size] = ChunkedPool(pool, size, self.chunking, self.labels)
         return self._cuts[size]
 
     async def run(
@@ -119,44 +190,35 @@ class RetrievalPass:
         for question in questions:
             ids.setdefault(question.text, []).append(question.id)
         for name, size in searches:
-            chunked = self.cut(pool, size)
-            lists_of_retriever, started = RetrievedLists(chunked, {}), time.perf_counter()
-            if parse(name).function != "run":
+            chunked, recorded = self.cut(pool, size), parse(name).function == "run"
+            wanted = max(depth, _HARDER) * (_SEVERAL if size and self.labels == "document" else 1)
+            lists = RetrievedLists(chunked, RECORDED if recorded else wanted, recorded)
+            started = time.perf_counter()
+            if not recorded:
                 log.info("%s: indexing %s chunks", name, f"{len(chunked.passages):,}")
             async with open_retriever(
                 self.full_names.get(name, name), chunked.passages, options=self.options, queries=ids
             ) as retriever:
                 opened = time.perf_counter()
                 for start in range(0, len(questions), _BATCH):
-                    batch = questions[start : start + _BATCH]
-                    lists = await _retrieve(retriever, batch, max(depth, _HARDER))
-                    for place, passages in enumerate(lists, start):
-                        lists_of_retriever.lists[place] = [
-                            (chunked.places[passage.id], passage.score or 0.0) for passage in passages
-                        ]
+                    found = await _retrieve(retriever, questions[start : start + _BATCH], lists.depth)
+                    for place, passages in enumerate(found, start):
+                        lists.add(place, passages)
                 per_question = (time.perf_counter() - opened) / max(1, len(questions))
-                facts = {**facts_of(retriever), "seconds_per_question": per_question}
+                facts = {**facts_of(retriever), "seconds_per_question": per_question, "questions": len(questions)}
+            if lists.outside:
+                facts["outside"] = len(lists.outside)
             seconds = time.perf_counter() - started
             self.facts[f"{name}/c{size}" if size else name] = {**facts, "seconds": seconds}
             log.info("%s: searched for %s questions; %.1f s in all", name, f"{len(questions):,}", seconds)
-            self.results[name, size] = lists_of_retriever
+            self.results[name, size] = lists
 
     def planned(self, pool: Pool, size: int) -> RetrievedLists:
         """Placeholder results, the pool's first passages for each question, for cost estimates."""
-        chunked = self.cut(pool, size)
-        first = [(place, 0.0) for place in range(min(_HARDER, len(chunked.passages)))]
-        return RetrievedLists(chunked, _SameLists(first))
-
-
-class _SameLists(dict[int, list[tuple[int, float]]]):
-    """The same list for every question."""
-
-    def __init__(self, chunked: list[tuple[int, float]]) -> None:
-        super().__init__()
-        self._held = chunked
-
-    def get(self, key: int, default: Any = None) -> list[tuple[int, float]]:
-        return self._held
+        lists = RetrievedLists(self.cut(pool, size), depth=_HARDER)
+        for place in range(len(pool.questions)):
+            lists.add(place, lists.chunked.passages[:_HARDER])
+        return lists
 
 
 async def _retrieve(retriever: Retriever, questions: Sequence[PoolQuestion], k: int) -> list[list[Passage]]:

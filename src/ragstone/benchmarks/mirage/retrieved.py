@@ -37,7 +37,8 @@ def retrieved(
     tally: MirageTally, retriever: str, chunk: int, k: int, *, within: Callable[[int], bool] | None = None
 ) -> dict[str, Counter[float]]:
     """Score → its values at k over the questions (of the sources `within`). The official NDCG takes its ideal from the
-    list of five that the official program retrieves, or from a longer list if k is larger."""
+    list of five that the official program retrieves, or from a longer list if k is larger; of a recorded list, from all
+    of it, as the official program does with the files that it reads."""
     lists: Iterable[tuple[str, int]]
     lists_by_question = tally.found.get((retriever, chunk), {})
     lists = (
@@ -46,8 +47,9 @@ def retrieved(
         else (item for at, item in lists_by_question.items() if within(tally.source_of[at]))
     )
     scores: dict[str, Counter[float]] = {name: Counter() for name in SCORES}
+    depth = None if retriever.startswith("run:") else max(k, _OFFICIAL_DEPTH)
     for (found, labels), number in Counter(lists).items():
-        relevant = [item == "1" for item in found[: max(k, _OFFICIAL_DEPTH)]]
+        relevant = [item == "1" for item in found[:depth]]
         for name, value in retrieval_scores({"": relevant}, {"": labels}, k).items():
             scores[name][value] += number
     return scores

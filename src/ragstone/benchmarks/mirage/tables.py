@@ -21,6 +21,7 @@ from ragstone.benchmarks.mirage.aggregate import (
     tally_records,
 )
 from ragstone.benchmarks.mirage.index_cost import index_table
+from ragstone.benchmarks.mirage.metric_tables import metric_tables
 from ragstone.benchmarks.mirage.names import Names, percent, printed
 from ragstone.benchmarks.mirage.published import Adapted, MirageSetting, paper, reasons_apart, setting_of
 from ragstone.benchmarks.mirage.retrieved import MANY, SCORES, mean_of, retrieved, shown_ks
@@ -40,7 +41,7 @@ def tables(run: Run, *, language: str = "en") -> list[Table]:
     writer = _MirageTables(tally, meta, language)
     candidates = [
         writer.models(), writer.retrievers(), writer.adaptability(),
-        *extra_tables.tables(tally, writer.names, headline_of(meta), writer.ks),
+        *metric_tables(writer.names), *extra_tables.tables(tally, writer.names, headline_of(meta), writer.ks),
         index_table(meta.get("preparation"), writer.words), *writer.published(),
     ]  # fmt: skip
     return [table for table in candidates if table.rows]

@@ -4,13 +4,14 @@
 in its order; scores of passages make no difference. The labels are the passages of the sample that are known to be
 relevant (`relevant`), with a `grade` in their `meta` where some are more relevant than others (1 where none is given);
 a passage without a label counts as not relevant. Passages are the same where their ids are. One that was retrieved
-twice counts once, at its first place, and those after it move up: a list of trec_eval holds each document once.
+twice counts once, at its first place, and those after it move up: a list of trec_eval holds each document once. Where a
+benchmark retrieves, the list is as deep as was searched (`meta["ranking"]` of the sample), whatever a model was given.
 
 | case | result |
 |---|---|
 | fewer than k were retrieved | `precision@k` divides by k all the same; the missing ones are not relevant |
 | nothing relevant was retrieved | 0 |
-| nothing was retrieved | not applicable: nothing tells it from a list that was not recorded |
+| nothing was retrieved | 0 where a benchmark searched; else not applicable: the list may not have been recorded |
 | no passage of the sample is known to be relevant | not applicable; trec_eval leaves such queries out |
 """
 
@@ -20,8 +21,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragstone.metrics.rank import _batch
+from ragstone.metrics.rank._lists import RankMetric
 
-__all__ = ["PLUGINS", "scored_lists"]
+__all__ = ["PLUGINS", "RankMetric", "scored_lists"]
 
 PLUGINS: dict[str, Any] = {
     name: plugin

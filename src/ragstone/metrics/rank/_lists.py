@@ -46,6 +46,8 @@ class RankMetric(ABC):
         ranking = _ranking(case, response)
         if isinstance(ranking, str):
             return Score.not_applicable(ranking)
+        if self.k is not None and self.k > ranking.length and case.sample.meta.get("ranking_cut"):
+            return Score.not_applicable(f"the list was kept to {ranking.length} passages: run again with this metric")
         evidence = {
             "places": list(ranking.places), "retrieved": ranking.length, "relevant": len(ranking.ideal),
         }  # fmt: skip
@@ -96,14 +98,25 @@ def _build_ranking(case: Case, response: Response) -> Ranking | str:
     if not grades:
         labelled = any(passage.relevant is not None for passage in case.sample.passages)
         return "no passage is known to be relevant" if labelled else "the sample has no labelled passages"
-    ids = dict.fromkeys([passage.id for passage in retrieved(case, response)])
-    if not ids:
+    ids = _retrieved_ids(case, response)
+    if ids is None:
+        return "the passages were not retrieved"
+    if not ids and "ranking" not in case.sample.meta:
         return NO_PASSAGES
     places = [(place, grades[passage_id]) for place, passage_id in enumerate(ids, start=1) if passage_id in grades]
     return Ranking(
         tuple(place for place, _ in places), tuple(gain for _, gain in places), len(ids),
         tuple(sorted(grades.values(), reverse=True)),
     )  # fmt: skip
+
+
+def _retrieved_ids(case: Case, response: Response) -> dict[str, None] | None:
+    """The ids of the list, each once. A benchmark that retrieves tells its list in `meta["ranking"]`, as [id, score],
+    because it may be longer than what a system is given; None there: nothing was retrieved."""
+    if "ranking" not in case.sample.meta:
+        return dict.fromkeys([passage.id for passage in retrieved(case, response)])
+    ranking = case.sample.meta["ranking"]
+    return None if ranking is None else dict.fromkeys([str(row[0]) for row in ranking])
 
 
 def _grade(passage: Passage) -> float:

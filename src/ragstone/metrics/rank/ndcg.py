@@ -14,7 +14,9 @@ class Ndcg(RankMetric):
     """`ndcg` and `ndcg@k`: the discounted gain of the (first k) passages, of the best that any list could have.
 
     Formula: DCG / ideal DCG, DCG = Σ grade_i / log2(i + 1) over the first k places i; the ideal list holds all that are
-    known to be relevant, the highest grade first, cut at k too.
+    known to be relevant, the highest grade first, cut at k too. The gain is the grade itself, as in trec_eval and
+    pytrec_eval. Others take 2^grade - 1 (Burges et al. 2005), which is the same for grades of 0 and 1 and lower where a
+    high grade stands late: grades 1, 3 in this order give 0.797 here and 0.710 there.
     Range: 0 to 1, higher is better.
     Needs: passages, labels (passages of the sample that are known to be relevant).
     Evidence: {"places": of the relevant ones in the list, from 1; "retrieved": how many passages the list has,

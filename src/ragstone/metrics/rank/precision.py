@@ -30,7 +30,7 @@ class Precision(RankMetric):
     stem = "precision"
 
     def value(self, ranking: Ranking, /) -> float:
-        return ranking.hits(self.k) / (self.k or ranking.length)
+        return ranking.hits(self.k) / (self.k or ranking.length or 1)
 
 
 PLUGINS = plugins(Precision)
