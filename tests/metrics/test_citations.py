@@ -117,9 +117,10 @@ async def test_a_number_that_no_passage_has_is_a_wrong_citation() -> None:
     )
 
 
-async def test_a_claim_of_no_known_sentence_is_backed_by_nothing() -> None:
-    judged = Judged(
-        (AnswerClaim(1, "a", 0, True, (1,)), AnswerClaim(2, "b", 9, True, (1,))), (), (), False, (), STEPS, ("[1]",)
-    )
+async def test_a_claim_of_no_known_sentence_has_no_known_citation() -> None:
+    judged = Judged((AnswerClaim(2, "b", 9, True, (1,)),), (), (), False, (), STEPS, ("[1]",))
+    unknown = Judged((AnswerClaim(1, "a", 0, True, (1,)),), (), (), False, (), STEPS, ("[1]",))
     for name in ("citation_precision", "citation_recall"):
         assert (await resolve(made(name, StubJudge(judged)).score(case(()), response()))).value == 0.0
+        score = await resolve(made(name, StubJudge(unknown)).score(case(()), response()))
+        assert (score.status, score.reason) == ("failed", "The judge named no sentence of the answer for claim 1.")

@@ -63,7 +63,7 @@ async def test_without_the_needle_itself_the_judge_sees_what_must_be_stated() ->
     assert shown_in(request)["reference"] == "3118205; 4"
 
 
-@pytest.mark.parametrize("bad", [reply(0), reply(11), reply(7.0), reply("7"), reply(True), "7", "", '{"score": 7}'])
+@pytest.mark.parametrize("bad", [reply(0), reply(11), reply(7.0), reply("seven"), reply(True), "7", "", '{"score": 7}'])
 async def test_a_rating_outside_the_scale_is_asked_again_and_then_fails(bad: str) -> None:
     score, asked = await judged(bad)
     assert (score.status, len(asked)) == ("failed", 2)

@@ -299,7 +299,7 @@ async def test_what_is_no_verdict_is_asked_again_once_with_the_problem_named(cas
     score = await scored(name, sample("甲乙丙丁"), judge)
     assert score.status == "scored"
     (again,) = [request for request in judge.requests if not request.messages[-1].content.startswith("<judged ")]
-    assert problem in again.messages[-1].content
+    assert again.messages[-1].content.startswith("刚才的回复无法使用：")
     assert again.messages[-2].role == "assistant"
     (told,) = [step["problem"] for step in score.evidence["verdicts"] if "problem" in step]
     assert problem in told

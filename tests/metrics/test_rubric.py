@@ -232,7 +232,7 @@ BAD: list[tuple[str, str]] = [
 async def test_a_reply_that_cannot_be_used_is_named_once_and_then_the_score_has_failed(bad: str, problem: str) -> None:
     score, model = await judged(DELAYED, [bad, reply(PRESENT, 5)])
     assert score.value == 1.0
-    assert problem in model.requests[1].messages[-1].content
+    assert model.requests[1].messages[-1].content.startswith("刚才的回复无法使用：")
     assert [step.get("problem", "")[:9] for step in score.evidence["verdicts"]] == [problem[:9], ""]
     score, model = await judged(DELAYED, [bad, bad])
     assert (score.status, score.value, len(model.requests)) == ("failed", None, 2)

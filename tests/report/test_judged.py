@@ -137,7 +137,7 @@ def test_claims_are_shown_side_by_side_with_verdicts_and_links_to_sentences_and_
         "does not help to answer", "A2 The money is paid back within 14 days sentence 2 ✓ supported by [1]",
         "R1 Returns are free for members ✓ supported by [2] in the answer",
         "R2 Others pay 4.90 for a return ✓ supported by [2] missing from the answer",
-        "words from elsewhere quote not found in the passage", "[1] kb:17 Delivery relevant",
+        "words from elsewhere unsupported quote", "[1] kb:17 Delivery relevant",
         "helps to reach the reference answer ✓ supports R1 R2 ✗ contradicts A1", "[3] kb:99 not relevant",
     ):  # fmt: skip
         assert told in (text if told != "1-s" else case), told
@@ -227,7 +227,8 @@ async def test_what_the_real_judge_and_rubrics_leave_behind_is_understood() -> N
              "score": 1}  # fmt: skip
 
     def script(request: Request) -> str:
-        shown = unwrapped(request.messages[-1].content)
+        *_, material = [turn for turn in request.messages if turn.content.startswith("<judged ")]
+        shown = unwrapped(material.content)
         return json.dumps(rated if "criterion" in shown else verified if "passages" in shown else decomposed)
 
     model = Scripted(script)
@@ -244,7 +245,7 @@ async def test_what_the_real_judge_and_rubrics_leave_behind_is_understood() -> N
     text = text_of(case_of(section_of(one(Record("s", case, response, scores=scores)))))
     for told in (
         "A1 Returns are free sentence 1 ✓ supported by [1] ✗ contradicted by [2] not in the reference",
-        "R1 Returns cost 4.90 ✓ supported by [2] missing from the answer nowhere quote not found in the passage",
+        "R1 Returns cost 4.90 ✓ supported by [2] missing from the answer nowhere unsupported quote",
         "[1] p1 relevant does not help to reach the reference answer ✓ supports A1", "Rubric: A delayed order",
         "calms the customer: an apology, or understanding for the wait soothe present 2 returns are free",
         "In order: 0 of", "1 on a scale from 1 to 5", "The judge: Short.",
@@ -274,7 +275,7 @@ def test_chinese_is_chinese() -> None:
     section = section_of(judged_run(12), language="zh")
     text = text_of(section)
     for told in ("得分与覆盖率", "各段落一并评判", "答案的论断", "参考答案的论断", "与之矛盾 [2]",
-                 "段落中没有这样的原话", "裁判模型的说明：", "尚未测量", "顺序：2 对中有 0 对正确"):  # fmt: skip
+                 "引文无据", "裁判模型的说明：", "尚未测量", "顺序：2 对中有 0 对正确"):  # fmt: skip
         assert told in text, told
     said = messages("ragstone.report.sections.judged", "en")
     words = {*said.values()} - {said["times"]}

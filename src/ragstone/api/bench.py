@@ -152,6 +152,8 @@ async def bench_async(
     verify: Literal["joint", "separate"] = "joint",
     prompts: str | Path | None = None,
     rubrics: str | Path | Sequence[str | Path] = (),
+    reasons: bool = False,
+    strict_quotes: bool = False,
     judge_base_url: str | None = None,
     embedder_base_url: str | None = None,
     run: str | Path | None = None,
@@ -167,14 +169,14 @@ async def bench_async(
     `benchmark`: a name listed by `ragstone bench --help`, or your own plugin. `model`: names as on the command line
     (`openai/gpt-4o-mini`, `local/extractive`…) or your own `System`s. `judge`: a model for the judged metrics, by name
     or your own; `judge_base_url` overrides its provider's endpoint. `metrics`: additional metrics, by name or your own.
-    `embedder`, `verify`, `prompts`, `rubrics`: see `Judging`. `run`: the run file; by default its name is derived from
-    the settings. `sampling`: `temperature`, `top_p`, `max_tokens`, `seed`, overriding the template's. `language`:
-    language of tables and reports, "en" or "zh". `options`: the benchmark's own, listed by `ragstone bench NAME
-    --help`. Raises `RagstoneError`s, one line each.
+    `embedder`, `verify`, `prompts`, `rubrics`, `reasons`, `strict_quotes`: see `Judging`. `run`: the run file; by
+    default its name is derived from the settings. `sampling`: `temperature`, `top_p`, `max_tokens`, `seed`, overriding
+    the template's. `language`: language of tables and reports, "en" or "zh". `options`: the benchmark's own, listed by
+    `ragstone bench NAME --help`. Raises `RagstoneError`s, one line each.
     """
     judging = Judging.of(
         judge, embedder=embedder, verify=verify, prompts=prompts, rubrics=rubrics, base_url=judge_base_url,
-        embedder_base_url=embedder_base_url,
+        embedder_base_url=embedder_base_url, reasons=reasons, strict_quotes=strict_quotes,
     )  # fmt: skip
     plan = await plan_bench(
         benchmark,

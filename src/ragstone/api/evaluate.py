@@ -66,8 +66,9 @@ class EvalResult(RunResult):
 
     @property
     def summary(self) -> dict[str, dict[str, Any]]:
-        """Metric → `mean`, `low`, `high` (95%, over samples), `n` scored of `total`, `failed`, `not_applicable`. `mean`
-        is None where nothing was scored."""
+        """Metric → `mean`, `low`, `high` (95%, over samples), `n` scored of `total`, `failed`, `not_applicable`,
+        `unsupported_quotes` (scores that rest on a verdict whose quote is in no passage). `mean` is None where nothing
+        was scored."""
         with open_run(self.run) as run:
             counts = tally_scores(run)[self.system]
         summary = {}
@@ -76,6 +77,7 @@ class EvalResult(RunResult):
             summary[name] = {
                 "mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.n, "total": mean.total,
                 "failed": scores.failed, "not_applicable": scores.not_applicable,
+                "unsupported_quotes": scores.unsupported_quotes,
             }  # fmt: skip
         return summary
 
@@ -220,6 +222,8 @@ async def evaluate_async(
     embedder_base_url: str | None = None,
     model_options: ModelOptions | None = None,
     concurrency: int | None = None,
+    reasons: bool = False,
+    strict_quotes: bool = False,
     price: str = "",
     gates: Mapping[str, float] | None = None,
     system_model: str = "",
@@ -235,7 +239,8 @@ async def evaluate_async(
     frame, or a data set; `mapping` assigns columns to ragstone's fields where their names do not tell. `metrics`: names
     listed by `ragstone metrics`, or your own; by default whatever the data and the judge allow. `judge`: a chat model,
     by name or your own `Model`. `embedder`: local/e5-small by default, where a metric needs one. `judge_protocol`:
-    "matrix" or "ragas". `verify`, `prompts`, `rubrics`: see `Judging`. `run`: the run file; by default its name is
+    "matrix" or "ragas". `verify`, `prompts`, `rubrics`, `reasons`, `strict_quotes`: see `Judging`. `run`: the run file;
+    by default its name is
     derived from the settings. `data_language`: language of all rows, detected by default. `language`: language of
     tables and reports, "en" or "zh". `group_by`: columns to group by. `sample`, `limit`: number of rows, drawn with a
     seed or taken from the start. `repeat`: how often the judge is asked, to measure its variance. `price`: "IN/OUT" per
@@ -252,6 +257,7 @@ async def evaluate_async(
     judging = Judging.of(
         judge, embedder=embedder, protocol=judge_protocol, verify=verify, prompts=prompts, rubrics=rubrics,
         base_url=judge_base_url, embedder_base_url=embedder_base_url, language=data_language,
+        reasons=reasons, strict_quotes=strict_quotes,
     )  # fmt: skip
     plan = plan_evaluation(
         read_data(data, mapping=mapping, limit=limit, sample=sample, **file_options),
@@ -275,12 +281,13 @@ evaluate = blocking(evaluate_async, name="evaluate")
 @dataclass(frozen=True)
 class EvalEstimate:
     """The expected cost of an evaluation: `usage` of the judge, and the tokens to embed with `embedder`. `done`: cases
-    that the run file has with all their scores."""
+    that the run file has with all their scores. `reasons`: of these tokens, those that the judge's reasons take."""
 
     usage: Usage
     embedder: str
     embedded: int
     done: int
+    reasons: int = 0
 
 
 async def estimate_evaluation(plan: EvalPlan, run: Path | None = None) -> EvalEstimate:
@@ -306,7 +313,12 @@ async def estimate_evaluation(plan: EvalPlan, run: Path | None = None) -> EvalEs
                 embedded += _embedded(case, response)
     chosen = plan.judging.embedder or DEFAULT_EMBEDDER
     name = chosen if isinstance(chosen, str) else chosen.id
-    return EvalEstimate(usage, name if embedded else "", embedded, done)
+    reasons = 0
+    if plan.judging.reasons:
+        without = dataclasses.replace(plan, judging=dataclasses.replace(plan.judging, reasons=False))
+        plain = (await estimate_evaluation(without, run or default_run(plan))).usage
+        reasons = usage.prompt_tokens + usage.completion_tokens - plain.prompt_tokens - plain.completion_tokens
+    return EvalEstimate(usage, name if embedded else "", embedded, done, reasons)
 
 
 def _embedded(case: Case, response: Response) -> int:
@@ -391,5 +403,6 @@ def default_run(plan: EvalPlan) -> Path:
     if judge:
         prompts = {} if judging.prompts is None else dict(Prompts.load(judging.prompts).spec)
         how = [judging.protocol, judging.verify, judging.budget or 0, prompts]
+        how += [name for name in ("reasons", "strict_quotes") if getattr(judging, name)]
     settings = [plan.benchmark.question, plan.system.id, judge or "", embedder or DEFAULT_EMBEDDER, *how]
     return default_name(plan.benchmark.name, settings)

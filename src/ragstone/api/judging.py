@@ -36,7 +36,8 @@ class Judging:
     `protocol`: "matrix" (two requests a sample, shared by all metrics) or "ragas" (metric by metric, the steps of the
     ragas package; scores are labelled ragas-style). `verify`: "joint" or "separate" (a request a passage).
     `prompts`: a folder of the user's own. `rubrics`: files of criteria, or folders of them. `language`: of the prompts;
-    "" follows each sample."""
+    "" follows each sample. `reasons`: the judge says in a sentence why a claim is not supported. `strict_quotes`: a
+    score that rests on a verdict whose quote is in no passage is failed, and so in no mean."""
 
     model: str | Model | None = None
     base_url: str | None = None
@@ -48,6 +49,8 @@ class Judging:
     rubrics: tuple[Path, ...] = ()
     language: str = ""
     budget: int | None = None
+    reasons: bool = False
+    strict_quotes: bool = False
 
     @classmethod
     def of(
@@ -132,7 +135,7 @@ async def open_tools(
                 # The model does not know which option named it.
                 raise UsageError(str(error).replace(" --base-url", " --judge-base-url")) from None
             spec["model"] = model.id
-            prompts = Prompts.load(judging.prompts)
+            prompts = Prompts.load(judging.prompts, reasons=judging.reasons)
         if "embedder" in uses:
             calling = replace(options, base_url=judging.embedder_base_url)
             chosen = judging.embedder or DEFAULT_EMBEDDER
@@ -145,7 +148,7 @@ async def open_tools(
         if "judge" in uses and model is not None:
             judge = open_judge(
                 model, embedder=embedder, prompts=prompts, verify=judging.verify,
-                budget=judging.budget or BUDGET, language=judging.language,
+                budget=judging.budget or BUDGET, language=judging.language, strict_quotes=judging.strict_quotes,
             )  # fmt: skip
             spec |= {key: value for key, value in judge.spec.items() if key != "prompts"}
         if judging.protocol == "ragas" and any(str(name).startswith("ragas.") for name in names):

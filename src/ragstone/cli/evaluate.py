@@ -219,6 +219,7 @@ async def _dry_run(plan: "EvalPlan", values: dict[str, Any]) -> int:
     document: dict[str, Any] = {
         "samples": len(plan.benchmark.rows), "cases": plan.benchmark.size, "done": expected.done,
         "requests": usage.requests, "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens,
+        "reasons_tokens": expected.reasons,
         "embedder": expected.embedder or None, "embedder_tokens": expected.embedded, "cost": cost, "judge_cost": cost,
         "warnings": list(plan.warnings),
     }  # fmt: skip
@@ -232,6 +233,8 @@ async def _dry_run(plan: "EvalPlan", values: dict[str, Any]) -> int:
     done = texts["done"].format(**document) if expected.done else ""
     say(texts["samples"].format(**{**document, "done": done}))
     say(texts["tokens"].format(**document))
+    if expected.reasons:
+        say(texts["reasons"].format(**document))
     if expected.embedded:
         say(texts["not_in_cost"].format(line=texts["embedder"].format(**document)))
     say_cost(cost, values["price"], language)

@@ -94,6 +94,9 @@ judge_options = both(
     click.option("--embedder-base-url", type=Address(), help="Endpoint of the embedder, overriding its provider's."),
     click.option("--verify", type=click.Choice(["joint", "separate"]), default="joint", show_default=True,
                  help="joint: one request verifies all passages; separate: one request per passage."),
+    click.option("--reasons", is_flag=True, help="The judge says in a sentence why a claim is not supported."),
+    click.option("--strict-quotes", is_flag=True,
+                 help="Leave scores out that rest on a quote which is in no passage."),
     click.option("--prompts", type=click.Path(path_type=Path),
                  help="Folder of your own prompts; start with `ragstone prompts copy`."),
     click.option("--rubric", "rubrics", multiple=True, metavar="NAME|FILE|DIR", help="Your own rubric (repeatable)."),
@@ -108,11 +111,12 @@ def judging_of(values: dict[str, Any], **more: Any) -> "Judging":
     judging = Judging.of(
         values.pop("judge"), base_url=values.pop("judge_base_url"), embedder=values.pop("embedder"),
         embedder_base_url=values.pop("embedder_base_url"), verify=values.pop("verify"), prompts=values.pop("prompts"),
-        rubrics=values.pop("rubrics"), **more,
+        rubrics=values.pop("rubrics"), reasons=values.pop("reasons"), strict_quotes=values.pop("strict_quotes"), **more,
     )  # fmt: skip
     judge_flags = {
         "--judge-base-url": judging.base_url, "--prompts": judging.prompts,
         "--judge-protocol ragas": judging.protocol != "matrix", "--verify separate": judging.verify != "joint",
+        "--reasons": judging.reasons, "--strict-quotes": judging.strict_quotes,
     }  # fmt: skip
     if judging.model is None and (named := [option for option, value in judge_flags.items() if value]):
         raise no_judge(named)

@@ -10,7 +10,7 @@ The rows of each metric's table say what becomes of the cases that a formula doe
   ("n scored of n total") that stands beside each mean. The reader of data tells of rows with an empty list.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
@@ -26,8 +26,8 @@ from ragstone.metrics.refusal import refusal_spans
 from ragstone.types import Case, Need, Response, Score
 
 __all__ = [
-    "NO_CLAIMS", "NO_REFERENCE_CLAIMS", "FromMatrix", "covered", "declines", "retrieved", "share", "stated",
-    "supporting",
+    "NO_CLAIMS", "NO_REFERENCE_CLAIMS", "FromMatrix", "check_sentences", "covered", "declines", "retrieved", "share",
+    "stated", "supporting",
 ]  # fmt: skip
 
 NO_CLAIMS = "the answer makes no claim"
@@ -71,6 +71,13 @@ def supporting(claims: Iterable[ReferenceClaim]) -> set[int]:
     return {place for claim in claims for place in claim.supported_by}
 
 
+def check_sentences(claims: Iterable[AnswerClaim]) -> None:
+    """JudgeFailed where a claim names no sentence of the answer, without which its citations are not known."""
+    for claim in claims:
+        if not claim.sentence:
+            raise JudgeFailed(f"The judge named no sentence of the answer for claim {claim.id}.", ())
+
+
 def _required(verdict: bool | None, of: str) -> bool:
     if verdict is None:  # never a smaller denominator
         raise JudgeFailed(f"The judge gave no verdict on {of}.", ())
@@ -83,11 +90,13 @@ class FromMatrix:
     is made (`_measure`); everything else is here."""
 
     name: ClassVar[str]
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     needs: ClassVar[frozenset[Need]]
     uses: ClassVar[tuple[str, ...]] = ("judge",)
     steps: ClassVar[frozenset[str]] = frozenset({"decompose", "verify"})
     better: ClassVar[Literal["higher", "lower", "neither"]] = "higher"
+    # Whose support by passages enters the score: claims of the "answer", of the "reference", or of both.
+    rests_on: ClassVar[tuple[str, ...]] = ()
     # What an empty answer is worth, for metrics of the answer. None: nothing can be said of it; "ask": the judge knows.
     empty: ClassVar[float | Literal["ask"] | None] = None
 
@@ -114,7 +123,22 @@ class FromMatrix:
             return Score.failed(str(error), evidence=evidence(error.steps or steps))
         except ModelError as error:
             return Score.failed(f"{error.kind}: {error}", evidence=evidence(steps))
-        return replace(result, evidence=evidence(steps, result.evidence))
+        flagged = self._flagged(judged) if result.status == "scored" else {}
+        if flagged and getattr(self.judge, "strict_quotes", False):
+            side, ids = next(iter(flagged.items()))
+            result = Score.failed(f"unsupported quote: {side}, id {ids[0]}")
+        marks = {"unsupported_quotes": flagged} if flagged else {}
+        return replace(result, evidence=evidence(steps, {**(result.evidence or {}), **marks}))
+
+    def _flagged(self, judged: Judged) -> dict[str, list[int]]:
+        """The claims that this score counts as supported although their quotes are in no passage, by side."""
+        sides: dict[str, Sequence[AnswerClaim | ReferenceClaim]] = {
+            "answer": judged.answer_claims, "reference": judged.reference_claims
+        }  # fmt: skip
+        flagged = {
+            f"{side}_claims": [claim.id for claim in sides[side] if claim.unsupported_quote] for side in self.rests_on
+        }
+        return {side: ids for side, ids in flagged.items() if ids}
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
         raise NotImplementedError

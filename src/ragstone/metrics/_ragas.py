@@ -33,6 +33,7 @@ from ragstone.metrics._passages import NO_PASSAGES
 from ragstone.metrics._references import NO_REFERENCE
 from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.inputs import Texts
+from ragstone.metrics.judge.problems import problem as wrong
 from ragstone.metrics.judge.prompts import Prompts
 from ragstone.metrics.judge.record import JudgeStep, evidence
 from ragstone.metrics.judge.reply import ids_problem
@@ -212,4 +213,4 @@ class RagasStyle:
 
 def _blank_statement(reply: dict[str, Any]) -> str:
     blank = [number for number, text in enumerate(reply["statements"], start=1) if not text.strip()]
-    return f"statements[{blank[0]}] is empty" if blank else ""
+    return wrong("blank", at=f"statements[{blank[0]}]") if blank else ""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._citations import cited
-from ragstone.metrics._matrix import NO_CLAIMS, FromMatrix
+from ragstone.metrics._matrix import NO_CLAIMS, FromMatrix, check_sentences
 from ragstone.metrics.judge.record import Judged
 from ragstone.types import Case, Need, Response, Score
 
@@ -37,6 +37,7 @@ class CitationPrecision(FromMatrix):
     """
 
     name: ClassVar[str] = "citation_precision"
+    rests_on: ClassVar[tuple[str, ...]] = ("answer",)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.PASSAGES})
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
@@ -46,6 +47,7 @@ class CitationPrecision(FromMatrix):
         places = [(sentence, number) for sentence, cites in enumerate(citations, start=1) for number in cites]
         if not places:
             return Score.not_applicable("the answer cites nothing")
+        check_sentences(judged.answer_claims)
         supports = {(claim.sentence, number) for claim in judged.answer_claims for number in claim.supported_by}
         counted = [list(place) for place in places if place in supports]
         evidence = {"what": "citations", "counted": counted, "of": len(places), "citations": citations}

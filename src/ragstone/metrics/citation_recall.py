@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._citations import cited
-from ragstone.metrics._matrix import NO_CLAIMS, FromMatrix
+from ragstone.metrics._matrix import NO_CLAIMS, FromMatrix, check_sentences
 from ragstone.metrics.judge.record import Judged
 from ragstone.types import Case, Need, Response, Score
 
@@ -36,12 +36,15 @@ class CitationRecall(FromMatrix):
     """
 
     name: ClassVar[str] = "citation_recall"
+    rests_on: ClassVar[tuple[str, ...]] = ("answer",)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.PASSAGES})
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
         claims, citations = judged.answer_claims, cited(judged.sentences)
         if not claims:
             return Score.not_applicable(NO_CLAIMS)
+        if any(citations):
+            check_sentences(claims)
         backed = [
             claim.id
             for claim in claims

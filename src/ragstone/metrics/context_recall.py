@@ -31,6 +31,7 @@ class ContextRecall(FromMatrix):
     """
 
     name: ClassVar[str] = "context_recall"
+    rests_on: ClassVar[tuple[str, ...]] = ("reference",)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.REFERENCES, Need.PASSAGES})
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:

@@ -31,6 +31,7 @@ class Faithfulness(FromMatrix):
     """
 
     name: ClassVar[str] = "faithfulness"
+    rests_on: ClassVar[tuple[str, ...]] = ("answer",)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.PASSAGES})
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:

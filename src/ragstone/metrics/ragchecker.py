@@ -35,6 +35,11 @@ Formula: TypeAlias = Callable[
 _ANSWER, _REFERENCE, _PASSAGES = Need.ANSWER, Need.REFERENCES, Need.PASSAGES
 _NEEDS = {_ANSWER: "the answer", _REFERENCE: "the reference", _PASSAGES: "passages"}
 _EVIDENCE = '{{"what": "{what}", "counted": ids of {counted}, "of": how many there are, "verdicts"}}'
+_RESTS_ON = {
+    **dict.fromkeys(("claim_recall", "context_precision", "context_utilization"), ("reference",)),
+    **dict.fromkeys(("hallucination", "self_knowledge", "faithfulness"), ("answer",)),
+    **dict.fromkeys(("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant"), ("answer", "reference")),
+}
 _ZERO = "not applicable; RAGChecker's program says 0"
 _DOCUMENT = """`ragchecker.{name}`: {about}.
 
@@ -191,7 +196,7 @@ def _plugin(
     title = "".join(map(str.capitalize, name.split("_")))
     fields = {
         "__doc__": document, "__module__": __name__, "name": f"ragchecker.{name}", "needs": frozenset(needs),
-        "formula": staticmethod(formula), "better": better, "empty": empty,
+        "formula": staticmethod(formula), "better": better, "empty": empty, "rests_on": _RESTS_ON.get(name, ()),
     }  # fmt: skip
     return dataclass(frozen=True)(type(title, (RagChecker,), fields))
 

@@ -37,6 +37,7 @@ from ragstone.metrics._rubric_evidence import documented, judged_element, ordere
 from ragstone.metrics._rubric_file import Anchor, Element, Rubric, Scale, Text, mistakes_in, parse_rubric, read_rubric
 from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.inputs import Texts
+from ragstone.metrics.judge.problems import problem
 from ragstone.metrics.judge.prompts import Prompt, Prompts
 from ragstone.metrics.judge.record import ElementVerdict, JudgeStep, evidence
 from ragstone.metrics.judge.reply import ids_problem
@@ -167,17 +168,17 @@ class RubricMetric:
     def _problem_with(self, reply: Mapping[str, Any]) -> str:
         """What a schema cannot say of a reply: each element once, quotes with their words, a step of the scale."""
         elements, scale = self.rubric.elements, self.rubric.scale
-        if problem := ids_problem(reply["elements"], len(elements), "elements"):
-            return problem
+        if found := ids_problem(reply["elements"], len(elements), "elements"):
+            return found
         for item in reply["elements"]:
             if item["status"] == "present" and not item["quote"].strip():
-                return f"elements, id {item['id']}, is present without a quote from the answer"
+                return problem("no_quote", at="elements", id=item["id"])
             if item["status"] == "unknown" and not elements[item["id"] - 1].if_known:
-                return f"elements, id {item['id']}, is unknown, but its if_known is false"
+                return problem("unknown_element", at="elements", id=item["id"])
         if scale is None:
-            return "score is not null, but there is no scale" if reply["score"] is not None else ""
+            return problem("no_scale") if reply["score"] is not None else ""
         if reply["score"] is None or not scale.low <= reply["score"] <= scale.high:
-            return f"score is {reply['score']}, expected a whole number from {scale.low} to {scale.high}"
+            return problem("off_scale", score=reply["score"], low=scale.low, high=scale.high)
         return ""
 
     # --- the number ----------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ BINS = 10
 _MOST_NAMES = 40  # different reasons of one metric, models and prompts; the rest are counted together
 _MOST_METRICS = 120
 _REASON = 160  # characters
+_FLAGGED = 0.001  # how bad a sample is whose scores are the best, but rest on a quote that is in no passage
 
 
 @dataclass
@@ -81,7 +82,7 @@ def judged_digest(run: Run, *, shown: int) -> JudgedDigest:
         for step in requests_of(record):
             _count(result.models, one_line(step.model, _REASON))
             _count(result.prompts, one_line(step.prompt, _REASON))
-        badness = _badness(judged)
+        badness = _badness(judged) or _FLAGGED * any(map(_is_flagged, judged.values()))
         # Repeats of the judge concern the same answer; only the first is shown.
         if badness > 0 and not record.case.condition.get("judge_repeat"):
             result.below += 1
@@ -136,6 +137,10 @@ def _is_judged(name: str, known: dict[str, bool]) -> bool:
 def _badness(judged: Mapping[str, Score]) -> float:
     values = [value for name, score in judged.items() if (value := goodness(name, score)) is not None]
     return 1.0 - sum(values) / len(values) if values else 0.0
+
+
+def _is_flagged(score: Score) -> bool:
+    return isinstance(score.evidence, Mapping) and bool(score.evidence.get("unsupported_quotes"))
 
 
 def _count(counter: Counter[str], name: str) -> None:

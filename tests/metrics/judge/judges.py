@@ -20,7 +20,7 @@ from ragstone.types import Case, Passage, Query, Request, Response, Sample
 
 __all__ = [
     "ANSWER", "BARE", "CASE", "GIVEN", "PASSAGES", "REFERENCE", "Embedder", "careful", "case", "changed", "claim",
-    "claims_of", "judge_by", "reply_to", "response", "shown_in", "spoiling",
+    "claims_of", "in_turn", "judge_by", "reply_to", "response", "shown_in", "spoiling",
 ]  # fmt: skip
 
 QUESTION = "When did the mill open, and who built it?"
@@ -124,13 +124,18 @@ def claim(index: int = 0, at: str = "answer_claims", **changes: Any) -> Callable
 
 def spoiling(step: str, spoil: Callable[[dict[str, Any]], Any], times: int) -> Callable[[Request], Any]:
     """The careful judge, who spoils the first replies to a step."""
-    left = [times]
+    return in_turn(step, [spoil] * times)
+
+
+def in_turn(step: str, spoils: Sequence[Callable[[dict[str, Any]], Any]]) -> Callable[[Request], Any]:
+    """The careful judge, who spoils its first replies to a step in these ways, one after another. A reply that is
+    asked for again is that to the same material."""
+    left = list(spoils)
 
     def script(request: Request) -> Any:
         reply = reply_to(request)
-        if request.schema_name == step and left[0]:
-            left[0] -= 1
-            spoiled = spoil(reply)
+        if request.schema_name == step and left:
+            spoiled = left.pop(0)(reply)
             return json.dumps(spoiled) if isinstance(spoiled, dict) else spoiled
         return json.dumps(reply)
 

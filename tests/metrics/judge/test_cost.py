@@ -52,7 +52,8 @@ def talkative(request: Request) -> Completion:
         reply = reply_to(request)
         for claim in [*reply["answer_claims"], *reply["reference_claims"]]:
             if "quote" in claim and claim["id"] % 3:
-                claim["quote"] = "the words of a passage that show it" if claim["id"] % 2 else "能够证明它的几个字"
+                words = claim["quote"].split(" ")
+                claim["quote"] = " ".join(words[:9]) if len(words) > 1 else claim["quote"][:14]
     text = json.dumps(reply, ensure_ascii=False)
     asked = sum(estimate_tokens(turn.content) for turn in request.messages)
     return Completion(text, usage=Usage(asked, estimate_tokens(text), 0, 1))

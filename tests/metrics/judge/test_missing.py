@@ -1,5 +1,6 @@
 """What is asked and what comes of it where a part of the sample is missing; languages, quotes, cosines."""
 
+import re
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from tests.metrics.judge.judges import (
     case,
     changed,
     claim,
+    in_turn,
     judge_by,
     response,
     shown_in,
@@ -21,7 +23,8 @@ from tests.metrics.judge.judges import (
 )
 
 from ragstone.errors import RateLimited, UsageError
-from ragstone.metrics.judge import JudgeFailed, Prompts
+from ragstone.messages import messages
+from ragstone.metrics.judge import JudgeFailed, Prompts, problems
 from ragstone.metrics.judge.claims import Similarities
 from ragstone.metrics.judge.record import Judged
 
@@ -52,7 +55,7 @@ async def test_a_judge_that_finds_claims_in_an_empty_answer_is_not_believed() ->
     judge, model = judge_by(spoiling("decompose", spoil, times=1))
     judged = await judge.decompose(CASE, response(""))
     assert judged.answer_claims == ()
-    assert "no claim, because the answer is empty" in model.requests[1].messages[-1].content
+    assert "the answer is empty" in model.requests[1].messages[-1].content
 
 
 async def test_questions_of_an_empty_answer_are_none() -> None:
@@ -159,23 +162,95 @@ async def test_a_chinese_answer_is_shown_in_its_sentences() -> None:
     assert list(shown_in(model.requests[0])["answer"]) == ["1", "2", "3"]
 
 
-@pytest.mark.parametrize(
-    ("quote", "found"),
-    [
-        ("The mill opened in 1902", True),
-        ("the  MILL opened\nin １９０２", True),
-        ("“The mill opened in 1902…”", True),
-        ("902, in May", True),
-        ("The mill closed in 1902", False),
-        ("Ferries are slow", False),  # of a passage that does not support
-        ("…", False),
-    ],
-)
-async def test_a_quote_that_is_not_in_a_supporting_passage_is_marked_and_no_error(quote: str, found: bool) -> None:
+QUOTES = {
+    "The mill opened in 1902": True,
+    "the  MILL opened\nin １９０２": True,
+    "“The mill opened in 1902…”": True,
+    "The mill … in 1902": True,
+    "The mill closed in 1902": False,
+    "Ferries are slow": False,  # of a passage that does not support
+    "…": False,
+}
+
+
+@pytest.mark.parametrize(("quote", "found"), QUOTES.items(), ids=QUOTES)
+async def test_a_quote_that_is_in_no_supporting_passage_is_asked_for_once_more_and_then_flagged(
+    quote: str, found: bool
+) -> None:
     judge, model = judge_by(spoiling("verify", claim(quote=quote), times=1))
+    first = await judge.verify(CASE, GIVEN)
+    assert len(model.requests) == (2 if found else 3)
+    assert first.answer_claims[0].unsupported_quote is False
+    if not found:
+        assert f"id 1: the quote {quote!r} is in no passage" in model.requests[2].messages[-1].content
+    judge, model = judge_by(spoiling("verify", claim(quote=quote), times=2))
     judged = await judge.verify(CASE, GIVEN)
     assert judged.answer_claims[0].quote == quote
-    assert judged.steps[1].answer_claims[0].quote_found is found
+    assert judged.answer_claims[0].supported_by == (1,)
+    assert [one.unsupported_quote for one in judged.answer_claims] == [not found, False, False]
+    assert judged.steps[-1].answer_claims[0].quote_found is found
+    assert len(model.requests) == (2 if found else 3)
+
+
+@pytest.mark.parametrize("second", ["prose", RateLimited("slow down")])
+async def test_a_reply_with_a_quote_from_nowhere_stands_where_the_second_cannot_be_used(second: Any) -> None:
+    spoil = claim(quote="Ferries are slow")
+    replies = [spoil, lambda reply: second]
+    judge, _ = judge_by(in_turn("verify", replies))
+    judged = await judge.verify(CASE, GIVEN)
+    assert judged.answer_claims[0].unsupported_quote
+    assert [(one.name, bool(one.problem)) for one in judged.steps] == [
+        ("decompose", False), ("verify", True), ("verify", False)
+    ]  # fmt: skip
+
+
+async def test_a_passage_judged_alone_has_its_quote_checked_too() -> None:
+    spoil = claim(quote="Ferries are slow")
+    judge, _ = judge_by(spoiling("verify_passage", spoil, times=2), verify="separate")
+    judged = await judge.verify(CASE, GIVEN)
+    assert judged.answer_claims[0].unsupported_quote
+
+
+async def test_the_judge_is_told_in_the_language_of_its_prompt() -> None:
+    judge, model = judge_by(spoiling("verify", claim(quote="Ferries are slow"), times=1), language="zh")
+    await judge.verify(CASE, GIVEN)
+    told = model.requests[-1].messages[-1].content
+    assert "answer_claims 的编号 1：引文 'Ferries are slow' 不在任何支持该论断的段落中" in told
+    judge, model = judge_by(spoiling("decompose", lambda reply: "Sure!", times=1), language="zh")
+    await judge.verify(CASE, GIVEN)
+    assert "开头不是 JSON 对象：'Sure!'" in model.requests[1].messages[-1].content
+
+
+def test_each_problem_is_written_in_both_languages() -> None:
+    english, chinese = (messages(problems.__name__, language) for language in ("en", "zh"))
+    assert len(english) > 30
+    for key, text in english.items():
+        if key not in ("kind_null", "or"):
+            assert re.search("[\u4e00-\u9fff]", chinese[key]), key
+            assert set(re.findall(r"{\w+}", text)) == set(re.findall(r"{\w+}", chinese[key])), key
+
+
+@pytest.mark.parametrize("sentence", [None, 0, 9])
+async def test_a_claim_need_not_name_its_sentence(sentence: int | None) -> None:
+    judge, model = judge_by(spoiling("decompose", claim(sentence=sentence), times=9))
+    judged = await judge.verify(CASE, GIVEN)
+    assert [one.sentence for one in judged.answer_claims] == [0, 2, 3]
+    assert len(model.requests) == 2
+
+    def without(reply: dict[str, Any]) -> dict[str, Any]:
+        claims = [{key: item for key, item in one.items() if key != "sentence"} for one in reply["answer_claims"]]
+        return reply | {"answer_claims": claims}
+
+    judge, model = judge_by(spoiling("decompose", without, times=9))
+    assert [one.sentence for one in (await judge.decompose(CASE, GIVEN)).answer_claims] == [0, 0, 0]
+
+
+async def test_a_number_in_quotation_marks_is_read_as_the_number() -> None:
+    def spelled(reply: dict[str, Any]) -> dict[str, Any]:
+        return claim(id="1", supported_by=["1"])(claim(0, "passages", id="1")(reply))
+
+    judge, model = judge_by(spoiling("verify", spelled, times=9))
+    assert (await judge.verify(CASE, GIVEN)).answer_claims == (await judge_by()[0].verify(CASE, GIVEN)).answer_claims
     assert len(model.requests) == 2
 
 

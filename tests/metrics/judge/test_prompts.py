@@ -25,7 +25,7 @@ HAN = re.compile(r"[㐀-鿿]")
 
 def examples(name: str, language: str) -> list[tuple[Any, Any]]:
     """The input and the output of each example of ours."""
-    return [(one.input, one.output) for one in OURS.get(name, language).examples]
+    return [(one.input, one.output) for one in OURS.get(name, language).shown_examples]
 
 
 def numbers(listed: list[dict[str, Any]]) -> list[int]:
@@ -69,7 +69,7 @@ def test_a_prompt_names_every_key_of_the_reply(prompt: Prompt) -> None:
 
 @pytest.mark.parametrize("prompt", EVERY)
 def test_each_example_has_the_form_that_the_judge_sends_and_expects(prompt: Prompt) -> None:
-    for one in prompt.examples:
+    for one in prompt.shown_examples:
         assert problem_with(one.input, INPUTS[prompt.name]) == ""
         assert problem_with(one.output, OUTPUTS[prompt.name]) == ""
 
@@ -220,7 +220,7 @@ def test_the_hash_is_that_of_the_words_not_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "en" / "verify.toml"
     path.parent.mkdir()
     text = prompt_text("verify", "en")
-    path.write_text("# another comment\n" + text.replace("version = 1", "version = 7") + "\n\n# the end\n", "utf-8-sig")
+    path.write_text("# another comment\n" + text.replace("version = 2", "version = 7") + "\n\n# the end\n", "utf-8-sig")
     assert read_prompt(path, "verify", "en").hash == OURS.get("verify", "en").hash
     assert read_prompt(path, "verify", "en").version == 7
     path.write_bytes(text.replace("\n", "\r\n").encode())

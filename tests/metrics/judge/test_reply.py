@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.metrics.judge.reply import ids_problem, one_line, read_reply
-from ragstone.metrics.judge.schemas import OUTPUTS
+from ragstone.metrics.judge.reply import ids_problem, read_reply
+from ragstone.metrics.judge.schemas import OUTPUTS, one_line
 
 FORM = OUTPUTS["verify_reference"]
 GOOD = {"answer_claims": [{"id": 1, "in_reference": True}], "reference_claims": []}
@@ -59,7 +59,7 @@ UNUSABLE = {
     "a verdict of 1": (TEXT.replace("true", "1"), "in_reference is not true or false"),
     "a verdict in words": (TEXT.replace("true", '"yes"'), "in_reference is not true or false"),
     "a verdict of null": (TEXT.replace("true", "null"), "in_reference is not true or false"),
-    "an id in words": (TEXT.replace("1", '"1"'), "id is not a whole number"),
+    "an id in words": (TEXT.replace("1", '"one"'), "id is not a whole number"),
     "an id with a point": (TEXT.replace("1", "1.0"), "id is not a whole number"),
     "an id beyond all bounds": (TEXT.replace("1", "1e999"), "id is not a whole number"),
     "an id of true": (TEXT.replace('"id": 1', '"id": true'), "id is not a whole number"),

@@ -36,6 +36,7 @@ class MetricScores:
     not_applicable: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     unasked: int = 0  # cases that are not scored yet
+    unsupported_quotes: int = 0  # scores that rest on a verdict whose quote is in no passage
 
     @property
     def total(self) -> int:
@@ -78,6 +79,8 @@ class ScoreTally:
     judges: Counter[str] = field(default_factory=Counter)  # model names as the endpoint returned them
     problems: int = 0  # replies of the judge that could not be used
     replies: int = 0
+    quotes: int = 0  # that the judge gives for support
+    unsupported_quotes: int = 0  # those that are in no passage
 
     @property
     def names(self) -> list[str]:
@@ -111,7 +114,9 @@ def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
         places = [tally.metrics.setdefault(name, MetricScores())]
         for column, value in groups.items():
             places.append(tally.groups.setdefault(column, {}).setdefault(value, {}).setdefault(name, MetricScores()))
+        flagged = isinstance(score.evidence, Mapping) and bool(score.evidence.get("unsupported_quotes"))
         for scores in places:
+            scores.unsupported_quotes += flagged
             if score.status == "scored" and score.value is not None:
                 scores.values.append(score.value)
                 scores.samples.append(record.case.sample.id)
@@ -144,6 +149,9 @@ def _add_cost(tally: ScoreTally, by_metric: Mapping[str, Sequence[JudgeStep]]) -
                 tally.problems += bool(step.problem)
                 if step.model:
                     tally.judges[step.model] += 1
+                for claim in () if step.problem else (*step.answer_claims, *step.reference_claims):
+                    tally.quotes += bool(claim.supported_by) and claim.quote_found is not None
+                    tally.unsupported_quotes += claim.unsupported_quote
 
 
 def lower_is_better(name: str, meta: Mapping[str, Any] | None = None) -> bool:

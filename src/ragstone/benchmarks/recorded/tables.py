@@ -176,6 +176,11 @@ class _ScoreTables:
         replies, problems = (
             sum(getattr(tally, field) for tally in self.tallies.values()) for field in ("replies", "problems")
         )
+        quotes, unsupported = (
+            sum(getattr(tally, field) for tally in self.tallies.values()) for field in ("quotes", "unsupported_quotes")
+        )
+        if unsupported:
+            yield self.words["unsupported_quotes"].format(unsupported=unsupported, quotes=quotes)
         if problems:
             yield self.words["problems"].format(problems=problems, replies=replies)
 

@@ -15,7 +15,7 @@ from ragstone.metrics.judge.inputs import Texts
 from ragstone.metrics.judge.prompts import Prompt, Prompts
 from ragstone.metrics.judge.record import AnswerClaim, Judged, ReferenceClaim
 from ragstone.metrics.judge.request import turns_of
-from ragstone.metrics.judge.schemas import OUTPUTS
+from ragstone.metrics.judge.schemas import OUTPUTS, with_reasons
 from ragstone.text import estimate_tokens, sentences
 from ragstone.types import Usage
 
@@ -25,6 +25,7 @@ _CLAIMS = 1.5  # of a sentence
 _REPEATED = 1.15  # a claim says who and what where the sentence had a pronoun
 # Tokens of a reply, beside the texts that it repeats.
 _ANSWER_CLAIM, _REFERENCE_CLAIM, _QUESTION, _DECOMPOSED = 18, 9, 18, 30
+_REASON = 14  # of every claim: most are supported and get ""
 _CLAIM_VERIFIED, _CLAIM_ALONE, _CLAIM_COMPARED, _PASSAGE, _PASSAGE_ALONE = 52, 29, 17, 22, 30
 
 
@@ -51,12 +52,14 @@ def predicted(texts: Texts, prompts: Prompts, steps: frozenset[str], *, budget: 
                 prompts.get("verify_passage", texts.language),
                 _CLAIM_ALONE * sentence_count + _PASSAGE_ALONE,
             )
+            written += _REASON * sentence_count * prompt.reasoned
             total += _request(prompt, part.shown_alone(texts), written)
         else:
             prompt, written = (
                 prompts.get("verify", texts.language),
                 _CLAIM_VERIFIED * sentence_count + _PASSAGE * len(part.pieces),
             )
+            written += _REASON * sentence_count * prompt.reasoned
             total += _request(prompt, part.shown(texts), written)
     return total
 
@@ -92,10 +95,12 @@ def _sentences(text: str, language: str) -> list[str]:
 
 
 def _request(prompt: Prompt, shown: Mapping[str, Any], written: float) -> Usage:
-    tokens = sum(estimate_tokens(turn.content) for turn in turns_of(prompt, shown)) + _schema(prompt.name) // 2
+    tokens = sum(estimate_tokens(turn.content) for turn in turns_of(prompt, shown))
+    tokens += _schema(prompt.name, prompt.reasoned) // 2
     return Usage(prompt_tokens=tokens, completion_tokens=round(written), requests=1)
 
 
 @cache
-def _schema(name: str) -> int:
-    return estimate_tokens(json.dumps(OUTPUTS[name], separators=(",", ":")))
+def _schema(name: str, reasoned: bool) -> int:
+    schema = with_reasons(OUTPUTS[name]) if reasoned else OUTPUTS[name]
+    return estimate_tokens(json.dumps(schema, separators=(",", ":")))

@@ -40,6 +40,7 @@ from ragstone.metrics.judge.validation import (
     problem_of_claims,
     problem_of_comparison,
     problem_of_passage,
+    problem_of_quotes,
     problem_of_verdicts,
 )
 from ragstone.metrics.judge.verdicts import (
@@ -69,9 +70,11 @@ class MatrixJudge:
         verify: Literal["joint", "separate"],
         budget: int,
         language: str,
+        strict_quotes: bool = False,
     ) -> None:
         self.model, self.embedder, self.prompts = model, embedder, prompts
         self.separate, self.budget, self.language = verify == "separate", budget, language
+        self.strict_quotes = strict_quotes
         self._once = Once(_KEPT)
 
     @property
@@ -82,11 +85,12 @@ class MatrixJudge:
         return {
             "model": self.model.id,
             "protocol": "matrix",
-            "version": 1,
+            "version": 2,
             "verify": "separate" if self.separate else "joint",
             "budget": self.budget,
             "language": self.language,
             "prompts": hashes,
+            "strict_quotes": self.strict_quotes,
             **({} if self.embedder is None else {"embedder": self.embedder.id}),
         }
 
@@ -145,13 +149,14 @@ class MatrixJudge:
 
     async def _verify_part(self, texts: Texts, part: Part) -> Reply:
         return await self._ask(
-            "verify", texts, part.shown(texts), lambda reply: problem_of_verdicts(reply, part, texts)
+            "verify", texts, part.shown(texts), lambda reply: problem_of_verdicts(reply, part, texts),
+            doubt=lambda reply: problem_of_quotes(reply, part),
         )  # fmt: skip
 
     async def _verify_alone(self, texts: Texts, part: Part) -> Reply:
         return await self._ask(
             "verify_passage", texts, part.shown_alone(texts), lambda reply: problem_of_passage(reply, part, texts),
-            step="verify:passage",
+            step="verify:passage", doubt=lambda reply: problem_of_quotes(reply, part),
         )  # fmt: skip
 
     async def _compare(self, texts: Texts, part: Part) -> Reply:
@@ -160,10 +165,21 @@ class MatrixJudge:
             lambda reply: problem_of_comparison(reply, part), step="verify:reference",
         )  # fmt: skip
 
-    async def _ask(self, prompt: str, texts: Texts, shown: Mapping[str, Any], check: Check, *, step: str = "") -> Reply:
+    async def _ask(
+        self,
+        prompt: str,
+        texts: Texts,
+        shown: Mapping[str, Any],
+        check: Check,
+        *,
+        step: str = "",
+        doubt: Check | None = None,
+    ) -> Reply:
         steps: list[JudgeStep] = []
         chosen = self.prompts.get(prompt, texts.language)
-        reply = await ask(self.model, chosen, shown, steps=steps, step=step, check=check, sample=texts.sample)
+        reply = await ask(
+            self.model, chosen, shown, steps=steps, step=step, check=check, doubt=doubt, sample=texts.sample
+        )  # fmt: skip
         return Reply(reply, steps)
 
     async def _similarities(self, texts: Texts) -> Similarities:
@@ -195,16 +211,21 @@ def open_judge(
     verify: Literal["joint", "separate"] = "joint",
     budget: int = BUDGET,
     language: str = "",
+    strict_quotes: bool = False,
 ) -> MatrixJudge:
     """A judge by the protocol `matrix` with this chat model. `budget`: tokens of passages in one request at most.
-    `language`: of the prompts ("en" or "zh"); "" follows each sample. Raises UsageError."""
+    `language`: of the prompts ("en" or "zh"); "" follows each sample. `strict_quotes`: a score that rests on a verdict
+    whose quote is in no passage is failed. Raises UsageError."""
     if verify not in ("joint", "separate"):
         raise UsageError(f"No way to verify is named {verify!r}: it is joint or separate.")
     if budget < 100:
         raise UsageError(f"A budget of {budget} tokens holds no passage: it is at least 100.")
     if language:
         checked_language(language)
-    return MatrixJudge(model, embedder, prompts or Prompts.load(), verify=verify, budget=budget, language=language)
+    return MatrixJudge(
+        model, embedder, prompts or Prompts.load(), verify=verify, budget=budget, language=language,
+        strict_quotes=strict_quotes,
+    )  # fmt: skip
 
 
 async def _all(coroutines: Sequence[Coroutine[Any, Any, Reply]]) -> list[Reply]:

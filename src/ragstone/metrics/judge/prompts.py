@@ -3,7 +3,8 @@
 A file holds `version`, `instruction`, `again` (what is said after a reply that could not be used; `{problem}` stands
 for what was wrong) and `[[examples]]` with `input` and `output`, both JSON texts of exactly the form that the judge
 sends and expects. A folder of the user holds files of the same names; a file there may change the instruction, the
-examples or both, and what it does not mention stays ours.
+examples or both, and what it does not mention stays ours. `reasons` is added to the instruction where the judge gives
+reasons for its verdicts; then the examples show theirs, which are left out otherwise.
 """
 
 import json
@@ -16,9 +17,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
+from msgspec.structs import replace
+
 from ragstone.errors import DataError, UnknownName
 from ragstone.metrics.judge.envelope import enclosed
-from ragstone.metrics.judge.schemas import INPUTS, OUTPUTS, problem_with
+from ragstone.metrics.judge.schemas import INPUTS, OUTPUTS, problem_with, with_reasons
 from ragstone.text import estimate_tokens
 from ragstone.types import JSON, Frozen, Turn, to_json
 
@@ -30,7 +33,8 @@ NAMES = (
     "ragas_question", "ragas_context_precision", "ragas_context_recall", "ragas_correctness", "needle",
 )  # fmt: skip
 _DELIMITERS = "<judged 0f1e2d3c4b5a6978>\n\n</judged 0f1e2d3c4b5a6978>"  # around each input, when it is sent
-_KEYS = ("version", "instruction", "again", "examples")
+_KEYS = ("version", "instruction", "again", "examples", "reasons")
+_SIDES = ("answer_claims", "reference_claims")
 
 
 class Example(Frozen, frozen=True):
@@ -53,13 +57,33 @@ class Prompt(Frozen, frozen=True, dict=True):  # `dict`: for what is computed on
     instruction: str
     examples: tuple[Example, ...] = ()
     again: str = ""
+    reasons: str = ""
+    reasoned: bool = False
+
+    def with_reasons(self) -> "Prompt":
+        """The same step with a reason for each verdict; the prompt itself where it asks for none."""
+        if not self.reasons:
+            return self
+        opening, blank, envelope = self.instruction.rpartition("\n\n")
+        instruction = f"{opening}\n{self.reasons}{blank}{envelope}"
+        return replace(self, instruction=instruction, reasoned=True)
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """The schema of the reply."""
+        return with_reasons(OUTPUTS[self.name]) if self.reasoned else OUTPUTS[self.name]
+
+    @cached_property
+    def shown_examples(self) -> tuple[Example, ...]:
+        """The examples, with reasons only where they are asked for."""
+        return tuple(Example(example.input, _with_form(example.output, self.reasoned)) for example in self.examples)
 
     @cached_property
     def tokens(self) -> int:
         """About how many tokens it costs in each request: the instruction and the examples, as they are sent."""
         shown = [
             json.dumps(part, ensure_ascii=False)
-            for example in self.examples
+            for example in self.shown_examples
             for part in (example.input, example.output)
         ]
         texts = [self.instruction, *shown, *[_DELIMITERS] * len(self.examples)]
@@ -69,7 +93,7 @@ class Prompt(Frozen, frozen=True, dict=True):  # `dict`: for what is computed on
     def opening(self) -> tuple[Turn, ...]:
         """What every request begins with: the instruction, and the examples as a conversation."""
         turns = [Turn("system", self.instruction.strip())]
-        for example in self.examples:
+        for example in self.shown_examples:
             assert isinstance(example.input, dict)
             turns.append(Turn("user", enclosed(example.input)))
             turns.append(Turn("assistant", json.dumps(example.output, ensure_ascii=False)))
@@ -79,7 +103,7 @@ class Prompt(Frozen, frozen=True, dict=True):  # `dict`: for what is computed on
     def hash(self) -> str:
         """SHA-256 (hex) of every text that the judge is told: the instruction, the examples, what follows a reply that
         could not be used. Comments, the version and how the file spells its strings make no difference."""
-        return sha256(to_json([self.instruction, self.examples, self.again]).encode()).hexdigest()
+        return sha256(to_json([self.instruction, self.shown_examples, self.again]).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -92,12 +116,13 @@ class Prompts:
         return hash(tuple(self.spec.items()))
 
     @classmethod
-    def load(cls, folder: Path | None = None) -> Self:
-        """Ours, with what the files of `folder` change. Raises UsageError in one line: the file, the key, the cause."""
+    def load(cls, folder: Path | None = None, *, reasons: bool = False) -> Self:
+        """Ours, with what the files of `folder` change; `reasons`: verdicts come with one. Raises UsageError in one
+        line: the file, the key, the cause."""
         prompts = dict(_ours())
         for name, language, path in [] if folder is None else user_files(Path(folder)):
             prompts[name, language] = read_prompt(path, name, language)
-        return cls(prompts)
+        return cls({key: prompt.with_reasons() for key, prompt in prompts.items()} if reasons else prompts)
 
     def get(self, name: str, language: str) -> Prompt:
         """The prompt of a step, in "en" or "zh". Raises UnknownName."""
@@ -178,7 +203,7 @@ def _prompt(path: Any, text: str, name: str, language: str, base: Prompt | None)
             fields[key] = _value(path, name, key, read[key])
         elif base is not None:
             fields[key] = getattr(base, key)
-        else:
+        elif key != "reasons":
             raise DataError(path, "is missing.", field=key)
     return Prompt(**fields)
 
@@ -219,7 +244,19 @@ def _json(path: Any, field: str, value: object, schema: dict[str, Any]) -> JSON:
         parsed: JSON = json.loads(value)
     except (ValueError, RecursionError) as error:
         raise DataError(path, f"is not JSON ({error}).", field=field) from None
-    if problem := problem_with(parsed, schema, at=field):
+    if problem := problem_with(_with_form(parsed, reasoned=False), schema, at=field):
         advice = "`ragstone prompts show NAME` shows the form."
         raise DataError(path, f"{problem}.", field=field.partition(".")[0], advice=advice)
     return parsed
+
+
+def _with_form(output: JSON, reasoned: bool) -> JSON:
+    """The reply of an example with a reason for each claim ("" where it has none), or without any."""
+    if not isinstance(output, dict):
+        return output
+    shown = dict(output)
+    for side in _SIDES:
+        if isinstance(claims := shown.get(side), list) and all(isinstance(claim, dict) for claim in claims):
+            bare = [({key: value for key, value in claim.items() if key != "reason"}, claim) for claim in claims]
+            shown[side] = [{**rest, "reason": claim.get("reason", "")} if reasoned else rest for rest, claim in bare]
+    return shown

@@ -46,6 +46,12 @@ class Claim(Frozen, frozen=True):
     in_answer: bool | None = None
     quote: str = ""
     quote_found: bool | None = None
+    reason: str = ""
+
+    @property
+    def unsupported_quote(self) -> bool:
+        """Whether support is claimed with a quote that is in no passage."""
+        return bool(self.supported_by) and self.quote_found is False
 
 
 class PassageVerdict(Frozen, frozen=True):
@@ -221,7 +227,9 @@ class Quote(NamedTuple):
 class AnswerClaim(Frozen, frozen=True):
     """A claim of the answer. `sentence` is its place in `Judged.sentences`, from 1; `relevant`: it helps to answer the
     question. Passages are named by their places, from 1. `in_reference` None: there is no reference. `quote`: the first
-    for a passage that supports; `quotes`: all; `verified`: somebody was asked which passages speak of it."""
+    for a passage that supports; `quotes`: all; `verified`: somebody was asked which passages speak of it.
+    `unsupported_quote`: it is said to be supported, but every quote for that is in no passage. `reason`: why it is
+    not supported, where reasons were asked for."""
 
     id: int
     text: str
@@ -233,6 +241,8 @@ class AnswerClaim(Frozen, frozen=True):
     quote: str = ""
     quotes: tuple[Quote, ...] = ()
     verified: bool = False
+    unsupported_quote: bool = False
+    reason: str = ""
 
     @property
     def shared(self) -> bool | None:
@@ -251,6 +261,8 @@ class ReferenceClaim(Frozen, frozen=True):
     quote: str = ""
     quotes: tuple[Quote, ...] = ()
     verified: bool = False
+    unsupported_quote: bool = False
+    reason: str = ""
 
     @property
     def shared(self) -> bool | None:
@@ -282,6 +294,8 @@ class _Verdicts:
     quote: str = ""
     quotes: list[Quote] = field(default_factory=list)
     verified: bool = False
+    found: set[bool] = field(default_factory=set)
+    reason: str = ""
 
     def add(self, claim: Claim, shared: bool | None) -> None:
         support, against = claim.supported_by or (), claim.contradicted_by
@@ -289,6 +303,9 @@ class _Verdicts:
         self.against.update(against)
         self.verified = self.verified or claim.supported_by is not None
         self.shared = shared if self.shared is None else self.shared
+        self.reason = self.reason or claim.reason
+        if support and claim.quote_found is not None:
+            self.found.add(claim.quote_found)
         if text := claim.quote.strip():
             self.quote = self.quote or (text if support else "")
             places = {*support, *against}
@@ -299,7 +316,8 @@ class _Verdicts:
         return {
             "id": self.claim.id, "text": self.claim.text, "supported_by": tuple(sorted(self.support)),
             "contradicted_by": tuple(sorted(self.against - self.support)), "quote": self.quote,
-            "quotes": tuple(self.quotes), "verified": self.verified,
+            "quotes": tuple(self.quotes), "verified": self.verified, "unsupported_quote": self.found == {False},
+            "reason": "" if self.support else self.reason,
         }  # fmt: skip
 
 

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from ragstone.errors import ModelError
 from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.envelope import enclosed
+from ragstone.metrics.judge.problems import Problem
 from ragstone.metrics.judge.prompts import Prompt
 from ragstone.metrics.judge.record import JudgeStep
 from ragstone.metrics.judge.reply import read_reply
-from ragstone.metrics.judge.schemas import OUTPUTS
 from ragstone.types import Completion, Model, Request, Sampling, Turn
 
 __all__ = ["Check", "ask", "turns_of"]
@@ -35,6 +35,7 @@ async def ask(
     steps: list[JudgeStep],
     step: str = "",
     check: Check | None = None,
+    doubt: Check | None = None,
     schema: Mapping[str, Any] | None = None,
     read: Reader | None = None,
     sample: int = 0,
@@ -44,12 +45,14 @@ async def ask(
 ) -> dict[str, Any]:
     """The judge's reply to one step. `steps` gets one for each request: `step` is its name there (the prompt's where it
     is ""), `copy` its number. `sample` numbers equal requests, `read` reads a reply otherwise than `read_reply` does.
+    `doubt` says what a usable reply would better not have: the judge is asked once more, and where the second reply is
+    no better, it stands all the same; where it cannot be used, the first one does.
 
     Raises JudgeFailed, with `steps`, after two replies that could not be used, and where no reply came."""
-    form = dict(schema or OUTPUTS[prompt.name])
+    form = dict(schema or prompt.form)
     turns = turns_of(prompt, shown, nonce=nonce)
-    problem = ""
-    for _ in range(2):
+    problem, doubtful = "", None
+    for attempt in range(2):
         request = Request(
             turns,
             Sampling(temperature=temperature),
@@ -62,6 +65,8 @@ async def ask(
             completion = await model.generate(request)
         except ModelError as error:
             steps.append(replace(judge_step, problem=f"{error.kind}: {error}"))
+            if doubtful is not None:
+                return _restored(steps, doubtful)
             raise JudgeFailed(f"{error.kind}: {error}", tuple(steps)) from None
         if read is not None:
             parsed, problem = read(completion)
@@ -69,20 +74,32 @@ async def ask(
             parsed, problem = read_reply(completion.text, form, finish_reason=completion.finish_reason)
         if not problem and check is not None:
             problem = check(parsed)
+        if not problem and doubt is not None and attempt == 0 and (problem := doubt(parsed)):
+            doubtful = parsed
         steps.append(
             replace(
                 judge_step, model=completion.model or model.id, reply=completion.text, usage=completion.usage,
-                cached=completion.cached, problem=problem,
+                cached=completion.cached, problem=str(problem),
             )
         )  # fmt: skip
         if not problem:
             return parsed
         turns = (*turns, Turn("assistant", _again(completion.text)), Turn("user", _retry_message(prompt, problem)))
+    if doubtful is not None:
+        return _restored(steps, doubtful)
     raise JudgeFailed(f"The judge's reply to {step or prompt.name!r} could not be used: {problem}", tuple(steps))
 
 
 def _retry_message(prompt: Prompt, problem: str) -> str:
-    return prompt.again.strip().replace("{problem}", problem)
+    said = problem.to(prompt.language) if isinstance(problem, Problem) else problem
+    return prompt.again.strip().replace("{problem}", said)
+
+
+def _restored(steps: list[JudgeStep], reply: dict[str, Any]) -> dict[str, Any]:
+    """The first reply after all: its step is the last and has no problem."""
+    *before, first, second = steps
+    steps[:] = [*before, second, replace(first, problem="")]
+    return reply
 
 
 def _again(reply: str) -> str:

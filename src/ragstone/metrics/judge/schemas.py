@@ -5,12 +5,16 @@ Only what every endpoint's structured output knows is used: `type`, `properties`
 schema cannot say (each id exactly once, an id that exists) is checked by the step that reads the reply.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["INPUTS", "OUTPUTS", "problem_with"]
+from ragstone.metrics.judge.problems import problem
+
+__all__ = ["INPUTS", "OUTPUTS", "conformed", "problem_with", "with_reasons"]
 
 Schema = dict[str, Any]
+_DIGITS = re.compile(r"\s*\d{1,6}\s*")
 
 _TEXT: Schema = {"type": "string"}
 _NUMBER: Schema = {"type": "integer"}
@@ -38,8 +42,9 @@ def _one_of(*values: object) -> Schema:
 
 _CLAIMS = {"answer_claims": _NUMBERED, "reference_claims": _NUMBERED}
 _SIDES = {"question": _TEXT, "reference": _or_null(_TEXT), **_CLAIMS}
-_SUPPORT = {"supported_by": _list(_NUMBER), "contradicted_by": _list(_NUMBER)}
-_VERDICT = _object(id=_NUMBER, verdict=_one_of("supported", "contradicted", "neither"), quote=_TEXT)
+# The quote comes first: a model that has to quote a passage looks there before it decides.
+_SUPPORT = {"quote": _TEXT, "supported_by": _list(_NUMBER), "contradicted_by": _list(_NUMBER)}
+_VERDICT = _object(id=_NUMBER, quote=_TEXT, verdict=_one_of("supported", "contradicted", "neither"))
 _ELEMENT = _object(id=_NUMBER, status=_one_of("present", "missing", "unknown"), quote=_TEXT)
 _CLASSIFIED = {"id": _NUMBER, "reason": _TEXT}
 
@@ -64,14 +69,14 @@ INPUTS: Mapping[str, Schema] = {
 
 OUTPUTS: Mapping[str, Schema] = {
     "decompose": _object(
-        answer_claims=_list(_object(sentence=_NUMBER, text=_TEXT, relevant=_YES_NO)),
+        answer_claims=_list(_object(sentence=_or_null(_NUMBER), text=_TEXT, relevant=_YES_NO)),
         reference_claims=_list(_object(text=_TEXT)),
         questions=_list(_TEXT),
         noncommittal=_YES_NO,
     ),
     "verify": _object(
-        answer_claims=_list(_object(id=_NUMBER, **_SUPPORT, in_reference=_or_null(_YES_NO), quote=_TEXT)),
-        reference_claims=_list(_object(id=_NUMBER, **_SUPPORT, in_answer=_or_null(_YES_NO), quote=_TEXT)),
+        answer_claims=_list(_object(id=_NUMBER, **_SUPPORT, in_reference=_or_null(_YES_NO))),
+        reference_claims=_list(_object(id=_NUMBER, **_SUPPORT, in_answer=_or_null(_YES_NO))),
         passages=_list(_object(id=_NUMBER, relevant=_YES_NO, useful=_or_null(_YES_NO))),
     ),
     "verify_passage": _object(
@@ -99,10 +104,28 @@ OUTPUTS: Mapping[str, Schema] = {
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,), "integer": (int,), "boolean": (bool,), "object": (dict,), "array": (list,), "null": (type(None),)
 }  # fmt: skip
-_CALLED = {
-    "string": "a text", "integer": "a whole number", "boolean": "true or false", "object": "an object",
-    "array": "a list", "null": "null",
-}  # fmt: skip
+
+
+def with_reasons(schema: Schema) -> Schema:
+    """The form of a reply to `verify` or `verify_passage` with a reason for each verdict on a claim."""
+    properties = dict(schema["properties"])
+    for side in ("answer_claims", "reference_claims"):
+        properties[side] = _list(_object(**properties[side]["items"]["properties"], reason=_TEXT))
+    return _object(**properties)
+
+
+def conformed(value: Any, schema: Schema) -> Any:
+    """A reply as it is meant: "2" is 2 where a whole number is expected, and what may be null may be left out."""
+    kind = schema["type"]
+    if isinstance(value, str) and kind in ("integer", ["integer", "null"]) and _DIGITS.fullmatch(value):
+        return int(value)
+    if isinstance(value, list) and "items" in schema:
+        return [conformed(item, schema["items"]) for item in value]
+    if isinstance(value, dict) and (properties := schema.get("properties")):
+        optional = {key: None for key, inner in properties.items() if isinstance(inner["type"], list)}
+        known = {key: conformed(item, properties[key]) if key in properties else item for key, item in value.items()}
+        return optional | known
+    return value
 
 
 def problem_with(value: object, schema: Schema, *, at: str = "") -> str:
@@ -110,18 +133,18 @@ def problem_with(value: object, schema: Schema, *, at: str = "") -> str:
 
     true is no whole number and 1.0 is none either: what a judge writes is taken as it stands.
     """
-    place = at or "the reply"
+    place: Any = at or ["reply"]
     names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if not any(_is_a(value, name) for name in names):
-        return f"{place} is not {' or '.join(_CALLED[name] for name in names)}"
+        return problem("type", at=place, types=list(names))
     if "enum" in schema and value is not None and value not in schema["enum"]:
-        return f"{place} is {value!r:.60}, not {' or '.join(str(choice) for choice in schema['enum'])}"
+        return problem("value", at=place, value=f"{value!r:.60}", choices=[str(choice) for choice in schema["enum"]])
     if isinstance(value, dict):
         return _problem_inside(value, schema, at)
     if isinstance(value, list):
         for number, item in enumerate(value, start=1):
-            if problem := problem_with(item, schema["items"], at=f"{at}[{number}]"):
-                return problem
+            if found := problem_with(item, schema["items"], at=f"{at}[{number}]"):
+                return found
     return ""
 
 
@@ -134,11 +157,16 @@ def _problem_inside(value: dict[str, object], schema: Schema, at: str) -> str:
     prefix = f"{at}." if at else ""
     for key in properties:
         if key not in value:
-            return f"{prefix}{key} is missing"
+            return problem("missing", at=f"{prefix}{key}")
     for key, item in value.items():
         inner = properties.get(key, others)
         if inner is False:
-            return f"{prefix}{key:.60} is not asked for"
-        if problem := problem_with(item, inner, at=f"{prefix}{key:.60}"):
-            return problem
+            return problem("extra", at=one_line(f"{prefix}{key:.60}"))
+        if found := problem_with(item, inner, at=one_line(f"{prefix}{key:.60}")):
+            return found
     return ""
+
+
+def one_line(text: str) -> str:
+    """The text without anything that a reader would not see on one line: keys that a judge made up may hold it."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

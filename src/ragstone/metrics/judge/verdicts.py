@@ -1,19 +1,16 @@
 """Replies of one or more requests as steps with what was made of them: claims numbered in order, verdicts by their
 numbers and by the places of passages. What all steps come to is `merged` (`record`)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from ragstone.metrics.judge.chunks import Excerpt, Part, Piece
 from ragstone.metrics.judge.record import Claim, JudgeStep, PassageVerdict
-from ragstone.text import Folded, fold
-from ragstone.text.folding import fold_characters
+from ragstone.metrics.judge.validation import stands
 
 __all__ = ["Reply", "compared_steps", "decomposed_steps", "verified_alone_steps", "verified_steps"]
-
-_BLANKS_AND_QUOTES = " \t\r\n\"'“”‘’「」.…"
 
 
 class Reply(NamedTuple):
@@ -36,7 +33,9 @@ def decomposed_steps(replies: Sequence[Reply], shown: Sequence[Excerpt]) -> list
         steps += reply.noted(
             sentences=tuple(answer),
             answer_claims=tuple(
-                Claim(claims + n, claim["text"].strip(), sentences + claim["sentence"], claim["relevant"])
+                Claim(
+                    claims + n, claim["text"].strip(), _place(claim["sentence"], sentences, answer), claim["relevant"]
+                )
                 for n, claim in enumerate(said["answer_claims"], start=1)
             ),
             reference_claims=tuple(
@@ -49,6 +48,11 @@ def decomposed_steps(replies: Sequence[Reply], shown: Sequence[Excerpt]) -> list
         reference += len(said["reference_claims"])
         sentences += len(answer)
     return steps
+
+
+def _place(number: int | None, before: int, shown: Sequence[str]) -> int:
+    """The place of a claim's sentence in the whole answer; 0 where the judge names none of those that it was shown."""
+    return before + number if number is not None and 1 <= number <= len(shown) else 0
 
 
 def compared_steps(reply: Reply) -> list[JudgeStep]:
@@ -70,7 +74,7 @@ def verified_steps(reply: Reply, shown: Part, *, answer: bool, reference: bool) 
     def verdict(item: Mapping[str, Any], claim: int) -> Claim:
         support = [shown.pieces[number - 1] for number in item["supported_by"]]
         against = [shown.pieces[number - 1] for number in item["contradicted_by"]]
-        return _verdict(claim, support, against, item["quote"])
+        return _verdict(claim, support, against, item)
 
     return reply.noted(
         answer_claims=tuple(
@@ -101,7 +105,7 @@ def verified_alone_steps(reply: Reply, shown: Part, *, reference: bool) -> list[
 
     def verdict(item: Mapping[str, Any], claim: int) -> Claim:
         support, against = ([piece] if item["verdict"] == name else [] for name in ("supported", "contradicted"))
-        return _verdict(claim, support, against, item["quote"])
+        return _verdict(claim, support, against, item)
 
     return reply.noted(
         answer_claims=tuple(
@@ -115,27 +119,17 @@ def verified_alone_steps(reply: Reply, shown: Part, *, reference: bool) -> list[
     )  # fmt: skip
 
 
-def _verdict(claim: int, support: Sequence[Piece], against: Sequence[Piece], quote: str) -> Claim:
+def _verdict(claim: int, support: Sequence[Piece], against: Sequence[Piece], item: Mapping[str, Any]) -> Claim:
+    quote = item["quote"]
     return Claim(
         claim,
         supported_by=tuple(sorted({piece.place for piece in support})),
         contradicted_by=tuple(sorted({piece.place for piece in against})),
         quote=quote,
-        quote_found=_stands(quote, [piece.text for piece in support]) if quote.strip() else None,
+        quote_found=stands(quote, [piece.text for piece in support]) if quote.strip() else None,
+        reason=item.get("reason", "").strip(),
     )
 
 
 def _ordered(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(items, key=lambda item: int(item["id"]))
-
-
-def _stands(quote: str, texts: Sequence[str]) -> bool:
-    """Whether a quote stands in one of the texts, in whichever width, case or script it is written."""
-    # A quote may begin within a number, which folds otherwise when it is whole.
-    forms: tuple[Callable[[str], Folded], ...] = (fold_characters, fold)
-    bare = quote.strip(_BLANKS_AND_QUOTES)
-    return any(_plain(bare, form) in _plain(text, form) for form in forms for text in texts if bare)
-
-
-def _plain(text: str, form: Callable[[str], Folded]) -> str:
-    return " ".join(form(text).text.split())

@@ -75,6 +75,7 @@ _CLAIMS = """
 {%- if claim.against %}<span class="bad">✗ {{ w.contradicted }}{% for n, linked in claim.against %} {% if linked %}<a href="#{{ at }}-p{{ n }}">[{{ n }}]</a>{% else %}[{{ n }}]{% endif %}{% endfor %}</span> {% endif %}
 {%- for text, tone in claim.badges %}<span class="badge{{ ' ' ~ tone if tone }}">{{ text }}</span> {% endfor %}</p>
 {% for text, missing in claim.quotes %}<p class="quote"><q{{ lang }}><bdi>{{ text }}</bdi></q>{% if missing %} <span class="badge bad">{{ w.quote_missing }}</span>{% endif %}</p>{% endfor %}
+{% if claim.reason %}<p class="why"><bdi>{{ w.why_unsupported.format(reason=claim.reason) }}</bdi></p>{% endif %}
 </li>
 {% endfor %}</ol>
 {% if side.more %}<p class="legend">{{ w.more_claims.format(n=side.more) }}</p>{% endif %}
@@ -223,6 +224,7 @@ def _claim(sample: _JudgedSample, claim: AnswerClaim | ReferenceClaim, letter: s
         "support": [(place, place <= linked) for place in claim.supported_by[:_PASSAGES_SHOWN]],
         "against": [(place, place <= linked) for place in claim.contradicted_by[:_PASSAGES_SHOWN]],
         "quotes": [(one_line(quote.text, _LINE), quote.text in sample.missing_quotes) for quote in claim.quotes],
+        "reason": one_line(claim.reason, _LINE),
     }  # fmt: skip
 
 
