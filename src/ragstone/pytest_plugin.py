@@ -192,7 +192,8 @@ def assert_scores(ragstone: "Evaluator", _ragstone_recorder: "_Recorder") -> "Ca
 def assert_pass_rate(ragstone: "Evaluator", _ragstone_recorder: "_Recorder") -> "Callable[..., PassRate]":
     """`assert_pass_rate(samples, {"faithfulness": 0.8}, rate=0.9, repeat=3)`: fails if a smaller share of the
     samples reaches every threshold, each by its mean over the repeats, so that a single flaky verdict does not fail the
-    test. A sample without a score does not pass. Returns the pass rate."""
+    test. A sample without a score does not pass. A sample with `answerable: False` passes if the answer declines, and
+    one with `answerable: True` does not. Returns the pass rate."""
 
     def check(
         samples: Sequence[Mapping[str, Any]], thresholds: Mapping[str, float], *, rate: float = 0.9, repeat: int = 1

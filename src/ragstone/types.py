@@ -167,7 +167,8 @@ scored; its answer ("") cannot, which differs from an answer that is empty."""
 
 class Response(Frozen, frozen=True):
     """A system's answer. `reasoning` is kept apart and never scored; `model` is the provider's name for the model.
-    `finish_reason` is the endpoint's ("stop", "length"…), or `NO_ANSWER`."""
+    `finish_reason` is the endpoint's ("stop", "length"…), or `NO_ANSWER`. `empty_retrieval`: the system retrieved and
+    found nothing; otherwise no passages mean that nobody recorded any."""
 
     answer: str
     passages: tuple[Passage, ...] = ()
@@ -177,6 +178,7 @@ class Response(Frozen, frozen=True):
     reasoning: str = ""
     finish_reason: str = ""
     model: str = ""
+    empty_retrieval: bool = False
 
 
 class Score(Frozen, frozen=True):

@@ -67,10 +67,12 @@ def test_scores_are_those_of_the_verdicts(tmp_path: Path) -> None:
     assert refused["answer_relevancy"] == 0.0
     assert refused["answer_correctness"] < 0.5
     assert by_question["How deep is it?"]["context_recall"] is None
-    assert by_question["How wide is it?"]["faithfulness"] is None
+    unretrieved = by_question["How wide is it?"]
+    assert [unretrieved[name] for name in ("faithfulness", "context_precision", "context_recall")] == [0.0, 0.0, 0.0]
+    assert unretrieved["answer_correctness"] == pytest.approx(1.0)
     assert by_question["张伟是哪个部门的？"]["context_precision"] == 0.5
     summary = result.summary["faithfulness"]
-    assert (summary["n"], summary["total"], summary["failed"], summary["not_applicable"]) == (4, 6, 0, 2)
+    assert (summary["n"], summary["total"], summary["failed"], summary["not_applicable"]) == (5, 6, 0, 1)
     assert summary["low"] <= summary["mean"] <= summary["high"]
 
 
@@ -160,7 +162,7 @@ def test_a_judge_may_come_later(tmp_path: Path) -> None:
     run(tmp_path, metrics=["token_f1"], judge=None)
     result = run(tmp_path, metrics=["token_f1", "faithfulness"])
     assert result.outcome.asked == 0
-    assert result.summary["faithfulness"]["n"] == 4
+    assert result.summary["faithfulness"]["n"] == 5
 
 
 def test_without_a_judge_what_needs_none_is_scored_and_the_rest_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -384,3 +386,53 @@ def test_a_gate_on_correctness_decides_what_is_right_and_stays_in_the_run_file(t
             found = {record.case.query.question: opened.benchmark.explain(record) for record in opened.run.records()}
         assert found["What of the mill?"].right is right
         assert found["How is the tower?"].right is True
+
+
+QUESTIONS = [
+    # answer, answerable, reference; the metrics that apply, and the correctness
+    ("I do not know.", False, None, 1.0),
+    ("I do not know.", False, "The documents do not say.", 1.0),
+    ("不知道，资料里没有。", False, "无法回答。", 1.0),
+    ("It is tall.", False, None, 0.0),
+    ("It is tall.", False, "The documents do not say.", 0.0),
+    ("It is tall.", False, "It is tall.", 1.0),
+    ("I do not know.", True, "It is tall.", 0.0),
+]
+
+
+@pytest.mark.parametrize("protocol", ["matrix", "ragas"])
+@pytest.mark.parametrize(("answer", "possible", "reference", "correctness"), QUESTIONS)
+def test_a_question_that_cannot_be_answered_is_scored_by_refusal(
+    tmp_path: Path, protocol: str, answer: str, possible: bool, reference: str | None, correctness: float
+) -> None:
+    row = {"question": "Q?", "answer": answer, "contexts": ["Rain fell."], "answerable": possible}
+    row |= {} if reference is None else {"reference": reference}
+    result = run(tmp_path, [row], metrics=[*FIVE, "answer_match"], judge_protocol=protocol)
+    (scores,) = result.scores
+    named = {name.removeprefix("ragas."): value for name, value in scores.items()}
+    assert named["answer_correctness"] == pytest.approx(correctness, abs=0.1)
+    assert named["answer_match"] == (1.0 if correctness == 1.0 else 0.0)
+    assert (named["answer_relevancy"] is None) is (not possible)
+    states = reference == "It is tall."
+    assert (named["context_recall"] is None) is not states
+
+
+def test_refusals_are_counted_apart_from_the_means(tmp_path: Path) -> None:
+    rows = [
+        {"question": f"Q{number}?", "answer": answer, "reference": reference or "It is tall.", "answerable": possible}
+        for number, (answer, possible, reference, _) in enumerate(QUESTIONS)
+    ]
+    result = run(tmp_path, rows, metrics=["answer_match"], judge=None)
+    with result.open() as opened:
+        for language in ("en", "zh"):
+            tables = {table.id: table for table in opened.tables(language=language)}
+            counts = [row.cells[-1].text for row in tables["eval-refusals"].rows]
+            assert counts == ["3/6", "3/6", "1/1"]
+    assert "eval-refusals" not in {
+        table.id for table in run(tmp_path, run=tmp_path / "b.run").open().__enter__().tables()
+    }
+
+
+def test_marked_questions_alone_can_be_scored_without_a_judge(tmp_path: Path) -> None:
+    result = run(tmp_path, [{"question": "Q?", "answer": "No idea.", "answerable": False}], metrics=None, judge=None)
+    assert list(result.summary) == ["refusal"]

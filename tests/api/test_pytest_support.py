@@ -167,3 +167,21 @@ def test_no_score_has_its_reason_and_how_often(scoring: Scoring) -> None:
     (line,) = misses(scored, {"faithfulness": 0.1})
     assert line.startswith("faithfulness: no score in 2 of 2 judgements (not_applicable: ")
     assert pass_rate([scored], {"faithfulness": 0.1}).means() == {}
+
+
+def test_a_pass_rate_counts_right_refusals_and_no_wrong_ones(scoring: Scoring) -> None:
+    thresholds = {"faithfulness": 0.8, "answer_relevancy": 0.7, "answer_correctness": 0.5}
+    bare = {"question": "How tall is it?", "contexts": ["Rain fell."]}
+    samples = [
+        {**bare, "answer": "I do not know.", "answerable": False},
+        {**bare, "answer": "It is 7 m tall.", "answerable": False},
+        {**GOOD, "answer": "我不知道。", "answerable": True},
+        {**GOOD, "answerable": True},
+        {**GOOD, "answer": "I do not know."},
+    ]
+    result = pass_rate([scoring(sample, list(thresholds)) for sample in samples], thresholds)
+    assert (result.passed, result.total) == (2, 5)
+    accepted, refused, unmarked = result.failures
+    assert accepted.endswith("the question cannot be answered, but the answer does not decline")
+    assert "the answer declines, although the question can be answered" in refused
+    assert "the answer declines, although" not in unmarked

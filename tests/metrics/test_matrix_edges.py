@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.metrics.matrices import (
     CLAIMS,
     JUDGED,
@@ -45,6 +46,7 @@ SITUATIONS = {
         response("A and b. C and d. E."),
     ),
     "no passages": (without_passages(JUDGED), case(), response(texts=())),
+    "nothing was retrieved": (without_passages(JUDGED), case(), replace(response(texts=()), empty_retrieval=True)),
     "no reference": (without_reference(JUDGED), case(()), response()),
 }
 # What the first words of a row come to in the situation above.
@@ -56,6 +58,7 @@ OUTCOMES = {
     "the citations that it makes all the same": "not applicable",
     "by the claims that it makes": "0",
     "F1 is 0": "F1 is 0",
+    "no claim has support": "no support",
 }
 
 
@@ -69,10 +72,10 @@ def rows(name: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_table_says_what_becomes_of_every_edge(name: str) -> None:
-    needed = {*SITUATIONS, "the judge failed"} - {"the answer cites nothing"}
+    needed = {*SITUATIONS, "the judge failed"} - {"the answer cites nothing", "nothing was retrieved"}
     told = {situation for situation, _ in rows(name)}
     assert needed <= told
-    assert told - needed <= {"the answer cites nothing"}
+    assert told - needed <= {"the answer cites nothing", "nothing was retrieved", "only a refusal is correct"}
 
 
 ROWS = [(name, situation, told) for name in NAMES for situation, told in rows(name) if situation in SITUATIONS]
@@ -86,6 +89,8 @@ async def test_the_table_is_true(name: str, situation: str, told: str) -> None:
     if outcome == "not applicable":
         assert result.status == "not_applicable"
         assert result.reason
+    elif outcome == "no support":
+        assert result == await scored(name, judged)
     elif outcome == "F1 is 0":
         assert result.value == 0.25 * 0.8
         assert result.evidence["f1"] == 0.0
@@ -267,3 +272,17 @@ async def test_ragchecker_is_as_its_paper_defines_it(judged: Judged) -> None:
     for name in GROUPS["ragchecker"]:
         value = (await scored(name, judged)).value
         assert value == pytest.approx(expected.get(name.removeprefix("ragchecker."))), name
+
+
+@pytest.mark.parametrize("ability", ["rejection", "control"])
+@pytest.mark.parametrize("refused", [True, False])
+async def test_the_conditions_of_rgb_and_niah_that_cannot_be_answered_are_scored_by_refusal(
+    ability: str, refused: bool
+) -> None:
+    unanswerable = replace(case(), condition={"ability": ability})
+    judged = without_claims(JUDGED, noncommittal=True) if refused else JUDGED
+    correctness = await scored("answer_correctness", judged, case=unanswerable)
+    assert (correctness.value, correctness.evidence["noncommittal"]) == (float(refused), refused)
+    for name in ("answer_relevancy", "answer_relevance", "context_recall", "context_precision", "ragchecker.f1"):
+        assert (await scored(name, judged, case=unanswerable)).status == "not_applicable"
+    assert (await scored("answer_relevancy", case=replace(case(), condition={"ability": "noise"}))).status == "scored"

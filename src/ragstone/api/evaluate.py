@@ -362,6 +362,8 @@ def _default_metrics(rows: Sequence[RecordedRow], judging: Judging) -> tuple[str
         names += [*(["exact_match", "answer_match"] if _are_short(rows) else []), "token_f1", "rouge_l"]
     if labels:
         names += ["recall", "precision", "ndcg", "mrr"]
+    if any("answerable" in row.sample.meta for row in rows):
+        names.append("refusal")
     if not names and not judging.rubrics:
         raise UsageError(
             "There is nothing to score without a judge: the data have no answers with references and no labels. "

@@ -6,6 +6,7 @@ from typing import Any
 
 from ragstone.api.pytest_support import Scored
 from ragstone.metrics import better
+from ragstone.metrics.answerable import UNANSWERABLE, answerable, declined, refusal_expected
 from ragstone.metrics.judge.record import AnswerClaim, PassageVerdict, ReferenceClaim, merged, requests_of, steps_of
 from ragstone.report.sanitize import one_line
 from ragstone.types import Passage, Record, Score
@@ -55,11 +56,22 @@ def title(scored: Scored) -> str:
 
 
 def misses(scored: Scored, thresholds: Mapping[str, float]) -> list[str]:
-    """A line for each threshold that a sample misses. For a metric where lower is better the threshold is a maximum."""
-    lines = []
+    """A line for each threshold that a sample misses. For a metric where lower is better the threshold is a maximum.
+
+    A refusal misses nothing where the question cannot be answered, and is a miss where the data say that it can; where
+    only a refusal is right, an answer is a miss."""
+    possible = answerable(scored.case)
+    refused = declined(scored.response, (score for scores in scored.scores.values() for score in scores))
+    if possible is False and refused:
+        return []
+    if possible is False and refusal_expected(scored.case):
+        return ["the question cannot be answered, but the answer does not decline"]
+    lines = ["the answer declines, although the question can be answered"] if possible and refused else []
     for metric, threshold in thresholds.items():
         scores, value = scored.scores[metric], scored.value(metric)
         maximum = better(metric) == "lower"
+        if value is None and possible is False and all(score.reason == UNANSWERABLE for score in scores):
+            continue
         if value is None:
             missing = [score for score in scores if score.value is None]
             count = f" in {len(missing)} of {len(scores)} judgements" if len(scores) > 1 else ""

@@ -5,9 +5,12 @@ The rows of each metric's table say what becomes of the cases that a formula doe
 
 - an answer that declines is one that the judge calls noncommittal; a rule finds the others (`declines`);
 - an answer that is empty is never shown to the judge;
-- passages are those that the system returned, else those that it was given (`retrieved`). Nothing tells a system that
-  retrieved nothing from one whose passages were not recorded, so neither is scored, and both lower the coverage
-  ("n scored of n total") that stands beside each mean. The reader of data tells of rows with an empty list.
+- passages are those that the system returned, else those that it was given (`retrieved`). Where it is recorded that a
+  system retrieved nothing, metrics of retrieval are 0 and no claim has support; where nobody recorded what was
+  retrieved, metrics that need passages do not apply;
+- a question that cannot be answered (`answerable`) has no relevant answer and nothing to retrieve: relevancy, context
+  precision and what compares with a reference do not apply. Correctness is 1 for a refusal and 0 for an answer,
+  unless the reference states something.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,21 +21,19 @@ from msgspec.structs import replace
 
 from ragstone.errors import ModelError
 from ragstone.metrics import Tools
-from ragstone.metrics._passages import NO_PASSAGES, retrieved
-from ragstone.metrics._references import NO_REFERENCE, filled
+from ragstone.metrics._applicability import without_asking
 from ragstone.metrics.judge.claims import Judge, JudgeFailed
 from ragstone.metrics.judge.record import AnswerClaim, Judged, JudgeStep, ReferenceClaim, evidence
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.types import Case, Need, Response, Score
 
 __all__ = [
-    "NO_CLAIMS", "NO_REFERENCE_CLAIMS", "FromMatrix", "check_sentences", "covered", "declines", "retrieved", "share",
-    "stated", "supporting",
+    "NO_CLAIMS", "NO_REFERENCE_CLAIMS", "FromMatrix", "check_sentences", "covered", "declines", "share", "stated",
+    "supporting",
 ]  # fmt: skip
 
 NO_CLAIMS = "the answer makes no claim"
 NO_REFERENCE_CLAIMS = "the reference makes no claim"
-_NO_ANSWER = "the answer is empty"
 
 
 def declines(judged: Judged, answer: str) -> bool:
@@ -97,8 +98,11 @@ class FromMatrix:
     better: ClassVar[Literal["higher", "lower", "neither"]] = "higher"
     # Whose support by passages enters the score: claims of the "answer", of the "reference", or of both.
     rests_on: ClassVar[tuple[str, ...]] = ()
-    # What an empty answer is worth, for metrics of the answer. None: nothing can be said of it; "ask": the judge knows.
+    # What is known without asking (`_applicability`).
     empty: ClassVar[float | Literal["ask"] | None] = None
+    of_retrieval: ClassVar[bool] = False
+    only_answerable: ClassVar[bool] = False
+    scores_refusals: ClassVar[bool] = False
 
     judge: Judge
 
@@ -110,7 +114,7 @@ class FromMatrix:
 
     async def score(self, case: Case, response: Response, /) -> Score:
         """The score, with everything that the judge was asked and replied in `evidence["verdicts"]`."""
-        early = self._without_asking(case, response)
+        early = without_asking(self, case, response)
         if early is not None:
             return early
         steps: tuple[JudgeStep, ...] = ()
@@ -142,12 +146,3 @@ class FromMatrix:
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
         raise NotImplementedError
-
-    def _without_asking(self, case: Case, response: Response) -> Score | None:
-        if Need.REFERENCES in self.needs and not filled(case.sample):
-            return Score.not_applicable(NO_REFERENCE)
-        if Need.PASSAGES in self.needs and not retrieved(case, response):
-            return Score.not_applicable(NO_PASSAGES)
-        if Need.ANSWER in self.needs and self.empty != "ask" and not response.answer.strip():
-            return Score.not_applicable(_NO_ANSWER) if self.empty is None else Score.of(self.empty, reason=_NO_ANSWER)
-        return None

@@ -29,8 +29,8 @@ from msgspec.structs import replace
 
 from ragstone.errors import ModelError
 from ragstone.metrics import Tools
-from ragstone.metrics._passages import NO_PASSAGES
-from ragstone.metrics._references import NO_REFERENCE
+from ragstone.metrics._applicability import without_asking
+from ragstone.metrics.answerable import refusal_expected
 from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.inputs import Texts
 from ragstone.metrics.judge.problems import problem as wrong
@@ -68,6 +68,7 @@ class Talk:
         self.question, self.answer, self.reference = texts.question, texts.answer, texts.reference
         self.contexts, self.context = texts.passages, "\n".join(texts.passages)
         self.language, self._repeat, self._metric = texts.language, texts.sample, metric
+        self.refusal_expected = refusal_expected(case)
         self._asked: list[list[JudgeStep]] = []
 
     @property
@@ -149,15 +150,18 @@ class RagasStyle:
     """A metric of the protocol `ragas`. A subclass says what it needs and how the number is made (`_measure`)."""
 
     name: ClassVar[str]
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     label: ClassVar[str] = "ragas-style"
     needs: ClassVar[frozenset[Need]]
     uses: ClassVar[tuple[str, ...]] = ("model",)
     asks: ClassVar[tuple[str, ...]]  # the prompts it rests on
     steps: ClassVar[frozenset[str]] = frozenset()  # of the judge of the matrix: none
     better: ClassVar[Literal["higher", "lower", "neither"]] = "higher"
-    # What an empty answer is worth, for metrics of the answer. None: nothing can be said of it.
+    # What is known without asking (`_applicability`).
     empty: ClassVar[float | None] = None
+    of_retrieval: ClassVar[bool] = False
+    only_answerable: ClassVar[bool] = False
+    scores_refusals: ClassVar[bool] = False
 
     model: Model
     prompts: Prompts
@@ -173,10 +177,10 @@ class RagasStyle:
 
     async def score(self, case: Case, response: Response, /) -> Score:
         """The score, with everything that the judge was asked and replied in `evidence["verdicts"]`."""
-        talk = Talk(self, case, response)
-        early = self._without_asking(talk)
+        early = without_asking(self, case, response)
         if early is not None:
             return early
+        talk = Talk(self, case, response)
         try:
             result = await self._measure(talk)
         except JudgeFailed as error:
@@ -188,7 +192,7 @@ class RagasStyle:
     def estimate(self, case: Case, response: Response, /) -> Usage:
         """The requests and tokens that the score is likely to take, for `--dry-run`; embedding is not counted."""
         talk, total = Talk(self, case, response), Usage()
-        for planned in () if self._without_asking(talk) else self._plan(talk):
+        for planned in () if without_asking(self, case, response) else self._plan(talk):
             turns = turns_of(self.prompts.get(planned.step, talk.language), planned.shown)
             prompt_tokens = sum(estimate_tokens(turn.content) for turn in turns)
             total += Usage(prompt_tokens=prompt_tokens, completion_tokens=round(planned.written), requests=1)
@@ -199,16 +203,6 @@ class RagasStyle:
 
     @abstractmethod
     def _plan(self, talk: Talk) -> Iterable[Planned]: ...
-
-    def _without_asking(self, talk: Talk) -> Score | None:
-        if Need.REFERENCES in self.needs and not talk.reference:
-            return Score.not_applicable(NO_REFERENCE)
-        if Need.PASSAGES in self.needs and not talk.contexts:
-            return Score.not_applicable(NO_PASSAGES)
-        if Need.ANSWER in self.needs and not talk.answer.strip():
-            reason = "the answer is empty"
-            return Score.not_applicable(reason) if self.empty is None else Score.of(self.empty, reason=reason)
-        return None
 
 
 def _blank_statement(reply: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragstone.metrics._matrix import NO_REFERENCE_CLAIMS, FromMatrix, covered, declines, stated
+from ragstone.metrics.answerable import refusal_expected, refusal_score
 from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.record import Judged
 from ragstone.types import Case, Need, Response, Score
@@ -30,6 +31,7 @@ class AnswerCorrectness(FromMatrix):
 
     | case | result |
     |---|---|
+    | only a refusal is correct | 1 where the answer declines, else 0 |
     | the answer declines | F1 is 0, whatever the verdicts; the cosine counts |
     | the answer is empty | 0, and the judge is not asked |
     | the answer makes no claim | F1 is 0; the cosine counts |
@@ -43,8 +45,11 @@ class AnswerCorrectness(FromMatrix):
     uses: ClassVar[tuple[str, ...]] = ("judge", "embedder")
     steps: ClassVar[frozenset[str]] = frozenset({"decompose", "verify", "similarities"})
     empty: ClassVar[float | Literal["ask"] | None] = 0.0
+    scores_refusals: ClassVar[bool] = True
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
+        if refusal_expected(case):
+            return refusal_score(declines(judged, response.answer))
         if not judged.reference_claims:
             return Score.not_applicable(NO_REFERENCE_CLAIMS)
         true = stated(judged.answer_claims)

@@ -6,9 +6,10 @@ An alias is found as `find_answer` finds it. A mention that is denied does not c
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ragstone.metrics._phrases import phrases
+from ragstone.metrics.answerable import refusal_expected, refusal_score
 from ragstone.metrics.refusal import refusal_spans
 from ragstone.text import find_answer
 from ragstone.text.folding import fold_characters
@@ -48,6 +49,7 @@ class AnswerMatch:
 
     | case | result |
     |---|---|
+    | only a refusal is correct | 1 where the answer declines, else 0 |
     | the answer declines | 0 |
     | the answer is empty | 0 |
     | no passages | scored; none are needed |
@@ -55,11 +57,15 @@ class AnswerMatch:
     """
 
     name: str = "answer_match"
-    version: int = 1
+    version: int = 2
     needs: frozenset[Need] = frozenset({Need.ANSWER, Need.REFERENCES})
+    scores_refusals: ClassVar[bool] = True
 
     def score(self, case: Case, response: Response, /) -> Score:
         slots = case.sample.references
+        # RGB's rejections have a reference that no passage gives, and a metric of their own.
+        if case.sample.meta.get("answerable") is False and refusal_expected(case):
+            return refusal_score(bool(refusal_spans(response.answer)))
         if not any(alias.strip() for slot in slots for alias in slot):
             return Score.not_applicable("the sample has no reference answers")
         answer = response.answer

@@ -36,6 +36,7 @@ class AnswerRelevance(FromMatrix):
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER})
     steps: ClassVar[frozenset[str]] = frozenset({"decompose"})
     empty: ClassVar[float | Literal["ask"] | None] = 0.0
+    only_answerable: ClassVar[bool] = True
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
         claims = judged.answer_claims

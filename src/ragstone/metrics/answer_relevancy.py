@@ -39,6 +39,7 @@ class AnswerRelevancy(FromMatrix):
     uses: ClassVar[tuple[str, ...]] = ("judge", "embedder")
     steps: ClassVar[frozenset[str]] = frozenset({"decompose", "similarities"})
     empty: ClassVar[float | Literal["ask"] | None] = 0.0
+    only_answerable: ClassVar[bool] = True
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
         if declines(judged, response.answer):

@@ -4,12 +4,12 @@ A column `answerable` of the user's data says so (`Sample.meta`), and so do RGB'
 without a needle (`Case.condition`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ragstone.metrics._references import filled
 from ragstone.metrics.refusal import refusal_spans
-from ragstone.types import Case, Record, Score
+from ragstone.types import Case, Response, Score
 
 __all__ = ["UNANSWERABLE", "answerable", "declined", "refusal_expected", "refusal_score"]
 
@@ -40,12 +40,12 @@ def refusal_score(refused: bool) -> Score:
     return Score.of(refused, evidence={"noncommittal": refused}, reason=reason)
 
 
-def declined(record: Record) -> bool:
-    """Whether the answer of a record declines: as the metrics found that read its claims, else by its wording."""
-    if record.response is None:
+def declined(response: Response | None, scores: Iterable[Score]) -> bool:
+    """Whether an answer declines: as the metrics found that read its claims, else by its wording."""
+    if response is None:
         return False
-    for score in record.scores.values():
+    for score in scores:
         evidence: Any = score.evidence
         if isinstance(evidence, Mapping) and isinstance(evidence.get("noncommittal"), bool):
             return bool(evidence["noncommittal"])
-    return bool(refusal_spans(record.response.answer))
+    return bool(refusal_spans(response.answer))

@@ -32,6 +32,7 @@ class CitationPrecision(FromMatrix):
     | the answer makes no claim | not applicable |
     | the answer cites nothing | not applicable |
     | no passages | not applicable |
+    | nothing was retrieved | no claim has support |
     | no reference | scored; none is needed |
     | the judge failed | failed |
     """

@@ -31,6 +31,7 @@ class CitationRecall(FromMatrix):
     | the answer makes no claim | not applicable |
     | the answer cites nothing | 0 |
     | no passages | not applicable |
+    | nothing was retrieved | no claim has support |
     | no reference | scored; none is needed |
     | the judge failed | failed |
     """

@@ -31,12 +31,15 @@ class ContextPrecision(FromMatrix):
     | the answer is empty | scored; the answer makes no difference |
     | the answer makes no claim | scored; the answer makes no difference |
     | no passages | not applicable |
+    | nothing was retrieved | 0 |
     | no reference | scored, by relevance to the question |
     | the judge failed | failed |
     """
 
     name: ClassVar[str] = "context_precision"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.PASSAGES})
+    only_answerable: ClassVar[bool] = True
+    of_retrieval: ClassVar[bool] = True
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
         by, helping = helpful(judged)

@@ -26,6 +26,7 @@ class ContextRecall(FromMatrix):
     | the answer is empty | scored; the answer makes no difference |
     | the answer makes no claim | scored; the answer makes no difference |
     | no passages | not applicable |
+    | nothing was retrieved | 0 |
     | no reference | not applicable; nor is a reference that makes no claim |
     | the judge failed | failed |
     """
@@ -33,6 +34,7 @@ class ContextRecall(FromMatrix):
     name: ClassVar[str] = "context_recall"
     rests_on: ClassVar[tuple[str, ...]] = ("reference",)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.REFERENCES, Need.PASSAGES})
+    of_retrieval: ClassVar[bool] = True
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
         claims = judged.reference_claims

@@ -28,12 +28,14 @@ class ContextRelevance(FromMatrix):
     | the answer is empty | scored; the answer makes no difference |
     | the answer makes no claim | scored; the answer makes no difference |
     | no passages | not applicable |
+    | nothing was retrieved | 0 |
     | no reference | scored; none is needed |
     | the judge failed | failed |
     """
 
     name: ClassVar[str] = "context_relevance"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.PASSAGES})
+    of_retrieval: ClassVar[bool] = True
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
         if not judged.passages:

@@ -26,6 +26,7 @@ class Faithfulness(FromMatrix):
     | the answer is empty | not applicable |
     | the answer makes no claim | not applicable |
     | no passages | not applicable |
+    | nothing was retrieved | no claim has support |
     | no reference | scored; none is needed |
     | the judge failed | failed |
     """

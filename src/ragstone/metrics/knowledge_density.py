@@ -33,12 +33,15 @@ class KnowledgeDensity(FromMatrix):
     | the answer is empty | scored; the answer makes no difference |
     | the answer makes no claim | scored; the answer makes no difference |
     | no passages | not applicable; nor are passages without any text |
+    | nothing was retrieved | 0 |
     | no reference | scored, by relevance to the question |
     | the judge failed | failed |
     """
 
     name: ClassVar[str] = "knowledge_density"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.PASSAGES})
+    only_answerable: ClassVar[bool] = True
+    of_retrieval: ClassVar[bool] = True
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
         by, helping = helpful(judged)

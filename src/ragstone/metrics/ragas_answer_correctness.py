@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics._ragas import Planned, RagasStyle, Talk, numbered
+from ragstone.metrics.answerable import refusal_score
+from ragstone.metrics.refusal import refusal_spans
 from ragstone.types import Need, Score
 
 __all__ = ["PLUGINS", "RagasAnswerCorrectness", "f1"]
@@ -29,6 +31,7 @@ class RagasAnswerCorrectness(RagasStyle):
 
     | case | result |
     |---|---|
+    | only a refusal is correct | 1 where the answer declines by its wording, else 0 |
     | the answer declines | by the statements that it makes all the same: F1 is 0 where there are none |
     | the answer is empty | 0, and the judge is not asked |
     | the answer makes no claim | F1 is 0 (in ragas it is 1 if the reference makes none either); the cosine counts |
@@ -42,8 +45,11 @@ class RagasAnswerCorrectness(RagasStyle):
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.REFERENCES})
     uses: ClassVar[tuple[str, ...]] = ("model", "embedder")
     empty: ClassVar[float | None] = 0.0
+    scores_refusals: ClassVar[bool] = True
 
     async def _measure(self, talk: Talk) -> Score:
+        if talk.refusal_expected:
+            return refusal_score(bool(refusal_spans(talk.answer)))
         answer_statements, reference_statements = await talk.all(
             [talk.statements(talk.answer), talk.statements(talk.reference)]
         )
@@ -73,6 +79,8 @@ class RagasAnswerCorrectness(RagasStyle):
         return Score.of(FACTS * facts + MEANING * min(max(cosine, 0.0), 1.0), evidence=evidence)
 
     def _plan(self, talk: Talk) -> Iterator[Planned]:
+        if talk.refusal_expected:
+            return
         yield talk.plan_of_statements(talk.answer)
         yield talk.plan_of_statements(talk.reference)
         answer_statements, reference_statements = (

@@ -41,6 +41,7 @@ class RagasAnswerRelevancy(RagasStyle):
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER})
     uses: ClassVar[tuple[str, ...]] = ("model", "embedder")
     empty: ClassVar[float | None] = 0.0
+    only_answerable: ClassVar[bool] = True
 
     async def _measure(self, talk: Talk) -> Score:
         replies = await talk.all(

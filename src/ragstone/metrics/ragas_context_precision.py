@@ -29,6 +29,7 @@ class RagasContextPrecision(RagasStyle):
     | the answer is empty | scored; the answer makes no difference |
     | the answer makes no claim | scored; the answer makes no difference |
     | no passages | not applicable |
+    | nothing was retrieved | 0 |
     | no reference | not applicable |
     | the judge failed | failed |
     """
@@ -36,6 +37,7 @@ class RagasContextPrecision(RagasStyle):
     name: ClassVar[str] = "ragas.context_precision"
     asks: ClassVar[tuple[str, ...]] = ("ragas_context_precision",)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.REFERENCES, Need.PASSAGES})
+    of_retrieval: ClassVar[bool] = True
 
     async def _measure(self, talk: Talk) -> Score:
         replies = await talk.all(talk.ask(planned.step, planned.shown) for planned in self._plan(talk))

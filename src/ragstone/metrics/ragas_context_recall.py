@@ -30,6 +30,7 @@ class RagasContextRecall(RagasStyle):
     | the answer is empty | scored; the answer makes no difference |
     | the answer makes no claim | scored; the answer makes no difference |
     | no passages | not applicable |
+    | nothing was retrieved | 0 |
     | no reference | not applicable |
     | the judge failed | failed; so is a reply without any statement |
     """
@@ -37,6 +38,7 @@ class RagasContextRecall(RagasStyle):
     name: ClassVar[str] = "ragas.context_recall"
     asks: ClassVar[tuple[str, ...]] = ("ragas_context_recall",)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.REFERENCES, Need.PASSAGES})
+    of_retrieval: ClassVar[bool] = True
 
     async def _measure(self, talk: Talk) -> Score:
         (planned,) = self._plan(talk)

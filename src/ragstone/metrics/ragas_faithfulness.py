@@ -29,6 +29,7 @@ class RagasFaithfulness(RagasStyle):
     | the answer is empty | not applicable |
     | the answer makes no claim | not applicable |
     | no passages | not applicable |
+    | nothing was retrieved | no claim has support |
     | no reference | scored; none is needed |
     | the judge failed | failed |
     """

@@ -55,6 +55,7 @@ Source: Ru et al. 2024, "RAGChecker: A Fine-grained Framework for Diagnosing Ret
 | the answer is empty | {empty} |
 | the answer makes no claim | {no_claim} |
 | no passages | {no_passages} |
+| nothing was retrieved | {nothing} |
 | no reference | {no_reference} |
 | the judge failed | failed |
 """
@@ -186,6 +187,7 @@ def _plugin(
         else {None: "not applicable", "ask": "0", 0.0: "0, and the judge is not asked"}[empty],
         no_claim=same if silent else _ZERO if empty is None else "0",
         no_passages=_ZERO if _PASSAGES in needs else scored.format("are"),
+        nothing="0" if silent else "no claim has support" if _PASSAGES in needs else "scored; no passage is needed",
         no_reference=(
             "not applicable; nor is a reference that makes no claim"
             + " or has none that a passage supports" * (name == "context_utilization")
@@ -197,6 +199,7 @@ def _plugin(
     fields = {
         "__doc__": document, "__module__": __name__, "name": f"ragchecker.{name}", "needs": frozenset(needs),
         "formula": staticmethod(formula), "better": better, "empty": empty, "rests_on": _RESTS_ON.get(name, ()),
+        "of_retrieval": silent,
     }  # fmt: skip
     return dataclass(frozen=True)(type(title, (RagChecker,), fields))
 

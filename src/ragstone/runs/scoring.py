@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from ragstone.errors import EndpointRefused, StorageError
+from ragstone.metrics.answerable import refusal_expected
 from ragstone.runs.entries import ScoreRow
 from ragstone.runs.schema import encode_score, key_of
 from ragstone.text.redaction import redact
@@ -38,7 +39,7 @@ def is_async(metric: Metric) -> bool:
 async def score(metric: Metric, case: Case, response: Response) -> Score:
     """The metric's score; a failed one, with the reason, if the metric raises. `StorageError` and `EndpointRefused` are
     raised, because they concern the whole run."""
-    if missing := _missing(metric.needs, case, response):
+    if missing := _missing(metric, case, response):
         return Score.not_applicable(f"the case has no {missing}")
     try:
         result: Any = metric.score(case, response)
@@ -63,14 +64,16 @@ def row_of(metric: Metric, result: Score) -> tuple[Score, ScoreRow]:
     return result, ScoreRow(key_of(metric.name), metric.version, result.status, payload, verdicts)
 
 
-def _missing(needs: frozenset[Need], case: Case, response: Response) -> str:
+def _missing(metric: Metric, case: Case, response: Response) -> str:
     """What a metric needs and this case does not have; "" if nothing is missing. An empty answer counts as an answer;
-    `NO_ANSWER` marks a row of the user's data without one. A ranking that found nothing counts as passages."""
+    `NO_ANSWER` marks a row of the user's data without one. A ranking that found nothing counts as passages. A metric
+    with `scores_refusals` needs no reference where the question cannot be answered."""
     passages = response.passages or case.query.passages or ()
+    refusals = getattr(metric, "scores_refusals", False) and refusal_expected(case)
     has: Mapping[Need, bool] = {
         Need.ANSWER: response.finish_reason != NO_ANSWER,
-        Need.REFERENCES: any(alias.strip() for slot in case.sample.references for alias in slot),
-        Need.PASSAGES: bool(passages) or case.sample.meta.get("ranking") is not None,
+        Need.REFERENCES: any(alias.strip() for slot in case.sample.references for alias in slot) or refusals,
+        Need.PASSAGES: bool(passages) or response.empty_retrieval or case.sample.meta.get("ranking") is not None,
         Need.LABELS: any(passage.relevant is not None for passage in (*passages, *case.sample.passages)),
     }
-    return " and no ".join(need.value for need in Need if need in needs and not has[need])
+    return " and no ".join(need.value for need in Need if need in metric.needs and not has[need])

@@ -234,8 +234,38 @@ def test_a_mapping_says_which_column_is_which() -> None:
 @pytest.mark.parametrize("nothing", [[], "[]", " [] ", [None], ()])
 def test_rows_that_retrieved_nothing_are_told_and_rows_that_recorded_nothing_are_not(nothing: Any) -> None:
     row = {"question": "How tall is it?", "answer": "7 m", "contexts": ["It is 7 m."], "reference": "7 m"}
-    (told,) = read_eval_data([row, {**row, "contexts": nothing}]).warnings
-    assert told.startswith("row 2: the list of contexts is empty. Metrics of passages do not score such a row")
+    data = read_eval_data([row, {**row, "contexts": nothing}])
+    (told,) = data.warnings
+    assert told.startswith("row 2: the list of contexts is empty: nothing was retrieved, so metrics of retrieval are 0")
+    assert [item.response and item.response.empty_retrieval for item in data.items] == [False, True]
     for unrecorded in (None, "", float("nan"), "null"):
-        assert read_eval_data([row, {**row, "contexts": unrecorded}]).warnings == ()
+        data = read_eval_data([row, {**row, "contexts": unrecorded}])
+        assert data.warnings == ()
+        assert not any(item.response and item.response.empty_retrieval for item in data.items)
     assert read_eval_data([{name: row[name] for name in ("question", "answer", "reference")}]).warnings == ()
+
+
+def test_an_empty_retrieval_without_any_answers_is_a_response_too() -> None:
+    rows = [{"question": "Q?", "contexts": contexts, "reference": "R."} for contexts in (["A."], [])]
+    assert [item.response is None for item in read_eval_data(rows).items] == [False, False]
+    answered = read_eval_data([{**row, "answer": answer} for row, answer in zip(rows, ("A.", None), strict=True)])
+    assert [item.response is None for item in answered.items] == [False, True]
+
+
+@pytest.mark.parametrize("column", ["answerable", "is_answerable", "是否可回答"])
+def test_a_column_says_whether_a_question_can_be_answered(column: str) -> None:
+    said = [
+        (True, True),
+        ("false", False),
+        (0, False),
+        ("是", True),
+        ("否", False),
+        (1.0, True),
+        (None, None),
+        ("", None),
+    ]
+    data = read_eval_data([{"question": "Q?", "answer": "A.", column: cell} for cell, _ in said])
+    assert [item.sample.meta.get("answerable") for item in data.items] == [meant for _, meant in said]
+    assert data.items[1].extra == {column: "false"}  # to group by
+    with pytest.raises(DataError, match="'perhaps'; expected true or false"):
+        read_eval_data([{"question": "Q?", "answer": "A.", column: "perhaps"}])

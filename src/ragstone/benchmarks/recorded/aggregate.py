@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragstone.metrics import better
+from ragstone.metrics.answerable import answerable, declined
 from ragstone.metrics.judge.record import JudgeStep, steps_by_metric
 from ragstone.stats import Estimate
 from ragstone.types import Record, Run, Usage
@@ -70,13 +71,15 @@ class JudgeCost:
 
 @dataclass
 class ScoreTally:
-    """The aggregated scores of one system."""
+    """The aggregated scores of one system. `refusals`: of the questions that the data call answerable (True) or not
+    (False), each sample and whether its answer declines; an empty answer is neither."""
 
     metrics: dict[str, MetricScores] = field(default_factory=dict)
     groups: dict[str, dict[str, dict[str, MetricScores]]] = field(default_factory=dict)  # column → value → metric
     repeats: dict[str, dict[str, list[float]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
     costs: dict[str, JudgeCost] = field(default_factory=lambda: defaultdict(JudgeCost))
     judges: Counter[str] = field(default_factory=Counter)  # model names as the endpoint returned them
+    refusals: dict[bool, list[tuple[str, bool]]] = field(default_factory=lambda: {True: [], False: []})
     problems: int = 0  # replies of the judge that could not be used
     replies: int = 0
     quotes: int = 0  # that the judge gives for support
@@ -127,7 +130,14 @@ def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
             scores.reasons[reason] += 1
         if score.value is not None:
             tally.repeats[name][record.case.sample.id].append(score.value)
+    possible = answerable(record.case)
+    if possible is not None and "judge_repeat" not in record.case.condition and _is_answered(record):
+        tally.refusals[possible].append((record.case.sample.id, declined(record.response, record.scores.values())))
     _add_cost(tally, steps_by_metric(record))
+
+
+def _is_answered(record: Record) -> bool:
+    return record.response is not None and bool(record.response.answer.strip())
 
 
 def _add_cost(tally: ScoreTally, by_metric: Mapping[str, Sequence[JudgeStep]]) -> None:

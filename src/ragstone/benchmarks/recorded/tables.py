@@ -10,12 +10,15 @@ from msgspec.structs import replace
 from ragstone.benchmarks.recorded.advice import BAR, advise
 from ragstone.benchmarks.recorded.aggregate import display_order, lower_is_better, tally_scores
 from ragstone.messages import messages
+from ragstone.stats import Estimate
 from ragstone.types import Cell, Row, Run, Table
 
 __all__ = ["price_of", "tables"]
 
 _MOST_GROUPS = 50  # rows of a group table; a column of ids would have one per sample
 _WORST_SHOWN = 5
+# Outcomes: the key of the label, whether the question can be answered, whether the answer declines.
+_REFUSALS = (("refused_right", False, True), ("false_acceptance", False, False), ("refused_wrong", True, True))
 # Judges that are measurably too small: SmolLM2-135M answers yes/no entailment at chance level.
 _TOO_SMALL = ("local/smollm2",)
 
@@ -23,7 +26,14 @@ _TOO_SMALL = ("local/smollm2",)
 def tables(run: Run, *, language: str = "en") -> list[Table]:
     """All tables of a run that have rows, in the language of the report."""
     writer = _ScoreTables(run, language)
-    candidates = [writer.scores(), *writer.groups(), writer.repeats(), writer.advice(), writer.cost()]
+    candidates = [
+        writer.scores(),
+        writer.refusals(),
+        *writer.groups(),
+        writer.repeats(),
+        writer.advice(),
+        writer.cost(),
+    ]
     return [table for table in candidates if table.rows]
 
 
@@ -56,6 +66,22 @@ class _ScoreTables:
         columns = self._columns(*(self.words[name] for name in (*names, *(("reasons",) if some_missing else ()))))
         keys = 1 + self.multiple
         return Table("eval-scores", self.words["scores"], columns, tuple(rows), tuple(self._notes()), keys=keys)
+
+    def refusals(self) -> Table:
+        """What became of the questions that cannot be answered, and of those that can, where the data say which."""
+        rows = []
+        for system, tally in self.tallies.items():
+            for name, possible, wanted in _REFUSALS:
+                counted = tally.refusals[possible]
+                if not counted:
+                    continue
+                values = [float(refused is wanted) for _, refused in counted]
+                share = Estimate.of_mean(values, groups=[sample for sample, _ in counted], total=len(counted))
+                total = Cell(f"{round(sum(values))}/{len(values)}")
+                rows.append(Row((*self._keys(system, self.words[name]), share.cell(), total)))
+        columns = self._columns(*(self.words[name] for name in ("outcome", "share", "count")))
+        notes = (self.words["refusals_note"],)
+        return Table("eval-refusals", self.words["refusals"], columns, tuple(rows), notes, keys=1 + self.multiple)
 
     def groups(self) -> Iterator[Table]:
         """One table per grouping column, with a row per value and a column per metric."""

@@ -23,7 +23,7 @@ class Builder:
 
     def __init__(self, mapping: Mapping[str, str], problems: Problems, *, sep: str | None, sparse: bool) -> None:
         self._mapping, self._problems, self._sep, self._sparse = mapping, problems, sep, sparse
-        own = {column for word, column in mapping.items() if word != "language"}
+        own = {column for word, column in mapping.items() if word not in ("language", "answerable")}
         self._used = frozenset(own)
         self._seen: dict[str, list[str]] = {}
         self._counts: dict[str, int] = {}
@@ -94,7 +94,8 @@ class Builder:
         if answer is None and retrieved:
             self.note("retrieval", row.where)
         column = self._mapping.get("contexts")
-        if column is not None and not retrieved and _is_list(row.cells.get(column)):
+        empty = column is not None and not retrieved and _is_list(row.cells.get(column))
+        if empty:
             self.note("nothing", row.where)
         sample = Sample(
             id=values.get("id") or "",
@@ -102,11 +103,13 @@ class Builder:
             references=values.get("reference", ()),
             passages=gold,
             language=values.get("language") or _language(conversation.question, answer),
+            meta={} if values.get("answerable") is None else {"answerable": values["answerable"]},
         )
         extra = {name: single for name, cell in row.cells.items()
                  if name not in self._used and (single := scalar(cell)) is not None
                  and not (self._sparse and single == "")}  # fmt: skip
-        return Item(sample, _response(answer, retrieved), row.where, extra, number, conversation.history)
+        response = _response(answer, retrieved, empty=empty, answered="answer" in self._mapping)
+        return Item(sample, response, row.where, extra, number, conversation.history)
 
     def _passages(self, row: Row, values: Mapping[str, Any]) -> tuple[tuple[Passage, ...], tuple[Passage, ...]] | None:
         """The retrieved passages and the labelled ones; None where ids and texts do not go together. A passage without
@@ -149,6 +152,8 @@ class Builder:
                 return fields.passages(cell, sep=self._sep)[0]
             case "context_ids" | "reference_context_ids":
                 return fields.ids(cell, sep=self._sep)
+            case "answerable":
+                return fields.flag(cell)
             case _:
                 return self._read_language(cell, row)
 
@@ -171,8 +176,8 @@ class Builder:
 _TOLD = {
     "retrieval": "{where}: contexts but no answer; only the retrieval is scored.",
     "nothing": (
-        "{where}: the list of contexts is empty. Metrics of passages do not score such a row, so that their means are"
-        " over the others."
+        "{where}: the list of contexts is empty: nothing was retrieved, so metrics of retrieval are 0. If it was not"
+        " recorded, leave the cell empty (null)."
     ),
     "tools": "{where}: messages of tools are left out of the conversation.",
     "no list": "{where}: the contexts in {column!r} look like a list but cannot be read as one; taken as one text.",
@@ -223,10 +228,14 @@ def _named(passage: Passage, known: Mapping[str, str]) -> Passage:
     return msgspec.structs.replace(passage, id=known.get(new_id, new_id))
 
 
-def _response(answer: str | None, retrieved: tuple[Passage, ...]) -> Response | None:
+def _response(answer: str | None, retrieved: tuple[Passage, ...], *, empty: bool, answered: bool) -> Response | None:
+    """The response of a row; None where it has neither answer nor passages. Where no row has an answer (`answered`), an
+    empty list of passages is a response too."""
     if answer is not None:
-        return Response(answer, retrieved)
-    return Response("", retrieved, finish_reason=NO_ANSWER) if retrieved else None
+        return Response(answer, retrieved, empty_retrieval=empty)
+    if retrieved or (empty and not answered):
+        return Response("", retrieved, finish_reason=NO_ANSWER, empty_retrieval=empty)
+    return None
 
 
 def _language(question: str, answer: str | None) -> str:

@@ -10,7 +10,7 @@ from ragstone.datasets.tabular.cells import is_missing, listed, plain, scalar, t
 from ragstone.datasets.tabular.problems import CellError
 from ragstone.types import Passage, Turn
 
-__all__ = ["Conversation", "conversation", "ids", "language", "passage_id", "passages", "references"]
+__all__ = ["Conversation", "conversation", "flag", "ids", "language", "passage_id", "passages", "references"]
 
 _TEXT_KEYS = (
     "text",
@@ -28,12 +28,26 @@ _TEXT_KEYS = (
 _ID_KEYS = ("id", "doc_id", "_id", "docid", "passage_id", "chunk_id", "document_id", "pid", "编号")
 _TITLE_KEYS = ("title", "doc_name", "document_title", "name", "标题")
 _META_KEYS = ("metadata", "meta")
+_YES, _NO = ("true", "yes", "y", "1", "是", "可以", "能"), ("false", "no", "n", "0", "否", "不可以", "不能")
 _EXPECTED = "a list of texts, or of objects with a text"
 _SPEAKERS = {
     "user": "user", "human": "user", "humanmessage": "user",
     "assistant": "assistant", "ai": "assistant", "aimessage": "assistant", "bot": "assistant", "model": "assistant",
     "system": "system", "developer": "system",
 }  # fmt: skip
+
+
+def flag(value: Any) -> bool | None:
+    """Whether a cell says yes or no; None where it is empty. Raises CellError."""
+    value = plain(value)
+    if is_missing(value) or isinstance(value, bool):
+        return None if is_missing(value) else bool(value)
+    said = str(value).strip().lower().removesuffix(".0")
+    if not said:
+        return None
+    if said not in (*_YES, *_NO):
+        raise CellError(f"found {str(value)[:40]!r}; expected true or false.")
+    return said in _YES
 
 
 def passage_id(passage: str) -> str:

@@ -19,6 +19,7 @@ WORDS = {
     "reference_contexts": "the passages that state the answer",
     "reference_context_ids": "the ids of the passages that state the answer",
     "language": "en or zh",
+    "answerable": "true or false: whether the question can be answered; where it cannot, a refusal is right",
 }
 """Our words for columns, and what each means."""
 
@@ -125,6 +126,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "参考上下文编号", "相关文档编号", "标准文档编号",
     ),
     "language": ("language", "lang", "语言", "语种"),
+    "answerable": ("answerable", "is_answerable", "是否可回答", "可回答", "能否回答", "是否可答"),
 }  # fmt: skip
 
 # Names that can only be a system's answer: beside one of them, `answer` is the right one.

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from ragstone.metrics._passages import NO_PASSAGES, retrieved
+from ragstone.metrics._passages import NO_PASSAGES, NOTHING_RETRIEVED, retrieved
 from ragstone.types import Case, Need, Passage, Response, Score
 
 __all__ = ["Family", "RankMetric", "Ranking", "plugins"]
@@ -33,7 +33,7 @@ class RankMetric(ABC):
     """A measure of a ranked list: of its first `k` passages, or of the whole of it where `k` is None."""
 
     stem: ClassVar[str]
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     needs: ClassVar[frozenset[Need]] = frozenset({Need.PASSAGES, Need.LABELS})
 
     k: int | None = None
@@ -51,6 +51,8 @@ class RankMetric(ABC):
         evidence = {
             "places": list(ranking.places), "retrieved": ranking.length, "relevant": len(ranking.ideal),
         }  # fmt: skip
+        if not ranking.length:
+            return Score.of(0.0, evidence=evidence, reason=NOTHING_RETRIEVED)
         return Score.of(self.value(ranking), evidence=evidence)
 
     @abstractmethod
@@ -101,7 +103,7 @@ def _build_ranking(case: Case, response: Response) -> Ranking | str:
     ids = _retrieved_ids(case, response)
     if ids is None:
         return "the passages were not retrieved"
-    if not ids and "ranking" not in case.sample.meta:
+    if not ids and not response.empty_retrieval and "ranking" not in case.sample.meta:
         return NO_PASSAGES
     places = [(place, grades[passage_id]) for place, passage_id in enumerate(ids, start=1) if passage_id in grades]
     return Ranking(

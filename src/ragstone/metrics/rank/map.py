@@ -24,7 +24,8 @@ class AveragePrecision(RankMetric):
     | fewer than k were retrieved | the missing ones are not relevant |
     | a passage stands twice | it counts once, at its first place; those after it move up |
     | nothing relevant was retrieved | 0 |
-    | no passages | not applicable: nothing tells it from a list that was not recorded |
+    | no passages | not applicable: no list was recorded |
+    | nothing was retrieved | 0 |
     | no passage is known to be relevant | not applicable; trec_eval leaves such questions out |
     """
 
