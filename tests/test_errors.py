@@ -25,6 +25,20 @@ def test_another_question_is_told_by_its_differences() -> None:
     assert str(error).startswith("a.run was made with different settings (question.seed: 1 in the file, 2 now)")
 
 
+def test_many_long_differences_fit_into_a_line() -> None:
+    texts = {f"data.sha256.{at}": (f"{at}" * 60, "f" * 60) for at in range(6)} | {"options.prompt": ("a " * 400, None)}
+    error = RunMismatch("a.run", dict(texts))
+    assert "data.sha256.0: '000000000000…' in the file, 'ffffffffffff…' now; " in str(error)
+    assert "; and 4 more). Name another file with --run." in str(error)
+    assert len(str(RunMismatch("a.run", {"options.prompt": texts["options.prompt"]}))) < 200
+    assert error.differences == texts
+
+
+def test_a_path_with_a_character_that_does_not_print_is_quoted() -> None:
+    assert str(DataError("a\0b", "is no file.")) == r"'a\x00b': is no file."
+    assert str(DataError("数据 1.csv", "is empty.")) == "数据 1.csv: is empty."
+
+
 def _all(kind: type[RagstoneError]) -> list[type[RagstoneError]]:
     return [kind, *(found for child in kind.__subclasses__() for found in _all(child))]
 

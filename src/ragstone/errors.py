@@ -24,13 +24,20 @@ RagstoneError
 """
 
 import difflib
+import re
 from collections.abc import Iterable
+from contextvars import ContextVar
 
 __all__ = [
-    "BadReply", "ContentBlocked", "DataError", "EndpointRefused", "FileLost", "MissingExtra", "MissingKey",
-    "ModelError", "RagstoneError", "RateLimited", "Rejected", "ReplyTooLarge", "RunMismatch", "ServerFault",
-    "StorageError", "Terminated", "TimedOut", "Unauthorized", "Unfinished", "UnknownName", "Unreachable", "UsageError",
+    "NAME_FLAGS", "BadReply", "ContentBlocked", "DataError", "EndpointRefused", "FileLost", "MissingExtra",
+    "MissingKey", "ModelError", "RagstoneError", "RateLimited", "Rejected", "ReplyTooLarge", "RunMismatch",
+    "ServerFault", "StorageError", "Terminated", "TimedOut", "Unauthorized", "Unfinished", "UnknownName",
+    "Unreachable", "UsageError",
 ]  # fmt: skip
+
+
+NAME_FLAGS: ContextVar[bool] = ContextVar("NAME_FLAGS", default=False)
+"""Whether the command line is what calls: errors then name flags, otherwise keywords."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -81,7 +88,8 @@ class DataError(UsageError):
     """
 
     def __init__(self, path: object, problem: str, *, line: int = 0, field: str = "", advice: str = "") -> None:
-        where = str(path) + (f", line {line}" if line else "") + (f", field {field!r}" if field else "")
+        shown = str(path) if str(path).isprintable() else repr(str(path))
+        where = shown + (f", line {line}" if line else "") + (f", field {field!r}" if field else "")
         super().__init__(f"{where}: {problem}" + (f" {advice}" if advice else ""))
         self.path, self.line, self.field = str(path), line, field
 
@@ -99,14 +107,22 @@ class MissingExtra(UsageError):
 
 
 class RunMismatch(UsageError):
-    """The run file was made with different settings; `differences` maps each key to (value in the file, value now)."""
+    """The run file was made with different settings; `differences` maps each key to (value in the file, value now). The
+    message has the first of them, shortened."""
 
     def __init__(self, path: object, differences: dict[str, tuple[object, object]]) -> None:
-        changes = "; ".join(
-            f"{key}: {old!r} in the file, {new!r} now" for key, (old, new) in sorted(differences.items())
-        )
+        shown = sorted(differences.items())[:3]
+        changes = "; ".join(f"{key}: {_short(old)} in the file, {_short(new)} now" for key, (old, new) in shown)
+        changes += f"; and {len(differences) - len(shown)} more" if len(differences) > len(shown) else ""
         super().__init__(f"{path} was made with different settings ({changes}). Name another file with --run.")
         self.differences = differences
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    if re.fullmatch("'[0-9a-f]{40,}…?'", text):  # a hash is known by its beginning
+        return f"{text[:13]}…'"
+    return text if len(text) <= 70 else f"{text[:69]}…"
 
 
 class StorageError(RagstoneError):

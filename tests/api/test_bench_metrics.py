@@ -60,7 +60,7 @@ def test_metrics_that_need_a_judge_are_scored_by_the_one_that_was_named(tmp_path
 
 
 def test_without_a_judge_they_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="faithfulness needs a judge: --judge PROVIDER/MODEL"):
+    with pytest.raises(UsageError, match=r"faithfulness needs a judge: judge=.PROVIDER/MODEL"):
         bench("rgb", model="local/extractive", metrics=["faithfulness"], run=tmp_path / "a.run", **SMALL)
     assert not (tmp_path / "a.run").exists()
 

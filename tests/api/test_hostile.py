@@ -24,7 +24,7 @@ check_gates: Callable[..., Any] = api.check_gates  # not held to their types, as
         ({"metrics": [7]}, "7 is no metric"),
         ({"judge": 7, "metrics": "faithfulness"}, "7 is not a model"),
         ({"embedder": 7, "metrics": "semantic_similarity"}, "`embed`"),
-        ({"group_by": "colour"}, "--group-by colour"),
+        ({"group_by": "colour"}, "`group_by` colour"),
     ],
 )
 def test_a_wrong_value_of_evaluate_is_told(tmp_path: Path, wrong: dict[str, Any], told: str) -> None:

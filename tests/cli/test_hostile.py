@@ -11,6 +11,9 @@ import pytest
 from tests.api.test_evaluate import rows
 from tests.cli.tools import Told, command, environment, one_line
 
+from ragstone.api import read_run
+from ragstone.errors import UsageError
+
 Ragstone = Callable[..., Told]
 
 
@@ -72,7 +75,14 @@ def test_a_report_or_an_export_never_takes_the_place_of_data_or_of_another_run(r
     for name in kept:
         one_line(ragstone("report", "b.run", "-o", name), name, "not an HTML page")
     one_line(ragstone("export", "b.run", "--format", "csv", "-o", "a.run"), "a.run", "another database")
+    one_line(ragstone("export", "b.run", "--format", "csv", "-o", "answers.jsonl"), "answers.jsonl", "--force")
+    with read_run("b.run") as run, pytest.raises(UsageError, match=r"add `force`\.$"):
+        run.export("answers.jsonl", "jsonl")
     assert {name: Path(name).read_bytes() for name in kept} == kept
+    for more in ((), (), ("--format", "jsonl")):  # an earlier export is what a new one is for, of another format too
+        assert ragstone("export", "b.run", "--format", "csv", "-o", "b.csv", *more).code == 0
+    assert ragstone("export", "b.run", "--format", "csv", "-o", "answers.jsonl", "--force").code == 0
+    assert Path("answers.jsonl").read_bytes().startswith(b'\xef\xbb\xbf"system"')
     for _ in range(2):  # an earlier report is what a new one is for
         assert ragstone("report", "b.run", "-o", "r.html").code == 0
 

@@ -1,5 +1,6 @@
 """`ragstone show`: what a run's command printed at its end, again; and runs that nobody here can read."""
 
+import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -8,9 +9,11 @@ from pathlib import Path
 import pytest
 from tests.api.test_evaluate import rows
 from tests.cli.test_unfinished import Stopping, stopped
-from tests.cli.tools import SMALL, Told, one_line
+from tests.cli.tools import SMALL, Told, one_line, process
 
 from ragstone.api.evaluate import evaluate
+from ragstone.api.open_run import OpenRun
+from ragstone.cli.output import say_json
 from ragstone.types import to_json
 
 MIRAGE = ("bench", "mirage", "--model", "local/extractive", "--setting", "base,oracle", "--fictional-size", "2")
@@ -44,6 +47,45 @@ def test_show_has_all_tables_or_the_leading_ones(ragstone: Callable[..., Told], 
     assert f"({len(hidden)} more tables, charts, answers)" in leading
     assert (document["benchmark"], document["unfinished"]) == ("rgb", {})
     assert all(one["planned"] == one["answered"] + one["failed"] for one in document["systems"].values())
+
+
+@pytest.mark.parametrize(
+    ("language", "rests"),
+    [
+        ("en", ["(charts, answers)", "(1 more table, charts, answers)", "(2 more tables, charts, answers)"]),
+        ("zh", ["（图表和答案）", "（还有 1 张表格，以及图表和答案）", "（还有 2 张表格，以及图表和答案）"]),
+    ],
+)
+def test_the_number_of_tables_that_are_not_shown_is_in_good_english(
+    ragstone: Callable[..., Told], run_file: Path, monkeypatch: pytest.MonkeyPatch, language: str, rests: list[str]
+) -> None:
+    for hidden, rest in enumerate(rests):
+        monkeypatch.setattr(OpenRun, "leading_tables", lambda run, n=hidden, **how: run.tables(**how)[n:])
+        assert rest in ragstone("show", run_file, "--language", language).out
+
+
+def test_json_has_the_text_itself_and_escapes_what_would_act_on_a_terminal(
+    ragstone: Callable[..., Told], capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = ragstone("cases", "rgb", "--fictional-size", 1, "--data-language", "zh", "--limit", 1)
+    assert told.code == 0
+    line = told.out.splitlines()[0]
+    assert json.loads(line)["messages"][0]["content"] in line
+    evil = {"text": "中文\x1b[2J\x9b\u202e\u2028\ud800\U000e0041"}
+    capsys.readouterr()
+    say_json(evil)
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == evil
+    assert "中文" in printed
+    assert printed.replace("中文", "").isascii()
+
+
+def test_json_is_ascii_where_standard_output_is(tmp_path: Path) -> None:
+    arguments = ("cases", "rgb", "--fictional-size", 1, "--data-language", "zh", "--limit", 1)
+    told = process(*arguments, folder=tmp_path, PYTHONIOENCODING="ascii")
+    assert told.code == 0
+    assert told.out.isascii()
+    assert "人工智能" in json.loads(told.out.splitlines()[0])["messages"][0]["content"]
 
 
 async def test_what_is_unfinished_is_said_first_and_once(ragstone: Callable[..., Told]) -> None:

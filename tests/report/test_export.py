@@ -13,11 +13,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from tests.examples import naming
 from tests.report.hostile import PAYLOADS, hostile_run
 from tests.report.synthetic import SmallBenchmark, small_run
 
 from ragstone.errors import MissingExtra, UnknownName, UsageError
-from ragstone.report import FORMATS, export
+from ragstone.report import FORMATS, export, is_export
 from ragstone.report.records_table import columns_of, guarded
 from ragstone.report.records_table import rows_of as flat_rows
 from ragstone.types import Cell, Record, Row, Run, Table, from_json
@@ -87,7 +88,9 @@ def test_xlsx_keeps_numbers_guards_formulas_and_has_a_sheet_a_table(tmp_path: Pa
 def test_jsonl_gives_every_record_back(tmp_path: Path) -> None:
     for hostile in (False, True):
         run = hostile_run()[0] if hostile else RUN
-        lines = written("jsonl", tmp_path, hostile=hostile).read_text("ascii").splitlines()
+        text = written("jsonl", tmp_path, hostile=hostile).read_text("utf-8")
+        assert "谁获得了" in text or hostile
+        lines = text.splitlines()
         assert [from_json(json.dumps(json.loads(line)["record"]), Record) for line in lines] == list(run.records())
 
 
@@ -241,3 +244,14 @@ def test_a_missing_library_is_reported_before_anything_is_written(
     with pytest.raises(MissingExtra, match=r"Parquet export needs pyarrow.*pip install 'ragstone\[files\]'"):
         export(RUN, SmallBenchmark(), "parquet", tmp_path / "run.parquet")
     assert not (tmp_path / "run.parquet").exists()
+
+
+def test_every_format_knows_its_own_files_and_no_others(tmp_path: Path) -> None:
+    for kind in FORMATS:
+        with naming(kind):
+            path = written(kind, tmp_path)
+            assert path.stat().st_size == 0 or is_export(path) is bool(FORMATS[kind].mark)
+    (tmp_path / "mine.md").write_text("### Notes\n\n| a |\n|---|\n")
+    (tmp_path / "mine.csv").write_text("system,case\na,b\n")
+    (tmp_path / "empty.csv").write_text("\n")
+    assert [is_export(tmp_path / name) for name in ("mine.md", "mine.csv", "empty.csv")] == [False, False, True]

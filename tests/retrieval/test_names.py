@@ -16,7 +16,7 @@ from ragstone.retrieval.names import Spec, parse
         ("local/e5-small", Spec("dense", ("local/e5-small",))),
         ("openrouter/baai/bge-m3:free", Spec("dense", ("openrouter/baai/bge-m3:free",))),
         ("run:results/my run.trec", Spec("run", ("results/my run.trec",))),
-        ("run:/tmp/a(1).trec", Spec("run", ("/tmp/a(1).trec",))),
+        ("run:/runs/a(1).trec", Spec("run", ("/runs/a(1).trec",))),
         ("hybrid(bm25,local/e5-small)", Spec("hybrid", ("bm25", "local/e5-small"))),
         ("hybrid( bm25 , local/e5-small , method=rrf )", Spec("hybrid", ("bm25", "local/e5-small"), {"method": "rrf"})),
         (

@@ -57,6 +57,13 @@ def test_what_is_no_secret_of_an_address_stays() -> None:
     )
 
 
+def test_a_clause_around_an_address_keeps_its_punctuation() -> None:
+    assert (
+        redact("http://h/v1?key=abc: refused. See http://h?a=b.") == "http://h/v1?key=***: refused. See http://h?a=***."
+    )
+    assert redact("http://h/v1?key=a:b.c&x=y") == "http://h/v1?key=***&x=***"
+
+
 def test_secrets_are_hidden_wherever_they_stand_and_keys_where_asked() -> None:
     assert redact(f"GET /v1?x={SECRET} HTTP/1.1", [SECRET]) == "GET /v1?x=*** HTTP/1.1"
     assert redact("Incorrect key sk-abc***def9", keys=True) == "Incorrect key ***"

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ragstone.api.blocking import blocking
+from ragstone.api.blocking import blocking, keywords_in_errors
 from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_of, default_name, execute
 from ragstone.api.judging import Judging
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks import BENCHMARKS
-from ragstone.benchmarks.options import options_from
+from ragstone.benchmarks.options import fields_of, options_from
 from ragstone.benchmarks.plugin import Context, Plugin
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import checked_language
@@ -174,26 +174,34 @@ async def bench_async(
     the template's. `language`: language of tables and reports, "en" or "zh". `options`: the benchmark's own, listed by
     `ragstone bench NAME --help`. Raises `RagstoneError`s, one line each.
     """
-    judging = Judging.of(
-        judge, embedder=embedder, verify=verify, prompts=prompts, rubrics=rubrics, base_url=judge_base_url,
-        embedder_base_url=embedder_base_url, reasons=reasons, strict_quotes=strict_quotes,
-    )  # fmt: skip
-    plan = await plan_bench(
-        benchmark,
-        options,
-        models=[model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model),
-        judging=judging,
-        metrics=[metrics] if isinstance(metrics, str) else metrics,
-        sampling=sampling,
-        model_options=model_options,
-    )
-    shell = Shell(language=checked_language(language) if language else None)
-    return await run_bench(plan, run=run, concurrency=concurrency, shell=shell)
+    plugin = BENCHMARKS.get(benchmark)
+    with keywords_in_errors(_keywords(plugin)):
+        judging = Judging.of(
+            judge, embedder=embedder, verify=verify, prompts=prompts, rubrics=rubrics, base_url=judge_base_url,
+            embedder_base_url=embedder_base_url, reasons=reasons, strict_quotes=strict_quotes,
+        )  # fmt: skip
+        plan = await plan_bench(
+            benchmark,
+            options,
+            models=[model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model),
+            judging=judging,
+            metrics=[metrics] if isinstance(metrics, str) else metrics,
+            sampling=sampling,
+            model_options=model_options,
+        )
+        shell = Shell(language=checked_language(language) if language else None)
+        return await run_bench(plan, run=run, concurrency=concurrency, shell=shell)
 
 
 bench = blocking(bench_async, name="bench")
 # Keywords of every benchmark, for suggestions.
 _SHARED = [name for name in inspect.signature(bench_async).parameters if name not in ("benchmark", "options")]
+
+
+def _keywords(plugin: Plugin) -> dict[str, str]:
+    """The keyword of each flag."""
+    fields = fields_of(plugin.Options).values() if plugin.Options is not None else ()
+    return {f"--{name.replace('_', '-')}": name for name in _SHARED} | {field.flag: field.name for field in fields}
 
 
 def _id_of(model: str | System) -> str:

@@ -1,18 +1,20 @@
 """Decorators of public functions: the blocking form of an async function, and errors for unknown options."""
 
 import asyncio
+import contextlib
 import contextvars
 import functools
 import inspect
+import re
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any, ParamSpec, TypeVar, cast
 
-from ragstone.errors import UnknownName, UsageError
+from ragstone.errors import NAME_FLAGS, UnknownName, UsageError
 
-__all__ = ["blocking", "public"]
+__all__ = ["blocking", "in_keywords", "keywords_in_errors", "public"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,8 +46,10 @@ def blocking(function: Callable[P, Coroutine[Any, Any, R]], /, *, name: str) -> 
 
 
 def public(function: Callable[P, R], /) -> Callable[P, R]:
-    """`function`, with an error that suggests the nearest name for an unknown option."""
+    """`function`, with an error that suggests the nearest name for an unknown option, and errors that name its keywords
+    rather than flags (see `keywords_in_errors`)."""
     known = [name for name in inspect.signature(function).parameters if not name.startswith("_")]
+    keywords = {f"--{name.replace('_', '-')}": name for name in known}
     name = function.__name__.removesuffix("_async")
 
     def check(options: Iterable[str]) -> None:
@@ -58,16 +62,56 @@ def public(function: Callable[P, R], /) -> Callable[P, R]:
         @functools.wraps(function)
         async def waiting(*args: P.args, **kwargs: P.kwargs) -> Any:
             check(kwargs)
-            return await function(*args, **kwargs)
+            with keywords_in_errors(keywords):
+                return await function(*args, **kwargs)
 
         return cast("Callable[P, R]", waiting)
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         check(kwargs)
-        return function(*args, **kwargs)
+        with keywords_in_errors(keywords):
+            return function(*args, **kwargs)
 
     return wrapper
+
+
+@contextlib.contextmanager
+def keywords_in_errors(keywords: Mapping[str, str]) -> Iterator[None]:
+    """Errors of usage name the keyword of each flag (`judge="PROVIDER/MODEL"` for `--judge PROVIDER/MODEL`), unless the
+    command line is what calls."""
+    try:
+        yield
+    except UsageError as error:
+        if not NAME_FLAGS.get():
+            error.args = (in_keywords(str(error), {**_OTHER_NAMES, **keywords}),)
+        raise
+
+
+def in_keywords(message: str, keywords: Mapping[str, str]) -> str:
+    """The message with these flags as keywords of Python; flags of other commands stay."""
+
+    def keyword(match: "re.Match[str]") -> str:
+        name, value = keywords.get(match["flag"]), match["value"]
+        if name is None:
+            return match[0]
+        if value is None:
+            return f"`{name}`"
+        key, equals, mapped = value.partition("=")
+        return f'{name}={{"{key}": "{mapped}"}}' if equals else f'{name}="{value}"'
+
+    return _FLAG.sub(keyword, message)
+
+
+# A command, which stays as it is; or a flag with what is clearly its value (a placeholder, FIELD=COLUMN).
+_FLAG = re.compile(
+    r"\bragstone [a-z](?:[^`;:.]|\.(?! |$))*|(?P<flag>(?<![\w-])--[a-z][a-z-]*)"
+    r"(?: (?P<value>(?:[A-Z]{2,}|[\w.-]+/|\w+=)[\w/|=-]*(?:\.\w+)*))?"
+)
+_OTHER_NAMES = {
+    "--rubric": "rubrics", "--map": "mapping", "--base-url": "base_url of model_options",
+    "--no-cache": "cache=None of model_options",
+}  # fmt: skip
 
 
 def _in_notebook() -> bool:

@@ -16,7 +16,7 @@ from ragstone.benchmarks.plugin import Plugin
 from ragstone.errors import DataError, RagstoneError, UsageError
 from ragstone.messages import LANGUAGES, preferred_language
 from ragstone.registry import is_loaded
-from ragstone.report import export, render
+from ragstone.report import export, is_export, render
 from ragstone.report.optional import load
 from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
@@ -220,12 +220,17 @@ class OpenRun:
         page = render(self.run, self.benchmark, language=language or self.language, cases_shown=cases_shown)
         return write_file(path, page, parents=True)
 
-    def export(self, target: Any, kind: str, *, language: str | None = None) -> None:
-        """Write records or tables in a format of `ragstone.report.FORMATS` to a path or an open stream."""
+    @public
+    def export(self, target: Any, kind: str, *, language: str | None = None, force: bool = False) -> None:
+        """Write records or tables in a format of `ragstone.report.FORMATS` to a path or an open stream. Raises
+        UsageError for a file that no export wrote, unless `force`, and for a database always."""
         if isinstance(target, str | Path):
-            _check_place(Path(target), self.path)
-            if _head(Path(target)).startswith(_SQLITE):
+            path = Path(target)
+            _check_place(path, self.path)
+            if _head(path).startswith(_SQLITE):
                 raise UsageError(f"{target} is a run file or another database: name another file.")
+            if not force and path.is_file() and os.access(path, os.R_OK) and not is_export(path):
+                raise UsageError(f"{target} already exists and is no export: name another file, or add --force.")
         export(self.run, self.benchmark, kind, target, language=language or self.language)
 
 

@@ -29,15 +29,7 @@ async def import_results_async(
 
     Raises DataError naming file and field, and RunMismatch if the file has different results of the same name."""
     target, plugin = Path(run), BENCHMARKS.get(benchmark)
-    read = plugin.import_results
-    if read is None:
-        raise UsageError(f"{plugin.name} cannot import results.")
-    imported = read([Path(path) for path in paths])
-    names = [results.system for results in imported]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise UsageError(f"{twice[0]} occurs twice: pass each set of results once.")
-    if target.resolve() in [Path(path).resolve() for path in paths]:  # noqa: ASYNC240  (a look at a name)
-        raise UsageError(f"{target} is both read and written: name another file with --run.")
+    imported = _imported(plugin, [Path(path) for path in paths], target)
     question = {"benchmark": plugin.name, "results": "read from files"}
     reader = plugin.from_meta({"question": question})
     for results in imported:
@@ -46,6 +38,19 @@ async def import_results_async(
 
 
 import_results = blocking(import_results_async, name="import_results")
+
+
+def _imported(plugin: Plugin, paths: Sequence[Path], target: Path) -> Sequence[ImportedResults]:
+    read = plugin.import_results
+    if read is None:
+        raise UsageError(f"{plugin.name} cannot import results.")
+    imported = read(paths)
+    names = [results.system for results in imported]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"{twice[0]} occurs twice: pass each set of results once.")
+    if target.resolve() in [path.resolve() for path in paths]:
+        raise UsageError(f"{target} is both read and written: name another file with --run.")
+    return imported
 
 
 def _job(reader: Benchmark, results: ImportedResults, target: Path) -> Job:

@@ -18,8 +18,9 @@ __all__ = ["command"]
 @click.option("--format", "kind", required=True, metavar="csv|jsonl|xlsx|parquet|junit|markdown|latex|trec",
               help="Output format.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Output file.  [default: standard output]")
+@click.option("--force", is_flag=True, help="Replace a file that was not written by `ragstone export`.")
 @language_option
-def command(run_file: Path, kind: str, output: Path | None, language: str | None) -> None:
+def command(run_file: Path, kind: str, output: Path | None, language: str | None, *, force: bool) -> None:
     """Export RUN for other programs: records (csv, jsonl, xlsx, parquet, junit), tables (markdown, latex),
     or rankings (trec)."""
     from ragstone.api.open_run import read_run  # noqa: PLC0415
@@ -32,7 +33,7 @@ def command(run_file: Path, kind: str, output: Path | None, language: str | None
         raise UsageError(f"{kind} is no text: name a file with -o FILE.")
     with read_run(run_file) as run:
         if output is not None:
-            run.export(output, kind, language=language)
+            run.export(output, kind, language=language, force=force)
             return
         with to_stdout():
             if FORMATS[kind].binary:  # these go back and forth in their file, which a pipe cannot

@@ -17,7 +17,7 @@ from ragstone import __version__
 from ragstone.cli.lazy import Lazy
 from ragstone.cli.output import forget, say, say_text, to_stdout
 from ragstone.cli.translation import translated
-from ragstone.errors import RagstoneError, StorageError, Terminated, Unfinished, UsageError
+from ragstone.errors import NAME_FLAGS, RagstoneError, StorageError, Terminated, Unfinished, UsageError
 
 __all__ = ["app", "run"]
 
@@ -88,6 +88,7 @@ def _say_error(*messages: str) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run the command line with these arguments; returns the exit code and never raises."""
     _guard_streams()
+    flags = NAME_FLAGS.set(True)
     try:
         if sys.stdout is None:  # `ragstone … >&-`
             _say_error("standard output is closed: redirect it, or use -o FILE where available.")
@@ -98,6 +99,7 @@ def run(arguments: Sequence[str]) -> int:
         forget(sys.stdout)
         return 0
     finally:
+        NAME_FLAGS.reset(flags)
         try:
             sys.stderr.flush()
         except OSError:  # full or closed: the exit code still tells the result

@@ -4,6 +4,7 @@ No other module of the command line prints; ruff checks that. Control characters
 reorder text are replaced by pictures. A closed pipe or a full disk never hides the exit code of a command.
 """
 
+import codecs
 import contextlib
 import errno
 import json
@@ -40,14 +41,23 @@ def say_text(text: str, *, err: bool = False) -> None:
 
 
 def say_json(document: Any) -> None:
-    """Print one JSON document, in ASCII."""
-    _put(json.dumps(document, ensure_ascii=True, indent=2) + "\n", err=False)
+    """Print one JSON document."""
+    _put(_json(document, indent=2) + "\n", err=False)
 
 
 def stream_json(document: Any) -> None:
     """Print one of many JSON lines. Raises BrokenPipeError if the reader of the pipe is gone."""
     with to_stdout():
-        click.echo(json.dumps(document, ensure_ascii=True))
+        click.echo(_json(document))
+
+
+def _json(document: Any, *, indent: int | None = None) -> str:
+    """JSON for standard output: in ASCII where its encoding is not UTF-8."""
+    if codecs.lookup(sys.stdout.encoding).name != "utf-8":
+        return json.dumps(document, ensure_ascii=True, indent=indent)
+    from ragstone.report.sanitize import printable_json  # noqa: PLC0415  (a help text does not need it)
+
+    return printable_json(document, indent=indent)
 
 
 def say_tables(tables: "Iterable[Table]", *, language: str, widest: int = 120) -> None:

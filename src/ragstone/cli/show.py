@@ -72,7 +72,7 @@ def say_run(
         say(texts["note"].format(text=note), err=True)
     say(texts["run_file"].format(path=run.path))
     more = len(tables) - (len(tables) if every else len(leading))
-    rest = texts["rest.tables" if more else "rest.none"].format(n=more)
+    rest = texts[("rest.none", "rest.table", "rest.tables")[min(more, 2)]].format(n=more)
     path = report or shlex.join(["ragstone", "report", str(run.path), "-o", "report.html"])
     say(texts["report"].format(path=path) + texts["rest"].format(rest=rest))
 

@@ -6,13 +6,13 @@
 
 from typing import TYPE_CHECKING, cast
 
-from ragstone.report.export import FORMATS, export
+from ragstone.report.export import FORMATS, export, is_export
 from ragstone.report.optional import load
 
 if TYPE_CHECKING:
     from ragstone.types import Benchmark, Run
 
-__all__ = ["FORMATS", "export", "render"]
+__all__ = ["FORMATS", "export", "is_export", "render"]
 
 
 def render(run: "Run", benchmark: "Benchmark", *, language: str = "en", cases_shown: int = 200) -> str:

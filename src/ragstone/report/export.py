@@ -13,14 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
+import msgspec
+
 from ragstone.errors import UnknownName, UsageError
 from ragstone.report.optional import load
 from ragstone.report.records_table import columns_of, guarded, rows_of
-from ragstone.report.sanitize import readable
+from ragstone.report.sanitize import printable_json, readable
 from ragstone.storage import replacing
-from ragstone.types import Benchmark, Run, to_json
+from ragstone.types import Benchmark, Run
 
-__all__ = ["FORMATS", "Format", "Target", "export"]
+__all__ = ["FORMATS", "MARK", "Format", "Target", "export", "is_export"]
+
+MARK = "ragstone export"  # in files of formats that have nothing of their own to be known by
 
 Target: TypeAlias = Path | str | IO[str] | IO[bytes]
 Writer: TypeAlias = Callable[[Run, Benchmark, Any, str], None]
@@ -28,12 +32,14 @@ Writer: TypeAlias = Callable[[Run, Benchmark, Any, str], None]
 
 @dataclass(frozen=True)
 class Format:
-    """An export format: its usual file suffix, whether it is binary, and a function that returns its writer (raises
-    `MissingExtra` where a package is missing)."""
+    """An export format: its usual file suffix, whether it is binary, a function that returns its writer (raises
+    `MissingExtra` where a package is missing), and what is near the beginning or the end of each of its files
+    (b"" if nothing is there that other programs do not write)."""
 
     suffix: str
     binary: bool
     writer: Callable[[], Writer]
+    mark: bytes
 
 
 def export(run: Run, benchmark: Benchmark, format: str, target: Target, *, language: str = "en") -> None:  # noqa: A002
@@ -84,8 +90,12 @@ def _csv(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None
 def _jsonl(run: Run, benchmark: Benchmark, stream: IO[str], language: str) -> None:
     planned = {system: f',"planned":{plan.total}' for system, plan in run.plans().items()}
     for record in run.records():
-        diagnosis = to_json(benchmark.explain(record, language=language))
-        stream.write(f'{{"record":{to_json(record)},"finding":{diagnosis}{planned.get(record.system_id, "")}}}\n')
+        diagnosis = _json(benchmark.explain(record, language=language))
+        stream.write(f'{{"record":{_json(record)},"finding":{diagnosis}{planned.get(record.system_id, "")}}}\n')
+
+
+def _json(value: Any) -> str:
+    return printable_json(msgspec.to_builtins(value))
 
 
 def _lazy(module: str, function: str, purpose: str) -> Callable[[], Writer]:
@@ -94,12 +104,21 @@ def _lazy(module: str, function: str, purpose: str) -> Callable[[], Writer]:
 
 
 FORMATS: Mapping[str, Format] = {
-    "csv": Format(".csv", binary=False, writer=lambda: _csv),
-    "xlsx": Format(".xlsx", binary=True, writer=_lazy("xlsx", "write_xlsx", "Excel export")),
-    "jsonl": Format(".jsonl", binary=False, writer=lambda: _jsonl),
-    "parquet": Format(".parquet", binary=True, writer=_lazy("parquet", "write_parquet", "Parquet export")),
-    "junit": Format(".xml", binary=False, writer=_lazy("junit", "write_junit", "JUnit export")),
-    "trec": Format(".trec", binary=False, writer=_lazy("trec", "write_trec", "TREC export")),
-    "markdown": Format(".md", binary=False, writer=_lazy("markup", "write_markdown", "Markdown export")),
-    "latex": Format(".tex", binary=False, writer=_lazy("markup", "write_latex", "LaTeX export")),
+    "csv": Format(".csv", False, lambda: _csv, b'"system","case"'),
+    "xlsx": Format(".xlsx", True, _lazy("xlsx", "write_xlsx", "Excel export"), MARK.encode()),
+    "jsonl": Format(".jsonl", False, lambda: _jsonl, b'{"record":'),
+    "parquet": Format(".parquet", True, _lazy("parquet", "write_parquet", "Parquet export"), MARK.encode()),
+    "junit": Format(".xml", False, _lazy("junit", "write_junit", "JUnit export"), b'<testsuites name="ragstone '),
+    "trec": Format(".trec", False, _lazy("trec", "write_trec", "TREC export"), b""),
+    "markdown": Format(".md", False, _lazy("markup", "write_markdown", "Markdown export"), MARK.encode()),
+    "latex": Format(".tex", False, _lazy("markup", "write_latex", "LaTeX export"), b"% Needs \\usepackage{booktabs"),
 }
+
+
+def is_export(path: Path) -> bool:
+    """Whether the file is empty or was written by `export`, in any format."""
+    with path.open("rb") as file:
+        found = file.read(1_000)
+        file.seek(max(0, path.stat().st_size - 100_000))
+        found += file.read()
+    return not found.strip() or any(kind.mark and kind.mark in found for kind in FORMATS.values())

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import IO
 
 from ragstone.messages import messages
+from ragstone.report.export import MARK
 from ragstone.report.number_format import counts, interval, value
 from ragstone.report.sanitize import one_line
 from ragstone.report.unfinished import tables_of
@@ -53,6 +54,7 @@ def write_markdown(run: Run, benchmark: Benchmark, stream: IO[str], language: st
         notes = [*table.notes, *_footnotes(table, language)]
         if notes:
             stream.write("\n" + "".join(f"- {markdown_escaped(note)}\n" for note in notes))
+    stream.write(f"\n<!-- {MARK} -->\n")
 
 
 def _row(cells: Iterable[str]) -> str:

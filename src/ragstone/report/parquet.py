@@ -6,6 +6,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ragstone.report.export import MARK
 from ragstone.report.records_table import RecordColumns, columns_of, rows_of
 from ragstone.report.sanitize import readable
 from ragstone.types import Benchmark, Run, Scalar
@@ -20,7 +21,7 @@ def write_parquet(run: Run, benchmark: Benchmark, stream: IO[bytes], language: s
     """Write one row per record: scores and numeric conditions as numbers, `right` as a boolean, the rest as text."""
     columns = columns_of(run)
     casts = _casts(columns)
-    schema = pa.schema([(readable(name), _ARROW[casts[name]]()) for name in columns.names])
+    schema = pa.schema([(readable(name), _ARROW[casts[name]]()) for name in columns.names], {MARK: ""})
     with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
         batch: list[Mapping[str, Scalar | None]] = []
         for row in rows_of(run, benchmark, columns, language):

@@ -4,14 +4,16 @@ Questions, passages, answers, ids, errors and model names are data. Whatever the
 are never executed, and never affect the text around them. Jinja2's autoescape does the escaping for HTML.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from ragstone.types import Span
 
-__all__ = ["Fragment", "cut", "fragments", "one_line", "readable"]
+__all__ = ["Fragment", "cut", "fragments", "one_line", "printable_json", "readable"]
 
 # Control characters except tab and newline; characters that reorder, hide or break the surrounding text; tag
 # characters (invisible instructions); noncharacters; and lone surrogates, which UTF-8 cannot encode.
@@ -36,6 +38,12 @@ def readable(text: str) -> str:
     Tabs and newlines stay. The result can be encoded as UTF-8 and has no character that XML 1.0 forbids.
     """
     return _UNSAFE.sub(_picture, text)
+
+
+def printable_json(document: Any, *, indent: int | None = None) -> str:
+    """The document as JSON, its text as it is but for unsafe characters, which are escaped (`\\u200b`)."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=indent)
+    return _UNSAFE.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def one_line(text: str, limit: int = 0) -> str:

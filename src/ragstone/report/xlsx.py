@@ -10,6 +10,7 @@ from openpyxl.cell import WriteOnlyCell
 from openpyxl.styles import Font
 from openpyxl.writer.excel import ExcelWriter
 
+from ragstone.report.export import MARK
 from ragstone.report.records_table import columns_of, guarded, rows_of
 from ragstone.report.sanitize import readable
 from ragstone.report.unfinished import tables_of
@@ -73,6 +74,7 @@ def _save(book: Workbook, stream: IO[bytes]) -> None:
         sheet.close()
     archive = ZipFile(stream, "w", ZIP_DEFLATED)
     try:
+        archive.comment = MARK.encode()
         ExcelWriter(book, archive).save()
     except OSError:
         archive.fp = None  # see _close

@@ -22,6 +22,7 @@ __all__ = ["Spec", "parse"]
 
 _FUNCTION = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _OPTION = re.compile(r"([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
+PLACE = "file.py:NAME"  # the function of a name that is a place of the user's own, as lists show it
 _EXAMPLES = "bm25, local/e5-small, hybrid(bm25,local/e5-small)"
 _DEEPEST = 20  # parentheses within each other: names are read, and retrievers opened, by functions that call themselves
 _SHOWN = 80  # characters of a name that a message repeats
@@ -41,7 +42,7 @@ class Spec(Frozen, frozen=True):
         holds none, `parse(spec.name) == spec`."""
         if self.function == "run":
             return f"run:{self.arguments[0]}"
-        if self.function == "place" and len(self.arguments) == 1:
+        if self.function == PLACE and len(self.arguments) == 1:
             return self.arguments[0]
         if self.function == "dense" and len(self.arguments) == 1 and not self.options:
             return self.arguments[0]
@@ -86,7 +87,7 @@ def parse(name: str) -> Spec:
             raise UsageError("run: names no file. Write run:FILE, for example run:bm25.trec.")
         return Spec("run", (text[4:].strip(),))
     if is_place(text):
-        return Spec("place", (text,))
+        return Spec(PLACE, (text,))
     head, bracket, rest = text.partition("(")
     if bracket:
         if not rest.endswith(")"):

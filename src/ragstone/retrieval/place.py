@@ -9,7 +9,7 @@ from typing import Any
 
 from ragstone.errors import UsageError
 from ragstone.registry import load_place
-from ragstone.retrieval.names import Spec
+from ragstone.retrieval.names import PLACE, Spec
 from ragstone.retrieval.open import Building, Opener
 from ragstone.types import Retriever
 
@@ -29,4 +29,4 @@ async def open_place(spec: Spec, building: Building) -> AsyncIterator[Retriever]
     yield retriever
 
 
-PLUGINS: dict[str, Opener] = {"place": open_place}
+PLUGINS: dict[str, Opener] = {PLACE: open_place}

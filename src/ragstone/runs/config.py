@@ -7,10 +7,9 @@ from typing import Any
 
 from ragstone.types import to_json
 
-__all__ = ["differences", "first_differences", "keep_old_names", "plain"]
+__all__ = ["differences", "keep_old_names", "plain"]
 
 SHOWN = 60  # characters of a value in a message
-SHOWN_DIFFERENCES = 5
 
 
 def plain(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,11 +66,3 @@ def _cut(old: Any, new: Any) -> tuple[Any, Any]:
 
 def _shown(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value
-
-
-def first_differences(changes: dict[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:
-    """As many differences as fit into one line."""
-    shown = dict(sorted(changes.items())[:SHOWN_DIFFERENCES])
-    if len(changes) > len(shown):
-        shown["…"] = (f"{len(changes)} differences", f"the first {len(shown)} are shown")
-    return shown

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.errors import RunMismatch
-from ragstone.runs.config import differences, first_differences
+from ragstone.runs.config import differences
 from ragstone.runs.entries import CaseRow, write_cases
 from ragstone.runs.outbox import absorb
 from ragstone.runs.owners import is_dead
@@ -107,7 +107,7 @@ class LeaseTable:
                 old = decode(before, dict[str, Any], self.path, f"case {name!r}", texts)
                 changes = differences(old, json.loads(row.payload), f"cases.{name}")
                 if changes := {key: pair for key, pair in changes.items() if not _same_score(key, *pair)}:
-                    raise RunMismatch(self.path, first_differences(changes))
+                    raise RunMismatch(self.path, changes)
         return stored.keys()
 
     def _states(self, connection: sqlite3.Connection, keys: str) -> dict[str, Lease]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragstone.errors import FileLost, RagstoneError, RunMismatch, StorageError, UsageError
-from ragstone.runs.config import differences, first_differences, keep_old_names, plain
+from ragstone.runs.config import differences, keep_old_names, plain
 from ragstone.runs.entries import CaseResult, CaseRow, Interim, write_results
 from ragstone.runs.leases import LEASE_SECONDS, Lease, LeaseTable
 from ragstone.runs.outbox import Outbox, OutboxFile, absorb, absorb_file, leftovers
@@ -273,7 +273,7 @@ def _record_settings(
         else:
             changes |= differences(decode(row[0], dict[str, Any], path, f"system {name!r}"), spec, f"systems.{name}")
     if changes:
-        raise RunMismatch(path, first_differences(changes))
+        raise RunMismatch(path, changes)
     for key, value in info.items():  # only if changed: resuming a finished run changes no byte
         connection.execute(
             "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.errors import RunMismatch
-from ragstone.runs.config import differences, first_differences, keep_old_names, plain
+from ragstone.runs.config import differences, keep_old_names, plain
 from ragstone.runs.reader import open_run
 
 __all__ = ["Stored"]
@@ -24,7 +24,7 @@ class Stored:
             before = run.meta.get("question", {})
             now = keep_old_names(before, plain(question), growing)
             if changes := differences(keep_old_names(now, before, growing), now):
-                raise RunMismatch(path, first_differences(changes))
+                raise RunMismatch(path, changes)
             self._scores = {system: run.scored(system) for system in run.systems}
 
     def has(self, system: str, case: str, metrics: frozenset[str] = frozenset()) -> bool:

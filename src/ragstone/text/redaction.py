@@ -26,7 +26,8 @@ _SHORTEST = 6  # characters: a shorter value is found in words that have nothing
 
 
 def _without_values(match: re.Match[str]) -> str:
-    query = _VALUE.sub(lambda value: f"{value['name'] or ''}{HIDDEN}", match["query"] or "")
+    values = (match["query"] or "").rstrip(".:")  # what ends a clause around the address is none of it
+    query = _VALUE.sub(lambda value: f"{value['name'] or ''}{HIDDEN}", values) + (match["query"] or "")[len(values) :]
     fragment = f"#{HIDDEN}" if len(match["fragment"] or "") > 1 else ""
     return f"{match['scheme']}{match['place']}{query}{fragment}"
 
