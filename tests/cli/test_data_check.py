@@ -1,6 +1,7 @@
 """`ragstone data check` on answers to be scored: what it sees, what rows lack, and everything that is wrong."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -165,3 +166,43 @@ def test_what_is_only_retrieved_is_scored_for_its_retrieval_alone(ragstone: Rags
     assert {name: (one["mean"], one["n"], one["not_applicable"]) for name, one in scores.items()} == {
         "exact_match": (None, 0, 1), "token_f1": (None, 0, 1), "recall@1": (1.0, 1, 0),
     }  # fmt: skip
+
+
+def test_a_chinese_session_is_told_in_chinese(ragstone: Ragstone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGSTONE_LANGUAGE", "zh")
+    write("mine.jsonl", [*ROWS, {**ROWS[2], "retrieved_contexts": []}])
+    told = ragstone("data", "check", "mine.jsonl")
+    assert (told.code, told.err) == (0, "错误：0；警告：2。\n")
+    lines = told.out.splitlines()
+    assert lines[:9] == [
+        "mine.jsonl：ragas 格式，4 行（3 en，1 zh）",
+        "  question               user_input",
+        "  answer                 response",
+        "  contexts               retrieved_contexts",
+        "  reference              reference",
+        "  可用于分组的列         topic",
+        "警告：mine.jsonl：第 3 行：有检索段落而没有答案，只评检索。",
+        (
+            "警告：mine.jsonl：第 4 行：检索段落列表为空，表示没有检索到段落，检索类指标记为 0。"
+            "如果只是没有记录，请把单元格留空（null）。"
+        ),
+        "含有下列数据的行数",
+    ]
+    assert lines[9] == "  answer                 2/4，缺少的是第 3、4 行"
+    assert not re.search(r"[\u4e00-\u9fff][,;:!?()]|[,;:!?()][\u4e00-\u9fff]", told.out + told.err)
+
+
+def test_a_workbook_or_an_archive_under_the_name_of_text_is_called_what_it_is(ragstone: Ragstone) -> None:
+    for name in ("en.json", "qrels.txt"):
+        Path(name).write_bytes(b"PK\x03\x04" + bytes(range(256)))
+    write("mine.jsonl", ROWS)
+    told = ragstone("bench", "rgb", "--data", "en.json", "--model", "scripted/x", "--dry-run")
+    assert (told.code, "is a workbook (.xlsx) or a zip archive" in told.err, "UTF-8" in told.err) == (2, True, False)
+    told = ragstone("eval", "mine.jsonl", "--qrels", "qrels.txt", "--dry-run")
+    assert (told.code, "is a workbook (.xlsx) or a zip archive" in told.err, "UTF-8" in told.err) == (2, True, False)
+
+
+def test_an_empty_output_folder_is_refused_in_one_line(ragstone: Ragstone) -> None:
+    told = ragstone("build", "fictional", "-o", " ", "--size", "1")
+    assert (told.code, told.out, told.err) == (2, "", "ragstone: -o is empty: pass the folder to write to.\n")
+    assert not list(Path().iterdir())

@@ -217,6 +217,13 @@ def test_judgements_that_do_not_fit_are_named(tmp_path: Path, qrels: str, says: 
         read_beir(_beir(tmp_path / "beir", qrels))
 
 
+def test_doubts_are_told_in_the_language_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGSTONE_LANGUAGE", "zh")
+    assert read_beir(_beir(tmp_path / "beir")).doubts == (
+        "3 个查询中有 1 个在 test.tsv 中没有相关文档，已忽略，第一个是 '3'。",
+    )
+
+
 def test_a_query_of_beir_that_occurs_twice_is_named_and_one_that_nobody_judged_is_counted(tmp_path: Path) -> None:
     beir = _beir(tmp_path / "beir")
     (doubt,) = read_beir(beir).doubts

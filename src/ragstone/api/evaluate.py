@@ -18,7 +18,7 @@ from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
 from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.errors import UsageError
-from ragstone.messages import checked_language
+from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics import steps_of
 from ragstone.metrics.judge import Prompts
 from ragstone.models import ModelOptions
@@ -163,7 +163,8 @@ def plan_evaluation(
             rows.append(RecordedRow(item.row, sample, item.response, item.history, item.extra))
     if unanswered:
         places = ", ".join(unanswered[:5]) + ("…" if len(unanswered) > 5 else "")
-        warnings.append(f"{len(unanswered)} of {len(data.items)} rows have no answer and are left out ({places}).")
+        texts = messages(__name__, preferred_language())
+        warnings.append(texts["unanswered"].format(count=len(unanswered), total=len(data.items), where=places))
     if not rows:
         raise UsageError(f"{data.name} has no row with an answer to score.")
     requested = tuple(metrics) if metrics else _default_metrics(rows, judging)
@@ -387,12 +388,8 @@ def _family_warning(judging: Judging, rows: Sequence[RecordedRow], system_model:
     same = sorted(model for model in models if family_of(model) == family)
     if not same:
         return []
-    return [
-        (
-            f"The judge {judge} is of the same family ({family}) as the model that answered, {same[0]}. Judges tend to "
-            "favour their own family's answers. Another judge would be more convincing."
-        )
-    ]
+    texts = messages(__name__, preferred_language())
+    return [texts["same_family"].format(judge=judge, family=family, model=same[0])]
 
 
 def default_run(plan: EvalPlan) -> Path:

@@ -7,6 +7,7 @@ import click
 
 from ragstone.cli.options import MOST_QUESTIONS, NameList, Number
 from ragstone.cli.output import say
+from ragstone.messages import messages, preferred_language
 
 __all__ = ["command"]
 
@@ -18,7 +19,7 @@ def command() -> None:
 
 @command.command(name="fictional")
 @click.option("--format", "kind", default="rgb", show_default=True, metavar="rgb|mirage", help="Format of the files.")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+@click.option("-o", "--output", required=True, type=click.Path(file_okay=False), metavar="DIR",
               help="Output folder.")  # fmt: skip
 @click.option("--data-language", "languages", type=NameList(), default="en,zh", show_default=True,
               help="Languages of the data.")  # fmt: skip
@@ -32,7 +33,7 @@ def command() -> None:
 @click.option("--multi-hop", type=Number(0, 1), help="mirage: share of questions that need two passages.")
 @click.option("--chunks", type=click.IntRange(2), help="mirage: passages per question.  [default: 5]")
 def fictional(
-    kind: str, output: Path, languages: tuple[str, ...], seed: int, size: int | None, dataset: str | None,
+    kind: str, output: str, languages: tuple[str, ...], seed: int, size: int | None, dataset: str | None,
     multi_hop: float | None, chunks: int | None,
 ) -> None:  # fmt: skip
     """Generate fictional news with questions in the official format; none of it was ever published.
@@ -45,6 +46,9 @@ def fictional(
     from ragstone.errors import UnknownName, UsageError  # noqa: PLC0415
     from ragstone.storage import replacing  # noqa: PLC0415
 
+    if not output.strip():
+        raise UsageError("-o is empty: pass the folder to write to.")
+    folder = Path(output)
     if kind not in ("rgb", "mirage"):
         raise UnknownName("format", kind, ["rgb", "mirage"])
     for language in languages:
@@ -59,19 +63,19 @@ def fictional(
         if value is not None:
             raise UsageError(f"{option} is for --format {'mirage' if kind == 'rgb' else 'rgb'}. Leave it out.")
     if kind == "mirage":
-        _mirage(output, languages, seed, size or 200, multi_hop or 0.0, chunks or 5)
+        _mirage(folder, languages, seed, size or 200, multi_hop or 0.0, chunks or 5)
         return
     if dataset is not None and dataset not in NAMES:
         raise UnknownName("data set", dataset, NAMES)
     every = [f"{language}{part}" for language in languages for part in ("_refine", "_int", "_fact")]
-    written = []
+    written, texts = [], messages(__name__, preferred_language())
     for name in [dataset] if dataset else every:
-        path, count = output / f"{name}.json", 0
+        path, count = folder / f"{name}.json", 0
         with replacing(path, parents=True) as stream:
             for row in fictional_rgb(name, seed=seed, size=size):
                 stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
                 count += 1
-        written.append(f"{path}: {count:,} questions")
+        written.append(texts["questions"].format(path=path, count=count))
     for line in written:
         say(line)
 
@@ -80,8 +84,9 @@ def _mirage(output: Path, languages: tuple[str, ...], seed: int, size: int, shar
     from ragstone.datasets.fictional.pools import make_pool  # noqa: PLC0415
     from ragstone.datasets.mirage import write_mirage  # noqa: PLC0415
 
+    texts = messages(__name__, preferred_language())
     for language in languages:
         data = make_pool(size, seed=seed, language=language, chunks_per_query=chunks, multi_hop=share)
         folder = output / language if len(languages) > 1 else output
         write_mirage(folder, data.questions, data.pool, data.oracle)
-        say(f"{folder}: {len(data.questions):,} questions, {len(data.pool):,} chunks")
+        say(texts["pool"].format(path=folder, questions=len(data.questions), chunks=len(data.pool)))

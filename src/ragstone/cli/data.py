@@ -14,8 +14,11 @@ import msgspec
 from ragstone.cli.evaluate import file_options
 from ragstone.cli.options import json_option, once
 from ragstone.cli.output import say, say_json
+from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ragstone.api.data_check import CheckedAnswers
 
 __all__ = ["command"]
@@ -37,11 +40,13 @@ def list_(as_json: bool) -> None:
         data_sets = list_data(data_folder("x").parent)
         say_json(msgspec.to_builtins(data_sets))
         return
-    say("fictional  Fictional news, generated from a seed; nothing to pull")
+    texts = _texts()
+    say(f"fictional  {texts['fictional']}")
     for listed in list_data(data_folder("x").parent):
-        say(f"{listed.name:<10} {listed.title}; {listed.license}")
-        say(f"           {listed.repository} at {listed.revision[:12]}")
-        say(f"           {len(listed.present)} of {len(listed.files)} files in {listed.folder}")
+        counts = {"present": len(listed.present), "files": len(listed.files), "folder": listed.folder}
+        say(f"{listed.name:<10} " + texts["title"].format(title=listed.title, license=listed.license))
+        say(" " * 11 + texts["revision"].format(repository=listed.repository, revision=listed.revision[:12]))
+        say(" " * 11 + texts["present"].format(**counts))
 
 
 @command.command()
@@ -66,15 +71,16 @@ def pull(name: str, to: Path | None, mirror: str | None, only: tuple[str, ...]) 
     say(source.terms, err=True)
     with _Bars() as bars:
         pulled = asyncio.run(fetch(source, folder, mirror=mirror, progress=bars, names=only or None))
+    texts = _texts()
     for file in pulled:
-        how = {"pinned": "hash as pinned", "noted": "hash as first noted", "first use": "hash noted now"}[file.verified]
-        say(f"{file.path}  {file.size:,} bytes, {how}{'' if file.fetched else ', was here'}")
+        how = texts[f"hash.{file.verified}"] + ("" if file.fetched else texts["kept"])
+        say(f"{file.path}  " + texts["pulled"].format(size=file.size, how=how))
     where = "official" if to is None else str(to)
     missing = [file.name for file in source.files if not (folder / file.name).is_file()]
     if missing and source.whole:
-        say(f"Still missing: {', '.join(missing)}. The benchmark needs them: pull them too.")
+        say(texts["missing"].format(names=", ".join(missing)))
         return
-    say(f"Use it: ragstone bench {name} --data {where} --model …")
+    say(texts["use"].format(command=f"ragstone bench {name} --data {where} --model …"))
 
 
 @command.command()
@@ -101,31 +107,40 @@ def check(paths: tuple[Path, ...], as_json: bool, **values: Any) -> int:
         for problem in problems:
             say(str(problem))
     warnings = len(problems) - errors + sum(len(item.warnings) for item in checked if isinstance(item, CheckedAnswers))
-    say(f"Errors: {errors}; warnings: {warnings}.", err=True)
+    say(_texts()["totals"].format(errors=errors, warnings=warnings), err=True)
     return 2 if errors else 0
+
+
+def _texts() -> "Mapping[str, str]":
+    return messages(__name__, preferred_language())
 
 
 def _lines_of(checked: "CheckedAnswers") -> Iterator[str]:
     """The lines that describe a checked file."""
+    from rich.cells import set_cell_size  # noqa: PLC0415
+
     from ragstone.datasets.tabular.problems import places  # noqa: PLC0415
 
-    languages = ", ".join(f"{count} {language}" for language, count in checked.languages.items())
-    yield f"{checked.path}: {checked.schema}, {checked.rows} rows ({languages})"
+    texts, total = _texts(), checked.rows
+    languages = texts["join"].join(f"{count} {language}" for language, count in checked.languages.items())
+    yield texts["checked"].format(path=checked.path, schema=checked.schema, rows=total, languages=languages)
     for word, column in checked.mapping.items():
         yield f"  {word:<21}  {column}"
     if checked.columns:
-        yield f"  {'to group by':<21}  {', '.join(checked.columns)}"
+        yield f"  {set_cell_size(texts['groups'], 21)}  {texts['join'].join(checked.columns)}"
     for warning in checked.warnings:
-        yield f"warning: {checked.path}: {warning}"
-    yield "Rows that have"
+        yield texts["warning"].format(path=checked.path, text=warning)
+    yield texts["has"]
     for need in checked.has:
-        count = checked.rows - need.ready
-        but = f"; not {places(need.lacking, count)}" if need.ready and count else ""
-        yield f"  {need.name:<21}  {need.ready} of {checked.rows}{but}"
-    yield "Rows that have what these metrics need"
+        line = f"  {need.name:<21}  " + texts["share"].format(ready=need.ready, total=total)
+        if need.ready and need.ready < total:
+            line += texts["lacking"].format(where=places(need.lacking, total - need.ready, preferred_language()))
+        yield line
+    yield texts["metrics"]
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
     for metrics in checked.metrics:
-        yield f"  {' + '.join(metrics.needs)}: {metrics.ready} of {checked.rows}"
+        share = texts["share"].format(ready=metrics.ready, total=total)
+        yield "  " + texts["needs"].format(needs=" + ".join(metrics.needs), share=share)
         yield from textwrap.wrap(", ".join(metrics.metrics), width, initial_indent="    ", subsequent_indent="    ")
 
 

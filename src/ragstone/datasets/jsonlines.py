@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ragstone.datasets.signatures import reject_binary
 from ragstone.errors import DataError
 from ragstone.storage import check_regular
 
@@ -38,6 +39,7 @@ def json_lines(path: Path) -> Iterator[Line]:
             for number, raw in enumerate(file, start=1):  # binary files end their lines at \n alone
                 content = raw
                 if number == 1:
+                    reject_binary(path, content)
                     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                         raise DataError(path, "this is UTF-16; expected UTF-8.", advice=_SAVE_AS_UTF8)
                     content = content.removeprefix(codecs.BOM_UTF8)

@@ -26,6 +26,7 @@ from ragstone.datasets.mirage import (
     sha256_of,
 )
 from ragstone.errors import DataError, MissingExtra
+from ragstone.messages import messages, preferred_language
 from ragstone.storage import check_regular
 from ragstone.types import Frozen, Passage
 
@@ -136,26 +137,21 @@ def _doubts(
 ) -> tuple[str, ...]:
     """Rows of the pool that seem to be missing or to be there twice: fewer or more chunks than most questions have, or
     other labels than the questions themselves say."""
-    lines = []
-    held = Counter(len(question.mapped) for question in asked)
-    usual = max(held, key=lambda size: (held[size], size), default=0)
+    lines, texts = [], messages(__name__, preferred_language())
+    sizes = Counter(len(question.mapped) for question in asked)
+    usual = max(sizes, key=lambda size: (sizes[size], size), default=0)
     fewer = [question.id for question in asked if len(question.mapped) < usual]
     more = [question.id for question in asked if len(question.mapped) > usual]
-    for ids, than, ask in ((fewer, "fewer", "are rows missing"), (more, "more", "are rows there twice")):
+    for key, ids in (("fewer", fewer), ("more", more)):
         if ids:
-            lines.append(
-                f"{len(ids):,} of {len(asked):,} questions have {than} than {usual} chunks in the pool, the first is "
-                f"{ids[0]!r}: {ask}?"
-            )
+            lines.append(texts[key].format(count=len(ids), total=len(asked), usual=usual, first=ids[0]))
     if odd := sum(chunk.support not in (0, 1) for chunk in chunks):
-        lines.append(f"{odd:,} of {len(chunks):,} chunks have a support that is neither 0 nor 1; it counts as 0.")
-    said = [question.num_doc_labels for question in questions]
-    other = [one.id for one, number in zip(asked, said, strict=True) if number is not None and number != len(one.gold)]
+        lines.append(texts["odd_support"].format(count=odd, total=len(chunks)))
+    declared = [question.num_doc_labels for question in questions]
+    pairs = zip(asked, declared, strict=True)
+    other = [question.id for question, number in pairs if number is not None and number != len(question.gold)]
     if other:
-        lines.append(
-            f"{len(other):,} of {len(asked):,} questions have another number of supporting chunks in the pool than "
-            f"their num_doc_labels says, the first is {other[0]!r}."
-        )
+        lines.append(texts["other_number"].format(count=len(other), total=len(asked), first=other[0]))
     return tuple(lines)
 
 
@@ -295,19 +291,13 @@ def _texts(path: Path, line: int, row: Mapping[str, Any], *names: str) -> tuple[
 def _beir_doubts(
     qrels: Path, questions: Sequence[PoolQuestion], held: Mapping[str, Passage], without: Sequence[str], total: int
 ) -> Iterator[str]:
+    texts = messages(__name__, preferred_language())
     if without:
-        yield (
-            f"{len(without):,} of {total:,} queries have no relevant document in {qrels.name} and are left out, "
-            f"the first is {without[0]!r}."
-        )
+        yield texts["no_relevant"].format(count=len(without), total=total, file=qrels.name, first=without[0])
     absent = [(question.id, doc) for question in questions for doc in question.gold if doc not in held]
     if absent:
         queries = len({query for query, _ in absent})
-        yield (
-            f"{len(absent):,} relevant documents of {queries:,} queries in {qrels.name} are not in the corpus, "
-            "the first is "
-            f"{absent[0][1]!r}: no retriever can find them, and recall counts them."
-        )
+        yield texts["absent"].format(count=len(absent), queries=queries, file=qrels.name, first=absent[0][1])
 
 
 def read_any_pool(path: Path, *, split: str = "") -> Pool:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ragstone.datasets.label_noise import Doubt, LabelNoise, label_noise
 from ragstone.datasets.pools import MIRAGE_FILES, Pool, read_any_pool
+from ragstone.messages import messages, preferred_language
 from ragstone.types import Frozen
 
 __all__ = ["CheckedPool", "check_pool", "is_pool"]
@@ -25,14 +26,14 @@ class CheckedPool(Frozen, frozen=True):
     @property
     def lines(self) -> list[str]:
         """The summary as text."""
-        noise = self.noise
-        sources = ", ".join(f"{count:,} {name or 'unnamed'}" for name, count in self.sources.items())
+        noise, texts = self.noise, messages(__name__, preferred_language())
+        sources = texts["join"].join(f"{count:,} {name or texts['unnamed']}" for name, count in self.sources.items())
         return [
-            f"{self.path}: MIRAGE format, {self.questions:,} questions ({sources}), {self.chunks:,} chunks",
-            f"  {noise.supported:,} chunks support their question, {noise.unsupported:,} do not",
-            f"  labelled unsupported but contain an answer: {_listed(noise.held)}",
-            f"  labelled supported but contain none: {_listed(noise.lacking)}",
-            f"  unsupported, with an answer only inside other words (MIRAGE accepts it): {_listed(noise.inside)}",
+            texts["checked"].format(path=self.path, questions=self.questions, sources=sources, chunks=self.chunks),
+            texts["support"].format(supported=noise.supported, unsupported=noise.unsupported),
+            texts["held"].format(listed=_listed(noise.held)),
+            texts["lacking"].format(listed=_listed(noise.lacking)),
+            texts["inside"].format(listed=_listed(noise.inside)),
             *(f"  {doubt}" for doubt in self.doubts),
         ]
 

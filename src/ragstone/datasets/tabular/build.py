@@ -8,8 +8,9 @@ import msgspec
 from ragstone.datasets.tabular import fields
 from ragstone.datasets.tabular.cells import plain, scalar, text
 from ragstone.datasets.tabular.items import Item
-from ragstone.datasets.tabular.problems import CellError, Problems, places
+from ragstone.datasets.tabular.problems import CellError, Problems, places, warning
 from ragstone.datasets.tabular.rows import Row
+from ragstone.messages import preferred_language
 from ragstone.text import detect
 from ragstone.types import NO_ANSWER, Passage, Response, Sample
 
@@ -49,21 +50,15 @@ class Builder:
 
     def warnings(self, items: Iterable[Item]) -> list[str]:
         """What a person should know about these rows."""
-        lines = [_TOLD[kind].format(where=places(rows, self._counts[kind]), n=self._counts[kind],
-                                   column=self._mapping.get("contexts", ""))
-                for kind, rows in self._seen.items() if kind != "one text"]  # fmt: skip
-        if (count := self._counts.get("one text")) and self._sep is None:
-            column = self._mapping.get("contexts", "")
-            lines.append(
-                f"{count} of {self._with_contexts} rows with contexts have one text in {column!r}, taken as one"
-                " passage; --sep TEXT splits them."
-            )
-        if _no_gold_met(items):
-            lines.append(
-                "no labelled passage is among those retrieved, in any row: rank metrics compare ids, or equal texts"
-                " where there are none; check that both columns use the same."
-            )
-        return lines
+        column, language = self._mapping.get("contexts", ""), preferred_language()
+        lines = [
+            warning(kind, where=places(rows, self._counts[kind], language), column=column)
+            for kind, rows in self._seen.items()
+            if kind != "one_text"
+        ]
+        if (count := self._counts.get("one_text")) and self._sep is None:
+            lines.append(warning("one_text", count=count, total=self._with_contexts, column=column))
+        return [*lines, warning("no_gold")] if _no_gold_met(items) else lines
 
     def note(self, kind: str, where: str) -> None:
         """Remembers that this happened in this row."""
@@ -92,11 +87,11 @@ class Builder:
             return None
         retrieved, gold = passages
         if answer is None and retrieved:
-            self.note("retrieval", row.where)
+            self.note("retrieval_only", row.where)
         column = self._mapping.get("contexts")
         empty = column is not None and not retrieved and _is_list(row.cells.get(column))
         if empty:
-            self.note("nothing", row.where)
+            self.note("no_contexts", row.where)
         sample = Sample(
             id=values.get("id") or "",
             question=conversation.question,
@@ -160,10 +155,10 @@ class Builder:
     def _read_passages(self, cell: Any, row: Row) -> list[Passage | None]:
         listed, as_text = fields.passages(cell, sep=self._sep)
         if as_text:
-            self.note("one text", row.where)
+            self.note("one_text", row.where)
             first = listed[0].text.strip() if listed and listed[0] else ""
             if first[:1] == "[" and first[-1:] == "]":
-                self.note("no list", row.where)
+                self.note("no_list", row.where)
         return listed
 
     def _read_language(self, cell: Any, row: Row) -> str | None:
@@ -171,19 +166,6 @@ class Builder:
         if named == "":
             self.note("language", row.where)
         return named
-
-
-_TOLD = {
-    "retrieval": "{where}: contexts but no answer; only the retrieval is scored.",
-    "nothing": (
-        "{where}: the list of contexts is empty: nothing was retrieved, so metrics of retrieval are 0. If it was not"
-        " recorded, leave the cell empty (null)."
-    ),
-    "tools": "{where}: messages of tools are left out of the conversation.",
-    "no list": "{where}: the contexts in {column!r} look like a list but cannot be read as one; taken as one text.",
-    "language": "{where}: a language other than en and zh; the text decides which of the two rules are used.",
-    "same id": "{where}: the id of an earlier row; -2, -3… is added.",
-}
 
 
 def _is_list(cell: Any) -> bool:

@@ -6,11 +6,12 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ragstone.datasets.tabular.problems import places
+from ragstone.datasets.tabular.problems import places, warning
 from ragstone.datasets.tabular.rows import Raw, Row, repeated
 from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.tabular.words import is_known
 from ragstone.errors import DataError
+from ragstone.messages import preferred_language
 
 __all__ = ["csv_rows"]
 
@@ -22,8 +23,8 @@ _LARGEST = 2**31 - 1  # characters of a field; a C long has no more everywhere
 def csv_rows(path: Path, *, known: Sequence[str] = ()) -> Raw:
     """The rows of a CSV file. The delimiter is the one that makes most names of the first line known ones (`known`
     are the user's), then the one that makes most columns. Raises DataError for a file without a header of names."""
-    encoding, warning = encoding_of(path)
-    raw = Raw(path.name, (), sparse=True, warnings=[warning] if warning else [])
+    encoding, guess = encoding_of(path)
+    raw = Raw(path.name, (), sparse=True, warnings=[guess] if guess else [])
     try:
         with path.open(encoding=encoding, newline="") as stream:
             head = stream.read(_SNIFFED)
@@ -85,7 +86,7 @@ def _rows(path: Path, raw: Raw, encoding: str, delimiter: str, *, spaced: bool, 
                 del short[5:]
             yield Row(f"line {line}", {name: cell for name, cell in zip(header, fields, strict=False) if name})
     if few:
-        raw.warnings.append(f"{places(short, few)}: fewer fields than columns; the rest is taken as empty.")
+        raw.warnings.append(warning("few_fields", where=places(short, few, preferred_language())))
 
 
 def _is_blank(fields: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 from ragstone.datasets.tabular import trec
 from ragstone.datasets.tabular.cells import text
 from ragstone.datasets.tabular.items import Item
-from ragstone.datasets.tabular.problems import CellError
+from ragstone.datasets.tabular.problems import CellError, warning
 from ragstone.datasets.tabular.rows import Raw, Row, Rows
 from ragstone.datasets.tabular.sources import open_file
 from ragstone.datasets.tabular.texts import encoding_of
@@ -54,7 +54,7 @@ def with_labels(items: Sequence[Item], qrels: trec.Qrels, name: str) -> tuple[li
         labelled.append(item)
     warnings = []
     if beyond := len(qrels) - len(met):
-        warnings.append(f"{name}: {beyond} of {len(qrels)} queries have no row; nothing was retrieved for them.")
+        warnings.append(warning("no_row", name=name, count=beyond, total=len(qrels)))
     return labelled, warnings
 
 
@@ -70,7 +70,7 @@ def with_texts(items: Sequence[Item], corpus: Path) -> tuple[list[Item], list[st
             texts[name] = (body, title)
     warnings = []
     if missing := len(without_text - texts.keys()):
-        warnings.append(f"{path.name}: {missing} of {len(without_text)} passages are not in it; they have no text.")
+        warnings.append(warning("not_in_corpus", name=path.name, count=missing, total=len(without_text)))
 
     def filled(passages: Iterable[Passage]) -> tuple[Passage, ...]:
         return tuple(

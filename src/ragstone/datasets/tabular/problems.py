@@ -1,11 +1,13 @@
 """What is wrong with the rows of a file: all of it at once, the like together, a line each."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from ragstone.errors import DataError, UsageError
+from ragstone.messages import messages, preferred_language
 from ragstone.types import Frozen
 
-__all__ = ["BadData", "CellError", "Problem", "Problems", "places"]
+__all__ = ["BadData", "CellError", "Problem", "Problems", "places", "warning"]
 
 SHOWN = 5  # problems of one file, and rows of one problem, that a message names
 
@@ -74,14 +76,19 @@ class Problems:
         raise BadData(self.path, lines, more=len(self._found) - len(lines))
 
 
-def places(rows: Iterable[str], total: int) -> str:
+def warning(key: str, **values: Any) -> str:
+    """A line about the data for a person, in the language that the environment asks for."""
+    return messages(__name__, preferred_language())[key].format(**values)
+
+
+def places(rows: Iterable[str], total: int, language: str = "en") -> str:
     """Rows as a message names them: "line 3", "lines 3, 5", "rows 1, 2, 3, 4, 5 and 12 more"."""
-    shown = list(rows)[:SHOWN]
-    if len(shown) < 2:
-        return "".join(shown)
+    texts, shown = messages(__name__, language), list(rows)[:SHOWN]
     kinds = {row.rpartition(" ")[0] for row in shown}
-    if len(kinds) == 1 and (kind := kinds.pop()):
-        named = f"{kind}s " + ", ".join(row.rpartition(" ")[2] for row in shown)
+    kind = kinds.pop() if len(kinds) == 1 else ""
+    if kind not in ("line", "row"):
+        named = texts["number_join"].join(shown)
     else:
-        named = ", ".join(shown)
-    return named + (f" and {total - len(shown)} more" if total > len(shown) else "")
+        numbers = texts["number_join"].join(row.rpartition(" ")[2] for row in shown)
+        named = texts[f"place{'s' * (len(shown) > 1)}.{kind}"].format(numbers=numbers)
+    return texts["more_places"].format(named=named, count=total - len(shown)) if 1 < len(shown) < total else named

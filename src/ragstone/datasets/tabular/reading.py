@@ -134,7 +134,7 @@ def _with_ids(items: list[Item], builder: Builder) -> list[Item]:
         chosen = base
         if chosen in used:
             if item.sample.id:
-                builder.note("same id", item.where)
+                builder.note("same_id", item.where)
             while chosen in used or (chosen != base and chosen in used_ids):
                 counts[base] = counts.get(base, 1) + 1
                 chosen = f"{base}-{counts[base]}"

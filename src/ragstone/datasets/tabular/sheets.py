@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.datasets.tabular.extra import needs
+from ragstone.datasets.tabular.problems import warning
 from ragstone.datasets.tabular.rows import Raw, Row, repeated
 from ragstone.datasets.tabular.words import is_question
 from ragstone.errors import DataError, UnknownName
@@ -41,7 +42,7 @@ def xlsx_rows(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()
     chosen = sheet or next(iter(asking or sheets))
     if sheet is None and len(sheets) > 1:
         others = ", ".join(repr(name) for name in sheets if name != chosen)
-        raw.warnings.append(f"read from the sheet {chosen!r}; there are others: {others} (--sheet NAME).")
+        raw.warnings.append(warning("other_sheets", sheet=chosen, others=others))
     raw.rows = _rows(path, sheets[chosen], book)
     return raw
 

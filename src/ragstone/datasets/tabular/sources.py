@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ragstone.datasets.signatures import TABLE_MARKS, reject_binary
 from ragstone.datasets.tabular import trec
 from ragstone.datasets.tabular.columnar import arrow_rows, dataset_folder, parquet_rows
 from ragstone.datasets.tabular.csvfiles import csv_rows
@@ -20,15 +21,6 @@ __all__ = ["open_file", "open_source"]
 _LINES = (".jsonl", ".ndjson", ".jsonlines")
 _TABLES = (".csv", ".tsv", ".tab", ".psv")
 _READABLE = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".ndjson", ".arrow", ".trec", ".run", ".txt")
-_REFUSED = (  # first bytes, what they are, what to do
-    (b"\xd0\xcf\x11\xe0", "is a workbook of the old kind (.xls) or an encrypted one", "Save it as .xlsx."),
-    (b"SQLite format 3\x00", "is a run file", "`ragstone report` and `ragstone export` read it."),
-    (b"\x1f\x8b", "is compressed (gzip)", "Unpack it first."),
-    (b"BZh", "is compressed (bzip2)", "Unpack it first."),
-    (b"\xfd7zXZ", "is compressed (xz)", "Unpack it first."),
-    (b"(\xb5/\xfd", "is compressed (zstd)", "Unpack it first."),
-    (b"%PDF-", "is a PDF document", "Give the answers as a table or as JSON."),
-)
 
 
 def open_source(source: Any, *, sheet: str | None = None, split: str | None = None, known: Sequence[str] = ()) -> Raw:
@@ -61,14 +53,14 @@ def open_file(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()
             head = file.read(8192)
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
-    for mark, what, advice in _REFUSED:
-        if head.startswith(mark):
-            raise DataError(path, f"{what}.", advice=advice)
-    if head.startswith(b"PK\x03\x04"):
+    if head.startswith(TABLE_MARKS["xlsx"]):
         return xlsx_rows(path, sheet=sheet, known=known)
+    is_parquet = head.startswith(TABLE_MARKS["parquet"])
+    if not is_parquet:
+        reject_binary(path, head)
     if sheet is not None:
         raise DataError(path, f"is no workbook, and has no sheet {sheet!r}.", advice="Leave --sheet out.")
-    if head.startswith(b"PAR1"):
+    if is_parquet:
         return parquet_rows(path)
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")) or path.suffix == ".arrow":
         return arrow_rows(path)

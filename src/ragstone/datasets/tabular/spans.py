@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from ragstone.datasets.tabular.cells import is_missing, listed, plain, scalar
+from ragstone.datasets.tabular.problems import warning
 from ragstone.datasets.tabular.rows import Row, Rows
 
 __all__ = ["are_spans", "spans_as_rows"]
@@ -82,10 +83,10 @@ def spans_as_rows(rows: Rows) -> Rows:
         result.append(Row(root.where, cells))
     lost = len(spans) - sum(1 for root in roots for _ in _below(root))
     if lost:
-        rows.raw.warnings.append(f"{lost} of {len(spans)} spans are each other's parents; left out.")
+        rows.raw.warnings.append(warning("span_circle", count=lost, total=len(spans)))
     left = len(roots) - len(result)
     if left:
-        rows.raw.warnings.append(f"{left} of {len(roots)} traces were asked nothing (no input.value); left out.")
+        rows.raw.warnings.append(warning("no_input", count=left, total=len(roots)))
     return rows.instead([*problems, *result], schema="openinference", mapping=_MAPPING)
 
 

@@ -5,6 +5,8 @@ import codecs
 from pathlib import Path
 from typing import BinaryIO
 
+from ragstone.datasets.signatures import reject_binary
+from ragstone.datasets.tabular.problems import warning
 from ragstone.errors import DataError
 
 __all__ = ["encoding_of"]
@@ -29,6 +31,7 @@ def encoding_of(path: Path) -> tuple[str, str]:
     try:
         with path.open("rb") as file:
             head = file.read(_BLOCK)
+            reject_binary(path, head)
             for mark, name in _MARKS:
                 if head.startswith(mark):
                     return _checked(path, file, name), ""
@@ -38,10 +41,7 @@ def encoding_of(path: Path) -> tuple[str, str]:
             if wrong is None:
                 return "utf-8", ""
             if _is_gb18030(path, file):
-                return (
-                    "gb18030",
-                    "the file is not UTF-8; read as GB18030 (Chinese). If the text looks wrong, save it as UTF-8.",
-                )
+                return "gb18030", warning("gb18030")
             raise _not_readable(path, file, wrong)
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.datasets.tabular.cells import text
-from ragstone.datasets.tabular.problems import CellError, Problems
+from ragstone.datasets.tabular.problems import CellError, Problems, warning
 from ragstone.datasets.tabular.rows import Raw, Row, Rows
 from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.tabular.words import is_question, plain_name
@@ -48,8 +48,8 @@ def is_qrels_line(line: str) -> bool:
 
 def run_rows(path: Path) -> Raw:
     """The lines of a TREC run, as a table."""
-    encoding, warning = encoding_of(path)
-    return Raw(path.name, _run_lines(path, encoding), warnings=[warning] if warning else [])
+    encoding, guess = encoding_of(path)
+    return Raw(path.name, _run_lines(path, encoding), warnings=[guess] if guess else [])
 
 
 def _run_lines(path: Path, encoding: str) -> Iterator[Row]:
@@ -114,9 +114,7 @@ def runs_as_rows(rows: Rows, queries: Mapping[str, str]) -> Rows:
     ]
     unnamed = sum(1 for name in lists if not texts.get(name))
     if unnamed:
-        rows.raw.warnings.append(
-            f"{unnamed} of {len(lists)} queries have no text; their ids stand for it, which only rank metrics can use."
-        )
+        rows.raw.warnings.append(warning("no_query_text", count=unnamed, total=len(lists)))
     return rows.instead([*problems, *rows_out], schema="trec", mapping=_MAPPING)
 
 
@@ -168,7 +166,7 @@ def _qrels_in(folder: Path, split: str | None) -> tuple[Path | None, tuple[str, 
     if "test" not in paths:
         raise UsageError(f"{folder} holds the splits {', '.join(map(repr, paths))}; choose one with --split NAME.")
     others = ", ".join(repr(name) for name in paths if name != "test")
-    return paths["test"], (f"judged by the split 'test'; there are others: {others} (--split NAME).",)
+    return paths["test"], (warning("other_splits", others=others),)
 
 
 def grades_of(rows: Rows) -> Qrels:

@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from ragstone.datasets.tabular.problems import warning
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.types import Frozen
 
@@ -248,10 +249,7 @@ def _right_answer(chosen: dict[str, str], rest: dict[str, str], warnings: list[s
     for name in _UNSURE_ANSWER:
         if name in rest:
             chosen["reference"] = rest.pop(name)
-            warnings.append(
-                f"the column {chosen['reference']!r} is taken as the reference, because another one is the answer; "
-                f"if it is not, name another: --map reference=COLUMN."
-            )
+            warnings.append(warning("reference_column", column=chosen["reference"]))
             return
 
 
@@ -261,9 +259,7 @@ def _rivals(chosen: Mapping[str, str], rest: Mapping[str, str], warnings: list[s
         others = [rest[name] for name in names if name in rest]
         if others and word in chosen:
             listed = ", ".join(map(repr, others))
-            warnings.append(
-                f"{word} is the column {chosen[word]!r}; {listed} could be meant too: --map {word}={others[0]}."
-            )
+            warnings.append(warning("other_columns", word=word, column=chosen[word], others=listed, first=others[0]))
 
 
 def _no_question(columns: Sequence[str], source: str, chosen: Mapping[str, str]) -> DataError:
