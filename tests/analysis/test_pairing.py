@@ -34,10 +34,8 @@ BASE = Sample("q1", "How tall is it?", (("Nine metres",),), GOLD)
     [
         asked(replace(BASE, question="How wide is it?")),
         asked(replace(BASE, references=(("Ten metres",),))),
-        asked(replace(BASE, passages=(Passage("p2", "A text.", relevant=True),))),
-        asked(replace(BASE, passages=(replace(GOLD[0], meta={"grade": 2}),))),
     ],
-    ids=["question", "reference", "label", "grade"],
+    ids=["question", "reference"],
 )
 def test_another_question_or_reference_under_the_same_id_is_other_data(other: Record) -> None:
     same = asked(Sample("q2", "Why?"))
@@ -47,6 +45,12 @@ def test_another_question_or_reference_under_the_same_id_is_other_data(other: Re
     assert (found.pairs, found.changed, found.left_out) == (1, 1, (0, 0))
     with pytest.raises(UsageError, match="no sample in common"):
         compared([asked(BASE)], [other], on="common")
+
+
+@pytest.mark.parametrize("other", [Passage("p2", "A text.", relevant=True), replace(GOLD[0], meta={"grade": 2})])
+def test_labels_are_no_part_of_a_question(other: Passage) -> None:
+    """They may be of chunks of another size."""
+    assert compared([asked(BASE)], [asked(replace(BASE, passages=(other,)))]).pairs == 1
 
 
 def test_given_passages_belong_to_the_data_and_retrieved_ones_do_not() -> None:

@@ -45,11 +45,11 @@ def test_a_comparison_says_differences_tests_and_flips(ragstone: Callable[..., T
 
 @pytest.mark.usefixtures("runs")
 def test_a_regression_is_exit_1_and_an_improvement_is_none(ragstone: Callable[..., Told]) -> None:
-    told = ragstone("compare", GOOD, BAD, "--fail-on-regression", "--by", "0.02")
+    told = ragstone("compare", GOOD, BAD, "--fail-on-regression", "--tolerance", "0.02")
     assert told.code == 1
     assert "regression: token_f1" in told.err
     assert ragstone("compare", BAD, GOOD, "--fail-on-regression").code == 0
-    assert ragstone("compare", GOOD, BAD, "--fail-on-regression", "--by", "0.99").code == 0
+    assert ragstone("compare", GOOD, BAD, "--fail-on-regression", "--tolerance", "0.99").code == 0
     assert ragstone("compare", GOOD, BAD, "--fail-on-regression", "--json").document["exit"] == 1
 
 
@@ -102,7 +102,7 @@ def test_a_run_can_be_gated_afterwards(ragstone: Callable[..., Told]) -> None:
         (("compare", GOOD, f"{BAD}.jsonl"), (f"{BAD}.jsonl",)),
         (("compare", GOOD, BAD, "--metrics", "recall"), ("recall",)),
         (("compare", GOOD, BAD, "--system-a", "yours"), ("yours", "mine")),
-        (("compare", GOOD, BAD, "--by", "0.1"), ("--fail-on-regression",)),
+        (("compare", GOOD, BAD, "--tolerance", "0.1"), ("--fail-on-regression",)),
         (("compare", GOOD, BAD, "--where", "topic=none"), ("No case of mine", "topic is a, b")),
         (("compare", GOOD, BAD, "--where", "subject=a"), ("has 'subject'", "topic")),
         (("compare", GOOD, BAD, "--group-by", "subject"), ("has 'subject'", "topic")),

@@ -82,7 +82,7 @@ def test_answers_are_scored_compared_and_gated(session: Callable[..., str]) -> N
         session("compare", "a.run", "b.run", "--on", "common"),
         session("compare", "b.run", "a.run", "--on", "common", "--json", "--metrics", "token_f1"),
         session("compare", "a.run", "b.run", "--on", "common", "--fail-on-regression"),
-        session("compare", "a.run", "b.run", "--on", "common", "--fail-on-regression", "--by", "0.9"),
+        session("compare", "a.run", "b.run", "--on", "common", "--fail-on-regression", "--tolerance", "0.9"),
         session("gate", "a.run", "--fail-under", "token_f1=0.3", "--fail-under", "rouge_l=0.9"),
         session("gate", "a.run", "--fail-under", "token_f1=0.3", "--gate", "point"),
         session("gate", "b.run", "--fail-under", "token_f1=0.75", "--json"),

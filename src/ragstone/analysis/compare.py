@@ -123,6 +123,11 @@ class Comparison:
     unfinished: tuple[tuple[str, int, int], ...] = ()
     commands: tuple[str, str] = ("", "")
 
+    @property
+    def coverage(self) -> float:
+        """The share of pairs that were compared, among all that either side has."""
+        return self.pairs / max(1, self.pairs + sum(self.left_out) + self.changed)
+
 
 def compare_runs(
     a: Side,

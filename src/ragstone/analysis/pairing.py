@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from ragstone.analysis.selection import NOT_IDENTIFYING, attributes, check_selection, matches
+from ragstone.analysis.selection import FOUND, NOT_IDENTIFYING, attributes, check_selection, matches
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
 from ragstone.types import Case, Passage, Run, Score, to_json
 
-__all__ = ["Pair", "PairScore", "Side", "SideScores", "read_side"]
+__all__ = ["Pair", "PairScore", "Side", "SideScores", "read_side", "retrieved_values"]
 
 Pair = tuple[str, str]  # sample id, condition as text
 # Parts of the recipe for a generated text that follow from the tokenizer.
@@ -19,11 +19,14 @@ _TOKENIZER_DEPENDENT = ("sentences", "at", "wanted")
 
 @dataclass(frozen=True)
 class Side:
-    """One system of one run. `name` is its name in tables."""
+    """One system of one run. `name` is its name in tables. `axis`, `value`: only what was retrieved with this value of
+    the condition (`retriever`, `bm25`), which then is no part of a pair."""
 
     run: Run
     system: str
     name: str
+    axis: str = ""
+    value: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,18 +72,17 @@ def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> 
         values = attributes(record.case)
         for name, value in values.items():
             values_by_name.setdefault(name, {})[value] = None
-        if not matches(values, where):
+        if not matches(values, where) or (side.axis and retrieved_values(record.case, side.axis) != side.value):
             continue
-        pair = _pair(record.case)
+        identity = _identity(record.case, side.axis)
+        pair = _pair(record.case, identity)
         digest = _digest(record.case)
         number = 2  # two rows with the same id are two samples, in their order
         while result.digests.get(pair, digest) != digest:
-            pair = (pair[0], f"{_pair(record.case)[1]} #{number}")
+            pair = (pair[0], f"{_pair(record.case, identity)[1]} #{number}")
             number += 1
         result.digests[pair] = digest
-        result.conditions[pair] = {
-            name: str(value) for name, value in record.case.condition.items() if name not in NOT_IDENTIFYING
-        }
+        result.conditions[pair] = {name: str(record.case.condition[name]) for name in identity}
         result.groups[pair] = ", ".join(f"{name}={values[name]}" for name in group_by if name in values)
         scores = scores_by_pair.setdefault(pair, {})
         for name, score in record.scores.items():
@@ -99,20 +101,28 @@ def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> 
     return result
 
 
-def _pair(case: Case) -> Pair:
-    condition = case.condition
-    return case.sample.id, ", ".join(
-        f"{name}={condition[name]}" for name in sorted(condition) if name not in NOT_IDENTIFYING
-    )
+def retrieved_values(case: Case, axis: str) -> str | None:
+    """The value of an axis of retrieval ("retriever", "k", "chunk"); None for a case without retrieval."""
+    return str(case.condition[axis]) if case.condition.get("retriever") and axis in case.condition else None
+
+
+def _identity(case: Case, axis: str) -> list[str]:
+    """The parts of a condition that identify a pair. What a retriever found is a result, so it is none of them."""
+    others = {axis, *(FOUND if case.condition.get("retriever") else ()), *NOT_IDENTIFYING}
+    return sorted(name for name in case.condition if name not in others)
+
+
+def _pair(case: Case, identity: Sequence[str]) -> Pair:
+    return case.sample.id, ", ".join(f"{name}={case.condition[name]}" for name in identity)
 
 
 def _digest(case: Case) -> bytes:
-    """A digest of the question, the given passages and the gold data, but not of what the system retrieved or
-    answered."""
+    """A digest of the question, the references and the given passages, but not of what was retrieved or answered, nor
+    of the labels, which may be of chunks of another size."""
     sample, query = case.sample, case.query
-    gold = sorted(to_json([passage.id, passage.relevant, passage.meta.get("grade")]) for passage in sample.passages)
-    passages = None if query.passages is None else [_digested(passage) for passage in query.passages]
-    text = to_json([sample.question, sample.references, gold, [query.question, passages, query.history]])
+    given = None if case.condition.get("retriever") else query.passages
+    passages = None if given is None else [_digested(passage) for passage in given]
+    text = to_json([sample.question, sample.references, [query.question, passages, query.history]])
     return blake2b(text.encode(), digest_size=16).digest()
 
 

@@ -6,11 +6,13 @@ from typing import Any
 from ragstone.errors import UsageError
 from ragstone.types import Case
 
-__all__ = ["NOT_IDENTIFYING", "attributes", "check_selection", "matches"]
+__all__ = ["FOUND", "NOT_IDENTIFYING", "attributes", "check_selection", "matches"]
 
 # Parts of a condition that do not identify a pair: the number of documents that it led to, the repeat of the judge,
 # and the length reached in tokens, which depends on the tokenizer of each model.
 NOT_IDENTIFYING = ("documents", "judge_repeat", "length_reached", "depth_reached", "tokenizer")
+# Parts of the condition of a case with a retriever that say what it found.
+FOUND = ("contexts", "found", "gold", "labels")
 _MOST_LISTED = 20
 
 

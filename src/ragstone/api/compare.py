@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from ragstone.analysis.compare import FLIPPED, Comparison, Difference, Flip, Reason, Side, compare_runs
+from ragstone.analysis.pairwise import compare_pairwise
 from ragstone.api.blocking import public
 from ragstone.api.open_run import open_checked
 from ragstone.errors import UnknownName, UsageError
@@ -28,13 +29,15 @@ def compare(
     judges: Literal["same", "different"] = "same",
     where: Mapping[str, str] | None = None,
     group_by: str | Sequence[str] = (),
+    by: Literal["retriever", "k", "chunk", ""] = "",
 ) -> Comparison:
     """Compares the systems of two run files; `b` None: two systems of `a`. A file with several systems needs
     `system_a`, `system_b`. Differences are those of B minus A. See `analysis.compare` for what is tested and how.
 
     `on="common"`: only cases that are the same in both. `judges="different"`: also compare different judges.
     `where`: only cases with these values of the condition or of a column of the data (ability, language, topic…).
-    `group_by`: such names; a row for each of their values.
+    `group_by`: such names; a row for each of their values. `by`: compare retrievers, numbers of chunks or chunk sizes
+    with each other, those of `a` with those of `b`, or all of one system of `a`.
     Raises UsageError if nothing can be compared.
     """
     for choice, known in ((on, ("all", "common")), (judges, ("same", "different"))):
@@ -42,20 +45,29 @@ def compare(
             raise UsageError(f"Cannot compare by {choice!r}: it is {' or '.join(known)}.")
     metrics = [metrics] if isinstance(metrics, str) else metrics
     group_by = [group_by] if isinstance(group_by, str) else group_by
-    with opened_sides(Path(a), None if b is None else Path(b), system_a, system_b) as (side_a, side_b):
+    if by and group_by:
+        raise UsageError(f"Comparing by {by} has a group for each pair of values: leave out group_by.")
+    path_b = None if b is None else Path(b)
+    with opened_sides(Path(a), path_b, system_a, system_b, within=bool(by)) as (side_a, side_b):
+        if by:
+            return compare_pairwise(side_a, side_b, by, metrics=metrics, on=on, judges=judges, where=where)
         return compare_runs(side_a, side_b, metrics=metrics, on=on, judges=judges, where=where, group_by=group_by)
 
 
 @contextlib.contextmanager
-def opened_sides(a: Path, b: Path | None, system_a: str | None, system_b: str | None) -> Iterator[tuple[Side, Side]]:
-    """Both sides, their run files open while the context lasts; `b` None: two systems of `a`. Raises UsageError if a
-    system must be named or does not exist."""
+def opened_sides(
+    a: Path, b: Path | None, system_a: str | None, system_b: str | None, *, within: bool = False
+) -> Iterator[tuple[Side, Side]]:
+    """Both sides, their run files open while the context lasts; `b` None: two systems of `a`, or, `within`, a single
+    one. Raises UsageError if a system must be named or does not exist."""
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(open_checked(a))
         second = (
             first if b is None or b == a or (b.exists() and b.samefile(a)) else stack.enter_context(open_checked(b))
         )
-        if second is first:
+        if second is first and within:
+            system_b = system_a = system_b or system_a
+        elif second is first:
             names = list(first.systems)
             if system_a is None and system_b is None and len(names) == 2:
                 system_a, system_b = names
@@ -65,7 +77,7 @@ def opened_sides(a: Path, b: Path | None, system_a: str | None, system_b: str | 
                     f"{alone} two of its systems with --system-a and --system-b; it has: {', '.join(names)}."
                 )
         name_a, name_b = _system(first, a, system_a, "--system-a"), _system(second, b or a, system_b, "--system-b")
-        if second is first and name_a == name_b:
+        if second is first and name_a == name_b and not within:
             raise UsageError(f"{name_a} is compared with itself: name two different systems.")
         same = name_a == name_b
         yield (

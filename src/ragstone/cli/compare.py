@@ -30,10 +30,13 @@ _MOVES_SHOWN = 3  # of each metric, in either direction
               help="different: compare verdicts of different judges or prompts as well.")  # fmt: skip
 @where_option
 @click.option("--group-by", type=NameList(), default=(), help="One row per value of these conditions or columns.")
+@click.option("--by", type=click.Choice(["retriever", "k", "chunk"]),
+              help="Compare retrievers, numbers of chunks or chunk sizes with each other.")  # fmt: skip
 @click.option("--fail-on-regression", is_flag=True, help="Exit 1 if B is significantly worse in any metric.")
-@click.option("--by", type=Number(0), help="With --fail-on-regression: only if the mean is worse by more than this.")
+@click.option("--tolerance", type=Number(0),
+              help="With --fail-on-regression: only if the mean is worse by more than this.")  # fmt: skip
 @click.option("--min-coverage", type=Number(0, 1), default=0.95, show_default=True,
-              help="Exit 3 if a smaller share of pairs has both scores.")  # fmt: skip
+              help="Exit 3 if a smaller share of pairs was compared or has both scores.")  # fmt: skip
 @click.option(
     "--report", "report_file", type=click.Path(path_type=Path), help="Also write the comparison to this HTML file."
 )
@@ -56,32 +59,36 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     from ragstone.errors import UsageError  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
-    if values["by"] is not None and not values["fail_on_regression"]:
-        raise UsageError("--by belongs to --fail-on-regression: it says how much worse is too much.")
+    if values["tolerance"] is not None and not values["fail_on_regression"]:
+        raise UsageError("--tolerance belongs to --fail-on-regression: it says how much worse is too much.")
     report, language = values["report_file"], values["language"] or remembered_language(a)
     if report is not None:
         check_target(report)
     comparison = compare(
         a, b, system_a=values["system_a"], system_b=values["system_b"], metrics=values["metrics"], on=values["on"],
         judges=values["judges"], where=once(values["where"], "--where"), group_by=values["group_by"],
+        by=values["by"] or "",
     )  # fmt: skip
-    more = benchmark_tables(
+    more = [] if values["by"] else benchmark_tables(
         a, b, system_a=values["system_a"], system_b=values["system_b"], where=dict(values["where"]),
         language=language,
     )  # fmt: skip
-    worse = [row for row in comparison.rows if row.regressed(values["by"])]
+    worse = [row for row in comparison.rows if row.regressed(values["tolerance"])]
     thin = [row.label for row in comparison.rows if row.coverage < values["min_coverage"]]
+    too_few = comparison.coverage < values["min_coverage"]
     thin += [name for name, failed in comparison.unpaired.items() if any(failed)]
     thin += [name for names in comparison.one_sided for name in names if name in values["metrics"]]
     unfinished = [name for name, answered, total in comparison.unfinished if answered < values["min_coverage"] * total]
     code = 0
     if values["fail_on_regression"]:
-        code = 1 if worse else 3 if thin or unfinished or comparison.refused or not comparison.rows else 0
+        code = 1 if worse else 3 if too_few or thin or unfinished or comparison.refused or not comparison.rows else 0
     if report is not None:
         write_comparison(comparison, report, more=more, language=language)
     verdict = comparison_verdict(comparison, language=language)
     if values["as_json"]:
-        document = {"verdict": {"kind": verdict_of(comparison), "line": verdict}} | _as_json(comparison, values["by"])
+        document = {"verdict": {"kind": verdict_of(comparison), "line": verdict}} | _as_json(
+            comparison, values["tolerance"]
+        )
         document |= {"report": None if report is None else str(report), "tables": from_json(to_json(more), list)}
         document |= {"exit": code}
         say_json(document)
@@ -93,6 +100,9 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     if report is not None:
         say(messages(__name__, language)["report"].format(path=report))
     if values["fail_on_regression"]:
+        if too_few:
+            said = {"n": f"{comparison.pairs:,}", "share": comparison.coverage}
+            say(messages(__name__, language)["too_few"].format(**said), err=True)
         _say_regressions(comparison, worse, thin, unfinished, language)
     return code
 
@@ -116,9 +126,9 @@ def _say_regressions(
         say(texts["none"], err=True)
 
 
-def _as_json(comparison: "Comparison", by: float | None) -> dict[str, Any]:
+def _as_json(comparison: "Comparison", tolerance: float | None) -> dict[str, Any]:
     rows = [
-        {**dataclasses.asdict(row), "coverage": row.coverage, "regressed": row.regressed(by)}
+        {**dataclasses.asdict(row), "coverage": row.coverage, "regressed": row.regressed(tolerance)}
         for row in comparison.rows
     ]  # fmt: skip
     return {

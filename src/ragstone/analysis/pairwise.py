@@ -1,0 +1,71 @@
+"""Retrievers, numbers of chunks or chunk sizes compared with each other, between two runs or within one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Literal
+
+from ragstone.analysis.compare import Comparison, Side, compare_runs
+from ragstone.analysis.pairing import retrieved_values
+from ragstone.errors import UnknownName, UsageError
+from ragstone.stats import holm
+
+__all__ = ["AXES", "compare_pairwise"]
+
+AXES = ("retriever", "k", "chunk")
+
+
+def compare_pairwise(
+    a: Side,
+    b: Side,
+    axis: str,
+    *,
+    metrics: Sequence[str] = (),
+    on: Literal["all", "common"] = "all",
+    judges: Literal["same", "different"] = "same",
+    where: Mapping[str, str] | None = None,
+) -> Comparison:
+    """Every value of `axis` in A with every other one in B; each pair once where both are the same system of one run.
+    The rows are grouped by the pair ("bm25 → local/e5-small"), and Holm's correction is over all of them.
+
+    Raises UsageError where there are no two values, and what `compare_runs` raises."""
+    if axis not in AXES:
+        raise UnknownName("axis", axis, AXES)
+    same = a.run is b.run and a.system == b.system
+    values_a = _values(a, axis)
+    values_b = values_a if same else _values(b, axis)
+    pairs = list(combinations(values_a, 2)) if same else [(x, y) for x in values_a for y in values_b if x != y]
+    if not pairs:
+        known = ", ".join(dict.fromkeys((*values_a, *values_b))) or "none"
+        raise UsageError(f"--by {axis} needs two values of {axis} to compare; there is {known}.")
+    comparisons = [
+        compare_runs(
+            replace(a, name=x if len(pairs) == 1 else "A", axis=axis, value=x),
+            replace(b, name=y if len(pairs) == 1 else "B", axis=axis, value=y),
+            metrics=metrics, on=on, judges=judges, where=where,
+        )
+        for x, y in pairs
+    ]  # fmt: skip
+    rows = [
+        replace(row, group=f"{x} → {y}")
+        for (x, y), comparison in zip(pairs, comparisons, strict=True)
+        for row in comparison.rows
+    ]
+    corrected = holm([row.p for row in rows])
+    first = comparisons[0]
+    return replace(
+        first,
+        rows=tuple(replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True)),
+        pairs=sum(one.pairs for one in comparisons),
+        changed=sum(one.changed for one in comparisons),
+        left_out=(sum(one.left_out[0] for one in comparisons), sum(one.left_out[1] for one in comparisons)),
+        unpaired={name: counts for one in comparisons for name, counts in one.unpaired.items()},
+        refused={name: reason for one in comparisons for name, reason in one.refused.items()},
+    )
+
+
+def _values(side: Side, axis: str) -> list[str]:
+    """The values of an axis in the cases with retrieval, numbers by size."""
+    records = side.run.records(system=side.system)
+    values = {value for record in records if (value := retrieved_values(record.case, axis)) is not None}
+    return sorted(values, key=lambda value: (float(value), "") if value.isdecimal() else (0.0, value))
