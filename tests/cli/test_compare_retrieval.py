@@ -60,7 +60,7 @@ def test_holm_is_over_all_pairs(tmp_path: Path) -> None:
 
 def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
     run = ran(tmp_path, "a", retrievers=("bm25",))
-    with pytest.raises(UsageError, match="--by retriever needs two values of retriever to compare; there is bm25"):
+    with pytest.raises(UsageError, match="needs two values of retriever to compare; there is bm25"):
         compare(run, by="retriever")
     with pytest.raises(UnknownName, match="depth"):
         compare(run, by="depth")  # type: ignore[arg-type]
