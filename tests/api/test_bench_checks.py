@@ -18,6 +18,7 @@ SMALL: dict[str, Any] = {"fictional_size": 1, "abilities": "noise", "data_langua
     [
         ({"template": 5}, "template: 5 is not a template: pass paper, official, or an object with `messages`."),
         ({"template": ""}, "template: '' is empty: name a value, or leave this option out."),
+        ({"template": "papers"}, "No template named 'papers'. Did you mean 'paper'?"),
         ({"dataset": ""}, "dataset: '' is empty: name a value, or leave this option out."),
     ],
 )

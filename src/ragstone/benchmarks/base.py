@@ -2,17 +2,17 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragstone.messages import messages
 from ragstone.types import (
     Aggregate,
+    Benchmark,
     Case,
     Cell,
     Chart,
     Diagnosis,
     Expand,
-    Metric,
     Record,
     RequestPlan,
     Resources,
@@ -21,31 +21,15 @@ from ragstone.types import (
     Run,
     Score,
     Table,
-    Template,
     to_json,
 )  # fmt: skip
 
 __all__ = ["BaseBenchmark"]
 
 
-class BaseBenchmark:
+class BaseBenchmark(Benchmark):
     """A subclass defines `name`, `version`, `license`, `citation`, `template`, `metrics` and `cases`, and overrides the
     rest as needed. `types.Benchmark` documents each member."""
-
-    if TYPE_CHECKING:  # what a subclass must define
-
-        @property
-        def name(self) -> str: ...
-        @property
-        def version(self) -> int: ...
-        @property
-        def license(self) -> str: ...
-        @property
-        def citation(self) -> str: ...
-        @property
-        def template(self) -> Template: ...
-        @property
-        def metrics(self) -> tuple[Metric, ...]: ...
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
@@ -101,9 +85,6 @@ class BaseBenchmark:
     async def prepare(self, resources: Resources, /) -> str:
         """The hash of `question`. By default there is nothing to prepare."""
         return hashlib.sha256(to_json(dict(self.question)).encode()).hexdigest()
-
-    def cases(self) -> Iterable[Case]:
-        raise NotImplementedError(f"{type(self).__name__} has no cases: write `cases`.")
 
     def planned(self) -> Iterable[Case]:
         return self.cases()

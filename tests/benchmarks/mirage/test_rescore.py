@@ -17,10 +17,11 @@ from ragstone.benchmarks.mirage.official import (
     em_loose,
     em_strict,
     groups,
+    rescore_answers,
+    rescore_retrieval,
     retrieval_scores,
     token_set_f1,
 )
-from ragstone.benchmarks.mirage.rescore import rescore_answers, rescore_retrieval
 from ragstone.errors import DataError, UsageError
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "mirage" / "dataset.json"

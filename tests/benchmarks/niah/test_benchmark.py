@@ -11,7 +11,7 @@ import pytest
 from tests.benchmarks.factory import make
 
 from ragstone.benchmarks.niah.benchmark import NIAH, expand_query, rng_for
-from ragstone.benchmarks.niah.grid import grid_of
+from ragstone.benchmarks.niah.make import grid_of
 from ragstone.benchmarks.niah.needles import KINDS, cities, make_needle, read_needles
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.text import estimate_tokens, words

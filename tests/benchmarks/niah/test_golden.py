@@ -14,7 +14,7 @@ from ragstone.benchmarks.niah.benchmark import expand_query
 from ragstone.benchmarks.niah.charts import charts
 from ragstone.benchmarks.niah.contexts import make_haystack
 from ragstone.benchmarks.niah.diagnosis import explain
-from ragstone.benchmarks.niah.grid import depths_of, lengths_of
+from ragstone.benchmarks.niah.make import depths_of, lengths_of
 from ragstone.benchmarks.niah.needles import KINDS, NeedleQuestion, make_needle
 from ragstone.benchmarks.niah.tables import name_of_length, tables
 from ragstone.errors import UsageError

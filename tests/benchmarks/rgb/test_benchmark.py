@@ -16,7 +16,7 @@ from ragstone.benchmarks.rgb.selection import PassageChoice, official
 from ragstone.datasets.rgb import RGBRow, RGBSet, read_rgb_dir, rgb_set
 from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.rgb_official import RgbOfficial
-from ragstone.systems.template import PAPER, joined
+from ragstone.systems.template import OFFICIAL, PAPER, joined
 from ragstone.types import Benchmark, Case, Record, Resources, Response, from_json, to_json
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "rgb"
@@ -188,9 +188,7 @@ def test_one_data_set_gives_one_case_a_row_at_any_ratio(ratio: float, ability: s
 @official_data
 def test_official_cases_of_the_official_data_are_the_programs() -> None:
     data = read_rgb_dir(SHARED)["zh_refine"]
-    benchmark = RGB(
-        {data.name: data}, dataset="zh_refine", noise_ratios=[0.4], selection="official", template="official"
-    )
+    benchmark = RGB({data.name: data}, dataset="zh_refine", noise_ratios=[0.4], selection="official", template=OFFICIAL)
     cases = list(benchmark.cases())
     assert [case.sample.id for case in cases] == [f"zh_refine:{i}" for i in range(300)]
     for case, row in zip(cases, data.rows, strict=True):
@@ -233,9 +231,7 @@ def test_cases_of_a_huge_set_are_made_as_they_are_asked_for() -> None:
 
 
 def test_a_run_can_be_read_without_its_data() -> None:
-    made = RGB(
-        everything(), noise_ratios=[0.2], selection="official", template="official", limit=2, data_name="official"
-    )
+    made = RGB(everything(), noise_ratios=[0.2], selection="official", template=OFFICIAL, limit=2, data_name="official")
     meta: Mapping[str, Any] = {"options": json.loads(json.dumps(made.options)), "question": made.question}
     read = RGB.from_meta(meta)
     assert read.options == made.options
@@ -266,7 +262,6 @@ async def test_the_prepared_hash_is_of_the_data() -> None:
         ({"abilities": ["nose"]}, "No ability named 'nose'. Did you mean 'noise'"),
         ({"selection": "balance"}, "Did you mean 'balanced'"),
         ({"scoring": "offical"}, "Did you mean 'official'"),
-        ({"template": "papers"}, "Did you mean 'paper'"),
         ({"dataset": "en_refined"}, "Did you mean 'en_refine'"),
     ],
 )

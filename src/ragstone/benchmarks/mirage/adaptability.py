@@ -34,8 +34,7 @@ from ragstone.stats import Estimate
 from ragstone.types import Record, Score
 
 __all__ = [
-    "GROUPS", "MEASURES", "SHARES", "Adaptability", "Shares", "group_counts", "macro", "name_of", "shares",
-    "shares_of",
+    "GROUPS", "MEASURES", "SHARES", "Adaptability", "Shares", "group_counts", "macro", "name_of", "shares", "shares_of",
 ]  # fmt: skip
 
 MEASURES = (

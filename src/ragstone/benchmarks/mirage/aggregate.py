@@ -17,21 +17,8 @@ from ragstone.stats import Estimate
 from ragstone.types import NO_ANSWER, Plan, Record, Scalar
 
 __all__ = [
-    "BASE",
-    "DEFAULT",
-    "MIXED",
-    "OFFICIAL",
-    "ORACLE",
-    "PROBE",
-    "RULES",
-    "AnswerKind",
-    "Answers",
-    "Condition",
-    "CrossTab",
-    "MirageTally",
-    "QuestionFlag",
-    "is_short",
-    "tally_records",
+    "BASE", "DEFAULT", "MIXED", "OFFICIAL", "ORACLE", "PROBE", "RULES", "AnswerKind", "Answers", "Condition",
+    "CrossTab", "MirageTally", "QuestionFlag", "is_short", "tally_records",
 ]  # fmt: skip
 
 OFFICIAL, DEFAULT = "mirage.em_loose", "answer_match"

@@ -1,4 +1,4 @@
-"""The exact official scores of MIRAGE: answers, adaptability, retrieval.
+"""The exact official scores of MIRAGE (answers, adaptability, retrieval), and `ragstone score mirage`.
 
 Answers. `em_loose`: an alias, lower-cased, is a substring of the lower-cased prediction; `em_strict`: it equals it;
 `f1` is over the sets of lower-cased tokens (separated by whitespace) of the prediction and of all aliases together, so
@@ -15,14 +15,18 @@ chunk of three and ranks it first scores 1; `ndcg_textbook` takes its ideal from
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from pathlib import Path
+from typing import Any
 
+from ragstone.datasets.mirage import read_labels, read_predictions, read_questions, read_retrieval
+from ragstone.errors import UsageError
 from ragstone.metrics.mirage_official import em_loose, em_strict, token_set_f1
 
 __all__ = [
-    "GROUPS", "KS", "adaptability", "answer_scores", "em_loose", "em_strict", "groups", "retrieval_scores",
-    "token_set_f1",
+    "GROUPS", "KS", "SETTINGS", "adaptability", "answer_scores", "em_loose", "em_strict", "groups", "rescore_answers",
+    "rescore_retrieval", "retrieval_scores", "token_set_f1",
 ]  # fmt: skip
 
 KS = (1, 3, 5)
@@ -95,3 +99,44 @@ def retrieval_scores(found: Mapping[str, Sequence[bool]], labels: Mapping[str, i
         sums["ndcg"].append(gain / reachable if reachable else 0.0)
         sums["ndcg_textbook"].append(gain / _ideal(min(k, supported)))
     return {name: math.fsum(values) / len(values) for name, values in sums.items()}
+
+
+SETTINGS = ("base", "oracle", "mixed")
+
+
+def rescore_answers(dataset: Path, predictions: Mapping[str, Path]) -> dict[str, Any]:
+    """`predictions`: a file for each of base, oracle, mixed, or for some of them. Adaptability and the groups need all
+    three and are None otherwise. Raises UsageError or DataError."""
+    settings = [setting for setting in SETTINGS if setting in predictions]
+    if not settings:
+        raise UsageError("No predictions: name at least one file with --base, --oracle or --mixed.")
+    questions = read_questions(dataset)
+    ids = [question.query_id for question in questions]
+    answers = [question.answer for question in questions]
+    answers_of = {setting: read_predictions(predictions[setting], ids) for setting in settings}
+    counts = None
+    if len(settings) == len(SETTINGS):
+        labels = [
+            [em_loose(answer, aliases) for answer, aliases in zip(answers_of[setting], answers, strict=True)]
+            for setting in SETTINGS
+        ]
+        counts = groups(*labels)
+    return {
+        "llm": {setting: answer_scores(answers_of[setting], answers) for setting in settings},
+        "adaptability": None if counts is None else adaptability(counts),
+        "groups": counts,
+        "n": len(questions),
+    }
+
+
+def rescore_retrieval(
+    pool: Path, retrieval: Path, *, warn: Callable[[str], object] | None = None
+) -> dict[str, dict[str, float]]:
+    """k (as text) → the retriever's scores at k, over the queries that have a list; `warn` is called if some have none.
+    Raises DataError."""
+    labels = read_labels(pool)
+    lists = read_retrieval(retrieval, labels)
+    if warn is not None and len(lists) < len(labels):
+        warn(f"{retrieval} has lists for {len(lists):,} of the pool's {len(labels):,} queries; "
+             "the scores are over those.")  # fmt: skip
+    return {str(k): retrieval_scores(lists, labels, k) for k in KS}

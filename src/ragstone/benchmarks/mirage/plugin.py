@@ -101,7 +101,7 @@ class MirageRescoring(Rescoring):
     Options: ClassVar[type[Any]] = RescoreOptions
 
     def score(self, options: RescoreOptions, /) -> Rescored:
-        from ragstone.benchmarks.mirage.rescore import rescore_answers, rescore_retrieval  # noqa: PLC0415
+        from ragstone.benchmarks.mirage.official import rescore_answers, rescore_retrieval  # noqa: PLC0415
 
         paths = {"base": options.base, "oracle": options.oracle, "mixed": options.mixed}
         predictions = {setting: path for setting, path in paths.items() if path is not None}
@@ -211,7 +211,7 @@ class MiragePlugin(Plugin):
         return MIRAGE.from_meta(meta)
 
     def check_data(self, path: Path, /) -> DataReport | None:
-        from ragstone.benchmarks.mirage.data_check import check_pool, is_pool  # noqa: PLC0415
+        from ragstone.benchmarks.mirage.data import check_pool, is_pool  # noqa: PLC0415
 
         return DataReport([check_pool(path)]) if is_pool(path) else None
 

@@ -48,7 +48,7 @@ class NeedleQuestion(Frozen, frozen=True):
         return [at for at, text in enumerate(placed) if text in (needed or self.needles)]
 
 
-class _Texts(Frozen):
+class _Texts(Frozen, frozen=True):
     """The texts of needles in one language (`needles.toml`)."""
 
     number: tuple[str, str]

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
-from ragstone.benchmarks.recorded import charts, diagnosis, tables
+from ragstone.benchmarks.recorded import diagnosis, tables
 from ragstone.errors import UsageError
 from ragstone.types import (
     Case,
@@ -148,7 +148,7 @@ class RecordedAnswers(BaseBenchmark):
         return tables.tables(run, language=language)
 
     def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]:
-        return charts.charts(run, language=language)
+        return tables.charts(run, language=language)
 
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
         return diagnosis.explain(record, language=language, gates=self.gates)

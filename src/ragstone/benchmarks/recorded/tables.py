@@ -1,4 +1,4 @@
-"""The tables of scored answers: means with intervals and coverage, groups, judge cost, advice."""
+"""The tables of scored answers: means with intervals and coverage, groups, judge cost, advice; and their chart."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -7,13 +7,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ragstone.benchmarks.recorded.advice import BAR, advise
 from ragstone.benchmarks.recorded.aggregate import display_order, lower_is_better, tally_scores
+from ragstone.benchmarks.recorded.diagnosis import BAR, advise
 from ragstone.messages import messages
 from ragstone.stats import Estimate
-from ragstone.types import Cell, Row, Run, Table
+from ragstone.types import Cell, Chart, Row, Run, Series, Table
 
-__all__ = ["price_of", "tables"]
+__all__ = ["charts", "price_of", "tables"]
 
 _MOST_GROUPS = 50  # rows of a group table; a column of ids would have one per sample
 _WORST_SHOWN = 5
@@ -230,3 +230,35 @@ def _spent(amounts: list[float], price: tuple[float, float] | None) -> list[Cell
     if price:
         cells.append(Cell(f"{(amounts[1] * price[0] + amounts[2] * price[1]) / 1e6:.4f}"))
     return cells
+
+
+_MOST = 24  # metrics
+
+
+def charts(run: Run, *, language: str = "en") -> list[Chart]:
+    """One bar chart with a category per metric and a series per system. Metrics with values outside [0, 1] appear only
+    in the table."""
+    texts = messages(__name__, language)
+    tallies = tally_scores(run)
+    names = sorted(
+        {
+            name
+            for tally in tallies.values()
+            for name, scores in tally.metrics.items()
+            if scores.values and min(scores.values) >= 0 and max(scores.values) <= 1
+        },
+        key=display_order,
+    )[:_MOST]
+    series, alts = [], []
+    for system, tally in tallies.items():
+        points = []
+        for index, name in enumerate(names):
+            mean = tally.metrics[name].mean() if name in tally.metrics else None
+            if mean is not None and mean.value is not None:
+                points += mean.points(index)
+                alts.append(f"{system}, {name}: {mean.value:.2f} ({mean.n}/{mean.total})")
+        series.append(Series(system, tuple(points)))
+    if not names:
+        return []
+    title = texts["means"]
+    return [Chart("eval-means", title, "bars", tuple(series), categories=tuple(names), alt="; ".join(alts))]

@@ -1,22 +1,29 @@
 """RGB as a benchmark: its four testbeds as cases.
 
-| ability | sets | noise ratio | documents | |---|---|---|---| | noise | base | 0, 0.2, 0.4, 0.6, 0.8 | some state the
-answer, the rest mislead | | rejection | base | 1 | none states the answer; the right reply is to decline | |
-integration | integration | 0, 0.2, 0.4 | each part of the answer is in another document | | counterfactual |
-counterfactual | 0 | all state a false answer; also asked without documents, to test what the model knows |
+| ability | sets | noise ratio | documents |
+|---|---|---|---|
+| noise | base | 0, 0.2, 0.4, 0.6, 0.8 | some state the answer, the rest mislead |
+| rejection | base | 1 | none states the answer; the right reply is to decline |
+| integration | integration | 0, 0.2, 0.4 | each part of the answer is in another document |
+| counterfactual | counterfactual | 0 | all state a false answer; also asked without documents |
 
 Source: Chen et al. 2024, sections 2.2 and 3.1. The module `selection` describes how documents are chosen.
 """
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import msgspec
 
 from ragstone.benchmarks.base import BaseBenchmark
+from ragstone.benchmarks.rgb import charts, diagnosis, tables
+from ragstone.benchmarks.rgb.aggregate import ABILITIES, SCORINGS
+from ragstone.benchmarks.rgb.data import LANGUAGES
 from ragstone.benchmarks.rgb.selection import SELECTIONS, PassageChoice, Selection, available, passages_of, shortage
 from ragstone.datasets.rgb import Kind, RGBRow, RGBSet
 from ragstone.errors import UnknownName, UsageError
@@ -39,29 +46,15 @@ from ragstone.types import (
     Template,
 )
 
-__all__ = ["ABILITIES", "RGB", "Ability"]
+__all__ = ["ABILITIES", "RGB"]
 
-Ability: TypeAlias = Literal["noise", "rejection", "integration", "counterfactual"]
-
-ABILITIES: tuple[Ability, ...] = ("noise", "rejection", "integration", "counterfactual")
-LANGUAGES = ("en", "zh")
-
-_KINDS: Mapping[Ability, Kind] = {
-    "noise": "base",
-    "rejection": "base",
-    "integration": "integration",
-    "counterfactual": "counterfactual",
+# Ability → the kind of its sets, and its noise ratios.
+_TESTBEDS: Mapping[str, tuple[Kind, tuple[float, ...]]] = {
+    "noise": ("base", (0.0, 0.2, 0.4, 0.6, 0.8)),
+    "rejection": ("base", (1.0,)),
+    "integration": ("integration", (0.0, 0.2, 0.4)),
+    "counterfactual": ("counterfactual", (0.0,)),
 }
-_RATIOS: Mapping[Ability, tuple[float, ...]] = {
-    "noise": (0.0, 0.2, 0.4, 0.6, 0.8),
-    "rejection": (1.0,),
-    "integration": (0.0, 0.2, 0.4),
-    "counterfactual": (0.0,),
-}
-_OPTIONS = (
-    "languages", "abilities", "noise_ratios", "passages", "correct_rate", "selection", "scoring", "template", "limit",
-    "repeat", "closed_book", "seed", "dataset", "data_name",
-)  # fmt: skip
 _LISTED = 5  # ids listed in a warning
 _VERDICT_TOKENS = 10  # {"verdict": "…"}
 _ANSWER_TOKENS = 60  # of the answer that the judge reads
@@ -71,13 +64,13 @@ _ANSWER_TOKENS = 60  # of the answer that the judge reads
 class _Block:
     """The questions of one set under one condition."""
 
-    ability: Ability
+    ability: str
     data: RGBSet
     ratio: float
     closed_book: bool = False
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class RGB(BaseBenchmark):
     """The cases of RGB over these `sets` (by name, as returned by `datasets.rgb.read_rgb_dir` or `rgb_set`).
 
@@ -85,8 +78,8 @@ class RGB(BaseBenchmark):
     - `passages`: documents per question; 0 asks without documents. `correct_rate`: in counterfactual sets, the share of
       documents that state the true answer. `selection`: "balanced" or "official" (see `selection`), with `seed`.
     - `scoring`: the scoring shown first, "default" or "official"; both are always computed.
-    - `template`: "paper", "official", or a template. `limit`: only the first N questions of each set.
-    - `repeat`: answers per case. `closed_book`: also ask counterfactual questions without documents.
+    - `limit`: only the first N questions of each set. `repeat`: answers per case.
+    - `closed_book`: also ask counterfactual questions without documents.
     - `dataset`: only this set, one case per row, at `noise_ratios[0]` (default 0), without closed-book cases.
     - `data_name`: the name of the data in a run: "fictional", "official", or a path.
 
@@ -108,66 +101,41 @@ class RGB(BaseBenchmark):
     growing: ClassVar[tuple[str, ...]] = ("languages", "abilities", "noise_ratios", "limit", "repeat")
 
     sets: Mapping[str, RGBSet]
-    languages: tuple[str, ...]
-    abilities: tuple[Ability, ...]
-    noise_ratios: tuple[float, ...] | None
-    passages: int
-    correct_rate: float
-    selection: str
-    scoring: str
-    template: Template
-    limit: int | None
-    repeat: int
-    closed_book: bool
-    seed: int
-    dataset: str | None
-    data_name: str
+    languages: Sequence[str] = LANGUAGES
+    abilities: Sequence[str] = ABILITIES
+    noise_ratios: Sequence[float] | None = None
+    passages: int = 5
+    correct_rate: float = 0.0
+    selection: str = "balanced"
+    scoring: str = "default"
+    template: Template = TEMPLATES["paper"]
+    limit: int | None = None
+    repeat: int = 1
+    closed_book: bool = True
+    seed: int = 2333
+    dataset: str | None = None
+    data_name: str = "fictional"
 
-    def __init__(
-        self,
-        sets: Mapping[str, RGBSet],
-        *,
-        languages: Sequence[str] = LANGUAGES,
-        abilities: Sequence[str] = ABILITIES,
-        noise_ratios: Sequence[float] | None = None,
-        passages: int = 5,
-        correct_rate: float = 0.0,
-        selection: str = "balanced",
-        scoring: str = "default",
-        template: str | Template = "paper",
-        limit: int | None = None,
-        repeat: int = 1,
-        closed_book: bool = True,
-        seed: int = 2333,
-        dataset: str | None = None,
-        data_name: str = "fictional",
-    ) -> None:
-        self.__dict__.update(
-            sets=dict(sets),
-            languages=_known_names("language", languages, LANGUAGES),
-            abilities=_known_names("ability", abilities, ABILITIES),
-            noise_ratios=None if noise_ratios is None else _checked_ratios(noise_ratios),
-            passages=passages,
-            correct_rate=float(correct_rate),
-            selection=_known_names("selection", [selection], SELECTIONS)[0],
-            scoring=_known_names("scoring", [scoring], ("default", "official"))[0],
-            template=prompt_template(template) if isinstance(template, str) else template,
-            limit=limit,
-            repeat=repeat,
-            closed_book=closed_book,
-            seed=seed,
-            dataset=dataset,
-            data_name=data_name,
-        )
-        PassageChoice(passages, 0.0, self.correct_rate, seed)  # raises if one of them is out of range
-        if limit is not None and limit < 1:
-            raise UsageError(f"A limit of {limit} questions: expected 1 or more.")
-        if repeat < 1:
-            raise UsageError(f"{repeat} repeats: expected 1 or more.")
-        if self.sets and not self._blocks():
+    def __post_init__(self) -> None:
+        normalised = {
+            "languages": _known_names("language", self.languages, LANGUAGES),
+            "abilities": _known_names("ability", self.abilities, ABILITIES),
+            "noise_ratios": None if self.noise_ratios is None else _checked_ratios(self.noise_ratios),
+            "correct_rate": float(self.correct_rate),
+        }
+        for name, value in normalised.items():
+            object.__setattr__(self, name, value)
+        _known_names("selection", [self.selection], SELECTIONS)
+        _known_names("scoring", [self.scoring], SCORINGS)
+        PassageChoice(self.passages, 0.0, self.correct_rate, self.seed)  # raises if one of them is out of range
+        if self.limit is not None and self.limit < 1:
+            raise UsageError(f"A limit of {self.limit} questions: expected 1 or more.")
+        if self.repeat < 1:
+            raise UsageError(f"{self.repeat} repeats: expected 1 or more.")
+        if self.sets and not self._blocks:
             requested = f"{', '.join(self.abilities)} in {', '.join(self.languages)}"
             raise UsageError(f"No data set for {requested}. There are: {', '.join(sorted(self.sets))}.")
-        for block in self._blocks():  # incompatible shares fail here instead of at the first case
+        for block in self._blocks:  # incompatible shares fail here instead of at the first case
             if block.data.rows:
                 self._select(block, 0, block.data.rows[0])
 
@@ -176,15 +144,12 @@ class RGB(BaseBenchmark):
         """The benchmark of an existing run, without cases. `meta["options"]` holds the saved `options`."""
         saved = meta.get("options")
         options = {key: value for key, value in (saved if isinstance(saved, dict) else {}).items() if key in _OPTIONS}
-        if isinstance(spec := options.get("template"), dict):
-            try:
-                options["template"] = msgspec.convert(spec, PromptTemplate)
-            except msgspec.ValidationError:  # a custom template; not needed to read a run
-                del options["template"]
+        spec = options.pop("template", "paper")
         try:
-            return cls({}, **options)
-        except TypeError as error:
-            raise UsageError(f"The options of this run are not those of RGB ({error}).") from None
+            template = prompt_template(spec) if isinstance(spec, str) else msgspec.convert(spec, PromptTemplate)
+        except msgspec.ValidationError:  # a custom template; not needed to read a run
+            template = TEMPLATES["paper"]
+        return cls({}, template=template, **options)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -225,14 +190,14 @@ class RGB(BaseBenchmark):
         """Caveats about the data, one line each: testbeds without a set, questions with too few documents."""
         lines = []
         if self.sets and self.dataset is None:
-            available_pairs = {(block.ability, block.data.language) for block in self._blocks()}
+            available_pairs = {(block.ability, block.data.language) for block in self._blocks}
             lines += [
-                f"No {_KINDS[ability]} set in {language!r}: {ability} is skipped there."
+                f"No {_TESTBEDS[ability][0]} set in {language!r}: {ability} is skipped there."
                 for ability in self.abilities
                 for language in self.languages
                 if (ability, language) not in available_pairs and self._ratios_of(ability)
             ]
-        for block in self._blocks():
+        for block in self._blocks:
             lines += self._shortages(block)
             if block.ability == "counterfactual" and not block.closed_book and (ids := _overlapping(block.data)):
                 lines.append(
@@ -248,11 +213,11 @@ class RGB(BaseBenchmark):
 
     @property
     def size(self) -> int:
-        return sum(len(self._rows(block)) for block in self._blocks()) * self.repeat
+        return sum(len(self._rows(block)) for block in self._blocks) * self.repeat
 
     def cases(self) -> Iterator[Case]:
         """The cases, streamed in a fixed order: by testbed, set, ratio, question, repeat."""
-        for block in self._blocks():
+        for block in self._blocks:
             for index, row in enumerate(self._rows(block)):
                 for repeat in range(self.repeat):
                     yield self._case(block, index, row, repeat)
@@ -270,27 +235,22 @@ class RGB(BaseBenchmark):
         return request_tokens + _ANSWER_TOKENS + _VERDICT_TOKENS
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
-        from ragstone.benchmarks.rgb.tables import tables  # noqa: PLC0415  (numpy: only where a run is read)
-
-        return tables(run, self, language)
+        return tables.tables(run, self, language)
 
     def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]:
-        from ragstone.benchmarks.rgb.charts import charts  # noqa: PLC0415
-
-        return charts(run, self, language)
+        return charts.charts(run, self, language)
 
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
-        from ragstone.benchmarks.rgb.diagnosis import explain  # noqa: PLC0415
+        return diagnosis.explain(record, language, self.scoring)
 
-        return explain(record, language, self.scoring)
-
+    @cached_property
     def _blocks(self) -> list[_Block]:
         if self.dataset is not None and self.sets:
             return [self._single(self.dataset)]
         blocks = []
         for ability in self.abilities:
             for language in self.languages:
-                for data in self._sets_for(language, _KINDS[ability]):
+                for data in self._sets_for(language, _TESTBEDS[ability][0]):
                     blocks += [_Block(ability, data, ratio) for ratio in self._ratios_of(ability)]
                     if ability == "counterfactual" and self.closed_book and self.passages:
                         blocks.append(_Block(ability, data, 0.0, closed_book=True))
@@ -303,7 +263,7 @@ class RGB(BaseBenchmark):
             raise UsageError(f"dataset={name!r} has one case per question: give a single noise ratio.")
         ratio = self.noise_ratios[0] if self.noise_ratios else 0.0
         data = self.sets[name]
-        ability: Ability = "noise" if data.kind == "base" else data.kind
+        ability = "noise" if data.kind == "base" else data.kind
         return _Block("rejection" if ability == "noise" and ratio == 1 else ability, data, ratio)
 
     def _sets_for(self, language: str, kind: Kind) -> list[RGBSet]:
@@ -312,9 +272,9 @@ class RGB(BaseBenchmark):
             sets.pop(f"{language}_refine" if self.selection == "official" else language)
         return list(sets.values())
 
-    def _ratios_of(self, ability: Ability) -> tuple[float, ...]:
+    def _ratios_of(self, ability: str) -> tuple[float, ...]:
         if self.noise_ratios is None or ability in ("rejection", "counterfactual"):
-            return _RATIOS[ability]
+            return _TESTBEDS[ability][1]
         # A ratio of 1 is the rejection testbed.
         return tuple(ratio for ratio in self.noise_ratios if ratio < 1 or ability != "noise")
 
@@ -382,6 +342,9 @@ class RGB(BaseBenchmark):
             for kind, ids in ids_by_shortage.items()
             if ids
         ]
+
+
+_OPTIONS = tuple(field.name for field in dataclasses.fields(RGB) if field.name != "sets")
 
 
 def _known_names(kind: str, names: Sequence[str], known: Collection[str]) -> tuple[Any, ...]:

@@ -4,8 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ragstone.benchmarks.rgb import extra_tables
-from ragstone.benchmarks.rgb.aggregate import ABILITIES, RgbCounts, RgbKey, count_run
-from ragstone.benchmarks.rgb.names import language_name, ratio_text, share_text
+from ragstone.benchmarks.rgb.aggregate import (
+    ABILITIES,
+    RgbCounts,
+    RgbKey,
+    count_run,
+    language_name,
+    ratio_text,
+    share_text,
+)
 from ragstone.benchmarks.rgb.published import RgbSetting, paper, reasons_apart
 from ragstone.benchmarks.rgb.tables import HasOptions, setting
 from ragstone.messages import messages

@@ -1,18 +1,21 @@
-"""The data sets of RGB: generated, pulled, or the user's."""
+"""The data sets of RGB: generated, pulled, or the user's; and whether `ragstone data check` takes a path for one."""
 
 import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from ragstone.datasets.fictional import fictional_rgb
+from ragstone.datasets.jsonlines import json_lines
 from ragstone.datasets.pull import data_folder, known_hashes
-from ragstone.datasets.rgb import NAMES, RGBSet, read_rgb, rgb_files, rgb_set
+from ragstone.datasets.rgb import NAMES, RGBSet, name_of, read_rgb, rgb_files, rgb_set
 from ragstone.datasets.sources import SOURCES
+from ragstone.datasets.tabular.words import is_question
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.storage import check_regular
 
-__all__ = ["LANGUAGES", "load_rgb"]
+__all__ = ["LANGUAGES", "is_rgb", "load_rgb"]
 
 LANGUAGES = ("en", "zh")
 
@@ -105,3 +108,35 @@ def _sha256(path: Path) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
+
+
+_FIELDS = frozenset({"positive", "negative", "positive_wrong", "fakeanswer"})
+_MARKS = ("queries.jsonl", "dataset_info.json", "dataset_dict.json")
+
+
+def is_rgb(path: Path) -> bool:
+    """Whether to check this path as RGB data: a folder that is no other known kind of data set, a file with RGB's
+    fields, or a file with one of RGB's names whose rows do not look like another format."""
+    if path.is_dir():
+        return not any(path.glob("*.parquet")) and not any(
+            (folder / mark).is_file() for folder in (path, *_folders(path)) for mark in _MARKS
+        ) and not any(path.glob("*/*.parquet"))  # fmt: skip
+    if path.suffix not in (".json", ".jsonl") or not path.is_file():
+        return False
+    try:
+        rows = [line.row for line in islice(json_lines(path), 20) if line.row is not None]
+    except DataError:
+        return name_of(path) in NAMES
+    if any(not _FIELDS.isdisjoint(row) for row in rows):
+        return True
+    has_other_fields = any(
+        (is_question(key) and key != "query") or key in ("response", "retrieved_context") for row in rows for key in row
+    )
+    return name_of(path) in NAMES and not has_other_fields
+
+
+def _folders(path: Path) -> list[Path]:
+    try:
+        return [inner for inner in path.iterdir() if inner.is_dir()]
+    except OSError:
+        return []

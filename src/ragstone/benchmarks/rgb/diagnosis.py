@@ -9,8 +9,7 @@ from functools import cached_property
 
 from ragstone.benchmarks.highlights import found_slots, separate, stated, word_spans
 from ragstone.benchmarks.record_reader import RecordReader
-from ragstone.benchmarks.rgb.aggregate import RecordScores, read_scores
-from ragstone.benchmarks.rgb.names import language_name
+from ragstone.benchmarks.rgb.aggregate import RecordScores, language_name, read_scores
 from ragstone.benchmarks.source_attribution import Source
 from ragstone.messages import messages
 from ragstone.text import find_answer

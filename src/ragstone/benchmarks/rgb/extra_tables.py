@@ -6,8 +6,16 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from ragstone.benchmarks.rgb.aggregate import RgbCounts, RgbKey, SampleTally, generation
-from ragstone.benchmarks.rgb.names import by_language, data_name, language_name, ratio_text
+from ragstone.benchmarks.rgb.aggregate import (
+    RgbCounts,
+    RgbKey,
+    SampleTally,
+    by_language,
+    data_name,
+    generation,
+    language_name,
+    ratio_text,
+)
 from ragstone.stats import Estimate, bootstrap_mean, holm, mcnemar_exact, permutation_paired
 from ragstone.types import Cell, Row, Table
 

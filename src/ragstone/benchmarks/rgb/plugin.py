@@ -171,7 +171,7 @@ class RgbPlugin(Plugin):
         return RGB.from_meta(meta)
 
     def check_data(self, path: Path, /) -> DataReport | None:
-        from ragstone.benchmarks.rgb.data_check import is_rgb  # noqa: PLC0415
+        from ragstone.benchmarks.rgb.data import is_rgb  # noqa: PLC0415
         from ragstone.datasets.rgb_check import check_rgb  # noqa: PLC0415
 
         return DataReport(problems=list(check_rgb([path]))) if is_rgb(path) else None

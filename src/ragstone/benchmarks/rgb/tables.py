@@ -10,9 +10,18 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ragstone.benchmarks.rgb import extra_tables
-from ragstone.benchmarks.rgb.aggregate import ABILITIES, RgbCounts, RgbKey, SampleTally, count_run
+from ragstone.benchmarks.rgb.aggregate import (
+    ABILITIES,
+    RgbCounts,
+    RgbKey,
+    SampleTally,
+    by_language,
+    count_run,
+    data_name,
+    language_name,
+    ratio_text,
+)
 from ragstone.benchmarks.rgb.extra_tables import difference, proportion
-from ragstone.benchmarks.rgb.names import by_language, data_name, language_name, ratio_text
 from ragstone.benchmarks.rgb.published import RgbFigure, RgbSetting, paper, reasons_apart
 from ragstone.messages import messages
 from ragstone.types import Cell, Row, Run, Table
