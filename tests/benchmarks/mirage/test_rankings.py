@@ -10,7 +10,7 @@ import pytest
 from ragstone import bench
 from ragstone.api.open_run import read_run
 from ragstone.benchmarks.mirage.data import load_pool
-from ragstone.benchmarks.mirage.rescore import rescore_retrieval
+from ragstone.benchmarks.mirage.official import rescore_retrieval
 from ragstone.errors import DataError, RunMismatch, UsageError
 from ragstone.metrics.rank.recall import Recall
 from ragstone.runs import open_run

@@ -18,6 +18,7 @@ right: here it is split by that, and `given_gold` is its share among questions w
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from ragstone.benchmarks.mirage.aggregate import (
@@ -120,7 +121,7 @@ def macro(crosstab: CrossTab, test: Callable[[AnswerKind], bool]) -> Estimate:
     2008)."""
     parts = []
     for source in sorted({kind.source for kind in crosstab.kinds}):
-        part = crosstab.share(test, within=lambda kind, at=source: kind.source == at)  # type: ignore[misc]
+        part = crosstab.share(test, within=partial(AnswerKind.is_from, source=source))
         if part.known is not None:
             parts.append(part.known)
     if not parts:

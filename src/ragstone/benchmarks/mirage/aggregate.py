@@ -6,7 +6,7 @@ supporting chunk was in the context) and two or three numbers, and each question
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -69,6 +69,19 @@ class AnswerKind(NamedTuple):
     question_flags: int
     source: int
 
+    @property
+    def right(self) -> bool:
+        """Whether the answer in the last condition is right."""
+        return bool(self.code & 1)
+
+    def has(self, flags: int) -> bool:
+        """Whether its question has one of these flags."""
+        return bool(self.question_flags & flags)
+
+    def is_from(self, source: int) -> bool:
+        """Whether its question is of this source."""
+        return self.source == source
+
 
 @dataclass
 class CrossTab:
@@ -81,10 +94,6 @@ class CrossTab:
     @cached_property
     def n(self) -> int:
         return self.kinds.total()
-
-    def count(self, test: Callable[[AnswerKind], bool]) -> int:
-        """The number of answers whose kind passes the test."""
-        return sum(number for kind, number in self.kinds.items() if test(kind))
 
     def share(self, test: Callable[[AnswerKind], bool], within: Callable[[AnswerKind], bool] | None = None) -> Estimate:
         """The share of answers that pass the test, among all or those `within`, with Wilson's interval (by question if
@@ -158,21 +167,32 @@ class MirageTally:
         """The systems that answered, sorted."""
         return sorted(name for name, contexts in self.answers.items() if contexts)
 
-    def contexts(self, system: str) -> list[Condition]:
-        """The mixed and retrieved conditions of a system: mixed first, then by retriever, chunk size and k."""
-        conditions = (
-            condition for condition in self.answers.get(system, ()) if condition.setting in ("mixed", "retrieved")
-        )
+    def conditions(self, system: str) -> list[Condition]:
+        """The conditions of a system, without the probe: base, oracle, mixed, then by retriever, chunk size and k."""
+        conditions = (condition for condition in self.answers.get(system, ()) if condition != PROBE)
         return sorted(conditions, key=lambda c: (_ORDER[c.setting], c.retriever, c.chunk, c.k))
+
+    def contexts(self, system: str) -> list[Condition]:
+        """The mixed and retrieved conditions of a system, in this order."""
+        return [condition for condition in self.conditions(system) if condition.setting in ("mixed", "retrieved")]
+
+    def scored(self, rule: str, *joint: Condition, contexts: bool = False) -> Iterator[tuple[str, Condition, CrossTab]]:
+        """(system, condition, cross table over `joint` and the condition) of each system and condition (of `contexts`
+        only the mixed and retrieved ones) with scored answers."""
+        for system in self.systems:
+            for condition in self.contexts(system) if contexts else self.conditions(system):
+                counts = self.crosstab(system, (*joint, condition), rule)
+                if counts is not None and counts.n:
+                    yield system, condition, counts
 
     def chunked(self) -> bool:
         """Whether any chunk size differs from the pool's own."""
         sizes = {condition.chunk for conditions in self.answers.values() for condition in conditions}
         return bool({*sizes, *(size for _, size in self.found)} - {0})
 
-    def questions(self, test: Callable[[int], bool]) -> int:
-        """The number of questions whose flags pass the test, without the probe's."""
-        return sum(test(self.question_flags[place]) for (probe, _), place in self._samples.items() if not probe)
+    def questions(self, flag: int) -> int:
+        """The number of questions with a flag, without the probe's."""
+        return sum(bool(self.question_flags[at] & flag) for (probe, _), at in self._samples.items() if not probe)
 
     @property
     def size(self) -> int:

@@ -2,6 +2,7 @@
 tokens and time with the Pareto front."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any
@@ -10,6 +11,7 @@ from ragstone.benchmarks.mirage.adaptability import MEASURES, Shares, shares_of
 from ragstone.benchmarks.mirage.aggregate import BASE, OFFICIAL, Condition, MirageTally, tally_records
 from ragstone.benchmarks.mirage.extra_tables import Priced, is_choice, is_right, on_front, priced
 from ragstone.benchmarks.mirage.names import Names
+from ragstone.benchmarks.mirage.published import options_of
 from ragstone.benchmarks.mirage.retrieved import mean_of, retrieved, shown_ks
 from ragstone.benchmarks.mirage.tables import headline_of
 from ragstone.messages import messages
@@ -26,8 +28,7 @@ _STACK = (MEASURES[1], MEASURES[0], MEASURES[2], MEASURES[3])  # acceptability f
 def charts(run: Run, *, language: str = "en") -> list[Chart]:
     """The charts of a run that have data, in the language of the report."""
     meta = run.meta
-    options = meta.get("options")
-    ks = options.get("ks", ()) if isinstance(options, Mapping) else ()
+    ks = options_of(meta).get("ks", ())
     drawer = _MirageCharts(tally_records(run.records()), headline_of(meta), messages(__name__, language), ks)
     drawn = [*drawer.shares(), *drawer.by_k(), *drawer.recall(), *drawer.prices()]
     return [chart for chart in drawn if chart.series]
@@ -74,12 +75,13 @@ class _MirageCharts:
     def by_k(self) -> Iterator[Chart]:
         """For each system, against k: right answers, and noise vulnerability given a supporting chunk."""
         for number, system in enumerate(self.tally.systems):
-            title = self.words["chart_quality"].format(system=system)
-            curves = self._curves(system, lambda condition, name=system: self._right(name, condition))  # type: ignore[misc]
-            yield from self._lines(f"mirage-k-{number}", title, curves, "chunks", "share_right")
-            title = self.words["chart_vulnerability"].format(system=system)
-            curves = self._curves(system, lambda condition, name=system: self._vulnerable(name, condition))  # type: ignore[misc]
-            yield from self._lines(f"mirage-vulnerability-{number}", title, curves, "chunks", "share_wrong")
+            for name, title, share, axis in (
+                ("k", "chart_quality", self._right, "share_right"),
+                ("vulnerability", "chart_vulnerability", self._vulnerable, "share_wrong"),
+            ):
+                curves = self._curves(system, partial(share, system))
+                text = self.words[title].format(system=system)
+                yield from self._lines(f"mirage-{name}-{number}", text, curves, "chunks", axis)
 
     def _curves(self, system: str, share: Callable[[Condition], Estimate]) -> Iterator[Series]:
         """One curve over k per retriever and chunk size."""

@@ -1,11 +1,13 @@
 """Details behind the figures: flaws of the official measures, the eight groups, sources, questions that need several
 chunks, contamination, harder negatives, and quality against cost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import attrgetter
 from statistics import median
 from typing import Any, NamedTuple
 
-from ragstone.benchmarks.mirage.adaptability import GROUPS, SHARES, group_counts, macro, shares_of
+from ragstone.benchmarks.mirage.adaptability import GROUPS, SHARES, group_counts, macro, shares
 from ragstone.benchmarks.mirage.aggregate import (
     BASE,
     DEFAULT,
@@ -21,6 +23,7 @@ from ragstone.benchmarks.mirage.aggregate import (
 )
 from ragstone.benchmarks.mirage.names import Names, number_cell, percent
 from ragstone.benchmarks.mirage.retrieved import mean_of, retrieved, shown_ks
+from ragstone.benchmarks.table_builder import TableWriter, row
 from ragstone.stats import Estimate, mcnemar_exact, paired_difference
 from ragstone.types import Cell, Row, Table
 
@@ -31,22 +34,17 @@ _FLAWS = (("pure", QuestionFlag.PURE, MIXED), ("short", QuestionFlag.SHORT, MIXE
 """Kinds of problematic questions, and the setting that shows the problem best."""
 
 
-def tables(tally: MirageTally, names: Names, headline: str, ks: Sequence[Any]) -> Iterator[Table]:
+def tables(tally: MirageTally, names: Names, headline: str, ks: Sequence[Any]) -> list[Table]:
     """All of them; some may have no rows."""
     writer = _ExtraTables(tally, names, headline, ks)
-    yield writer.flaws()
-    yield writer.flawed()
-    yield writer.groups()
-    yield from writer.sources()
-    yield writer.hops()
-    yield writer.contamination()
-    yield writer.negatives()
-    yield writer.cost()
+    return [
+        writer.flaws(), writer.flawed(), writer.groups(), *writer.sources(), writer.hops(), writer.contamination(),
+        writer.negatives(), writer.cost(),
+    ]  # fmt: skip
 
 
-def is_right(kind: AnswerKind) -> bool:
-    """Whether the answer in the last condition is right."""
-    return bool(kind.code & 1)
+is_right = attrgetter("right")
+"""Whether the answer in the last condition is right."""
 
 
 class Priced(NamedTuple):
@@ -62,18 +60,12 @@ class Priced(NamedTuple):
 def priced(tally: MirageTally, headline: str) -> list[Priced]:
     """Every system with every context whose tokens or seconds are known, except the probe."""
     prices = []
-    for system in tally.systems:
-        for condition in sorted(tally.answers[system], key=_by_setting):
-            answers, counts = tally.answers[system][condition], tally.crosstab(system, (condition,), headline)
-            tokens, seconds = answers.tokens_each, median(answers.seconds) if answers.seconds else None
-            if condition != PROBE and counts is not None and counts.n and (tokens is not None or seconds is not None):
-                prices.append(Priced(system, condition, counts.share(is_right), tokens, seconds))
+    for system, condition, counts in tally.scored(headline):
+        answers = tally.answers[system][condition]
+        tokens, seconds = answers.tokens_each, median(answers.seconds) if answers.seconds else None
+        if tokens is not None or seconds is not None:
+            prices.append(Priced(system, condition, counts.share(is_right), tokens, seconds))
     return prices
-
-
-def _by_setting(condition: Condition) -> tuple[int, str, int, int]:
-    order = ("base", "oracle", "mixed", "retrieved", "probe")
-    return order.index(condition.setting), condition.retriever, condition.chunk, condition.k
 
 
 def is_choice(condition: Condition) -> bool:
@@ -90,44 +82,37 @@ def on_front(points: Sequence[tuple[float, float]]) -> list[bool]:
     ]
 
 
-class _ExtraTables:
+class _ExtraTables(TableWriter):
+    prefix = "mirage"
+
     def __init__(self, tally: MirageTally, names: Names, headline: str, ks: Sequence[Any]) -> None:
+        super().__init__(names.words)
         self.tally, self.names, self.headline, self.ks = tally, names, headline, ks
-        self.words: Mapping[str, str] = names.words
         self.rules = (headline, DEFAULT if headline == OFFICIAL else OFFICIAL)
 
-    def _texts(self, *keys: str) -> tuple[str, ...]:
-        return tuple(self.words[name] for name in keys)
+    def _contexts(self, name: str, columns: Sequence[str], rows: Sequence[Row], *notes: str, keys: int = 1) -> Table:
+        """A table whose rows are of a system with a context, and `keys` - 1 other things."""
+        heads = (self.words["system"], *self.names.columns(), *columns)
+        return self.table(name, heads, rows, notes, keys=self.names.width + keys)
 
+    @property
     def _note_headline(self) -> str:
         return self.words["note_headline"].format(rule=self.words[self.headline])
-
-    def _pairs(self) -> Iterator[tuple[str, Condition]]:
-        """Each system with each context for which base and oracle are also measured."""
-        for system in self.tally.systems:
-            for condition in self.tally.contexts(system):
-                counts = self.tally.crosstab(system, (*_JOINT, condition), OFFICIAL)
-                if counts is not None and counts.n:
-                    yield system, condition
 
     def flaws(self) -> Table:
         """Official noise vulnerability and total with their components."""
         rows = []
-        for system, condition in self._pairs():
-            shares = shares_of(self.tally, system, condition, OFFICIAL)
-            if shares is not None:
-                parts = (shares.measures["noise_vulnerability"], shares.missed, shares.noise, shares.given_gold)
-                double_acceptance = 2 * (shares.measures["context_acceptability"].value or 0.0) - 1
-                rows.append(
-                    Row((
-                        Cell(system), *self.names.cells(condition), *map(percent, parts), percent(shares.without_gold),
-                        shares.total.cell("%"), Cell(value=double_acceptance, unit="%"),
-                    ))
-                )  # fmt: skip
+        for system, condition, counts in self.tally.scored(OFFICIAL, *_JOINT, contexts=True):
+            if (parts := shares(counts)) is not None:
+                split = (parts.measures["noise_vulnerability"], parts.missed, parts.noise, parts.given_gold)
+                double_acceptance = 2 * (parts.measures["context_acceptability"].value or 0.0) - 1
+                rows.append(row(
+                    system, *self.names.cells(condition), *map(percent, split), percent(parts.without_gold),
+                    parts.total.cell("%"), Cell(value=double_acceptance, unit="%"),
+                ))  # fmt: skip
         names = ("nv_official", "nv_missed", "nv_noise", "nv_given_gold", "without_gold", "total", "twice")
-        columns = (self.words["system"], *self.names.columns(), *self._texts(*names))
-        notes = self._texts("note_flaws", "note_without", "note_total")
-        return Table("mirage-flaws", self.words["title_flaws"], columns, tuple(rows), notes, self.names.width + 1)
+        notes = self.texts("note_flaws", "note_without", "note_total")
+        return self._contexts("flaws", self.texts(*names), rows, *notes)
 
     def flawed(self) -> Table:
         """Questions that the official scores handle badly: the scores with and without them."""
@@ -135,166 +120,129 @@ class _ExtraTables:
         for system in self.tally.systems:
             for name, flag, condition in _FLAWS:
                 counts, own_counts = (self.tally.crosstab(system, (condition,), rule) for rule in (OFFICIAL, DEFAULT))
-                number = self.tally.questions(lambda marks, bit=flag: bool(marks & bit))  # type: ignore[misc]
+                number = self.tally.questions(flag)
                 if counts is None or not counts.n or not number:
                     continue
-
-                def flagged(kind: AnswerKind, bit: int = flag) -> bool:
-                    return bool(kind.question_flags & bit)
-
-                def unflagged(kind: AnswerKind, bit: int = flag) -> bool:
-                    return not kind.question_flags & bit
-
-                cells = [
-                    percent(counts.share(is_right)), percent(counts.share(is_right, within=unflagged)),
+                flagged = partial(AnswerKind.has, flags=flag)
+                rows.append(row(
+                    system, *self.texts(f"flaw_{name}", condition.setting), number_cell(number),
+                    percent(counts.share(is_right)), percent(counts.share(is_right, within=_not(flagged))),
                     percent(counts.share(is_right, within=flagged)),
                     Cell() if own_counts is None else percent(own_counts.share(is_right, within=flagged)),
-                ]  # fmt: skip
-                about = (Cell(system), Cell(self.words[f"flaw_{name}"]), Cell(self.words[condition.setting]))
-                rows.append(Row((*about, number_cell(number), *cells)))
+                ))  # fmt: skip
         names = ("system", "flaw", "setting", "count", "of_all", "of_others", "of_these", "ours_these")
-        return Table("mirage-flawed", self.words["title_flawed"], self._texts(*names), tuple(rows), keys=3)
+        return self.table("flawed", self.texts(*names), rows, keys=3)
 
     def groups(self) -> Table:
         """The number of questions in each of the eight groups, by each rule."""
         rows = []
-        for system, condition in self._pairs():
+        for system, condition, _ in self.tally.scored(OFFICIAL, *_JOINT, contexts=True):
             for rule in self.rules:
                 counts = self.tally.crosstab(system, (*_JOINT, condition), rule)
                 if counts is not None and counts.n:
                     sizes = group_counts(counts)
-                    about = (Cell(system), *self.names.cells(condition), Cell(self.words[rule]))
-                    rows.append(Row((*about, *(number_cell(sizes[name]) for name in GROUPS), number_cell(counts.n))))
-        columns = (self.words["system"], *self.names.columns(), self.words["scoring"], *GROUPS, self.words["n"])
-        notes = (self.words["note_groups"],)
-        return Table("mirage-groups", self.words["title_groups"], columns, tuple(rows), notes, self.names.width + 2)
+                    numbers = map(number_cell, (*(sizes[name] for name in GROUPS), counts.n))
+                    rows.append(row(system, *self.names.cells(condition), self.words[rule], *numbers))
+        columns = (self.words["scoring"], *GROUPS, self.words["n"])
+        return self._contexts("groups", columns, rows, self.words["note_groups"], keys=2)
 
     # -- by source
 
     def sources(self) -> Iterator[Table]:
         """Adaptability, right answers and retrieval by source and averaged over sources; skipped for one source."""
-        counts_by_pair = [
-            (pair, self.tally.crosstab(pair[0], (*_JOINT, pair[1]), self.headline)) for pair in self._pairs()
-        ]
         places = [at for at in range(len(self.tally.sources)) if self._measured(at)]
         if len(places) < 2:
             return
-        heads = (*self._texts("everything", "macro"), *map(self.names.source, places))
-        notes = (self.words["note_macro"], self._note_headline())
+        heads = (*self.texts("everything", "macro"), *map(self.names.source, places))
+        notes = (self.words["note_macro"], self._note_headline)
+        rows = []
+        for system, condition, _ in self.tally.scored(OFFICIAL, *_JOINT, contexts=True):
+            counts = self.tally.crosstab(system, (*_JOINT, condition), self.headline)
+            if counts is not None and counts.n:
+                rows += [
+                    row(system, *self.names.cells(condition), self.words[name], *_by_source(counts, test, places))
+                    for name, test in SHARES.items()
+                ]
+        yield self._contexts("sources", (self.words["measure"], *heads), rows, *notes, keys=2)
         rows = [
-            Row((Cell(system), *self.names.cells(condition), Cell(self.words[name]), *_by_source(counts, name, places)))
-            for (system, condition), counts in counts_by_pair
-            if counts is not None and counts.n
-            for name in SHARES
+            row(system, *self.names.cells(condition), *_by_source(counts, is_right, places))
+            for system, condition, counts in self.tally.scored(self.headline)
         ]
-        columns = (self.words["system"], *self.names.columns(), self.words["measure"], *heads)
-        width = self.names.width
-        yield Table("mirage-sources", self.words["title_sources"], columns, tuple(rows), notes, width + 2)
-        rows = [
-            Row((Cell(system), *self.names.cells(condition), *_by_source(counts, "", places)))
-            for system in self.tally.systems
-            for condition in sorted(self.tally.answers[system], key=_by_setting)
-            if condition != PROBE
-            and (counts := self.tally.crosstab(system, (condition,), self.headline)) is not None
-            and counts.n
-        ]
-        columns = (self.words["system"], *self.names.columns(), *heads)
-        yield Table("mirage-model-sources", self.words["title_model_sources"], columns, tuple(rows), notes, width + 1)
+        yield self._contexts("model-sources", heads, rows, *notes)
         yield self._retriever_sources(places, heads)
 
     def _measured(self, place: int) -> bool:
         """Whether a source has questions other than the probe's."""
         if any(self.tally.source_of[sample] == place for lists in self.tally.found.values() for sample in lists):
             return True
-        return any(
-            kind.source == place
-            for system in self.tally.systems
-            for condition in self.tally.answers[system]
-            if condition != PROBE and (counts := self.tally.crosstab(system, (condition,), self.headline)) is not None
-            for kind in counts.kinds
-        )
+        return any(kind.source == place for *_, counts in self.tally.scored(self.headline) for kind in counts.kinds)
 
     def _retriever_sources(self, places: Sequence[int], heads: tuple[str, ...]) -> Table:
         rows = []
         for retriever, chunk in sorted(self.tally.found):
             for k in shown_ks(self.tally, self.ks, retriever, chunk):
-                parts = [
-                    mean_of(retrieved(self.tally, retriever, chunk, k, within=lambda at, one=place: at == one)["f1"])  # type: ignore[misc]
-                    for place in places
-                ]
+                everything, *parts = (
+                    mean_of(retrieved(self.tally, retriever, chunk, k, source=place)["f1"]) for place in (None, *places)
+                )
                 known = [part.value for part in parts if part.value is not None]
-                if not known:
-                    continue
-                everything = mean_of(retrieved(self.tally, retriever, chunk, k)["f1"])
-                average = Cell(value=sum(known) / len(known), unit="%")
-                cells = (percent(everything), average, *map(percent, parts))
-                rows.append(Row((*self.names.cells(Condition("retrieved", retriever, k, chunk)), *cells)))
-        title, notes = self.words["title_retriever_sources"], (self.words["note_macro"],)
+                if known:
+                    average = Cell(value=sum(known) / len(known), unit="%")
+                    condition = Condition("retrieved", retriever, k, chunk)
+                    rows.append(row(*self.names.cells(condition), percent(everything), average, *map(percent, parts)))
         columns = (*self.names.columns(), *heads)
-        return Table("mirage-retriever-sources", title, columns, tuple(rows), notes, self.names.width)
+        return self.table("retriever-sources", columns, rows, self.texts("note_macro"), keys=self.names.width)
 
     # -- beyond the paper
 
     def hops(self) -> Table:
         """Questions that need one chunk, compared with those that need several."""
-        rows = []
-        has_hops = self.tally.questions(lambda marks: bool(marks & QuestionFlag.HOPS))
-        for system in self.tally.systems if has_hops else ():
-            for condition in sorted(self.tally.answers[system], key=_by_setting):
-                counts = self.tally.crosstab(system, (condition,), self.headline)
-                if condition == PROBE or counts is None or not counts.n:
-                    continue
-                given_shares = [
-                    counts.share(lambda kind: kind.gold == 2, within=_needs_several),
-                    counts.share(is_right, within=lambda kind: _needs_several(kind) and kind.gold == 2),
-                ]
-                cells = [
-                    percent(counts.share(is_right, within=lambda kind: not _needs_several(kind))),
-                    percent(counts.share(is_right, within=_needs_several)),
-                    *(Cell() if condition == BASE else percent(share) for share in given_shares),
-                ]
-                rows.append(Row((Cell(system), *self.names.cells(condition), *cells)))
-        names = ("one_chunk", "several_chunks", "all_given", "right_all_given")
-        columns = (self.words["system"], *self.names.columns(), *self._texts(*names))
-        title, notes = self.words["title_hops"], (self._note_headline(),)
-        return Table("mirage-hops", title, columns, tuple(rows), notes, self.names.width + 1)
+        several, rows = partial(AnswerKind.has, flags=QuestionFlag.HOPS), []
+        for system, condition, counts in (
+            self.tally.scored(self.headline) if self.tally.questions(QuestionFlag.HOPS) else ()
+        ):
+            all_given = [
+                counts.share(lambda kind: kind.gold == 2, within=several),
+                counts.share(is_right, within=lambda kind: several(kind) and kind.gold == 2),
+            ]
+            rows.append(row(
+                system, *self.names.cells(condition), percent(counts.share(is_right, within=_not(several))),
+                percent(counts.share(is_right, within=several)),
+                *(Cell() if condition == BASE else percent(share) for share in all_given),
+            ))  # fmt: skip
+        columns = self.texts("one_chunk", "several_chunks", "all_given", "right_all_given")
+        return self._contexts("hops", columns, rows, self._note_headline)
 
     def contamination(self) -> Table:
         """Right answers without context, compared with those to invented questions."""
         rows = []
         for system in self.tally.systems:
             for rule in self.rules:
-                probe = self.tally.crosstab(system, (PROBE,), rule)
-                base = self.tally.crosstab(system, (BASE,), rule)
-                if base is None or probe is None or not base.n or not probe.n:
-                    continue
-                known, guessed = base.share(is_right), probe.share(is_right)
-                about = (Cell(system), Cell(self.words[rule]))
-                rows.append(Row((*about, percent(known), percent(guessed), _difference(known, guessed))))
-        columns = self._texts("system", "scoring", "base_right", "probe_right", "known_difference")
-        notes = (self.words["note_contamination"],)
-        return Table("mirage-contamination", self.words["title_contamination"], columns, tuple(rows), notes, 2)
+                base, probe = (self.tally.crosstab(system, (condition,), rule) for condition in (BASE, PROBE))
+                if base is not None and probe is not None and base.n and probe.n:
+                    known, guessed = base.share(is_right), probe.share(is_right)
+                    cells = (percent(known), percent(guessed), _difference(known, guessed))
+                    rows.append(row(system, self.words[rule], *cells))
+        columns = self.texts("system", "scoring", "base_right", "probe_right", "known_difference")
+        return self.table("contamination", columns, rows, self.texts("note_contamination"), keys=2)
 
     def negatives(self) -> Table:
         """Mixed compared with harder negatives, paired by question."""
         rows = []
-        for system in self.tally.systems:
-            for condition in self.tally.contexts(system):
-                counts = self.tally.crosstab(system, (MIXED, condition), self.headline)
-                if not condition.retriever.startswith("negatives(") or counts is None or not counts.n:
-                    continue
-                only_mixed, only_harder = (counts.count(lambda kind, code=c: kind.code == code) for c in (2, 1))  # type: ignore[misc]
-                low, high = paired_difference(only_mixed, only_harder, counts.n)
-                cells = (
-                    percent(counts.share(lambda kind: bool(kind.code & 2))), percent(counts.share(is_right)),
-                    Cell(value=(only_harder - only_mixed) / counts.n, low=low, high=high, unit="%"),
-                    Cell(f"{mcnemar_exact(only_mixed, only_harder):.3g}"),
-                )  # fmt: skip
-                name = condition.retriever.removeprefix("negatives(")[:-1]
-                rows.append(Row((Cell(system), Cell(name), *cells)))
-        columns = self._texts("system", "retriever", "usual", "harder", "difference", "p")
-        notes = (self.words["note_negatives"], self._note_headline())
-        return Table("mirage-negatives", self.words["title_negatives"], columns, tuple(rows), notes, 2)
+        for system, condition, counts in self.tally.scored(self.headline, MIXED, contexts=True):
+            if not condition.retriever.startswith("negatives("):
+                continue
+            only_mixed, only_harder = (
+                sum(number for kind, number in counts.kinds.items() if kind.code == code) for code in (2, 1)
+            )
+            low, high = paired_difference(only_mixed, only_harder, counts.n)
+            rows.append(row(
+                system, condition.retriever.removeprefix("negatives(")[:-1],
+                percent(counts.share(lambda kind: bool(kind.code & 2))), percent(counts.share(is_right)),
+                Cell(value=(only_harder - only_mixed) / counts.n, low=low, high=high, unit="%"),
+                f"{mcnemar_exact(only_mixed, only_harder):.3g}",
+            ))  # fmt: skip
+        columns = self.texts("system", "retriever", "usual", "harder", "difference", "p")
+        return self.table("negatives", columns, rows, (self.words["note_negatives"], self._note_headline), keys=2)
 
     def cost(self) -> Table:
         """Right answers, tokens and seconds of each system with each context, and the Pareto front."""
@@ -303,31 +251,30 @@ class _ExtraTables:
         best = on_front([(price.tokens or 0.0, price.right.value or 0.0) for price in candidates])
         front = {(price.system, price.condition) for price, is_best in zip(candidates, best, strict=True) if is_best}
         rows = [
-            Row((
-                Cell(price.system), *self.names.cells(price.condition), percent(price.right),
-                Cell() if price.tokens is None else Cell(value=round(price.tokens, 1)),
-                Cell() if price.seconds is None else Cell(value=round(price.seconds, 3)),
-                Cell(self.words["yes"] if (price.system, price.condition) in front else ""),
-            ))
+            row(
+                price.system, *self.names.cells(price.condition), percent(price.right), _rounded(price.tokens, 1),
+                _rounded(price.seconds, 3), self.words["yes"] if (price.system, price.condition) in front else "",
+            )
             for price in prices
         ]  # fmt: skip
-        names = ("right", "tokens_each", "seconds_each", "front")
-        columns = (self.words["system"], *self.names.columns(), *self._texts(*names))
-        notes = (self.words["note_cost"], self._note_headline())
-        return Table("mirage-cost", self.words["title_cost"], columns, tuple(rows), notes, self.names.width + 1)
+        columns = self.texts("right", "tokens_each", "seconds_each", "front")
+        return self._contexts("cost", columns, rows, self.words["note_cost"], self._note_headline)
 
 
-def _needs_several(kind: AnswerKind) -> bool:
-    return bool(kind.question_flags & QuestionFlag.HOPS)
+def _not(test: Callable[[AnswerKind], bool]) -> Callable[[AnswerKind], bool]:
+    return lambda kind: not test(kind)
 
 
-def _by_source(counts: CrossTab, measure: str, places: Sequence[int]) -> Iterator[Cell]:
-    """A measure of adaptability, or the right answers (""): overall, averaged over sources, and by source."""
-    test = SHARES[measure] if measure else is_right
+def _rounded(value: float | None, digits: int) -> Cell:
+    return Cell() if value is None else Cell(value=round(value, digits))
+
+
+def _by_source(counts: CrossTab, test: Callable[[AnswerKind], bool], places: Sequence[int]) -> Iterator[Cell]:
+    """A share of answers: overall, averaged over sources, and by source."""
     yield percent(counts.share(test))
     yield percent(macro(counts, test))
     for place in places:
-        yield percent(counts.share(test, within=lambda kind, at=place: kind.source == at))  # type: ignore[misc]
+        yield percent(counts.share(test, within=partial(AnswerKind.is_from, source=place)))
 
 
 def _difference(first_share: Estimate, second_share: Estimate) -> Cell:

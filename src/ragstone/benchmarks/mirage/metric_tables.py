@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from ragstone.benchmarks.mirage.aggregate import Condition
 from ragstone.benchmarks.mirage.benchmark import RANKING
-from ragstone.benchmarks.mirage.names import Names
+from ragstone.benchmarks.mirage.names import Names, percent
+from ragstone.benchmarks.table_builder import row
 from ragstone.stats import Estimate
-from ragstone.types import Cell, Row, Table
+from ragstone.types import Cell, Table
 
 __all__ = ["metric_tables"]
 
@@ -31,7 +32,7 @@ def _ranking_table(names: Names) -> Table:
             for name in (*usual, *asked)
         )
         retriever_cell, _, *chunk_cell = names.cells(Condition("retrieved", retriever, 0, chunk))
-        rows.append(Row((retriever_cell, *chunk_cell, *(mean.cell("%", empty="") for mean in means))))
+        rows.append(row(retriever_cell, *chunk_cell, *map(percent, means)))
     retriever_head, _, *chunk_head = names.columns()
     columns = (retriever_head, *chunk_head, *usual, *asked)
     notes = (words["note_ranking"],)
@@ -43,13 +44,7 @@ def _others_table(names: Names) -> Table:
     others, words = names.tally.others, names.words
     metrics = sorted({name for by_name in others.values() for name in by_name})
     rows = [
-        Row(
-            (
-                Cell(system),
-                *names.cells(condition),
-                *(_mean(others[system, condition].get(name, [])) for name in metrics),
-            )
-        )
+        row(system, *names.cells(condition), *(_mean(others[system, condition].get(name, [])) for name in metrics))
         for system, condition in sorted(others)
     ]
     columns = (words["system"], *names.columns(), *metrics)

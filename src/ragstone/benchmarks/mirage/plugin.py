@@ -156,11 +156,14 @@ class MirageCondition(TypedDict, total=False):
 
 
 class MirageNotes(TypedDict, total=False):
-    """The notes on a question. `labels`: its supporting chunks; `hops`: how many of them an answer needs."""
+    """The notes on a question. `labels`: its supporting chunks; `hops`: how many of them an answer needs. `ranking`:
+    the retrieved units as [id, score]; `ranking_cut`: whether there may be more."""
 
     source: str
     labels: int
     hops: int
+    ranking: list[tuple[str, float]] | None
+    ranking_cut: bool
 
 
 class MiragePlugin(Plugin):

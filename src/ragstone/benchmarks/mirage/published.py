@@ -98,10 +98,15 @@ class MirageSetting(Frozen, frozen=True):
     questions: int = 0
 
 
+def options_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options in the metadata of a run; empty if it has none."""
+    options = meta.get("options")
+    return options if isinstance(options, Mapping) else {}
+
+
 def setting_of(meta: Mapping[str, Any], questions: int) -> MirageSetting:
     """The setting of a run, from its metadata and its number of questions."""
-    options, question = (meta.get(key) for key in ("options", "question"))
-    options = options if isinstance(options, Mapping) else {}
+    options, question = options_of(meta), meta.get("question")
     template = question.get("template") if isinstance(question, Mapping) else None
     name = template.get("name", "") if isinstance(template, Mapping) else ""
     return MirageSetting(options.get("data_name") == "official", str(name), questions)

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from ragstone.benchmarks.mirage.aggregate import MirageTally
 from ragstone.benchmarks.mirage.official import KS, retrieval_scores
@@ -34,18 +34,13 @@ def mean_of(values: Counter[float], *, total: int | None = None) -> Estimate:
 
 
 def retrieved(
-    tally: MirageTally, retriever: str, chunk: int, k: int, *, within: Callable[[int], bool] | None = None
+    tally: MirageTally, retriever: str, chunk: int, k: int, *, source: int | None = None
 ) -> dict[str, Counter[float]]:
-    """Score → its values at k over the questions (of the sources `within`). The official NDCG takes its ideal from the
+    """Score → its values at k over the questions (of one source). The official NDCG takes its ideal from the
     list of five that the official program retrieves, or from a longer list if k is larger; of a recorded list, from all
     of it, as the official program does with the files that it reads."""
-    lists: Iterable[tuple[str, int]]
     lists_by_question = tally.found.get((retriever, chunk), {})
-    lists = (
-        lists_by_question.values()
-        if within is None
-        else (item for at, item in lists_by_question.items() if within(tally.source_of[at]))
-    )
+    lists = (item for at, item in lists_by_question.items() if source in (None, tally.source_of[at]))
     scores: dict[str, Counter[float]] = {name: Counter() for name in SCORES}
     depth = None if retriever.startswith("run:") else max(k, _OFFICIAL_DEPTH)
     for (found, labels), number in Counter(lists).items():

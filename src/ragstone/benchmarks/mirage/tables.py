@@ -4,11 +4,12 @@ The paper's rows are in the same tables if data and prompts are the same, and ot
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from ragstone.benchmarks.mirage import extra_tables
-from ragstone.benchmarks.mirage.adaptability import MEASURES, Shares, shares_of
+from ragstone.benchmarks.mirage.adaptability import MEASURES, shares_of
 from ragstone.benchmarks.mirage.aggregate import (
     BASE,
     DEFAULT,
@@ -23,8 +24,9 @@ from ragstone.benchmarks.mirage.aggregate import (
 from ragstone.benchmarks.mirage.index_cost import index_table
 from ragstone.benchmarks.mirage.metric_tables import metric_tables
 from ragstone.benchmarks.mirage.names import Names, percent, printed
-from ragstone.benchmarks.mirage.published import Adapted, MirageSetting, paper, reasons_apart, setting_of
+from ragstone.benchmarks.mirage.published import MirageSetting, options_of, paper, reasons_apart, setting_of
 from ragstone.benchmarks.mirage.retrieved import MANY, SCORES, mean_of, retrieved, shown_ks
+from ragstone.benchmarks.table_builder import TableWriter, row
 from ragstone.messages import messages
 from ragstone.stats import Estimate
 from ragstone.types import Cell, Row, Run, Table
@@ -32,6 +34,7 @@ from ragstone.types import Cell, Row, Run, Table
 __all__ = ["headline_of", "tables"]
 
 _FIXED = (BASE, ORACLE, MIXED)
+_SETTINGS = tuple(condition.setting for condition in _FIXED)
 
 
 def tables(run: Run, *, language: str = "en") -> list[Table]:
@@ -49,48 +52,64 @@ def tables(run: Run, *, language: str = "en") -> list[Table]:
 
 def headline_of(meta: Mapping[str, Any]) -> str:
     """The rule that decides what is right in a run, from its option `scoring`."""
-    options = meta.get("options")
-    scoring = options.get("scoring") if isinstance(options, Mapping) else None
-    return OFFICIAL if scoring == "official" else DEFAULT
+    return OFFICIAL if options_of(meta).get("scoring") == "official" else DEFAULT
 
 
-class _MirageTables:
+class _MirageTables(TableWriter):
     """Writes the tables of one run in one language."""
 
+    prefix = "mirage"
+
     def __init__(self, tally: MirageTally, meta: Mapping[str, Any], language: str) -> None:
-        self.tally, self.language, self.words = tally, language, messages(__name__, language)
-        self.names = Names(tally, self.words)
+        super().__init__(messages(__name__, language))
+        self.tally, self.language, self.names = tally, language, Names(tally, self.words)
         headline = headline_of(meta)
         self.rules = (headline, DEFAULT if headline == OFFICIAL else OFFICIAL)
         self.setting: MirageSetting = setting_of(meta, tally.size)
-        options = meta.get("options")
-        self.ks: Sequence[Any] = options.get("ks", ()) if isinstance(options, Mapping) else ()
-        self.chunking = options.get("chunking") if isinstance(options, Mapping) else None
+        options = options_of(meta)
+        self.ks: Sequence[Any] = options.get("ks", ())
+        self.chunking = options.get("chunking")
+        # Table → why the paper's rows are not comparable, its columns, its published rows, and its key columns.
+        answers, lists = (reasons_apart(self.setting, answers=of_answers) for of_answers in (True, False))
+        width = self.names.width
+        measures = (self.words[name] for name in ("scoring", *MEASURES, "total"))
+        self.paper_tables = {
+            "models": (answers, self.texts("system", "measure", *_SETTINGS), self._published_models, 2),
+            "retrievers": (lists, (*self.names.columns(), *self.texts(*SCORES)), self._published_retrievers, width),
+            "adaptability": (answers, (self.words["system"], *self.names.columns(), *measures),
+                             self._published_adaptability, width + 2),
+        }  # fmt: skip
 
     # -- the paper's tables
+
+    def _paper_table(self, name: str, rows: list[Row], notes: Sequence[str]) -> Table:
+        """A table of the paper's, with its rows beside the measured ones if they are comparable."""
+        reasons, columns, published, keys = self.paper_tables[name]
+        beside: Sequence[str] = ()
+        if rows and not reasons:
+            rows += published()
+            beside = (self.words["note_beside"], *paper().notes(name, self.language))
+        return self.table(name, columns, rows, (*notes, *beside), keys=keys)
 
     def models(self) -> Table:
         """The paper's table of models, with one line per rule."""
         rows = []
         for system in self.tally.systems:
             answers = [self.tally.answers[system].get(condition) for condition in _FIXED]
-            if not any(answers):
-                continue
-            lines = {rule: [self._right(system, condition, rule) for condition in _FIXED] for rule in self.rules}
-            lines["em_strict"] = [_strict(system_answers) for system_answers in answers]
-            lines["token_f1"] = [_f1(system_answers) for system_answers in answers]
-            for name, cells in lines.items():
-                label = self.words[{OFFICIAL: "em_loose", DEFAULT: "stated"}.get(name, name)]
-                rows.append(Row((Cell(system), Cell(label), *cells)))
-        notes = [self.words["note_models"], self.words["note_official"]]
+            if any(answers):
+                lines = {
+                    **{rule: [self._right(system, condition, rule) for condition in _FIXED] for rule in self.rules},
+                    "em_strict": map(_strict, answers),
+                    "token_f1": map(_f1, answers),
+                }
+                labels = {OFFICIAL: "em_loose", DEFAULT: "stated"}
+                rows += [row(system, self.words[labels.get(name, name)], *cells) for name, cells in lines.items()]
+        notes = [*self.texts("note_models", "note_official")]
         ceilings = [value for value in self.tally.ceilings if value == value]  # noqa: PLR0124  (NaN: no answers)
         if ceilings:
             notes.append(self.words["note_ceiling"].format(ceiling=f"{sum(ceilings) / len(ceilings):.3f}"))
         notes.append(self.words["note_interval"].format(many=f"{MANY:,}"))
-        if rows and not reasons_apart(self.setting, answers=True):
-            rows += self._published_models()
-            notes += [self.words["note_beside"], *paper().notes("models", self.language)]
-        return Table("mirage-models", self.words["title_models"], self._model_columns(), tuple(rows), tuple(notes), 2)
+        return self._paper_table("models", rows, notes)
 
     def retrievers(self) -> Table:
         """The paper's table of retrievers, with the textbook NDCG next to the official one."""
@@ -98,17 +117,10 @@ class _MirageTables:
         for retriever, chunk in sorted(self.tally.found):
             for k in shown_ks(self.tally, self.ks, retriever, chunk):
                 scores = retrieved(self.tally, retriever, chunk, k)
-                cells = [percent(mean_of(scores[name])) for name in SCORES]
-                condition = Condition("retrieved", retriever, k, chunk)
-                rows.append(Row((*self.names.cells(condition), *cells)))
-        notes = [self.words["note_retrievers"], self.words["note_ndcg"], *self._note_chunks()]
-        if rows and not reasons_apart(self.setting, answers=False):
-            rows += self._published_retrievers(self._measured_ks())
-            notes.append(self.words["note_beside"])
-        columns = self._retriever_columns()
-        return Table(
-            "mirage-retrievers", self.words["title_retrievers"], columns, tuple(rows), tuple(notes), self.names.width
-        )
+                cells = (percent(mean_of(scores[name])) for name in SCORES)
+                rows.append(row(*self.names.cells(Condition("retrieved", retriever, k, chunk)), *cells))
+        notes = self.texts("note_retrievers", "note_ndcg")
+        return self._paper_table("retrievers", rows, [*notes, *self._note_chunks()])
 
     def adaptability(self) -> Table:
         """The paper's tables 9 to 11: one line per system, context and rule."""
@@ -117,67 +129,59 @@ class _MirageTables:
             for condition in self.tally.contexts(system):
                 for rule in self.rules:
                     if (shares := shares_of(self.tally, system, condition, rule)) is not None:
-                        about = (Cell(system), *self.names.cells(condition), Cell(self.words[rule]))
-                        rows.append(Row((*about, *_measures(shares))))
-        notes = [self.words[name] for name in ("note_adaptability", "note_total", "note_official")]
-        notes += self._note_chunks()
-        if rows and not reasons_apart(self.setting, answers=True):
-            rows += self._published_adaptability(self._measured_ks())
-            notes += [self.words["note_beside"], *paper().notes("adaptability", self.language)]
-        return Table(
-            "mirage-adaptability", self.words["title_adaptability"], self._adaptability_columns(), tuple(rows),
-            tuple(notes), self.names.width + 2,
-        )  # fmt: skip
+                        cells = (*(percent(shares.measures[name]) for name in MEASURES), shares.total.cell("%"))
+                        rows.append(row(system, *self.names.cells(condition), self.words[rule], *cells))
+        notes = self.texts("note_adaptability", "note_total", "note_official")
+        return self._paper_table("adaptability", rows, [*notes, *self._note_chunks()])
 
     # -- the paper's rows
 
     def published(self) -> Iterator[Table]:
         """Separate tables of the paper's rows that are not comparable."""
-        answers, lists = reasons_apart(self.setting, answers=True), reasons_apart(self.setting, answers=False)
-        ks = self._measured_ks()
-        fixed = any(condition in conditions for conditions in self.tally.answers.values() for condition in _FIXED)
-        specs = (
-            ("models", answers if fixed else [], self._model_columns, self._published_models, 2),
-            ("retrievers", lists if self.tally.found else [], self._retriever_columns,
-             lambda: self._published_retrievers(ks), self.names.width),
-            ("adaptability", answers if self._adapted() else [], self._adaptability_columns,
-             lambda: self._published_adaptability(ks), self.names.width + 2),
-        )  # fmt: skip
-        for name, reasons, columns, rows, keys in specs:
-            if reasons:
+        asked = {
+            "models": any(condition in asked for asked in self.tally.answers.values() for condition in _FIXED),
+            "retrievers": bool(self.tally.found),
+            "adaptability": any(
+                {BASE, ORACLE} <= asked.keys() and self.tally.contexts(system)
+                for system, asked in self.tally.answers.items()
+            ),
+        }
+        for name, (reasons, columns, rows, keys) in self.paper_tables.items():
+            if reasons and asked[name]:
                 why = self.words["separator"].join(self.words[reason] for reason in reasons)
                 notes = (self.words["note_apart"].format(reasons=why), *paper().notes(name, self.language))
-                title = self.words[f"title_published_{name}"]
-                yield Table(f"mirage-published-{name}", title, columns(), tuple(rows()), notes, keys)
+                yield self.table(f"published-{name}", columns, rows(), notes, keys=keys)
 
     def _published_models(self) -> list[Row]:
-        rule = Cell(self.words["em_loose"])
         return [
-            Row((Cell(row.model), rule, *map(printed, (row.base, row.oracle, row.mixed))), published=True)
-            for row in paper().models
-        ]
-
-    def _published_retrievers(self, ks: set[int]) -> list[Row]:
-        return [
-            Row(
-                (*self.names.cells(Condition("retrieved", row.retriever, row.k)),
-                 *map(printed, (row.f1, row.precision, row.recall, row.ndcg)), Cell()),
+            row(
+                model.model,
+                self.words["em_loose"],
+                *map(printed, (model.base, model.oracle, model.mixed)),
                 published=True,
             )
-            for row in paper().retrievers
-            if row.k in ks
+            for model in paper().models
+        ]
+
+    def _published_retrievers(self) -> list[Row]:
+        return [
+            row(
+                *self.names.cells(Condition("retrieved", figures.retriever, figures.k)),
+                *map(printed, (figures.f1, figures.precision, figures.recall, figures.ndcg)), Cell(), published=True,
+            )
+            for figures in paper().retrievers
+            if figures.k in self._measured_ks
         ]  # fmt: skip
 
-    def _published_adaptability(self, ks: set[int]) -> list[Row]:
-        def cells(row: Adapted) -> Iterable[Cell]:
-            return map(printed, (row.nv, row.ca, row.ci, row.cm, row.total))
-
-        rule = Cell(self.words[OFFICIAL])
+    def _published_adaptability(self) -> list[Row]:
         return [
-            Row((Cell(row.model), *self.names.cells(Condition("retrieved", row.retriever, row.k)), rule, *cells(row)),
-                published=True)
-            for row in paper().adaptability
-            if row.k in ks
+            row(
+                figures.model, *self.names.cells(Condition("retrieved", figures.retriever, figures.k)),
+                self.words[OFFICIAL],
+                *map(printed, (figures.nv, figures.ca, figures.ci, figures.cm, figures.total)), published=True,
+            )
+            for figures in paper().adaptability
+            if figures.k in self._measured_ks
         ]  # fmt: skip
 
     # -- what they share
@@ -191,42 +195,17 @@ class _MirageTables:
         values["method"] = self.words.get(f"cut_{values['method']}", str(values["method"]))
         return [self.words["note_chunks"].format(**values)]
 
+    @cached_property
     def _measured_ks(self) -> set[int]:
         """The k that are both measured and printed in the paper; all printed ones if there are none."""
-        printed_ks = {row.k for row in paper().retrievers}
-        measured = {
-            condition.k for conditions in self.tally.answers.values() for condition in conditions
-        } | self.tally.ks
+        printed_ks = {figures.k for figures in paper().retrievers}
+        measured = {condition.k for asked in self.tally.answers.values() for condition in asked} | self.tally.ks
         measured |= {k for key in self.tally.found for k in shown_ks(self.tally, self.ks, *key)}
         return measured & printed_ks or printed_ks
 
-    def _adapted(self) -> bool:
-        return any(
-            BASE in conditions
-            and ORACLE in conditions
-            and any(condition.setting in ("mixed", "retrieved") for condition in conditions)
-            for conditions in self.tally.answers.values()
-        )
-
     def _right(self, system: str, condition: Condition, rule: str) -> Cell:
-        crosstab = self.tally.crosstab(system, (condition,), rule)
-        return (
-            Cell(self.words["not_asked"]) if crosstab is None else percent(crosstab.share(lambda kind: kind.code == 1))
-        )
-
-    def _model_columns(self) -> tuple[str, ...]:
-        return tuple(self.words[name] for name in ("system", "measure", "base", "oracle", "mixed"))
-
-    def _retriever_columns(self) -> tuple[str, ...]:
-        return (*self.names.columns(), *(self.words[name] for name in SCORES))
-
-    def _adaptability_columns(self) -> tuple[str, ...]:
-        texts = (self.words[name] for name in ("scoring", *MEASURES, "total"))
-        return (self.words["system"], *self.names.columns(), *texts)
-
-
-def _measures(shares: Shares) -> list[Cell]:
-    return [*(percent(shares.measures[name]) for name in MEASURES), shares.total.cell("%")]
+        counts = self.tally.crosstab(system, (condition,), rule)
+        return Cell(self.words["not_asked"]) if counts is None else percent(counts.share(extra_tables.is_right))
 
 
 def _strict(answers: Answers | None) -> Cell:
