@@ -75,7 +75,7 @@ class Field:
         """The typed value of a command-line text or a Python value. Raises ValueError with the problem."""
         if value is None:
             return self.default
-        if value == "" and not self.many:
+        if value == "" != self.default and not self.many:
             raise ValueError("'' is empty: name a value, or leave this option out.")
         if self.option.parse is not None:
             return self.option.parse(value)
