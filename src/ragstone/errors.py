@@ -10,6 +10,7 @@ RagstoneError
 ├── StorageError               the disk is full or failing, the file is locked (exit 3)
 │   └── FileLost               the file was deleted or replaced while it was in use
 ├── EndpointRefused            an endpoint refuses every request (exit 2; 3 if it had answered before)
+│   └── AllowanceSpent         the limit on requests or cost is reached (exit 3)
 ├── Unfinished                 work remains; the same command resumes it (exit 3)
 └── ModelError                 a call to a model endpoint did not end in a value (exit 3)
     ├── Unreachable            no connection: name lookup, refused, reset, TLS        retried
@@ -17,6 +18,7 @@ RagstoneError
     ├── RateLimited            429                                                    retried
     ├── ServerFault            5xx                                                    retried
     ├── BadReply               truncated, not JSON, or not of the promised form       retried
+    ├── PromptCut              the endpoint saw only a part of the prompt
     ├── ReplyTooLarge          longer than a reply may be
     ├── Unauthorized           401, 403
     ├── Rejected               any other 4xx: the request itself is wrong
@@ -29,10 +31,10 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 
 __all__ = [
-    "NAME_FLAGS", "BadReply", "ContentBlocked", "DataError", "EndpointRefused", "FileLost", "MissingExtra",
-    "MissingKey", "ModelError", "RagstoneError", "RateLimited", "Rejected", "ReplyTooLarge", "RunMismatch",
-    "ServerFault", "StorageError", "Terminated", "TimedOut", "Unauthorized", "Unfinished", "UnknownName",
-    "Unreachable", "UsageError",
+    "AllowanceSpent", "BadReply", "ContentBlocked", "DataError", "EndpointRefused", "FileLost", "MissingExtra",
+    "MissingKey", "ModelError", "NAME_FLAGS", "PromptCut", "RagstoneError", "RateLimited", "Rejected",
+    "ReplyTooLarge", "RunMismatch", "ServerFault", "StorageError", "Terminated", "TimedOut", "Unauthorized",
+    "Unfinished", "UnknownName", "Unreachable", "UsageError",
 ]  # fmt: skip
 
 
@@ -144,15 +146,27 @@ class Unfinished(RagstoneError):
 class EndpointRefused(RagstoneError):
     """An endpoint refused `count` requests in a row for a reason that applies to all of them: the key, the model's name
     or the address. It is not a `ModelError`, because it ends the run and not just one case. `answered`: it had answered
-    before."""
+    before. `sent`: this request went out; False for one that was stopped before."""
 
     exit_code = 2
+    advice = "Fix this"
 
-    def __init__(self, reason: str, count: int, *, answered: bool = False) -> None:
+    def __init__(self, reason: str, count: int, *, answered: bool = False, sent: bool = True) -> None:
         super().__init__(f"{reason} It refused {count} requests in a row, so no more are sent.")
-        self.answered = answered
+        self.answered, self.sent = answered, sent
         if answered:
             self.exit_code = 3
+
+
+class AllowanceSpent(EndpointRefused):
+    """The user's limit on requests or on cost is reached; what is scored is kept, and a larger limit resumes."""
+
+    exit_code = 3
+    advice = "Raise it"
+
+    def __init__(self, limit: str) -> None:
+        RagstoneError.__init__(self, f"The limit {limit} is reached, so no more requests are sent.")
+        self.answered, self.sent = True, False
 
 
 class ModelError(RagstoneError):
@@ -210,6 +224,14 @@ class ReplyTooLarge(ModelError):
     """The reply is longer than `ModelOptions.reply_bytes`; reading stopped there."""
 
     kind = "reply_too_large"
+    permanent = True
+
+
+class PromptCut(ModelError):
+    """The endpoint counts far fewer tokens than were sent: its context window cut the prompt, so the reply is to
+    another question."""
+
+    kind = "prompt_cut"
     permanent = True
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ragstone.api.blocking import blocking, keywords_in_errors
-from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_of, default_name, execute
+from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
 from ragstone.api.judging import Judging
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.options import fields_of, options_from
 from ragstone.benchmarks.plugin import Context, Plugin
+from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import checked_language
 from ragstone.models import PROVIDERS, ModelOptions
@@ -154,6 +155,10 @@ async def bench_async(
     rubrics: str | Path | Sequence[str | Path] = (),
     reasons: bool = False,
     strict_quotes: bool = False,
+    max_requests: int | None = None,
+    max_cost: float | None = None,
+    price: str = "",
+    judge_price: str = "",
     judge_base_url: str | None = None,
     embedder_base_url: str | None = None,
     run: str | Path | None = None,
@@ -171,7 +176,8 @@ async def bench_async(
     or your own; `judge_base_url` overrides its provider's endpoint. `metrics`: additional metrics, by name or your own.
     `embedder`, `verify`, `prompts`, `rubrics`, `reasons`, `strict_quotes`: see `Judging`. `run`: the run file; by
     default its name is derived from the settings. `sampling`: `temperature`, `top_p`, `max_tokens`, `seed`, overriding
-    the template's. `language`: language of tables and reports, "en" or "zh". `options`: the benchmark's own, listed by
+    the template's. `language`: language of tables and reports, "en" or "zh". `max_requests`, `max_cost` (at
+    `price`, `judge_price`: "IN/OUT" per million tokens): the run stops there. `options`: the benchmark's own, listed by
     `ragstone bench NAME --help`. Raises `RagstoneError`s, one line each.
     """
     plugin = BENCHMARKS.get(benchmark)
@@ -179,6 +185,7 @@ async def bench_async(
         judging = Judging.of(
             judge, embedder=embedder, verify=verify, prompts=prompts, rubrics=rubrics, base_url=judge_base_url,
             embedder_base_url=embedder_base_url, reasons=reasons, strict_quotes=strict_quotes,
+            price=price_of(judge_price),
         )  # fmt: skip
         plan = await plan_bench(
             benchmark,
@@ -187,7 +194,9 @@ async def bench_async(
             judging=judging,
             metrics=[metrics] if isinstance(metrics, str) else metrics,
             sampling=sampling,
-            model_options=model_options,
+            model_options=limited(
+                model_options or ModelOptions(cache=cache_folder()), max_requests, max_cost, price_of(price)
+            ),
         )
         shell = Shell(language=checked_language(language) if language else None)
         return await run_bench(plan, run=run, concurrency=concurrency, shell=shell)

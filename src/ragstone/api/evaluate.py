@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from ragstone.api.blocking import blocking, public
-from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_of, default_name, execute
+from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
 from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of, open_tools
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, tally_scores
@@ -225,6 +225,8 @@ async def evaluate_async(
     concurrency: int | None = None,
     reasons: bool = False,
     strict_quotes: bool = False,
+    max_requests: int | None = None,
+    max_cost: float | None = None,
     price: str = "",
     gates: Mapping[str, float] | None = None,
     system_model: str = "",
@@ -241,15 +243,15 @@ async def evaluate_async(
     listed by `ragstone metrics`, or your own; by default whatever the data and the judge allow. `judge`: a chat model,
     by name or your own `Model`. `embedder`: local/e5-small by default, where a metric needs one. `judge_protocol`:
     "matrix" or "ragas". `verify`, `prompts`, `rubrics`, `reasons`, `strict_quotes`: see `Judging`. `run`: the run file;
-    by default its name is
-    derived from the settings. `data_language`: language of all rows, detected by default. `language`: language of
-    tables and reports, "en" or "zh". `group_by`: columns to group by. `sample`, `limit`: number of rows, drawn with a
-    seed or taken from the start. `repeat`: how often the judge is asked, to measure its variance. `price`: "IN/OUT" per
-    million tokens, for the cost table. `gates`: thresholds by metric; those of correctness decide which answers are
-    right in reports and exports (else `answer_correctness` or a match of at least 0.5). `system_model`: the model that
-    answered, where the data do not say; a judge of the same family causes a warning. `sep`: separator of several
-    contexts in one cell; `sheet`: of a spreadsheet; `split`: of a data set with several; `qrels`, `corpus`: relevance
-    labels and documents of a TREC run file. Raises `RagstoneError`s, one line each.
+    by default its name is derived from the settings. `data_language`: language of all rows, detected by default.
+    `language`: language of tables and reports, "en" or "zh". `group_by`: columns to group by. `sample`, `limit`: number
+    of rows, drawn with a seed or taken from the start. `repeat`: how often the judge is asked, to measure its variance.
+    `max_requests`, `max_cost`: the run stops there, and a larger limit resumes it. `price`: "IN/OUT" per million
+    tokens, for the cost table and for `max_cost`. `gates`: thresholds by metric; those of correctness decide
+    which answers are right in reports and exports (else `answer_correctness` or a match of at least 0.5).
+    `system_model`: the model that answered, where the data do not say; a judge of the same family causes a warning.
+    `sep`: separator of several contexts in one cell; `sheet`: of a spreadsheet; `split`: of a data set with several;
+    `qrels`, `corpus`: relevance labels and documents of a TREC run file. Raises `RagstoneError`s, one line each.
     """
     if price and price_of(price) is None:
         raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
@@ -271,8 +273,9 @@ async def evaluate_async(
         system_model=system_model,
     )
     shell = Shell(language=checked_language(language) if language else None)
+    calling = limited(model_options or ModelOptions(cache=cache_folder()), max_requests, max_cost, price_of(price))
     return await run_evaluation(
-        plan, run=run, model_options=model_options, concurrency=concurrency, price=price, gates=gates, shell=shell
+        plan, run=run, model_options=calling, concurrency=concurrency, price=price, gates=gates, shell=shell
     )
 
 

@@ -16,13 +16,17 @@ import platformdirs
 from ragstone.api.judging import Judging, Opened, open_tools
 from ragstone.errors import DataError, Unfinished
 from ragstone.models import ModelOptions
+from ragstone.models.allowance import Allowance
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.runs.scoring import is_async
 from ragstone.systems import open_system
 from ragstone.systems.expand import Expanding
 from ragstone.types import Benchmark, Metric, Resources, Sampling, System, Template, to_json
 
-__all__ = ["Executed", "Job", "Shell", "all_local", "cache_folder", "concurrency_of", "default_name", "execute"]
+__all__ = [
+    "Executed", "Job", "Shell", "all_local", "cache_folder", "concurrency_of", "default_name", "execute",
+    "limited",
+]  # fmt: skip
 
 # Names in these mappings of the question may be added by a later command on the same file: another language's data,
 # another metric's prompts, an embedder, a judge where there was none.
@@ -34,6 +38,13 @@ LOCAL_CONCURRENCY = 4
 def cache_folder() -> Path:
     """The folder of cached model replies."""
     return Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "replies"
+
+
+def limited(
+    options: ModelOptions, requests: int | None, cost: float | None, price: tuple[float, float] | None
+) -> ModelOptions:
+    """The options with a limit on requests and cost, if there is one. UsageError for a cost without a price."""
+    return replace(options, allowance=Allowance.of(requests, cost, price) or options.allowance)
 
 
 @dataclass(frozen=True)

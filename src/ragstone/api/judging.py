@@ -37,7 +37,8 @@ class Judging:
     ragas package; scores are labelled ragas-style). `verify`: "joint" or "separate" (a request a passage).
     `prompts`: a folder of the user's own. `rubrics`: files of criteria, or folders of them. `language`: of the prompts;
     "" follows each sample. `reasons`: the judge says in a sentence why a claim is not supported. `strict_quotes`: a
-    score that rests on a verdict whose quote is in no passage is failed, and so in no mean."""
+    score that rests on a verdict whose quote is in no passage is failed, and so in no mean. `price`: of a
+    million of the judge's tokens, where it is not that of the models' (for a limit on the cost)."""
 
     model: str | Model | None = None
     base_url: str | None = None
@@ -51,6 +52,7 @@ class Judging:
     budget: int | None = None
     reasons: bool = False
     strict_quotes: bool = False
+    price: tuple[float, float] | None = None
 
     @classmethod
     def of(
@@ -126,7 +128,8 @@ async def open_tools(
         spec: dict[str, Any] = {}
         if uses & {"judge", "model"} or any(str(name).startswith("rubric:") for name in names):
             assert judging.model is not None
-            calling = replace(options, base_url=judging.base_url)
+            allowance = options.allowance and options.allowance.at(judging.price)
+            calling = replace(options, base_url=judging.base_url, allowance=allowance)
             try:
                 model = await _opened(stack, judging.model, lambda name: open_model(name, calling))
             except UsageError as error:

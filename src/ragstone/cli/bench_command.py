@@ -19,6 +19,7 @@ from ragstone.cli.options import (
     judge_options,
     judging_of,
     language_option,
+    limit_options,
     metrics_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
@@ -59,6 +60,7 @@ model_options = both(
         help="Time limit of a call including its retries, in seconds.",
     ),
     click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies."),
+    limit_options,
 )  # fmt: skip
 
 run_options = both(
@@ -69,7 +71,9 @@ run_options = both(
     click.option(
         "--dry-run", is_flag=True, help="Print the number of cases, requests and tokens and the cost, then stop."
     ),
-    click.option("--price", metavar="IN/OUT", help="Price per million prompt and answer tokens, for --dry-run."),
+    click.option(
+        "--price", metavar="IN/OUT", help="Price per million prompt and answer tokens, for --dry-run and --max-cost."
+    ),
     click.option("--judge-price", metavar="IN/OUT", help="The judge's price, likewise.  [default: --price]"),
     click.option(
         "--report", "report_file", type=click.Path(path_type=Path), help="Also write the report to this file."
@@ -103,7 +107,7 @@ class SharedOptions(NamedTuple):
 
 def read_shared_options(values: dict[str, Any]) -> SharedOptions:
     """Takes the shared options out of `values` and checks them before anything is spent. Raises UsageError."""
-    from ragstone.api.execute import cache_folder  # noqa: PLC0415
+    from ragstone.api.execute import cache_folder, limited  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 
@@ -114,8 +118,9 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
     if judge_text and (judging.model is None or not price):
         raise UsageError("--judge-price belongs to --price and --judge: give both, or leave it out.")
     judge_price = None if judge_text is None else read_price(judge_text, "--judge-price")
-    if price and not dry_run:
-        raise UsageError("--price belongs to --dry-run: it computes what a run would cost, and limits nothing.")
+    max_requests, max_cost = values.pop("max_requests"), values.pop("max_cost")
+    if price and not dry_run and max_cost is None:
+        raise UsageError("--price belongs to --dry-run or --max-cost: by itself it limits nothing.")
     if report_file and not dry_run:
         check_target(report_file, values["run_file"])
     sampling = {
@@ -129,6 +134,7 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
         requests_per_minute=values.pop("rpm"),
         tokens_per_minute=values.pop("tpm"),
     )
+    calling, judging = limited(calling, max_requests, max_cost, price), replace(judging, price=judge_price)
     concurrency = values.pop("concurrency")
     if concurrency:
         calling = replace(calling, in_flight=max(concurrency, calling.in_flight))
@@ -217,7 +223,8 @@ def _say_result(result: "BenchResult", shared: SharedOptions) -> int:
     if not outcome.complete:
         say(f"ragstone: {outcome.advice}", err=True)
         say_failures(failures, language)
-        return 2 if outcome.refused and not outcome.done else 3
+        unanswered = outcome.refused and not any(error.answered for error in outcome.refused)
+        return 2 if unanswered and not outcome.done else 3
     return 0
 
 

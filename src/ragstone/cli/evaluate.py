@@ -20,6 +20,7 @@ from ragstone.cli.options import (
     judge_options,
     judging_of,
     language_option,
+    limit_options,
     metrics_option,
     no_judge,
     once,
@@ -63,7 +64,7 @@ metric_options = both(
     click.option("--system-model", default="", metavar="NAME", help="The model that answered, if the data do not say."),
 )  # fmt: skip
 
-limit_options = both(
+call_options = both(
     click.option("--concurrency", type=click.IntRange(1, 4096),
                  help="Samples scored concurrently.  [default: 64; 4 if local]"),
     click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute."),
@@ -71,6 +72,7 @@ limit_options = both(
     click.option("--deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
                  help="Time limit of a call including its retries, in seconds."),
     click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies."),
+    limit_options,
 )  # fmt: skip
 
 
@@ -97,7 +99,7 @@ limit_options = both(
 )
 @language_option
 @click.option("--quiet", is_flag=True, help="Do not show progress.")
-@limit_options
+@call_options
 @gate_options
 @json_option
 def command(**values: Any) -> int:
@@ -142,13 +144,15 @@ def _names(plan: "EvalPlan") -> list[str] | None:
 
 
 def _model_options(values: dict[str, Any]) -> "ModelOptions":
-    from ragstone.api.execute import cache_folder  # noqa: PLC0415
+    from ragstone.api.execute import cache_folder, limited  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 
     options = ModelOptions(
         cache=None if values["no_cache"] else cache_folder(), deadline=values["deadline"],
         requests_per_minute=values["rpm"], tokens_per_minute=values["tpm"],
     )  # fmt: skip
+    price = read_price(values["price"]) if values["price"] else None
+    options = limited(options, values["max_requests"], values["max_cost"], price)
     if values["concurrency"]:
         options = replace(options, in_flight=max(values["concurrency"], options.in_flight))
     return options

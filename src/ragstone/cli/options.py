@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_QUESTIONS", "MOST_REPEATS", "Address", "NameList", "Number", "Pairs", "both", "json_option", "judge_options",
-    "judging_of", "language_option", "metrics_option", "no_judge", "once", "where_option",
+    "judging_of", "language_option", "limit_options",
+    "metrics_option", "no_judge", "once", "where_option",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -100,6 +101,12 @@ judge_options = both(
     click.option("--prompts", type=click.Path(path_type=Path),
                  help="Folder of your own prompts; start with `ragstone prompts copy`."),
     click.option("--rubric", "rubrics", multiple=True, metavar="NAME|FILE|DIR", help="Your own rubric (repeatable)."),
+)  # fmt: skip
+
+
+limit_options = both(
+    click.option("--max-requests", type=click.IntRange(1), help="Stop after this many requests; a larger limit resumes."),
+    click.option("--max-cost", type=Number(0, min_open=True), help="Stop when --price times the tokens reaches this."),
 )  # fmt: skip
 
 

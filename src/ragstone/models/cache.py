@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from ragstone.errors import EndpointRefused
 from ragstone.models.kv_cache import KeyedFile
 from ragstone.models.wire import encode
 from ragstone.models.work import Replies, count_work, replies
@@ -154,7 +155,14 @@ class Cached:
         task = asyncio.ensure_future(self._ask(key, request))
         shared = self._in_flight[key] = Shared(task)
         task.add_done_callback(functools.partial(self._done, key, shared))
-        completion = await shared.result()
+        try:
+            completion = await shared.result()
+        except EndpointRefused as error:
+            if not error.sent:  # stopped before it went out
+                count_work(sent=-1)
+                if kept_replies is not None:
+                    kept_replies.withdraw(key)
+            raise
         if lost_requests:
             usage = msgspec.structs.replace(completion.usage, requests=completion.usage.requests + lost_requests)
             return msgspec.structs.replace(completion, usage=usage)

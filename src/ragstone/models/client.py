@@ -22,7 +22,7 @@ from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider
 from ragstone.models.reply_body import read_body
 from ragstone.models.structured import Form, FormMemory, FormNegotiator, ParsedReply, form_key
-from ragstone.models.wire import chat_payload, encode, read_chat, read_vectors
+from ragstone.models.wire import chat_payload, check_prompt_seen, encode, read_chat, read_vectors
 from ragstone.text.redaction import HIDDEN, secrets_of, shown_url
 from ragstone.types import Completion, Request
 
@@ -138,9 +138,13 @@ class Client:
                 continue
             seconds = time.perf_counter() - started
             try:
-                return read_chat(body, self._where, model=self.wire_name, seconds=seconds, formed=form is not None)
+                reply = read_chat(body, self._where, model=self.wire_name, seconds=seconds, formed=form is not None)
             except BadReply as error:
                 raise self._error_inside(body, refusable) or error from None
+            if self._options.allowance is not None:
+                self._options.allowance.pay(reply.completion.usage)
+            check_prompt_seen(payload["messages"], reply.completion.usage, self._where, self.provider)
+            return reply
 
     async def vectors(self, texts: Sequence[str], /) -> "np.ndarray[Any, Any]":
         """One embedding request, of at most `provider.embedding_batch` texts: (n, dimensions), unit rows."""
@@ -157,6 +161,8 @@ class Client:
 
         if self._session is None:
             raise RuntimeError("A Client is used inside `async with`.")
+        if self._options.allowance is not None:
+            self._options.allowance.admit()
         data = encode(payload)
         body_of_request = data if len(data) < _LARGE_BODY else io.BytesIO(data)
         try:

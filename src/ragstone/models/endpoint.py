@@ -32,10 +32,16 @@ def limiter_for(options: ModelOptions, refusals: Refusals) -> Limiter:
 
 
 def compose(
-    client: Model, options: ModelOptions, *, identity: Mapping[str, Any], cache: ReplyCache | None = None
+    client: Model,
+    options: ModelOptions,
+    *,
+    identity: Mapping[str, Any],
+    cache: ReplyCache | None = None,
+    one_at_a_time: bool = True,
 ) -> Cached:
-    """`Cached(Limited(Guarded(Retrying(client))))`. The limiter sees every retry, too."""
-    refusals = Refusals()
+    """`Cached(Limited(Guarded(Retrying(client))))`. The limiter sees every retry, too. `one_at_a_time`: until the
+    endpoint has answered."""
+    refusals = Refusals(one_at_a_time=one_at_a_time)
     limiter = limiter_for(options, refusals)
     retrying = Retrying(client, patience_for(options), before_retry=limiter.admit_again)
     return Cached(Limited(Guarded(retrying, refusals), limiter), cache, identity=identity)

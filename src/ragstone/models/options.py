@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragstone.errors import UsageError
+from ragstone.models.allowance import Allowance
 
 __all__ = ["ModelOptions"]
 
@@ -34,6 +35,7 @@ class ModelOptions:
     reply_bytes: the longest decoded reply that is read; RAGSTONE_REPLY_BYTES, else 20 MB.
     slots, context: only for `local/…` chat models: concurrent prompts, and tokens of prompt and answer for each of
         them. With one slot, answers do not depend on other requests (see `models/local.py`).
+    allowance: limits on the requests and the cost of all models of a command together.
     prefix_cache: only for `local/…` chat models: the prefix that a prompt shares with the previous one in its slot is
         not evaluated again. This changes how prompts are split into batches, and so occasionally a word of an answer.
     """
@@ -50,3 +52,4 @@ class ModelOptions:
     slots: int = 1
     context: int = 8192
     prefix_cache: bool = False
+    allowance: Allowance | None = None

@@ -40,6 +40,8 @@ class Provider:
     blocked: error codes, or words of the message, for a refusal by content inspection. Never retried.
     out_of_credit: error codes that come with status 429 although waiting does not help.
     bad_generation: error codes that come with status 4xx although the model, not the request, is at fault. Retried.
+    window: the field that asks for a context window, for endpoints whose default is small.
+    window_advice: what to do where the endpoint saw only a part of a prompt.
     sample_seed: the sample's number may be sent as a seed if none is requested, so that a run can be repeated.
     """
 
@@ -57,6 +59,8 @@ class Provider:
     out_of_credit: tuple[str, ...] = ()
     bad_generation: tuple[str, ...] = ()
     sample_seed: bool = False
+    window: str = ""
+    window_advice: str = ""
 
 
 # Base URLs as the providers' own pages give them, looked up in November 2026.
@@ -127,7 +131,15 @@ _ROWS: tuple[Provider, ...] = (
         "gemini-2.5-flash",
         embedding_batch=100,
     ),
-    Provider("ollama", "http://localhost:11434/v1", "OLLAMA_API_KEY", "llama3.2", key_optional=True),
+    Provider(
+        "ollama",
+        "http://localhost:11434/v1",
+        "OLLAMA_API_KEY",
+        "llama3.2",
+        key_optional=True,
+        window="num_ctx",  # heeded by its native interface, and by this one only in some versions (ollama/ollama#16814)
+        window_advice="Start the server with OLLAMA_CONTEXT_LENGTH=32768, or set PARAMETER num_ctx in a Modelfile.",
+    ),
     Provider("vllm", "http://localhost:8000/v1", "VLLM_API_KEY", "Qwen/Qwen2.5-7B-Instruct", key_optional=True),
     Provider("compat", "", "COMPAT_API_KEY", key_optional=True),
 )

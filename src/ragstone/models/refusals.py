@@ -1,9 +1,11 @@
 """Stops asking an endpoint that refuses every request (because of a wrong key, model or address).
 
 `Refusals` guards one endpoint. After `LIMIT` consecutive refusals nothing more is sent, and each call raises
-`EndpointRefused`; requests in flight at that moment may still be refused.
+`EndpointRefused`. Until it has answered, requests go out one at a time: with a wrong key `LIMIT` of them, however many
+cases wait (`one_at_a_time`). Later, requests in flight at that moment may still be refused.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
@@ -20,18 +22,26 @@ LIMIT: Final = 5
 class Refusals:
     """The consecutive refusals of one endpoint."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, one_at_a_time: bool = True) -> None:
         self._in_a_row = 0
         self._last = ""
-        self._answered = False
+        self._answered, self._reached = False, not one_at_a_time
+        self._turn = asyncio.Lock()
 
     def check(self) -> None:
         """Raises `EndpointRefused` after `LIMIT` consecutive refusals."""
         if self._in_a_row >= LIMIT:
-            raise EndpointRefused(self._last, self._in_a_row, answered=self._answered)
+            raise EndpointRefused(self._last, self._in_a_row, answered=self._answered, sent=False)
 
     async def guard(self, call: Callable[[], Awaitable[T]]) -> T:
         """The value of `call`, unless the endpoint is not asked any more."""
+        if not self._reached:
+            async with self._turn:
+                if not self._reached:
+                    return await self._guard(call)
+        return await self._guard(call)
+
+    async def _guard(self, call: Callable[[], Awaitable[T]]) -> T:
         self.check()
         try:
             value = await call()
@@ -41,10 +51,12 @@ class Refusals:
                 self._in_a_row, self._last = self._in_a_row + 1, str(error)
                 if self._in_a_row >= LIMIT:
                     raise EndpointRefused(self._last, self._in_a_row, answered=self._answered) from error
-            elif isinstance(error, Rejected | ContentBlocked):  # about this request only: the key is valid
-                self._in_a_row = 0
+            else:
+                self._reached = True
+                if isinstance(error, Rejected | ContentBlocked):  # about this request only: the key is valid
+                    self._in_a_row = 0
             raise
-        self._in_a_row, self._answered = 0, True
+        self._in_a_row, self._answered, self._reached = 0, True, True
         return value
 
 

@@ -92,7 +92,10 @@ async def open_reranker(name: str, options: ModelOptions = _DEFAULT, *, url: str
     key = provider_key(provider, own_endpoint=bool(url))
     client = _RerankClient(provider, model, options, key=key)
     identity = {"base_url": client.base_url, "model": model, "kind": "rerank", "extra": dict(provider.extra)}
-    async with client, compose(client, options, identity=identity, cache=reply_cache(options)) as model_behind:
+    async with (
+        client,
+        compose(client, options, identity=identity, cache=reply_cache(options), one_at_a_time=False) as model_behind,
+    ):
         yield _EndpointReranker(model_behind)
 
 

@@ -3,19 +3,21 @@
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from ragstone.errors import BadReply, ContentBlocked
+from ragstone.errors import BadReply, ContentBlocked, PromptCut
 from ragstone.models.providers import Provider
 from ragstone.models.structured import Form, ParsedReply, ask_for_schema
+from ragstone.text import estimate_tokens
 from ragstone.types import Completion, Request, Usage
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["chat_payload", "encode", "parse", "read_chat", "read_vectors", "split_reasoning"]
+__all__ = ["chat_payload", "check_prompt_seen", "encode", "parse", "read_chat", "read_vectors", "split_reasoning"]
 
 T = TypeVar("T")
 
@@ -24,6 +26,11 @@ _THOUGHT = re.compile(r"\A\s*<(think|thinking|thought)>(?P<inside>.*?)(?:</\1>|\
 _THOUGHT_END = re.compile(r"\A(?P<inside>(?:(?!<think>).)*?)</think>", re.DOTALL)
 _FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(?P<inside>.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 
+# A prompt of which the endpoint counts less than this share was cut, if it counts at all: below the smallest window it
+# counts something else, and estimates of short prompts are rough.
+_SHARE_SEEN, _SMALLEST_WINDOW, _ROUGH = 0.6, 256, 1_000
+_ANSWER_TOKENS = 2_048  # assumed for the window if the request sets no limit
+_WINDOW_STEP = 8_192  # tokens; a window that changed with every request would load the model anew each time
 _MAX_TOKENS = 2**53  # a larger number is not a count
 # How some endpoints spell the reasons that OpenAI calls "stop" and "length". The tool had to be called.
 _FINISHES = {
@@ -124,7 +131,25 @@ def chat_payload(provider: Provider, model: str, request: Request, form: Form | 
         payload["stop"] = list(sampling.stop)
     if form is not None:
         ask_for_schema(payload, form, request)
+    if provider.window:
+        needed = _tokens_of(payload["messages"]) + (sampling.max_tokens or _ANSWER_TOKENS)
+        payload[provider.window] = _WINDOW_STEP * math.ceil(1.25 * needed / _WINDOW_STEP)
     return payload
+
+
+def check_prompt_seen(messages: Sequence[Mapping[str, str]], usage: Usage, where: str, provider: Provider) -> None:
+    """Raises `PromptCut` if the endpoint counts far fewer tokens than these messages have."""
+    seen = usage.prompt_tokens
+    if seen < _SMALLEST_WINDOW or seen * 2 > sum(len(message["content"]) for message in messages):
+        return
+    sent = _tokens_of(messages)
+    if sent >= _ROUGH and seen < _SHARE_SEEN * sent:
+        advice = provider.window_advice or "Use a model or a server setting with a larger context window."
+        raise PromptCut(f"{where}: it saw {seen:,} tokens of a prompt of about {sent:,}: the rest was cut. {advice}")
+
+
+def _tokens_of(messages: Sequence[Mapping[str, str]]) -> int:
+    return sum(estimate_tokens(message["content"]) for message in messages)
 
 
 def split_reasoning(text: str) -> tuple[str, str]:

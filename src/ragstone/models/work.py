@@ -31,6 +31,9 @@ class Replies(Protocol):
     def begin(self, key: bytes, /) -> int:
         """The request is being sent. Returns how often it was sent before without a reply, because of a kill."""
 
+    def withdraw(self, key: bytes, /) -> None:
+        """The request that began was stopped before it was sent."""
+
     def put(self, key: bytes, completion: Completion, /) -> None: ...
 
 

@@ -48,7 +48,8 @@ class Outcome:
             return ""
         if self.refused:
             reasons = " ".join(map(str, self.refused))
-            return f"{reasons} {', '.join(parts)}. Fix this, then run the same command again to resume."
+            advice = self.refused[0].advice
+            return f"{reasons} {', '.join(parts)}. {advice}, then run the same command again to resume."
         advice = "Fix the errors above, then run" if self.permanent else "Run"
         return f"{', '.join(parts)}. {advice} the same command again to resume."
 

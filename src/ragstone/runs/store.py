@@ -237,7 +237,13 @@ class CaseReplies:
 
     def begin(self, key: bytes, /) -> int:
         self.files.append(self._outbox.put(self._make(f"sent:{key.hex()}:{secrets.token_hex(6)}")))
-        return sum(name.startswith(f"sent:{key.hex()}:") for name in self._interim)
+        sent, unsent = (
+            sum(name.startswith(f"{kind}:{key.hex()}:") for name in self._interim) for kind in ("sent", "unsent")
+        )
+        return sent - unsent
+
+    def withdraw(self, key: bytes, /) -> None:
+        self.files.append(self._outbox.put(self._make(f"unsent:{key.hex()}:{secrets.token_hex(6)}")))
 
     def put(self, key: bytes, completion: Completion, /) -> None:
         self.files.append(self._outbox.put(self._make(f"reply:{key.hex()}", to_json(completion))))

@@ -1,0 +1,53 @@
+"""The user's limits on all requests of a command together: their number, and what their tokens cost."""
+
+from dataclasses import dataclass, field, replace
+
+from ragstone.errors import AllowanceSpent, UsageError
+from ragstone.types import Usage
+
+__all__ = ["Allowance"]
+
+
+@dataclass
+class _Spent:
+    requests: int = 0
+    cost: float = 0.0
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """At most `requests` requests, retries included, and `cost` at `price` (of a million tokens of prompts and of
+    answers); None: no limit. `at` gives the same allowance at the price of another model.
+
+    Requests in flight when the cost is reached are finished, so that it may be exceeded by theirs."""
+
+    requests: int | None = None
+    cost: float | None = None
+    price: tuple[float, float] = (0.0, 0.0)
+    spent: _Spent = field(default_factory=_Spent)
+
+    @classmethod
+    def of(cls, requests: int | None, cost: float | None, price: tuple[float, float] | None) -> "Allowance | None":
+        """The allowance of a command; None where nothing is limited. UsageError for a cost without a price."""
+        if requests is None and cost is None:
+            return None
+        if cost is not None and price is None:
+            raise UsageError("--max-cost needs the price of a million tokens: add --price IN/OUT, such as 0.15/0.60.")
+        return cls(requests, cost, price or (0.0, 0.0))
+
+    def at(self, price: tuple[float, float] | None) -> "Allowance":
+        """The same allowance, for a model with another price."""
+        return self if price is None else replace(self, price=price)
+
+    def admit(self) -> None:
+        """One more request is about to be sent. Raises `AllowanceSpent`."""
+        if self.requests is not None and self.spent.requests >= self.requests:
+            raise AllowanceSpent(f"of {self.requests:,} requests (--max-requests)")
+        if self.cost is not None and self.spent.cost >= self.cost:
+            raise AllowanceSpent(f"of {self.cost:g} for the cost (--max-cost)")
+        self.spent.requests += 1
+
+    def pay(self, usage: Usage) -> None:
+        """A reply came that took these tokens."""
+        tokens = (usage.prompt_tokens, usage.completion_tokens)
+        self.spent.cost += sum(count * price for count, price in zip(tokens, self.price, strict=True)) / 1e6

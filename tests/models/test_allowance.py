@@ -1,0 +1,145 @@
+"""Limits on requests and cost, a prompt that an endpoint cut, and the window that is asked for."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.api.judging import verdict
+from tests.api.test_evaluate import rows
+from tests.cli.test_eval import judging
+from tests.servers.fake_endpoint import Act, FakeEndpoint, chat_reply
+
+from ragstone import evaluate_async
+from ragstone.errors import AllowanceSpent, EndpointRefused, PromptCut, UsageError
+from ragstone.models import ModelOptions, open_model
+from ragstone.models.allowance import Allowance
+from ragstone.models.scripted import Scripted
+from ragstone.models.work import track_work
+from ragstone.types import Request, Turn
+
+LONG = "The tower is tall and the mill is old. " * 400
+
+
+def ask(text: str = "Question") -> Request:
+    return Request((Turn("user", text),))
+
+
+def counting(prompt_tokens: int) -> Act:
+    body = chat_reply("fine")
+    body["usage"] = {"prompt_tokens": prompt_tokens, "completion_tokens": 3}
+    return Act("body", status=200, body=body)
+
+
+async def test_no_more_requests_are_sent_than_allowed_retries_included() -> None:
+    allowance = Allowance.of(3, None, None)
+    plan = [Act(), Act("status", status=500)]
+    async with FakeEndpoint(plan) as endpoint:
+        options = ModelOptions(base_url=endpoint.base_url, allowance=allowance)
+        async with open_model("compat/a", options) as first, open_model("compat/b", options) as second:
+            await first.generate(ask())
+            with track_work() as work:
+                await second.generate(ask())
+                with pytest.raises(AllowanceSpent, match=r"limit of 3 requests \(--max-requests\)"):
+                    await first.generate(ask("another"))
+            assert work.sent == 1  # what was stopped before it went out is not counted
+        assert len(endpoint.seen) == 3
+
+
+async def test_the_cost_is_that_of_the_tokens_at_each_models_price() -> None:
+    allowance = Allowance.of(None, 0.01, (1.0, 0.0))
+    assert allowance is not None
+    async with FakeEndpoint(lambda *_: counting(600)) as endpoint:
+        options = ModelOptions(base_url=endpoint.base_url, allowance=allowance)
+        judge = ModelOptions(base_url=endpoint.base_url, allowance=allowance.at((10.0, 0.0)))
+        async with open_model("compat/a", options) as cheap, open_model("compat/b", judge) as dear:
+            await cheap.generate(ask("1"))
+            await dear.generate(ask("2"))
+            await dear.generate(ask("3"))
+            assert allowance.spent.cost == pytest.approx((600 + 6000 + 6000) / 1e6)
+        allowance.spent.cost = 0.01
+        async with open_model("compat/a", options) as cheap:
+            with pytest.raises(AllowanceSpent, match=r"limit of 0.01 for the cost \(--max-cost\)"):
+                await cheap.generate(ask("4"))
+
+
+def test_a_limit_on_the_cost_needs_a_price() -> None:
+    with pytest.raises(UsageError, match="--max-cost needs the price"):
+        Allowance.of(None, 5.0, None)
+    assert Allowance.of(None, None, (1.0, 1.0)) is None
+
+
+async def test_an_evaluation_stops_with_what_is_scored_and_a_larger_limit_resumes_it(tmp_path: Path) -> None:
+    async with FakeEndpoint(answer=judging) as endpoint:
+        given: dict[str, Any] = {
+            "judge_base_url": endpoint.base_url, "run": tmp_path / "e.run", "concurrency": 1,
+            "model_options": ModelOptions(cache=None),
+        }  # fmt: skip
+        first = await evaluate_async(rows(), "faithfulness", "compat/judge", max_requests=5, **given)
+        assert len(endpoint.seen) == 5
+        assert first.outcome.remaining > 0
+        assert [error.exit_code for error in first.outcome.refused] == [3]
+        assert "The limit of 5 requests (--max-requests) is reached" in first.outcome.advice
+        assert "Raise it, then run the same command again to resume." in first.outcome.advice
+        assert first.summary["faithfulness"]["n"] >= 1
+        second = await evaluate_async(rows(), "faithfulness", "compat/judge", max_requests=50, **given)
+        assert second.outcome.complete
+        whole = await evaluate_async(rows(), "faithfulness", Scripted(verdict), run=tmp_path / "w.run")
+        assert second.summary["faithfulness"]["mean"] == whole.summary["faithfulness"]["mean"]
+        assert len(endpoint.seen) <= 2 * len(rows()) + 2  # nothing is paid for twice
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_with_a_bad_key_five_requests_go_out_however_many_wait(status: int, tmp_path: Path) -> None:
+    data = [dict(row, id=str(n)) for n in range(10) for row in rows()]
+    async with FakeEndpoint(lambda *_: Act("status", status=status)) as endpoint:
+        result = await evaluate_async(
+            [{**row, "question": f"{row['question']} {row['id']}"} for row in data], "faithfulness", "compat/judge",
+            judge_base_url=endpoint.base_url, run=tmp_path / "e.run", concurrency=64,
+            model_options=ModelOptions(cache=None),
+        )  # fmt: skip
+        assert len(endpoint.seen) == 5
+    assert len(result.outcome.refused) == 1
+    assert not result.outcome.complete
+
+
+async def test_requests_stopped_by_a_refusal_are_not_counted_as_sent() -> None:
+    async with FakeEndpoint(lambda *_: Act("status", status=401)) as endpoint:
+        options = ModelOptions(base_url=endpoint.base_url)
+        async with open_model("compat/m", options) as model:
+            with track_work() as work:
+                calls = (model.generate(ask(str(number))) for number in range(30))
+                ended = await asyncio.gather(*calls, return_exceptions=True)
+    assert work.sent == 5
+    assert sum(isinstance(error, EndpointRefused) for error in ended) == 26
+
+
+async def test_a_prompt_that_the_endpoint_cut_is_a_named_error_with_the_next_step() -> None:
+    async with FakeEndpoint(lambda *_: counting(2048)) as endpoint:
+        options = ModelOptions(base_url=endpoint.base_url)
+        async with open_model("ollama/llama3.2", options) as model:
+            with pytest.raises(
+                PromptCut, match=r"it saw 2,048 tokens of a prompt of about 4,\d+.*OLLAMA_CONTEXT_LENGTH"
+            ):
+                await model.generate(ask(LONG))
+            assert (await model.generate(ask("Short."))).text == "fine"
+    assert len(endpoint.seen) == 2  # it is not retried
+
+
+@pytest.mark.parametrize(("counted", "text"), [(0, LONG), (11, LONG), (3900, LONG), (300, "Tall? " * 80)])
+async def test_an_endpoint_that_counts_roughly_or_not_at_all_is_believed(counted: int, text: str) -> None:
+    async with FakeEndpoint(lambda *_: counting(counted)) as endpoint:
+        async with open_model("compat/m", ModelOptions(base_url=endpoint.base_url)) as model:
+            assert (await model.generate(ask(text))).text == "fine"
+
+
+async def test_ollama_is_asked_for_a_window_that_holds_the_prompt() -> None:
+    async with FakeEndpoint() as endpoint:
+        options = ModelOptions(base_url=endpoint.base_url)
+        async with open_model("ollama/llama3.2", options) as model, open_model("compat/m", options) as other:
+            await model.generate(ask("Short."))
+            await model.generate(ask(LONG * 2))
+            await other.generate(ask(LONG))
+        bodies = [json.loads(seen.raw) for seen in endpoint.seen]
+    assert [body.get("num_ctx") for body in bodies] == [8192, 16384, None]
