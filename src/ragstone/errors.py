@@ -31,10 +31,31 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 
 __all__ = [
-    "AllowanceSpent", "BadReply", "ContentBlocked", "DataError", "EndpointRefused", "FileLost", "MissingExtra",
-    "MissingKey", "ModelError", "NAME_FLAGS", "PromptCut", "RagstoneError", "RateLimited", "Rejected",
-    "ReplyTooLarge", "RunMismatch", "ServerFault", "StorageError", "Terminated", "TimedOut", "Unauthorized",
-    "Unfinished", "UnknownName", "Unreachable", "UsageError",
+    "NAME_FLAGS",
+    "AllowanceSpent",
+    "BadReply",
+    "ContentBlocked",
+    "DataError",
+    "EndpointRefused",
+    "FileLost",
+    "MissingExtra",
+    "MissingKey",
+    "ModelError",
+    "PromptCut",
+    "RagstoneError",
+    "RateLimited",
+    "Rejected",
+    "ReplyTooLarge",
+    "RunMismatch",
+    "ServerFault",
+    "StorageError",
+    "Terminated",
+    "TimedOut",
+    "Unauthorized",
+    "Unfinished",
+    "UnknownName",
+    "Unreachable",
+    "UsageError",
 ]  # fmt: skip
 
 

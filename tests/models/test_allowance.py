@@ -119,9 +119,7 @@ async def test_a_prompt_that_the_endpoint_cut_is_a_named_error_with_the_next_ste
     async with FakeEndpoint(lambda *_: counting(2048)) as endpoint:
         options = ModelOptions(base_url=endpoint.base_url)
         async with open_model("ollama/llama3.2", options) as model:
-            with pytest.raises(
-                PromptCut, match=r"it saw 2,048 tokens of a prompt of about 4,\d+.*OLLAMA_CONTEXT_LENGTH"
-            ):
+            with pytest.raises(PromptCut, match=r"it saw 2,048 tokens of a prompt of about 4,0.*OLLAMA_CONTEXT"):
                 await model.generate(ask(LONG))
             assert (await model.generate(ask("Short."))).text == "fine"
     assert len(endpoint.seen) == 2  # it is not retried
@@ -130,8 +128,10 @@ async def test_a_prompt_that_the_endpoint_cut_is_a_named_error_with_the_next_ste
 @pytest.mark.parametrize(("counted", "text"), [(0, LONG), (11, LONG), (3900, LONG), (300, "Tall? " * 80)])
 async def test_an_endpoint_that_counts_roughly_or_not_at_all_is_believed(counted: int, text: str) -> None:
     async with FakeEndpoint(lambda *_: counting(counted)) as endpoint:
-        async with open_model("compat/m", ModelOptions(base_url=endpoint.base_url)) as model:
-            assert (await model.generate(ask(text))).text == "fine"
+        options = ModelOptions(base_url=endpoint.base_url)
+        async with open_model("compat/m", options) as model:
+            reply = await model.generate(ask(text))
+    assert reply.text == "fine"
 
 
 async def test_ollama_is_asked_for_a_window_that_holds_the_prompt() -> None:

@@ -105,7 +105,8 @@ judge_options = both(
 
 
 limit_options = both(
-    click.option("--max-requests", type=click.IntRange(1), help="Stop after this many requests; a larger limit resumes."),
+    click.option("--max-requests", type=click.IntRange(1),
+                 help="Stop after this many requests; a larger limit resumes."),
     click.option("--max-cost", type=Number(0, min_open=True), help="Stop when --price times the tokens reaches this."),
 )  # fmt: skip
 
