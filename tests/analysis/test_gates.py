@@ -222,3 +222,16 @@ def test_what_is_wrong_in_a_projects_thresholds_is_named(tmp_path: Path, text: s
     (tmp_path / "pyproject.toml").write_text(text)
     with pytest.raises(DataError, match=told):
         project_gates(tmp_path)
+
+
+def test_a_gate_can_name_an_element_of_a_rubric() -> None:
+    def judged(status: str) -> Score:
+        return Score.of(0.9, evidence={"rubric": {}, "elements": [{"id": "date", "status": status}]})
+
+    statuses = ["present"] * 15 + ["missing"] * 3 + ["unknown"] * 2
+    held = MemoryRun([record(f"q{at}", {"rubric.parcel": judged(status)}) for at, status in enumerate(statuses)])
+    (result,) = from_python(held, {"rubric.parcel.date": 0.9}, mode="point")
+    assert (result.verdict, result.scored, result.total) == ("failed", 18, 20)
+    assert result.mean == pytest.approx(15 / 18)
+    with pytest.raises(UsageError, match=r"rubric\.parcel\.place"):
+        from_python(held, {"rubric.parcel.place": 0.9})

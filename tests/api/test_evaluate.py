@@ -436,3 +436,10 @@ def test_refusals_are_counted_apart_from_the_means(tmp_path: Path) -> None:
 def test_marked_questions_alone_can_be_scored_without_a_judge(tmp_path: Path) -> None:
     result = run(tmp_path, [{"question": "Q?", "answer": "No idea.", "answerable": False}], metrics=None, judge=None)
     assert list(result.summary) == ["refusal"]
+
+
+def test_a_rubric_alone_is_scored_alone(tmp_path: Path) -> None:
+    plan = plan_evaluation(read_data(rows()), None, Judging.of(scripted_judge(), rubrics="empathy"))
+    assert plan.judging.names(plan.metrics) == ["rubric:empathy"]
+    both = plan_evaluation(read_data(rows()), ["token_f1"], Judging.of(scripted_judge(), rubrics="empathy"))
+    assert both.judging.names(both.metrics) == ["token_f1", "rubric:empathy"]

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.metrics.matrices import resolve
 
 from ragstone.errors import DataError, RateLimited, UnknownName, UsageError
 from ragstone.metrics import METRICS, Tools, better, make_metrics
+from ragstone.metrics.elements import element_scores
 from ragstone.metrics.judge.envelope import opened
 from ragstone.metrics.judge.prompts import Prompts
 from ragstone.metrics.judge.schemas import INPUTS, OUTPUTS, problem_with
@@ -413,3 +415,51 @@ async def test_no_answer_leaves_its_place_in_the_request(attack: str) -> None:
     assert shown(model)["answer"] == attack
     assert shown(model)["criterion"] == DELAYED.question.zh
     to_json(score)
+
+
+# --- required elements and alternatives -----------------------------------------------------------------------------
+
+CONTACT = Rubric(
+    "contact",
+    Text("Does the answer help?"),
+    elements=(
+        Element("sorry", Text("An apology."), required=True),
+        Element("phone", Text("A phone number."), weight=2.0),
+        Element("mail", Text("An address."), weight=3.0),
+    ),
+    any_of=(("phone", "mail"),),
+    order=(("sorry",), ("mail",)),
+)
+GIVEN, LACKED = ("present", "抱歉"), ("missing", "")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "value"),
+    [
+        ([LACKED, GIVEN, GIVEN], 0.0),  # nothing makes up for what is required
+        ([GIVEN, GIVEN, LACKED], 1.0),  # one of the two is enough, and the missing one has no place in an order
+        ([GIVEN, GIVEN, GIVEN], 1.0),
+        ([GIVEN, LACKED, LACKED], 1 / (1 + 3 + 1)),  # of two that are missing, the heavier
+    ],
+)
+async def test_required_elements_and_alternatives(verdicts: list[Verdict], value: float) -> None:
+    score, _ = await judged(CONTACT, reply(verdicts, None))
+    assert score.value == pytest.approx(value)
+    assert ("required: sorry" in score.reason) is (verdicts[0] is LACKED)
+
+
+async def test_each_element_is_a_metric_of_its_own() -> None:
+    score, _ = await judged(CONTACT, reply([GIVEN, GIVEN, LACKED], None))
+    scores = element_scores({"rubric.contact": score, "answer_match": Score.of(1.0)})
+    assert {name: one.value for name, one in scores.items()} == {
+        "rubric.contact.sorry": 1.0, "rubric.contact.phone": 1.0, "rubric.contact.mail": None
+    }  # fmt: skip
+    assert scores["rubric.contact.mail"].status == "not_applicable"
+    assert element_scores({"rubric.contact": Score.failed("no"), "mine": score}) == {}
+    missing, _ = await judged(CONTACT, reply([LACKED, GIVEN, GIVEN], None))
+    assert element_scores({"rubric.contact": missing})["rubric.contact.sorry"].value == 0.0
+
+
+def test_a_rubric_without_alternatives_keeps_its_hash() -> None:
+    assert rubric_metric(ready_rubric("empathy")).hash == "1df1683e5c2f"
+    assert rubric_metric(replace(CONTACT, any_of=())).hash != rubric_metric(CONTACT).hash

@@ -277,3 +277,35 @@ def test_no_text_of_ours_speaks_the_other_language() -> None:
         for text in (rubric.title, rubric.question, *parts):
             assert text.en.isascii(), text
             assert not any(map(str.isascii, filter(str.isalpha, text.zh))), text
+
+
+def elements(*lines: str, head: str = "") -> str:
+    """A rubric with these elements."""
+    parts = [f"[[elements]]\ntext = 'It says so.'\n{line}" for line in lines]
+    return "name = 'mine'\nquestion = 'Is it so?'\n" + head + "\n" + "\n".join(parts)
+
+
+def test_an_element_may_be_required_and_of_several_one_may_do() -> None:
+    text = elements("id = 'a'\nrequired = true", "id = 'b'", "id = 'c'", head="any_of = [['b', 'c']]")
+    rubric, mistakes = parse_rubric(text)
+    assert mistakes == []
+    assert rubric is not None
+    assert [element.required for element in rubric.elements] == [True, False, False]
+    assert rubric.any_of == (("b", "c"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (elements("id = 'a'\nrequired = 'yes'"), "elements[1].required: is true or false, not 'yes'."),
+        (elements("id = 'a'\nrequired = true", head="better = 'lower'"), "required only where better is 'higher'"),
+        (elements("id = 'a'", "id = 'b'", head="any_of = ['a', 'b']"), "each with two element ids at least"),
+        (elements("id = 'a'", "id = 'b'", head="any_of = [['a', 'z']]"), "any_of: names 'z', but no element"),
+        (elements("id = 'a'", "id = 'b'", head="any_of = [['a', 'b'], ['b', 'a']]"), "any_of: names 'b' twice."),
+        (elements("id = 'a'", head="any_of = 'a'"), "any_of: is a list of lists of element ids."),
+    ],
+)
+def test_mistakes_in_what_is_required_are_told(text: str, message: str) -> None:
+    rubric, mistakes = parse_rubric(text)
+    assert rubric is None
+    assert any(message in mistake for mistake in mistakes), mistakes

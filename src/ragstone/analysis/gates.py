@@ -15,8 +15,9 @@ from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
 from ragstone.metrics import better, find_metric
 from ragstone.metrics.catalogue import entry
+from ragstone.metrics.elements import element_scores
 from ragstone.stats import Estimate
-from ragstone.types import Plan, Record, Run
+from ragstone.types import Plan, Record, Run, Score
 
 __all__ = ["Gate", "GateResult", "Verdict", "check_gates", "check_thresholds", "gates_of"]
 
@@ -117,13 +118,14 @@ def check_gates(
     metrics: set[str] = set()
     values_by_name: dict[str, dict[str, None]] = {}
     for record in run.records(system=system):
-        metrics.update(record.scores)
+        scores = {**record.scores, **element_scores(record.scores)}
+        metrics.update(scores)
         values = attributes(record.case)
         for name, value in values.items():
             values_by_name.setdefault(name, {})[value] = None
         for number, gate in enumerate(gates):
             if matches(values, gate.where):
-                tallies[record.system_id, number].add(record, gate.metric)
+                tallies[record.system_id, number].add(record, scores.get(gate.metric))
     for name in plans.keys() & set(chosen):
         metrics.update(plans[name].unscored)
         for number, gate in enumerate(gates):
@@ -156,8 +158,7 @@ class _Tally:
     def coverage(self) -> float:
         return (len(self.scored) + self.not_applicable) / self.total if self.total else 0.0
 
-    def add(self, record: Record, metric: str) -> None:
-        score = record.scores.get(metric)
+    def add(self, record: Record, score: Score | None) -> None:
         self.total += 1
         if score is None:
             self.failed += record.response is None

@@ -167,7 +167,9 @@ def plan_evaluation(
         warnings.append(texts["unanswered"].format(count=len(unanswered), total=len(data.items), where=places))
     if not rows:
         raise UsageError(f"{data.name} has no row with an answer to score.")
-    requested = tuple(metrics) if metrics else _default_metrics(rows, judging)
+    requested = tuple(metrics or ())
+    if not requested and not judging.rubrics:
+        requested = _default_metrics(rows, judging)
     judging.check(requested)
     warnings += _family_warning(judging, rows, system_model)
     benchmark = RecordedAnswers(
@@ -368,7 +370,7 @@ def _default_metrics(rows: Sequence[RecordedRow], judging: Judging) -> tuple[str
         names += ["recall", "precision", "ndcg", "mrr"]
     if any("answerable" in row.sample.meta for row in rows):
         names.append("refusal")
-    if not names and not judging.rubrics:
+    if not names:
         raise UsageError(
             "There is nothing to score without a judge: the data have no answers with references and no labels. "
             "Add --judge PROVIDER/MODEL."

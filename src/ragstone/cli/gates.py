@@ -90,6 +90,11 @@ def thresholds_of(values: dict[str, Any]) -> dict[str, float]:
     return {gate.metric: gate.threshold for gate in _gates(values, project_gates()[0]) if not gate.where}
 
 
+def _is_scored(name: str, scored: Collection[str]) -> bool:
+    """Whether a metric is among these, or the rubric of the element that it names (`rubric.NAME.ELEMENT`)."""
+    return name in scored or (name.startswith("rubric.") and name.rpartition(".")[0] in scored)
+
+
 def report_gates(
     run: "Run",
     values: dict[str, Any],
@@ -107,9 +112,10 @@ def report_gates(
     texts = messages(__name__, language)
     of_project, settings = project_gates(meta=run.meta)
     if scored is not None:
-        for name in sorted({gate.metric for gate in of_project} - {*scored}):
+        missing = {name for name in (gate.metric for gate in of_project) if not _is_scored(name, scored)}
+        for name in sorted(missing):
             say(texts["skipped"].format(name=name), err=True)
-        of_project = [gate for gate in of_project if gate.metric in scored]
+        of_project = [gate for gate in of_project if gate.metric not in missing]
     gates = _gates(values, of_project, run.meta)
     if not gates:
         return 0, []

@@ -3,18 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragstone.metrics._rubric_file import Element, Rubric, Scale
+from ragstone.metrics._rubric_types import Element, Rubric, Scale
 from ragstone.text.quoting import find_quote
 from ragstone.types import Need
 
-__all__ = ["documented", "judged_element", "ordered_pairs", "step_of", "summary"]
+__all__ = ["counted", "documented", "judged_elements", "ordered_pairs", "step_of", "summary"]
 
 _DOCUMENT = """`{name}`: {about}
 
 {asked}
 
 Formula: (weights of the elements that are present + order_weight * share of pairs in order + scale.weight * step) /
-(all weights that apply); the step as a share of its scale, the order from where the judge's quotes stand.
+(all weights that apply); 0 where a required element is missing. The step as a share of its scale, the order from where
+the judge's quotes stand.
 Range: 0 to 1{better}.
 Needs: {needs}; a judge's model.
 Evidence: {{"rubric", "elements": each with its status, quote and place, "order": each pair, "scale", "parts": what was
@@ -33,11 +34,36 @@ Source: {source}.
 """
 
 
-def judged_element(element: Element, verdict: Mapping[str, Any], answer: str, language: str) -> dict[str, Any]:
+def judged_elements(
+    rubric: Rubric, verdicts: Sequence[Mapping[str, Any]], answer: str, language: str
+) -> list[dict[str, Any]]:
+    """Every element as the evidence has it. Missing ones of a group of which another is present are not needed."""
+    said = {verdict["id"]: verdict for verdict in verdicts}
+    elements = [_judged(element, said[number], answer, language) for number, element in enumerate(rubric.elements, 1)]
+    present = {element["id"] for element in elements if element["status"] == "present"}
+    satisfied = {name for group in rubric.any_of if present & {*group} for name in group}
+    for element in elements:
+        if element["id"] in satisfied and element["status"] == "missing":
+            element["status"] = "not_needed"
+    return elements
+
+
+def counted(rubric: Rubric, elements: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The elements that the score counts: those that apply, and of each group of `any_of` one."""
+    applying = {element["id"]: element for element in elements if element["status"] in ("present", "missing")}
+    for group in rubric.any_of:
+        members = [applying[name] for name in group if name in applying]
+        members.sort(key=lambda element: (element["status"] == "present", element["weight"]))
+        for element in members[:-1]:
+            del applying[element["id"]]
+    return list(applying.values())
+
+
+def _judged(element: Element, verdict: Mapping[str, Any], answer: str, language: str) -> dict[str, Any]:
     """An element as the evidence has it: its verdict, and where in the answer the quoted words stand."""
     detail: dict[str, Any] = {
         "id": element.id, "text": element.text.to(language), "weight": element.weight, "if_known": element.if_known,
-        "status": verdict["status"],
+        "required": element.required, "status": verdict["status"],
     }  # fmt: skip
     if verdict["status"] == "present":
         place = find_quote(verdict["quote"], answer)
@@ -53,7 +79,7 @@ def ordered_pairs(rubric: Rubric, elements: Sequence[Mapping[str, Any]]) -> list
     pairs = []
     for first, second in rubric.pairs:
         both = [by_id[first], by_id[second]]
-        if any(element["status"] == "unknown" for element in both):
+        if any(element["status"] in ("unknown", "not_needed") for element in both):
             continue
         right: bool | None = False
         if all(element["status"] == "present" for element in both):
@@ -73,11 +99,13 @@ def summary(evidence: Mapping[str, Any]) -> str:
     elements = evidence["elements"]
     parts = []
     if elements:
-        applying = [element for element in elements if element["status"] != "unknown"]
+        applying = [element for element in elements if element["status"] in ("present", "missing")]
         missing = [element["id"] for element in applying if element["status"] == "missing"]
         parts.append(f"{len(applying) - len(missing)} of {len(applying)} elements")
         if missing:
             parts.append(f"missing: {', '.join(missing)}")
+        if required := [element["id"] for element in applying if element["required"] and element["id"] in missing]:
+            parts.append(f"required: {', '.join(required)}")
         present = {element["id"] for element in elements if element["status"] == "present"}
         swapped = [
             f"{pair['second']} before {pair['first']}"

@@ -10,6 +10,7 @@
     weight = 1                              # beside other rubrics, in rubric:overall
     order = ["soothe", ["status", "date"]]  # what comes before what; those of an inner list in any order
     order_weight = 1
+    any_of = [["phone", "mail"]]            # of each inner list one is enough; the others then do not count
 
     [scale]                                 # optional where there are elements
     min = 1
@@ -23,6 +24,7 @@
     id = "status"
     weight = 1
     if_known = false                        # true: counts only where the question or the material make it known
+    required = false                        # true: an answer without it gets 0
     text.en = "…"
     text.zh = "……"
 
@@ -35,114 +37,27 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from ragstone.errors import DataError
+from ragstone.metrics._rubric_types import LANGUAGES, Anchor, Better, Element, Rubric, Scale, Text
 from ragstone.storage import check_regular
 from ragstone.text import detect
-from ragstone.types import Frozen, to_json
 
-__all__ = ["Anchor", "Element", "Rubric", "Scale", "Text", "mistakes_in", "parse_rubric", "read_rubric"]
+__all__ = ["mistakes_in", "parse_rubric", "read_rubric"]
 
-Better = Literal["higher", "lower", "neither"]
-
-LANGUAGES = ("en", "zh")
 NEEDS = ("contexts", "reference")
 _KEYS = (
-    "name", "version", "title", "question", "language", "better", "needs", "weight", "order", "order_weight", "scale",
-    "elements",
+    "name", "version", "title", "question", "language", "better", "needs", "weight", "order", "order_weight", "any_of",
+    "scale", "elements",
 )  # fmt: skip
 _SCALE_KEYS = ("min", "max", "weight", "anchors")
-_ELEMENT_KEYS = ("id", "text", "weight", "if_known")
+_ELEMENT_KEYS = ("id", "text", "weight", "if_known", "required")
 _NAME = re.compile(r"[^\W\d_][\w-]{0,59}")
 _RESERVED = ("overall",)
 _WIDEST = 100  # steps of a scale: no judge tells more apart
 _MOST = 40  # elements of one criterion: more belong into criteria of their own
-
-
-class Text(Frozen, frozen=True):
-    """A text in English, in Chinese or in both; "" where it is missing."""
-
-    en: str = ""
-    zh: str = ""
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        return tuple(language for language in LANGUAGES if getattr(self, language))
-
-    def to(self, language: str) -> str:
-        """The text in this language, in the other where it is only there."""
-        return self.zh or self.en if language == "zh" else self.en or self.zh
-
-
-class Anchor(Frozen, frozen=True):
-    """What one step of a scale means."""
-
-    value: int
-    text: Text
-
-
-class Scale(Frozen, frozen=True):
-    """Whole numbers from `low` to `high`; `anchors` ascend and describe both ends at least."""
-
-    low: int
-    high: int
-    anchors: tuple[Anchor, ...]
-    weight: float = 1.0
-
-    def share(self, value: int) -> float:
-        """The value in [0, 1]."""
-        return (value - self.low) / (self.high - self.low)
-
-
-class Element(Frozen, frozen=True):
-    """Something that an answer has to hold. `if_known`: it does not count where nothing shown makes it known."""
-
-    id: str
-    text: Text
-    weight: float = 1.0
-    if_known: bool = False
-
-
-class Rubric(Frozen, frozen=True):
-    """A criterion. `order` holds groups of element ids: those of an earlier group come before those of a later one."""
-
-    name: str
-    question: Text
-    version: int = 1
-    title: Text = Text()
-    better: Better = "higher"
-    needs: tuple[str, ...] = ()
-    weight: float = 1.0
-    scale: Scale | None = None
-    elements: tuple[Element, ...] = ()
-    order: tuple[tuple[str, ...], ...] = ()
-    order_weight: float = 1.0
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The languages it can be asked in, "en" first."""
-        return self.question.languages
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 (hex) of all that a score depends on: not the title, not the weight beside other rubrics, not the
-        version, not how the file is written."""
-        content = [self.question, self.better, self.needs, self.scale, self.elements, self.order, self.order_weight]
-        return sha256(to_json(content).encode()).hexdigest()
-
-    @property
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Every two elements of which the first has to come before the second."""
-        return tuple(
-            (first, second)
-            for place, group in enumerate(self.order)
-            for first in group
-            for later in self.order[place + 1 :]
-            for second in later
-        )
 
 
 def read_rubric(path: Path) -> Rubric:
@@ -215,7 +130,12 @@ class _Reader:
             elements=elements,
             order=self._order(document.get("order", []), elements),
             order_weight=self._weight(document, "", "order_weight"),
+            any_of=self._groups(document.get("any_of", []), elements, "any_of"),
         )
+        if parsed.better != "higher" and any(element.required for element in elements):
+            self._wrong("elements", "are required only where better is 'higher', because an answer without one gets 0.")
+        if not all(len(group) > 1 for group in parsed.any_of):
+            self._wrong("any_of", "is a list of lists, each with two element ids at least.")
         if not self.mistakes and not any([scale and scale.weight, *(element.weight for element in elements)]):
             self.mistakes.append("every weight is 0; at least one element or the scale has to count.")
         return parsed
@@ -236,10 +156,8 @@ class _Reader:
             if name and name in (element.id for element in elements):
                 first = next(place for place, element in enumerate(elements, start=1) if element.id == name)
                 self._wrong(f"{at}.id", f"{name!r} is the id of elements[{first}] already.")
-            if_known = item.get("if_known", False)
-            if not isinstance(if_known, bool):
-                self._wrong(f"{at}.if_known", f"is true or false, not {_shown(if_known)}.")
-            elements.append(Element(name, self._text(item, "text", at), self._weight(item, at), if_known is True))
+            flags = [self._flag(item, key, at) for key in ("if_known", "required")]
+            elements.append(Element(name, self._text(item, "text", at), self._weight(item, at), *flags))
         return tuple(elements)
 
     def _scale(self, value: object) -> Scale | None:
@@ -274,22 +192,28 @@ class _Reader:
         return tuple(sorted(anchors, key=lambda anchor: anchor.value))
 
     def _order(self, value: object, elements: Sequence[Element]) -> tuple[tuple[str, ...], ...]:
+        groups = self._groups(value, elements, "order")
+        if value and isinstance(value, list) and (len(groups) < 2 or not all(groups)):
+            self._wrong("order", "needs two places at least, none of them empty.")
+        return groups
+
+    def _groups(self, value: object, elements: Sequence[Element], field: str) -> tuple[tuple[str, ...], ...]:
+        """Ids of elements, in groups, each once. An id alone is a group of one."""
         if not isinstance(value, list):
-            self._wrong("order", "is a list of element ids, of which those in an inner list may stand in any order.")
+            wanted = ", of which those in an inner list may stand in any order" * (field == "order")
+            self._wrong(field, f"is a list of {'' if wanted else 'lists of '}element ids{wanted}.")
             return ()
         groups = [tuple(part) if isinstance(part, list) else (part,) for part in value]
-        known, ordered = {element.id for element in elements}, set()
+        known, named = {element.id for element in elements}, set()
         for name in (element_id for group in groups for element_id in group):
             if not isinstance(name, str):
-                self._wrong("order", f"holds {_shown(name)}, which is no element id.")
+                self._wrong(field, f"holds {_shown(name)}, which is no element id.")
             elif name not in known:
-                self._wrong("order", f"names {name!r}, but no element has this id.{_near(name, known)}")
-            elif name in ordered:
-                self._wrong("order", f"names {name!r} twice.")
+                self._wrong(field, f"names {name!r}, but no element has this id.{_near(name, known)}")
+            elif name in named:
+                self._wrong(field, f"names {name!r} twice.")
             else:
-                ordered.add(name)
-        if value and (len(groups) < 2 or not all(groups)):
-            self._wrong("order", "needs two places at least, none of them empty.")
+                named.add(name)
         return tuple(groups)
 
     def _needs(self, value: object) -> tuple[str, ...]:
@@ -380,6 +304,12 @@ class _Reader:
             return float(value)
         self._wrong(f"{at}.{key}" if at else key, f"is a number from 0 to 1000, not {_shown(value)}.")
         return 1.0
+
+    def _flag(self, table: Mapping[str, Any], key: str, at: str) -> bool:
+        value = table.get(key, False)
+        if not isinstance(value, bool):
+            self._wrong(f"{at}.{key}", f"is true or false, not {_shown(value)}.")
+        return value is True
 
     def _known(self, table: Mapping[str, Any], keys: Sequence[str], at: str) -> None:
         for key in table:

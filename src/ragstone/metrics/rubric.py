@@ -10,6 +10,9 @@ The score is the weighted mean of all that the rubric asks for and that applies,
     ----------------------------------------------------------------------------------------------------------------
     sum(weight of each element that applies)    + order_weight         + scale.weight
 
+- An answer that lacks a `required` element gets 0.
+- Of a group of `any_of` the heaviest element that is present counts; without any, the heaviest is missing. Once one is
+  present, the others are not needed.
 - An element with `if_known` does not apply where it is absent and nothing that the judge was shown makes it known.
 - `order` is the share of the pairs in the right order, of all pairs of elements that apply and that the rubric orders.
   A pair of which one is missing is not in order, so leaving something out never pays. A pair of which the judge
@@ -33,8 +36,9 @@ from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.metrics import Maker, Tools
 from ragstone.metrics._passages import NO_PASSAGES
 from ragstone.metrics._references import NO_REFERENCE
-from ragstone.metrics._rubric_evidence import documented, judged_element, ordered_pairs, step_of, summary
-from ragstone.metrics._rubric_file import Anchor, Element, Rubric, Scale, Text, mistakes_in, parse_rubric, read_rubric
+from ragstone.metrics._rubric_evidence import counted, documented, judged_elements, ordered_pairs, step_of, summary
+from ragstone.metrics._rubric_file import mistakes_in, parse_rubric, read_rubric
+from ragstone.metrics._rubric_types import Anchor, Element, Rubric, Scale, Text
 from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.inputs import Texts
 from ragstone.metrics.judge.problems import problem
@@ -185,16 +189,12 @@ class RubricMetric:
 
     def _scored(self, reply: Mapping[str, Any], answer: str, language: str, steps: list[JudgeStep]) -> Score:
         rubric = self.rubric
-        verdicts = {item["id"]: item for item in reply["elements"]}
-        elements = [
-            judged_element(element, verdicts[number], answer, language)
-            for number, element in enumerate(rubric.elements, start=1)
-        ]
+        elements = judged_elements(rubric, reply["elements"], answer, language)
         pairs = ordered_pairs(rubric, elements)
         parts: dict[str, tuple[float, float]] = {}  # what was reached, of how much
-        if applying := [element for element in elements if element["status"] != "unknown"]:
-            reached = sum(element["weight"] for element in applying if element["status"] == "present")
-            parts["elements"] = (reached, sum(element["weight"] for element in applying))
+        if counting := counted(rubric, elements):
+            reached = sum(element["weight"] for element in counting if element["status"] == "present")
+            parts["elements"] = (reached, sum(element["weight"] for element in counting))
         if decided := [pair["right"] for pair in pairs if pair["right"] is not None]:
             parts["order"] = (rubric.order_weight * sum(decided) / len(decided), rubric.order_weight)
         details: dict[str, Any] = {"rubric": self._description(language), "elements": elements, "order": pairs}
@@ -207,6 +207,8 @@ class RubricMetric:
         if not possible:
             return Score.not_applicable(_NOTHING, evidence=evidence(steps, details))
         value = min(1.0, sum(reached for reached, _ in parts.values()) / possible)
+        if any(element["required"] and element["status"] == "missing" for element in elements):
+            value = 0.0
         return Score.of(value, evidence=evidence(steps, details), reason=summary(details))
 
 

@@ -18,6 +18,7 @@ from ragstone.benchmarks.recorded.aggregate import MetricScores, display_order
 from ragstone.messages import messages
 from ragstone.metrics import better
 from ragstone.metrics.answerable import answerable, declined
+from ragstone.metrics.elements import element_scores
 from ragstone.stats import Estimate
 from ragstone.types import Diagnosis, Record, Score
 
@@ -37,7 +38,7 @@ def explain(record: Record, *, language: str = "en", gates: Mapping[str, float] 
     """Whether the answer of a record is right, with the cause where it is not. `gates`: the least value by metric (the
     largest, where lower is better). The further below its threshold, the higher the weight."""
     texts = messages(__name__, language)
-    scores = record.scores
+    scores = {**record.scores, **element_scores(record.scores)}
     deciding = _deciding(scores, gates or {})
     misses = {name: _miss(name, scores[name], least) for name, least in deciding.items()}
     missed = {name: miss for name, miss in misses.items() if miss is not None and miss > 0}

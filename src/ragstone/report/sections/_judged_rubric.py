@@ -29,7 +29,7 @@ _RUBRIC = """
 """  # noqa: E501  a template
 
 _ELEMENTS, _SWAPPED, _RUBRICS, _LINE, _SHORT = 40, 6, 12, 300, 80
-_TONES = {"present": "good", "missing": "bad", "unknown": ""}
+_TONES = {"present": "good", "missing": "bad", "unknown": "", "not_needed": ""}
 
 
 def rubrics_html(view: View, w: Mapping[str, str], judged: Mapping[str, Score], lang: Markup) -> Markup:
