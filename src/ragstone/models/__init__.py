@@ -98,10 +98,16 @@ async def open_model(name: str | Model, options: ModelOptions = _DEFAULT) -> Asy
 
 @contextlib.asynccontextmanager
 async def open_embedder(name: str | Embedder, options: ModelOptions = _DEFAULT) -> AsyncIterator[Embedder]:
-    """Opens the embedder of this name: `local/e5-small`, `openai/text-embedding-3-small`… Raises as `open_model`
-    does."""
+    """Opens the embedder of this name: `local/e5-small`, `openai/text-embedding-3-small`… Vectors have unit length and
+    are cached, those of the user's own embedder too. Raises as `open_model` does."""
     if not isinstance(name, str) or is_place(name):
-        yield _load_object(name, "embedder", "embed")
+        from ragstone.models.embedder_cached import CachedEmbedder, identity_of  # noqa: PLC0415
+
+        own = _load_object(name, "embedder", "embed")
+        identity = identity_of(own, name if isinstance(name, str) else "")
+        folder = options.cache if identity else None
+        async with CachedEmbedder(own, folder, identity=identity or {}, kinds=True) as cached:
+            yield cached
         return
     source, model = _resolve(name, "embedder", _EXAMPLES["embedder"])
     if isinstance(source, Provider):

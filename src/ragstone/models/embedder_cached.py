@@ -6,6 +6,7 @@ calls for the same text share one request.
 
 import asyncio
 import hashlib
+import inspect
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     Rows: TypeAlias = dict[bytes, "np.ndarray[Any, Any]"]
 
-__all__ = ["CachedEmbedder"]
+__all__ = ["CachedEmbedder", "identity_of", "unit_vectors"]
 
 log = logging.getLogger(__name__)
 
@@ -135,7 +136,7 @@ class CachedEmbedder:
 
     async def _ask(self, missing: Mapping[bytes, str], kind: Kind) -> "Rows":
         try:
-            matrix = await self._embedder.embed(list(missing.values()), kind=kind)
+            matrix = unit_vectors(await self._embedder.embed(list(missing.values()), kind=kind), len(missing), self.id)
             rows = dict(zip(missing, matrix, strict=True))
             if self._file is not None:
                 self._file.put([(key, row.astype("<f4").tobytes()) for key, row in rows.items()])
@@ -143,6 +144,35 @@ class CachedEmbedder:
         finally:
             for key in missing:
                 self._in_flight.pop(key, None)
+
+
+def unit_vectors(matrix: Any, count: int, name: str) -> "np.ndarray[Any, Any]":
+    """The vectors of `count` texts as (count, dimensions) float32 with rows of unit length. `BadReply` where an
+    embedder of the user's gave something else: another shape, no finite number, or a vector of length 0."""
+    import numpy as np  # noqa: PLC0415
+
+    try:
+        vectors = np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadReply(f"{name}: its vectors are not rows of numbers of one length.") from None
+    if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1] or not np.isfinite(vectors).all():
+        raise BadReply(f"{name}: it should give {count} vectors of finite numbers, and gave shape {vectors.shape}.")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not lengths.all():
+        raise BadReply(f"{name}: it gave a vector of length 0, which has no direction.")
+    return np.asarray(vectors / lengths, dtype=np.float32)
+
+
+def identity_of(embedder: Embedder, place: str = "") -> dict[str, str] | None:
+    """What tells an embedder of the user's from others: its id, its class, where it was found, and the source file;
+    None where there is no source file, so that its vectors cannot be kept."""
+    kind = type(embedder)
+    try:
+        source = Path(inspect.getfile(kind)).read_bytes()
+    except (TypeError, OSError):
+        return None
+    digest = hashlib.sha256(source).hexdigest()
+    return {"id": embedder.id, "class": f"{kind.__module__}.{kind.__qualname__}", "place": place, "source": digest}
 
 
 async def _rows_or_none(shared: "Shared[Rows]") -> "Rows":

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragstone.errors import BadReply
+from ragstone.models.embedder_cached import unit_vectors
 from ragstone.models.work import Pace, duration, track_work
 from ragstone.types import Embedder
 
@@ -57,7 +58,7 @@ async def embed_all(
             some = different[start : start + batch]
             try:
                 with track_work() as work:
-                    parts[start] = _checked(await embedder.embed(some, kind=kind), len(some), embedder.id)
+                    parts[start] = unit_vectors(await embedder.embed(some, kind=kind), len(some), embedder.id)
             except Exception as error:
                 errors.append(error)
                 return
@@ -71,15 +72,6 @@ async def embed_all(
         raise BadReply(f"{embedder.id}: its vectors differ in length. Use another cache folder, or --no-cache.")
     matrix = np.concatenate([parts[start] for start in sorted(parts)])
     return matrix if len(row) == len(texts) else matrix[[row[text] for text in texts]]
-
-
-def _checked(matrix: "np.ndarray[Any, Any]", count: int, name: str) -> "np.ndarray[Any, Any]":
-    """The vectors of `count` texts. `BadReply` where a foreign embedder gave others: every search would be wrong."""
-    import numpy as np  # noqa: PLC0415
-
-    if matrix.ndim != 2 or len(matrix) != count or not np.isfinite(matrix).all():
-        raise BadReply(f"{name}: it should give {count} vectors of finite numbers, and gave shape {matrix.shape}.")
-    return matrix
 
 
 def _until(starts: Iterator[int], errors: Sequence[Exception]) -> Iterator[int]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ragstone.benchmarks.mirage.index_cost import index_table
+from ragstone.benchmarks.mirage.index_cost import index_table, search_cost
 from ragstone.messages import messages
 
 HELD: dict[str, Any] = {
@@ -69,3 +69,13 @@ def test_what_a_retriever_did_without_is_told() -> None:
 def test_without_anything_told_there_is_no_line() -> None:
     held: list[Any] = [None, {}, {"retrievers": {}}, {"retrievers": {"a": None}}]
     assert [texts(nothing) for nothing in held] == [[]] * 4
+
+
+def test_the_cost_of_a_question_has_the_models_of_all_parts() -> None:
+    usage = {"prompt_tokens": 900, "completion_tokens": 100, "requests": 3, "cached": 2}
+    first = {"multiquery(e,m)": {"usage": {"prompt_tokens": 50, "requests": 5}}}
+    facts = {"usage": usage, "first": first, "questions": 10, "query_tokens": 80, "seconds_per_question": 0.25}
+    preparation = {"retrievers": {"r": facts, "r/c330": {**facts, "questions": 5}}}
+    assert search_cost(preparation, "r", 0) == (105.0 + 8.0, 1.0, 0.25)
+    assert search_cost(preparation, "r", 330).requests == 2.0
+    assert search_cost(preparation, "other", 0) == search_cost(None, "r", 0) == (0, 0, 0)

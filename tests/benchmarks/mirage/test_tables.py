@@ -168,7 +168,7 @@ def test_harder_negatives_are_compared_question_by_question() -> None:
 
 def test_cost_says_what_is_on_the_front() -> None:
     table = by_id(everything())["mirage-cost"]
-    assert values(table, "m", "bm25", "1")[1:3] == [110.0, 0.5]
+    assert values(table, "m", "bm25", "1")[1:4] == [110.0, 1.0, 0.5]
     assert [row.cells[-1].text for row in table.rows] == ["yes", "yes"]
 
 

@@ -29,14 +29,19 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
     """The charts of a run that have data, in the language of the report."""
     meta = run.meta
     ks = options_of(meta).get("ks", ())
-    drawer = _MirageCharts(tally_records(run.records()), headline_of(meta), messages(__name__, language), ks)
+    drawer = _MirageCharts(
+        tally_records(run.records()), headline_of(meta), messages(__name__, language), ks, meta.get("preparation")
+    )
     drawn = [*drawer.shares(), *drawer.by_k(), *drawer.recall(), *drawer.prices()]
     return [chart for chart in drawn if chart.series]
 
 
 class _MirageCharts:
-    def __init__(self, tally: MirageTally, headline: str, texts: Mapping[str, str], ks: Sequence[Any]) -> None:
+    def __init__(
+        self, tally: MirageTally, headline: str, texts: Mapping[str, str], ks: Sequence[Any], preparation: Any
+    ) -> None:  # fmt: skip
         self.tally, self.headline, self.words, self.ks = tally, headline, texts, ks
+        self.preparation = preparation
         self.names = Names(tally, texts)
 
     # -- stacked
@@ -117,7 +122,7 @@ class _MirageCharts:
 
     def prices(self) -> Iterator[Chart]:
         """Right answers against tokens and against seconds."""
-        prices = [price for price in priced(self.tally, self.headline) if is_choice(price.condition)]
+        prices = [price for price in priced(self.tally, self.headline, self.preparation) if is_choice(price.condition)]
         yield from self._price("mirage-tokens", "chart_cost", "tokens_axis", prices, attrgetter("tokens"), 1)
         yield from self._price("mirage-seconds", "chart_latency", "seconds_axis", prices, attrgetter("seconds"), 3)
 

@@ -21,6 +21,7 @@ from ragstone.benchmarks.mirage.aggregate import (
     MirageTally,
     QuestionFlag,
 )
+from ragstone.benchmarks.mirage.index_cost import search_cost
 from ragstone.benchmarks.mirage.names import Names, number_cell, percent
 from ragstone.benchmarks.mirage.retrieved import mean_of, retrieved, shown_ks
 from ragstone.benchmarks.table_builder import TableWriter, row
@@ -34,9 +35,9 @@ _FLAWS = (("pure", QuestionFlag.PURE, MIXED), ("short", QuestionFlag.SHORT, MIXE
 """Kinds of problematic questions, and the setting that shows the problem best."""
 
 
-def tables(tally: MirageTally, names: Names, headline: str, ks: Sequence[Any]) -> list[Table]:
-    """All of them; some may have no rows."""
-    writer = _ExtraTables(tally, names, headline, ks)
+def tables(tally: MirageTally, names: Names, headline: str, ks: Sequence[Any], preparation: Any) -> list[Table]:
+    """All of them; some may have no rows. `preparation`: the facts of the retrievers."""
+    writer = _ExtraTables(tally, names, headline, ks, preparation)
     return [
         writer.flaws(), writer.flawed(), writer.groups(), *writer.sources(), writer.hops(), writer.contamination(),
         writer.negatives(), writer.cost(),
@@ -48,23 +49,29 @@ is_right = attrgetter("right")
 
 
 class Priced(NamedTuple):
-    """A system with a context: its share of right answers, tokens per answer, and median seconds."""
+    """A system with a context: its share of right answers, and tokens, requests and seconds per answer, those of its
+    retrieval among them."""
 
     system: str
     condition: Condition
     right: Estimate
     tokens: float | None
     seconds: float | None
+    requests: float = 1.0
 
 
-def priced(tally: MirageTally, headline: str) -> list[Priced]:
-    """Every system with every context whose tokens or seconds are known, except the probe."""
+def priced(tally: MirageTally, headline: str, preparation: Any = None) -> list[Priced]:
+    """Every system with every context whose tokens or seconds are known, except the probe. `preparation`: the facts of
+    the retrievers."""
     prices = []
     for system, condition, counts in tally.scored(headline):
         answers = tally.answers[system][condition]
         tokens, seconds = answers.tokens_each, median(answers.seconds) if answers.seconds else None
         if tokens is not None or seconds is not None:
-            prices.append(Priced(system, condition, counts.share(is_right), tokens, seconds))
+            search = search_cost(preparation, condition.retriever, condition.chunk)
+            tokens = None if tokens is None else tokens + search.tokens
+            seconds = None if seconds is None else seconds + search.seconds
+            prices.append(Priced(system, condition, counts.share(is_right), tokens, seconds, 1 + search.requests))
     return prices
 
 
@@ -85,9 +92,12 @@ def on_front(points: Sequence[tuple[float, float]]) -> list[bool]:
 class _ExtraTables(TableWriter):
     prefix = "mirage"
 
-    def __init__(self, tally: MirageTally, names: Names, headline: str, ks: Sequence[Any]) -> None:
+    def __init__(
+        self, tally: MirageTally, names: Names, headline: str, ks: Sequence[Any], preparation: Any
+    ) -> None:  # fmt: skip
         super().__init__(names.words)
         self.tally, self.names, self.headline, self.ks = tally, names, headline, ks
+        self.preparation = preparation
         self.rules = (headline, DEFAULT if headline == OFFICIAL else OFFICIAL)
 
     def _contexts(self, name: str, columns: Sequence[str], rows: Sequence[Row], *notes: str, keys: int = 1) -> Table:
@@ -246,18 +256,19 @@ class _ExtraTables(TableWriter):
 
     def cost(self) -> Table:
         """Right answers, tokens and seconds of each system with each context, and the Pareto front."""
-        prices = priced(self.tally, self.headline)
+        prices = priced(self.tally, self.headline, self.preparation)
         candidates = [price for price in prices if price.tokens is not None and is_choice(price.condition)]
         best = on_front([(price.tokens or 0.0, price.right.value or 0.0) for price in candidates])
         front = {(price.system, price.condition) for price, is_best in zip(candidates, best, strict=True) if is_best}
         rows = [
             row(
                 price.system, *self.names.cells(price.condition), percent(price.right), _rounded(price.tokens, 1),
-                _rounded(price.seconds, 3), self.words["yes"] if (price.system, price.condition) in front else "",
+                _rounded(price.requests, 2), _rounded(price.seconds, 3),
+                self.words["yes"] if (price.system, price.condition) in front else "",
             )
             for price in prices
         ]  # fmt: skip
-        columns = self.texts("right", "tokens_each", "seconds_each", "front")
+        columns = self.texts("right", "tokens_each", "requests_each", "seconds_each", "front")
         return self._contexts("cost", columns, rows, self.words["note_cost"], self._note_headline)
 
 

@@ -1,11 +1,20 @@
 """The cost of each retriever: its index, the time to build it and to search, and its models' requests."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ragstone.types import Cell, Row, Table
 
-__all__ = ["index_table"]
+__all__ = ["SearchCost", "index_table", "search_cost"]
+
+
+class SearchCost(NamedTuple):
+    """What retrieval took for one question: tokens and requests of its models, and seconds."""
+
+    tokens: float = 0.0
+    requests: float = 0.0
+    seconds: float = 0.0
+
 
 _BUILD = ("build_seconds", "embed_seconds", "index_seconds")
 
@@ -22,6 +31,24 @@ def index_table(preparation: Any, words: Mapping[str, str]) -> Table:
             notes += _fallback_notes(name, facts, words)
     heads = tuple(words[name] for name in columns)
     return Table("mirage-indexes", words["title_indexes"], heads, tuple(rows), tuple(notes))
+
+
+def search_cost(preparation: Any, retriever: str, chunk: int) -> SearchCost:
+    """The cost of one question, from the facts of the run: of rerankers and rewriting as the endpoints counted it
+    (cached replies too), of embedding the question as it was estimated. All 0 if nothing is known."""
+    facts_by_name = preparation.get("retrievers", {}) if isinstance(preparation, Mapping) else {}
+    facts = facts_by_name.get(f"{retriever}/c{chunk}" if chunk else retriever)
+    if not isinstance(facts, Mapping) or not (questions := facts.get("questions")):
+        return SearchCost()
+    usages = [part["usage"] for part in _all_facts(facts) if isinstance(part.get("usage"), Mapping)]
+
+    def spent(*names: str) -> float:
+        return sum(float(usage.get(name, 0)) for usage in usages for name in names) / float(questions)
+
+    return SearchCost(
+        spent("prompt_tokens", "completion_tokens") + float(facts.get("query_tokens", 0)) / questions,
+        spent("requests", "cached"), float(facts.get("seconds_per_question", 0)),
+    )  # fmt: skip
 
 
 def _fallback_notes(name: str, facts: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[str]:

@@ -15,7 +15,8 @@ from ragstone.datasets.pools import Pool, PoolQuestion
 from ragstone.models import ModelOptions
 from ragstone.retrieval import facts_of, open_retriever, parse
 from ragstone.retrieval.chunkers import Chunking
-from ragstone.text import find_answer
+from ragstone.retrieval.cost_estimate import Texts, estimate_cost
+from ragstone.text import estimate_tokens, find_answer
 from ragstone.text.folding import fold_characters
 from ragstone.types import Passage, Retriever
 
@@ -206,6 +207,7 @@ class RetrievalPass:
                         lists.add(place, passages)
                 per_question = (time.perf_counter() - opened) / max(1, len(questions))
                 facts = {**facts_of(retriever), "seconds_per_question": per_question, "questions": len(questions)}
+                facts["query_tokens"] = _query_tokens(name, questions)
             if lists.outside:
                 facts["outside"] = len(lists.outside)
             seconds = time.perf_counter() - started
@@ -219,6 +221,12 @@ class RetrievalPass:
         for place in range(len(pool.questions)):
             lists.add(place, lists.chunked.passages[:_HARDER])
         return lists
+
+
+def _query_tokens(name: str, questions: Sequence[PoolQuestion]) -> int:
+    """An estimate of the tokens that the retriever embeds of these questions."""
+    asked = Texts(len(questions), sum(estimate_tokens(question.text) for question in questions))
+    return sum(part.tokens for part in estimate_cost(name, Texts(0, 0), asked) if not part.requests)
 
 
 async def _retrieve(retriever: Retriever, questions: Sequence[PoolQuestion], k: int) -> list[list[Passage]]:

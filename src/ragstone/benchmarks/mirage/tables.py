@@ -42,10 +42,12 @@ def tables(run: Run, *, language: str = "en") -> list[Table]:
     tally = tally_records(run.records(), plans=run.plans())
     meta = run.meta
     writer = _MirageTables(tally, meta, language)
+    preparation = meta.get("preparation")
     candidates = [
         writer.models(), writer.retrievers(), writer.adaptability(),
-        *metric_tables(writer.names), *extra_tables.tables(tally, writer.names, headline_of(meta), writer.ks),
-        index_table(meta.get("preparation"), writer.words), *writer.published(),
+        *metric_tables(writer.names),
+        *extra_tables.tables(tally, writer.names, headline_of(meta), writer.ks, preparation),
+        index_table(preparation, writer.words), *writer.published(),
     ]  # fmt: skip
     return [table for table in candidates if table.rows]
 
