@@ -15,7 +15,7 @@ import pytest
 
 from ragstone.datasets.fictional import fictional_rgb
 from ragstone.datasets.fictional.engine import flaw, language
-from ragstone.datasets.fictional.parts import Document, Item
+from ragstone.datasets.fictional.parts import Document, GeneratedItem
 from ragstone.errors import UnknownName, UsageError
 from ragstone.text import estimate_tokens, find_answer, words
 
@@ -229,8 +229,8 @@ def test_a_negative_size_is_refused_before_the_first_row() -> None:
         fictional_rgb("en", size=-1)
 
 
-def item(positive: str, negative: str, query: str = "Who won?") -> Item:
-    return Item(
+def item(positive: str, negative: str, query: str = "Who won?") -> GeneratedItem:
+    return GeneratedItem(
         query, (("Ada Vell", "Vell"),), ((Document(positive, "plain"),),), (Document(negative, "related"),), "x"
     )
 

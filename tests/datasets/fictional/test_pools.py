@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from ragstone.datasets.fictional.engine import flaw, language
-from ragstone.datasets.fictional.parts import DuplicateEvent, Item, Unmet, seeded
+from ragstone.datasets.fictional.parts import DuplicateEvent, GeneratedItem, Unmet, seeded
 from ragstone.datasets.fictional.pools import MiragePool, fictional_pool, make_pool, pool_flaw
 from ragstone.datasets.mirage import MirageChunk
 from ragstone.errors import UnknownName, UsageError
@@ -247,7 +247,7 @@ def test_questions_of_two_chunks_are_asked_in_every_domain(code: str) -> None:
     for source, domains in spoken.sources.items():
         for number in range(12 * len(domains)):
             with contextlib.suppress(Unmet):
-                item = spoken.collect(seeded("two", source, number), source, 5, 1, two=True)
+                item = spoken.collect(seeded("two", source, number), source, 5, 1, multi_hop=True)
                 asked[item.domain] += not pool_flaw(item, code)
     assert asked.keys() == set(spoken.names)
     assert min(asked.values()) > 3
@@ -260,13 +260,13 @@ def test_no_question_tells_again_of_what_another_told(code: str, two: bool) -> N
     number = 0
     while True:
         with contextlib.suppress(Unmet):
-            item = spoken.collect(seeded("told", number), source, 5, 1, two=two)
+            item = spoken.collect(seeded("told", number), source, 5, 1, multi_hop=two)
             break
         number += 1
     for name in item.names:
         with pytest.raises(DuplicateEvent):
-            spoken.collect(seeded("told", number), source, 5, 1, two=two, told={name})
-    assert spoken.collect(seeded("told", number), source, 5, 1, two=two, told={"another"}) == item
+            spoken.collect(seeded("told", number), source, 5, 1, multi_hop=two, reserved={name})
+    assert spoken.collect(seeded("told", number), source, 5, 1, multi_hop=two, reserved={"another"}) == item
 
 
 def test_a_look_at_the_letters_settles_no_more_than_find_answer_would() -> None:
@@ -274,7 +274,7 @@ def test_a_look_at_the_letters_settles_no_more_than_find_answer_would() -> None:
     for place, question in enumerate(pool.questions):
         for chunk in pool.pool[5 * place : 5 * place + 10]:
             held = any(find_answer(alias, chunk.doc_chunk, "zh") for alias in question.answer)
-            item = Item(chunk.doc_chunk, (question.answer,), ((),), (), "")
+            item = GeneratedItem(chunk.doc_chunk, (question.answer,), ((),), (), "")
             assert bool(flaw(item, "zh")) >= held
 
 

@@ -14,31 +14,31 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.datasets.fictional.parts import Document, Item, seeded
+from ragstone.datasets.fictional.parts import Document, GeneratedItem, seeded
 from ragstone.datasets.fictional.zh import LANGUAGE as ZH
 
 ROWS = 250
 POSITIVE_KINDS = {"plain", "far", "brief"}
 NEGATIVE_KINDS = {"rumour", "other_year", "other_category", "related"}
-Make = Callable[[random.Random], Item]
+Make = Callable[[random.Random], GeneratedItem]
 
 
 @pytest.fixture(scope="module")
-def base() -> list[Item]:
+def base() -> list[GeneratedItem]:
     return [ZH.base(seeded("test", "base", number)) for number in range(ROWS)]
 
 
 @pytest.fixture(scope="module")
-def integration() -> list[Item]:
+def integration() -> list[GeneratedItem]:
     return [ZH.integration(seeded("test", "integration", number)) for number in range(ROWS)]
 
 
 @pytest.fixture(scope="module")
-def items(base: list[Item], integration: list[Item]) -> list[Item]:
+def items(base: list[GeneratedItem], integration: list[GeneratedItem]) -> list[GeneratedItem]:
     return base + integration
 
 
-def documents(item: Item) -> Iterator[Document]:
+def documents(item: GeneratedItem) -> Iterator[Document]:
     for group in item.positive:
         yield from group
     yield from item.negative
@@ -48,7 +48,7 @@ def holds(text: str, aliases: Sequence[str]) -> bool:
     return any(alias in text for alias in aliases)
 
 
-def test_every_positive_states_its_slot(items: list[Item]) -> None:
+def test_every_positive_states_its_slot(items: list[GeneratedItem]) -> None:
     for item in items:
         assert len(item.slots) == len(item.positive)
         for aliases, group in zip(item.slots, item.positive, strict=True):
@@ -56,14 +56,14 @@ def test_every_positive_states_its_slot(items: list[Item]) -> None:
                 assert holds(document.text, aliases), (item.query, aliases, document)
 
 
-def test_no_negative_holds_any_alias_of_any_slot(items: list[Item]) -> None:
+def test_no_negative_holds_any_alias_of_any_slot(items: list[GeneratedItem]) -> None:
     for item in items:
         for aliases in item.slots:
             for document in item.negative:
                 assert not holds(document.text, aliases), (item.query, aliases, document)
 
 
-def test_no_document_of_a_group_holds_the_answer_of_the_other(integration: list[Item]) -> None:
+def test_no_document_of_a_group_holds_the_answer_of_the_other(integration: list[GeneratedItem]) -> None:
     for item in integration:
         assert len(item.slots) == 2
         for own, other in ((0, 1), (1, 0)):
@@ -71,14 +71,14 @@ def test_no_document_of_a_group_holds_the_answer_of_the_other(integration: list[
                 assert not holds(document.text, item.slots[other]), (item.query, document)
 
 
-def test_no_question_gives_its_answer_away(items: list[Item]) -> None:
+def test_no_question_gives_its_answer_away(items: list[GeneratedItem]) -> None:
     for item in items:
         for aliases in item.slots:
             assert all(aliases)
             assert not holds(item.query, aliases), item
 
 
-def test_there_are_enough_documents_of_each_kind(base: list[Item], integration: list[Item]) -> None:
+def test_there_are_enough_documents_of_each_kind(base: list[GeneratedItem], integration: list[GeneratedItem]) -> None:
     for item in base:
         assert len(item.positive) == 1
         assert len(item.positive[0]) >= 5
@@ -93,7 +93,7 @@ def test_there_are_enough_documents_of_each_kind(base: list[Item], integration: 
         assert min(kinds.values()) >= 2
 
 
-def test_lengths_are_those_of_news_and_vary(items: list[Item]) -> None:
+def test_lengths_are_those_of_news_and_vary(items: list[GeneratedItem]) -> None:
     lengths = sorted(len(document.text) for item in items for document in documents(item))
     assert lengths[0] >= 60
     assert lengths[-1] <= 450
@@ -101,7 +101,7 @@ def test_lengths_are_those_of_news_and_vary(items: list[Item]) -> None:
     assert lengths[len(lengths) * 9 // 10] > 280
 
 
-def test_a_far_passage_answers_in_its_second_half(base: list[Item]) -> None:
+def test_a_far_passage_answers_in_its_second_half(base: list[GeneratedItem]) -> None:
     for item in base:
         for document in item.positive[0]:
             if document.kind == "far":
@@ -109,7 +109,7 @@ def test_a_far_passage_answers_in_its_second_half(base: list[Item]) -> None:
                 assert first > len(document.text) * 0.45, (item.slots, document.text)
 
 
-def test_passages_of_a_question_differ_from_each_other(items: list[Item]) -> None:
+def test_passages_of_a_question_differ_from_each_other(items: list[GeneratedItem]) -> None:
     shares = []
     for item in items[::3]:
         grams = [{text[i : i + 5] for i in range(len(text) - 4)} for text in (d.text for d in documents(item))]
@@ -163,7 +163,7 @@ def test_two_thousand_questions_are_two_thousand_different_ones() -> None:
         assert len({make(seeded("unique", number)).query for number in range(1000)}) == 1000
 
 
-def test_every_domain_is_asked_about(items: list[Item]) -> None:
+def test_every_domain_is_asked_about(items: list[GeneratedItem]) -> None:
     assert len(ZH.names) >= 8
     assert len(set(ZH.names)) == len(ZH.names)
     counts = Counter(item.domain for item in items)
@@ -171,7 +171,7 @@ def test_every_domain_is_asked_about(items: list[Item]) -> None:
     assert min(counts.values()) > len(items) / len(ZH.names) / 2
 
 
-def test_texts_are_filled_and_punctuated_the_chinese_way(items: list[Item]) -> None:
+def test_texts_are_filled_and_punctuated_the_chinese_way(items: list[GeneratedItem]) -> None:
     for item in items:
         for text in [item.query, *(document.text for document in documents(item))]:
             assert not re.search(r"[{}<>|]", text), text
@@ -181,13 +181,13 @@ def test_texts_are_filled_and_punctuated_the_chinese_way(items: list[Item]) -> N
                 assert text.count(opening) == text.count(closing), text
 
 
-def test_passages_end_as_sentences_do(items: list[Item]) -> None:
+def test_passages_end_as_sentences_do(items: list[GeneratedItem]) -> None:
     for item in items:
         for document in documents(item):
             assert document.text[-1] in "。！？”）…", document.text
 
 
-def test_the_world_does_not_name_two_things_alike(base: list[Item]) -> None:
+def test_the_world_does_not_name_two_things_alike(base: list[GeneratedItem]) -> None:
     """An answer that occurs in the name of the event would be found in every passage about it."""
     for item in base:
         for aliases in item.slots:
@@ -197,7 +197,7 @@ def test_the_world_does_not_name_two_things_alike(base: list[Item]) -> None:
 
 def test_no_source_of_the_generator_uses_hash_or_the_global_random() -> None:
     folder = Path(inspect.getfile(type(ZH))).parent
-    shared = (folder / f"{name}.py" for name in ("collecting", "facts", "language", "parts", "worlds"))
+    shared = (folder / f"{name}.py" for name in ("collector", "facts", "language", "parts", "worlds"))
     for path in (*folder.glob("zh/**/*.py"), *shared):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call):

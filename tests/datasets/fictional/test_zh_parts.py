@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.datasets.fictional.zh import LANGUAGE, names
-from ragstone.datasets.fictional.zh.domains import Domain, make_domain
-from ragstone.datasets.fictional.zh.lines import Line, Pool, World
-from ragstone.datasets.fictional.zh.writer import Writer
+from ragstone.datasets.fictional.zh.domains import ChineseDomain, make_domain
+from ragstone.datasets.fictional.zh.patterns import Pattern, PatternPool, World
+from ragstone.datasets.fictional.zh.writer import PassageWriter
 
-DOMAINS: tuple[Domain, ...] = LANGUAGE.domains  # type: ignore[assignment]
+DOMAINS: tuple[ChineseDomain, ...] = LANGUAGE.domains  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ def test_whole_numbers_are_spelled_as_they_are_read(number: int, text: str) -> N
 
 
 def test_decimals_are_spelled_with_a_point() -> None:
-    assert names.spoken(52.3) == "五十二点三"
-    assert names.spoken(60.0) == "六十"
+    assert names.han_decimal(52.3) == "五十二点三"
+    assert names.han_decimal(60.0) == "六十"
 
 
 @given(st.integers())
@@ -54,15 +54,15 @@ def test_inventories_hold_no_word_twice() -> None:
 
 
 def test_a_pattern_spells_out_its_choices_and_knows_its_fields() -> None:
-    line = Line("{甲}<今天|昨天>到{乙}<|了>。||他走了。")
+    line = Pattern("{甲}<今天|昨天>到{乙}<|了>。||他走了。")
     assert line.fields == {"甲", "乙"}
     assert line.parts[0] == ("{甲}今天到{乙}。", "{甲}今天到{乙}了。", "{甲}昨天到{乙}。", "{甲}昨天到{乙}了。")
     assert line.parts[1] == ("他走了。",)
 
 
 def test_a_pool_is_used_up_before_a_pattern_comes_again() -> None:
-    pool = Pool("一。", "二。", "三。")
-    writer = Writer(random.Random(3), DOMAINS[0])
+    pool = PatternPool("一。", "二。", "三。")
+    writer = PassageWriter(random.Random(3), DOMAINS[0])
     drawn = []
     for _ in range(3):
         writer.used = []  # another passage
@@ -73,8 +73,8 @@ def test_a_pool_is_used_up_before_a_pattern_comes_again() -> None:
 
 
 def test_a_pattern_that_tells_a_blocked_field_is_not_drawn() -> None:
-    writer = Writer(random.Random(3), DOMAINS[0])
-    assert writer.draw(Pool("{甲}来了。"), frozenset({"甲"})) is None
+    writer = PassageWriter(random.Random(3), DOMAINS[0])
+    assert writer.draw(PatternPool("{甲}来了。"), frozenset({"甲"})) is None
 
 
 def test_an_unknown_pool_is_refused_by_name() -> None:
@@ -82,7 +82,7 @@ def test_an_unknown_pool_is_refused_by_name() -> None:
         make_domain(DOMAINS[0].worlds, {"迷路": ["迷路的句子。"]})
 
 
-def worlds(domain: Domain) -> list[World]:
+def worlds(domain: ChineseDomain) -> list[World]:
     rng = random.Random(domain.name)
     out = []
     for _ in range(30):
@@ -96,48 +96,50 @@ def worlds(domain: Domain) -> list[World]:
 
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
-def test_every_pattern_can_be_filled_from_every_world_of_its_domain(domain: Domain) -> None:
+def test_every_pattern_can_be_filled_from_every_world_of_its_domain(domain: ChineseDomain) -> None:
     made = worlds(domain)
     pools = [
         getattr(domain, name)
         for name in ("title", "lead", "detail", "quote", "color", "close", "pre", "wait", "aside", "common")
     ]
     asked = [
-        getattr(ask, name) for ask in domain.asks for name in ("query", "head", "state", "say", "far", "qa", "rumour")
+        getattr(qtype, name)
+        for qtype in domain.question_types
+        for name in ("query", "head", "state", "say", "far", "qa", "rumour")
     ]
     known = set.intersection(*(set(world) for world in made)) | {"报", "记者", "甲", "乙", "答者"}
     for pool in pools + asked:
-        for line in pool.lines:
+        for line in pool.patterns:
             assert line.fields <= known, (line.parts, line.fields - known)
 
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
-def test_pools_state_the_answer_exactly_where_they_should(domain: Domain) -> None:
-    for ask in domain.asks:
-        for pool in (ask.state, ask.say):
-            assert all(line.fields & ask.blocked for line in pool.lines), [line.parts for line in pool.lines]
-        for line in ask.rumour.lines + ask.query.lines:
-            assert not line.fields & ask.blocked, line.parts
-        for line in ask.far.lines + ask.qa.lines:
+def test_pools_state_the_answer_exactly_where_they_should(domain: ChineseDomain) -> None:
+    for qtype in domain.question_types:
+        for pool in (qtype.state, qtype.say):
+            assert all(line.fields & qtype.blocked for line in pool.patterns), [line.parts for line in pool.patterns]
+        for line in qtype.rumour.patterns + qtype.query.patterns:
+            assert not line.fields & qtype.blocked, line.parts
+        for line in qtype.far.patterns + qtype.qa.patterns:
             assert len(line.parts) == 2, line.parts
-            assert ask.field not in Line(line.parts[0][0]).fields, line.parts
-            assert Line(line.parts[1][0]).fields & ask.blocked, line.parts
+            assert qtype.field not in Pattern(line.parts[0][0]).fields, line.parts
+            assert Pattern(line.parts[1][0]).fields & qtype.blocked, line.parts
 
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
-def test_what_states_or_asks_names_the_event(domain: Domain) -> None:
+def test_what_states_or_asks_names_the_event(domain: ChineseDomain) -> None:
     naming = {"事", "题"} | ({"公司"} if domain.name == "财报" else set())
-    for ask in domain.asks:
-        for line in ask.state.lines + ask.query.lines:
+    for qtype in domain.question_types:
+        for line in qtype.state.patterns + qtype.query.patterns:
             assert line.fields & naming, line.parts
-        for line in ask.far.lines:
-            assert Line(line.parts[0][0]).fields & naming, line.parts
-    for line in domain.lead.lines + domain.pre.lines:
+        for line in qtype.far.patterns:
+            assert Pattern(line.parts[0][0]).fields & naming, line.parts
+    for line in domain.lead.patterns + domain.pre.patterns:
         assert line.fields & {"事", "公司", "奖", "国"}, line.parts
 
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
-def test_another_year_and_another_category_are_other_events(domain: Domain) -> None:
+def test_another_year_and_another_category_are_other_events(domain: ChineseDomain) -> None:
     rng = random.Random(5)
     for _ in range(30):
         series = domain.worlds.series(rng)

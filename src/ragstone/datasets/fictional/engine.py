@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from typing import Any, cast
 
 from ragstone.datasets.fictional.language import Language
-from ragstone.datasets.fictional.parts import Document, Fact, Item, Unmet, seeded, shuffled
+from ragstone.datasets.fictional.parts import Document, Fact, GeneratedItem, Unmet, seeded, shuffled
 from ragstone.errors import UnknownName, UsageError
 from ragstone.text import find_answer, fold
 
@@ -47,9 +47,9 @@ def fictional_rgb(name: str, *, seed: int = 0, size: int | None = None) -> Itera
 
 
 def _invented(
-    make: Callable[[random.Random], Item], code: str, name: str, seed: int, count: int
+    make: Callable[[random.Random], GeneratedItem], code: str, name: str, seed: int, count: int
 ) -> Iterator[dict[str, Any]]:
-    asked: dict[str, None] = {}
+    queries: dict[str, None] = {}
     for index in range(count):
         problem = ""
         for attempt in range(ATTEMPTS):
@@ -58,12 +58,12 @@ def _invented(
             except Unmet as error:
                 problem = f"nothing to say for {error}"
                 continue
-            problem = "asked before" if item.query in asked else flaw(item, code)
+            problem = "a question that was asked before" if item.query in queries else flaw(item, code)
             if not problem:
                 break
         else:
             raise RuntimeError(f"no sound row {index} of {name} in {ATTEMPTS} attempts; the last one: {problem}")
-        asked[item.query] = None
+        queries[item.query] = None
         yield _row(index, item)
 
 
@@ -77,10 +77,10 @@ RUNS = re.compile(r"\d+(?:[.,]\d+)+|[a-z]{3,}|\d+")
 
 @lru_cache(maxsize=4096)
 def _runs(alias: str) -> tuple[str, ...]:
-    """What of an English alias stands letter for letter wherever `find_answer` would find it in generated text."""
-    found = RUNS.findall(alias.lower())
-    numbers = [run for run in found if not run.isalpha() and not run.isdecimal()]
-    return tuple(numbers or found)
+    """The parts of an English alias that occur letter for letter wherever `find_answer` finds it in generated text."""
+    runs = RUNS.findall(alias.lower())
+    numbers = [run for run in runs if not run.isalpha() and not run.isdecimal()]
+    return tuple(numbers or runs)
 
 
 HAN_RUNS = re.compile("\\d+(?:[.,]\\d+)*|[a-z]{2,}|[\u4e00-\u9fff]{2,}")
@@ -89,14 +89,14 @@ NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
 
 @lru_cache(maxsize=4096)
 def _han_runs(alias: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The same of a Chinese alias: what stands in the text as it is, and the numbers in the text with folded numerals.
-    At least one of both stands wherever `find_answer` would find it."""
+    """The same of a Chinese alias: parts that occur in the text as it is, and numbers that occur in the text with
+    folded numerals. All of one or of the other occur wherever `find_answer` finds the alias."""
     return tuple(HAN_RUNS.findall(alias.lower())), tuple(NUMBERS.findall(fold(alias, "zh").text))
 
 
 def _stated(alias: str, text: str, lower: str, code: str) -> bool:
-    """Does `find_answer` find the alias? It compiles a pattern for each alias, which would take most of the time of
-    making a row; so it is asked only where a look at the letters does not settle it."""
+    """Whether `find_answer` finds the alias. It compiles a pattern for each alias, which would take most of the time of
+    making a row; so it is called only where comparing letters does not decide."""
     if HAN_NAME.fullmatch(alias):
         return alias in text
     if code == "zh":
@@ -119,19 +119,19 @@ def _holds(alias: str, text: str, lower: str, code: str) -> bool:
     return alias.lower() in lower or _stated(alias, text, lower, code)
 
 
-def flaw(item: Item, code: str) -> str:
+def flaw(item: GeneratedItem, code: str) -> str:
     """What is wrong with an item, or "". A document must hold its slots both by the official substring rule and by
     ragstone's own reading, so that either scoring finds it; it holds another's answer if either does."""
     integration = len(item.positive) > 1
     for number, group in enumerate(item.positive):
-        own = (item.slots[number],) if integration else item.slots
-        others = [slot for at, slot in enumerate(item.slots) if integration and at != number]
+        own_slots = (item.slots[number],) if integration else item.slots
+        other_slots = [slot for at, slot in enumerate(item.slots) if integration and at != number]
         for document in group:
             lower = document.text.lower()
-            for slot in own:
+            for slot in own_slots:
                 if not any(alias.lower() in lower and _stated(alias, document.text, lower, code) for alias in slot):
                     return f"a positive without its answer {slot[0]!r}: {document.text!r}"
-            if _leaks(document.text, lower, others, code):
+            if _leaks(document.text, lower, other_slots, code):
                 return f"a passage of one group holds the answer of another: {document.text!r}"
     for document in item.negative:
         if _leaks(document.text, document.text.lower(), item.slots, code):
@@ -155,7 +155,7 @@ def _kinds(prefix: str, documents: Sequence[Document]) -> dict[str, str]:
     return {f"{prefix}:{number}": document.kind for number, document in enumerate(documents)}
 
 
-def _row(index: int, item: Item) -> dict[str, Any]:
+def _row(index: int, item: GeneratedItem) -> dict[str, Any]:
     slots = [_slot(slot) for slot in item.slots]
     row: dict[str, Any] = {"id": index, "query": item.query}
     kinds: dict[str, str] = {}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
 
-from ragstone.datasets.fictional.parts import Collected, Fact, Item, Stuck, Unmet, pick
+from ragstone.datasets.fictional.parts import Collected, Fact, GeneratedItem, Stuck, Unmet, pick
 
 __all__ = ["Language", "Named"]
 
@@ -28,8 +28,8 @@ class Language:
     domains: tuple[Named, ...]
     sources: Mapping[str, tuple[str, ...]]
     facts: Sequence[Fact]
-    one_answer: Callable[[Random, Any], Item]
-    two_answers: Callable[[Random, Any], Item]
+    one_answer: Callable[[Random, Any], GeneratedItem]
+    two_answers: Callable[[Random, Any], GeneratedItem]
     collect_one: Callable[[Random, Any, int, int, Container[str]], Collected]
     collect_two: Callable[[Random, Any, int, Container[str]], Collected]
 
@@ -38,15 +38,15 @@ class Language:
         """Of the domains."""
         return tuple(domain.name for domain in self.domains)
 
-    def base(self, rng: Random) -> Item:
+    def base(self, rng: Random) -> GeneratedItem:
         """A question about an invented event, with one answer."""
         return self._drawn(rng, self.one_answer)
 
-    def integration(self, rng: Random) -> Item:
+    def integration(self, rng: Random) -> GeneratedItem:
         """A question with two answers, from different passages."""
         return self._drawn(rng, self.two_answers)
 
-    def _drawn(self, rng: Random, make: Callable[[Random, Any], Item]) -> Item:
+    def _drawn(self, rng: Random, make: Callable[[Random, Any], GeneratedItem]) -> GeneratedItem:
         domain = pick(rng, self.domains)
         while True:  # nearly always the first comes out right
             try:
@@ -55,17 +55,25 @@ class Language:
                 continue
 
     def collect(
-        self, rng: Random, source: str, chunks: int, supporting: int, *, two: bool = False, told: Container[str] = ()
+        self,
+        rng: Random,
+        source: str,
+        chunks: int,
+        supporting: int,
+        *,
+        multi_hop: bool = False,
+        reserved: Container[str] = (),
     ) -> Collected:
-        """A question of one of `sources` with so many chunks, so many of which support its answer; `two`: one that
-        needs two chunks. Raises Unmet if there is too little to say, DuplicateEvent for an event named in `told`."""
+        """A question of one of `sources` with so many chunks, so many of which support its answer; `multi_hop`: one
+        that needs two chunks. Raises Unmet if there is too little to say, DuplicateEvent for an event that `reserved`
+        names."""
         name = pick(rng, self.sources[source])
         domain = next(domain for domain in self.domains if domain.name == name)
         for _ in range(_ATTEMPTS):
             try:
-                if two:
-                    return self.collect_two(rng, domain, chunks, told)
-                return self.collect_one(rng, domain, chunks, supporting, told)
+                if multi_hop:
+                    return self.collect_two(rng, domain, chunks, reserved)
+                return self.collect_one(rng, domain, chunks, supporting, reserved)
             except Stuck:
                 continue
         raise Unmet(f"{name}, {chunks} chunks")

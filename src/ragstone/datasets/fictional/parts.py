@@ -13,13 +13,13 @@ from typing import Generic, TypeVar
 from ragstone.types import Frozen
 
 __all__ = [
-    "Chunk",
     "Collected",
     "Deck",
     "Document",
     "DuplicateEvent",
     "Fact",
-    "Item",
+    "GeneratedItem",
+    "PoolChunk",
     "Stuck",
     "Unmet",
     "add_days",
@@ -59,7 +59,7 @@ class Document(Frozen, frozen=True):
     kind: str
 
 
-class Item(Frozen, frozen=True):
+class GeneratedItem(Frozen, frozen=True):
     """A generated question. `positive` has one group for base questions, and one group a slot for integration; a
     document of group i holds an alias of slot i (base: of every slot). No negative holds any alias."""
 
@@ -70,7 +70,7 @@ class Item(Frozen, frozen=True):
     domain: str
 
 
-class Chunk(Frozen, frozen=True):
+class PoolChunk(Frozen, frozen=True):
     """A document of a pool with its article's title. `support`: it states the answer of its question; where a question
     needs two chunks, the fact that tells which event is meant, or the answer of that event."""
 
@@ -87,7 +87,7 @@ class Collected(Frozen, frozen=True):
 
     query: str
     facts: tuple[tuple[str, ...], ...]
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[PoolChunk, ...]
     needed: tuple[int, ...]
     names: tuple[str, ...]
     domain: str
@@ -138,11 +138,11 @@ def weighted(rng: random.Random, items: Sequence[tuple[float, T]]) -> T:
 
 def shuffled(rng: random.Random, items: Iterable[T]) -> list[T]:
     """The items in random order, as a new list."""
-    out = list(items)
-    for i in range(len(out) - 1, 0, -1):
+    result = list(items)
+    for i in range(len(result) - 1, 0, -1):
         j = int(rng.random() * (i + 1))
-        out[i], out[j] = out[j], out[i]
-    return out
+        result[i], result[j] = result[j], result[i]
+    return result
 
 
 def sample(rng: random.Random, items: Sequence[T], count: int) -> list[T]:
@@ -158,20 +158,20 @@ def sample(rng: random.Random, items: Sequence[T], count: int) -> list[T]:
 class Deck(Generic[T]):
     """Draws without putting back, and shuffles anew when nothing is left: repeats are as far apart as can be."""
 
-    __slots__ = ("items", "left", "random")
+    __slots__ = ("items", "random", "remaining")
 
     def __init__(self, rng: random.Random, items: Sequence[T]) -> None:
         self.random, self.items = rng.random, items
-        self.left: list[T] = []
+        self.remaining: list[T] = []
 
     def draw(self) -> T:
         """The next item. IndexError where the deck was made of none."""
-        left = self.left
-        if not left:
-            left.extend(self.items)
-        i = int(self.random() * len(left))
-        left[i], left[-1] = left[-1], left[i]
-        return left.pop()
+        remaining = self.remaining
+        if not remaining:
+            remaining.extend(self.items)
+        i = int(self.random() * len(remaining))
+        remaining[i], remaining[-1] = remaining[-1], remaining[i]
+        return remaining.pop()
 
 
 def add_days(day: dt.date, days: int) -> dt.date:

@@ -21,9 +21,9 @@ from fractions import Fraction
 import msgspec
 
 from ragstone.datasets.fictional.engine import ATTEMPTS, LANGUAGES, flaw
-from ragstone.datasets.fictional.engine import language as spoken
+from ragstone.datasets.fictional.engine import language as load_language
 from ragstone.datasets.fictional.language import Language
-from ragstone.datasets.fictional.parts import Collected, DuplicateEvent, Item, Unmet, seeded, weighted
+from ragstone.datasets.fictional.parts import Collected, DuplicateEvent, GeneratedItem, Unmet, seeded, weighted
 from ragstone.datasets.mirage import MirageChunk, MirageQuestion
 from ragstone.datasets.pools import Pool, mirage_pool
 from ragstone.errors import UnknownName, UsageError
@@ -58,41 +58,45 @@ def make_pool(
     The same arguments give the same bytes anywhere, and more questions go on where fewer ended. Raises UsageError for
     numbers that cannot be, and where the world has no more names; UnknownName for another language than en and zh."""
     _check(questions, language, chunks_per_query, multi_hop)
-    asked: list[MirageQuestion] = []
+    mirage_questions: list[MirageQuestion] = []
     pool: list[MirageChunk] = []
     kinds: list[str] = []
     oracle: dict[str, tuple[MirageChunk, ...]] = {}
-    hops: list[str] = []
+    multi_hop_ids: list[str] = []
     for index, (source, item) in enumerate(_collected(questions, seed, language, chunks_per_query, multi_hop)):
-        two = len(item.facts) > 1
-        key = f"{language}-{seed}-{index:06d}{'-two' if two else ''}"
-        if two:
-            hops.append(key)
-        found = [MirageChunk(key, one.document.text, one.title, int(one.support)) for one in item.chunks]
-        right = [found[place] for place in item.needed]
-        asked.append(
+        two_chunks = len(item.facts) > 1
+        key = f"{language}-{seed}-{index:06d}{'-two' if two_chunks else ''}"
+        if two_chunks:
+            multi_hop_ids.append(key)
+        chunks_of_item = [
+            MirageChunk(key, chunk.document.text, chunk.title, int(chunk.support)) for chunk in item.chunks
+        ]
+        supporting = [chunks_of_item[place] for place in item.needed]
+        mirage_questions.append(
             MirageQuestion(
-                key, item.query, item.facts[-1], source, right[-1].doc_name, f"fictional:{item.domain}",
-                sum(chunk.support for chunk in found),
+                key, item.query, item.facts[-1], source, supporting[-1].doc_name, f"fictional:{item.domain}",
+                sum(chunk.support for chunk in chunks_of_item),
             )
         )  # fmt: skip
-        pool += found
-        kinds += [one.document.kind for one in item.chunks]
-        oracle[key] = tuple(right)
-    return MiragePool(tuple(asked), tuple(pool), oracle, frozenset(hops), tuple(kinds))
+        pool += chunks_of_item
+        kinds += [chunk.document.kind for chunk in item.chunks]
+        oracle[key] = tuple(supporting)
+    return MiragePool(tuple(mirage_questions), tuple(pool), oracle, frozenset(multi_hop_ids), tuple(kinds))
 
 
 def fictional_pool(
     questions: int, *, seed: int = 0, language: str = "en", chunks_per_query: int = 5, multi_hop: float = 0.0
 ) -> Pool:
     """The same as a Pool named `fictional-en` or `fictional-zh`, with the hash of its content."""
-    made = make_pool(questions, seed=seed, language=language, chunks_per_query=chunks_per_query, multi_hop=multi_hop)
+    generated = make_pool(
+        questions, seed=seed, language=language, chunks_per_query=chunks_per_query, multi_hop=multi_hop
+    )
     digest = hashlib.sha256()
-    for part in (made.questions, made.pool, made.oracle):
+    for part in (generated.questions, generated.pool, generated.oracle):
         digest.update(msgspec.json.encode(part))
     return mirage_pool(
-        f"fictional-{language}", made.questions, made.pool, made.oracle, sha256={"pool": digest.hexdigest()},
-        language=language,
+        f"fictional-{language}", generated.questions, generated.pool, generated.oracle,
+        sha256={"pool": digest.hexdigest()}, language=language,
     )  # fmt: skip
 
 
@@ -110,29 +114,29 @@ def _check(questions: int, code: str, chunks: int, share: float) -> None:
 def _collected(questions: int, seed: int, code: str, chunks: int, share: float) -> Iterator[tuple[str, Collected]]:
     """Source and chunks of each question. Sources and questions that need two chunks are spread evenly, so that a
     small pool has its share of each."""
-    maker = spoken(code)
-    told: set[str] = set()
+    maker = load_language(code)
+    reserved: set[str] = set()
     queries: set[str] = set()
-    each = Fraction(str(share))
+    share_of_two = Fraction(str(share))
     for index in range(questions):
         source = _source((index * _GOLDEN + 0.5) % 1.0)
-        two = (index + 1) * each // 1 > index * each // 1
-        yield source, _sound(maker, code, (seed, index), source, chunks, two, told, queries)
+        multi_hop = (index + 1) * share_of_two // 1 > index * share_of_two // 1
+        yield source, _sound(maker, code, (seed, index), source, chunks, multi_hop, reserved, queries)
 
 
 def _source(point: float) -> str:
     """The source at this point of all questions, from 0 to 1."""
-    left = point * sum(_SHARES.values())
+    remaining = point * sum(_SHARES.values())
     for name, count in _SHARES.items():
-        left -= count
-        if left < 0:
+        remaining -= count
+        if remaining < 0:
             return name
     return name
 
 
 def _sound(
-    maker: Language, code: str, key: tuple[int, int], source: str, chunks: int, two: bool,
-    told: set[str], queries: set[str],
+    maker: Language, code: str, key: tuple[int, int], source: str, chunks: int, multi_hop: bool,
+    reserved: set[str], queries: set[str],
 ) -> Collected:  # fmt: skip
     """The first attempt without a flaw whose events no question had before."""
     problem = ""
@@ -140,9 +144,9 @@ def _sound(
         rng = seeded("ragstone", "mirage", code, *key, attempt)
         supporting = min(weighted(rng, _SUPPORTING), chunks - 1)
         try:
-            item = maker.collect(rng, source, chunks, supporting, two=two, told=told)
+            item = maker.collect(rng, source, chunks, supporting, multi_hop=multi_hop, reserved=reserved)
         except DuplicateEvent:
-            problem = "an event that was told before"
+            problem = "an event that another question has"
             continue
         except Unmet as error:
             problem = f"nothing to say for {error}"
@@ -153,7 +157,7 @@ def _sound(
         problem = pool_flaw(item, code)
         if not problem:
             queries.add(item.query)
-            told.update(item.names)
+            reserved.update(item.names)
             return item
     raise UsageError(
         f"The invented world has no question {key[1] + 1:,} with {chunks} chunks ({problem}); ask for fewer "
@@ -169,8 +173,8 @@ def pool_flaw(item: Collected, code: str) -> str:
             stating[item.needed.index(place) if len(item.facts) > 1 else 0].append(place)
     documents = [chunk.document for chunk in item.chunks]
     groups = tuple(tuple(documents[place] for place in places) for places in stating)
-    others = tuple(chunk.document for chunk in item.chunks if not chunk.support)
+    unsupporting = tuple(chunk.document for chunk in item.chunks if not chunk.support)
     titles = "\n".join(chunk.title for chunk in item.chunks)
     # A title is as bad a place for an answer as the question is.
-    problem = flaw(Item(titles, item.facts, groups, others, item.domain), code)
-    return problem or flaw(Item(item.query, item.facts[-1:], groups[-1:], (), item.domain), code)
+    problem = flaw(GeneratedItem(titles, item.facts, groups, unsupporting, item.domain), code)
+    return problem or flaw(GeneratedItem(item.query, item.facts[-1:], groups[-1:], (), item.domain), code)

@@ -23,13 +23,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ragstone.datasets.fictional.parts import between, chance, pick, sample
 
-__all__ = ["Series", "Vocabulary", "WorldFile"]
+__all__ = ["EventSeries", "Vocabulary", "WorldFile"]
 
 Values: TypeAlias = dict[str, Any]
 
 
 @dataclass
-class Series:
+class EventSeries:
     """Something that has editions: a cup, a prize, a company and its years. `values` are the same for all of them,
     `remembered` what was drawn by the first that needed it, `by_year` the same of one year."""
 
@@ -43,7 +43,7 @@ class Scope(NamedTuple):
 
     random: Random
     values: Values
-    series: Series
+    series: EventSeries
 
 
 Expression: TypeAlias = Callable[[Scope], Any]
@@ -85,19 +85,19 @@ class WorldFile:
             for name, table in tables.items()
         }
 
-    def series(self, random: Random) -> Series:
+    def series(self, random: Random) -> EventSeries:
         """A new series of events."""
-        series = Series({})
+        series = EventSeries({})
         series.values |= self._draw("series", Scope(random, {}, series))
         return series
 
-    def sibling(self, random: Random, series: Series) -> Series:
+    def sibling(self, random: Random, series: EventSeries) -> EventSeries:
         """Another category of the series, with what it says differently."""
-        sibling = Series(dict(series.values), dict(series.remembered))
+        sibling = EventSeries(dict(series.values), dict(series.remembered))
         sibling.values |= self._draw("sibling", Scope(random, series.values, sibling))
         return sibling
 
-    def edition(self, random: Random, series: Series, **given: Any) -> Values:
+    def edition(self, random: Random, series: EventSeries, **given: Any) -> Values:
         """The world of one edition: its own values and those of the series; numbers are written out."""
         values = {**series.values, **given}
         values |= self._draw("edition", Scope(random, values, series))

@@ -11,7 +11,7 @@ import pytest
 
 from ragstone.datasets.fictional import fictional_rgb
 from ragstone.datasets.fictional.en import LANGUAGE
-from ragstone.datasets.fictional.en.domain import Domain, aliases
+from ragstone.datasets.fictional.en.domain import EnglishDomain, aliases
 from ragstone.datasets.fictional.en.grammar import Choice, Day, Person, Ref, Story, Var, load, parse, spelt
 from ragstone.datasets.fictional.en.names import day, money, ordinal
 from ragstone.datasets.fictional.parts import Unmet, seeded
@@ -22,7 +22,7 @@ ADA = Person("Ada Vells", "Vells", "she", "her", "her")
 
 
 def tell(template: str, asked: str = "", avoid: tuple[str, ...] = (), **world: Any) -> str:
-    story = Story(parse(f"== s\n{template}"), world, seeded("t"), {}, asked=asked, avoid=avoid)
+    story = Story(parse(f"== s\n{template}"), world, seeded("t"), {}, field=asked, avoid=avoid)
     return story.passage("s", 0)
 
 
@@ -88,7 +88,7 @@ def variables(parts: tuple[Any, ...]) -> Iterator[Var | Ref]:
 
 
 @pytest.mark.parametrize("domain", ALL, ids=lambda domain: domain.name)
-def test_every_template_can_be_filled(domain: Domain) -> None:
+def test_every_template_can_be_filled(domain: EnglishDomain) -> None:
     rng = seeded("worlds", domain.name)
     series = domain.worlds.series(rng)
     world = {**domain.worlds.edition(rng, series, year=2000), "guess": "x", "event2": "x", "year2": "x"}
@@ -105,7 +105,7 @@ def test_every_template_can_be_filled(domain: Domain) -> None:
 
 
 @pytest.mark.parametrize("domain", ALL, ids=lambda domain: domain.name)
-def test_every_question_has_its_sections(domain: Domain) -> None:
+def test_every_question_has_its_sections(domain: EnglishDomain) -> None:
     grammar = load(domain.name)
     for asked in domain.answers:
         for section, least in {"q": 3, "lead": 5, "answer": 5, "card": 3, "rumour": 4, "head": 3}.items():
@@ -115,7 +115,7 @@ def test_every_question_has_its_sections(domain: Domain) -> None:
 
 
 @pytest.mark.parametrize("domain", ALL, ids=lambda domain: domain.name)
-def test_a_question_names_its_event_and_a_positive_does_too(domain: Domain) -> None:
+def test_a_question_names_its_event_and_a_positive_does_too(domain: EnglishDomain) -> None:
     rng = seeded("names", domain.name)
     series = domain.worlds.series(rng)
     world = domain.worlds.edition(rng, series, year=2001)
@@ -123,7 +123,7 @@ def test_a_question_names_its_event_and_a_positive_does_too(domain: Domain) -> N
     for asked in domain.answers:
         for section in (f"q.{asked}", f"lead.{asked}", "open"):
             for _ in range(12):
-                story = Story(grammar, {**world, "guess": "x"}, rng, {}, asked=asked)
+                story = Story(grammar, {**world, "guess": "x"}, rng, {}, field=asked)
                 text = spelt(story.draw(section))
                 assert event in text, (section, text)
 

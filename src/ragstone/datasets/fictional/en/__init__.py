@@ -3,7 +3,7 @@
 from ragstone.datasets.fictional.en.collect import collect_one, collect_two
 from ragstone.datasets.fictional.en.domain import read_domain
 from ragstone.datasets.fictional.en.facts import facts
-from ragstone.datasets.fictional.en.tell import tell_base, tell_integration
+from ragstone.datasets.fictional.en.items import one_answer, two_answers
 from ragstone.datasets.fictional.language import Language
 
 __all__ = ["LANGUAGE"]
@@ -22,8 +22,8 @@ LANGUAGE = Language(
         "sport": ("final",),
     },
     facts(),
-    tell_base,
-    tell_integration,
+    one_answer,
+    two_answers,
     collect_one,
     collect_two,
 )

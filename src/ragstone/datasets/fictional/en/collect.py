@@ -5,12 +5,12 @@ from collections.abc import Container
 from random import Random
 from typing import Any
 
-from ragstone.datasets.fictional.collecting import STATING, Folder, misleading_kinds
-from ragstone.datasets.fictional.en.domain import Domain, World, aliases
+from ragstone.datasets.fictional.collector import STATING, ChunkCollector, misleading_kinds
+from ragstone.datasets.fictional.en.domain import EnglishDomain, World, aliases
 from ragstone.datasets.fictional.en.grammar import spelt
-from ragstone.datasets.fictional.en.tell import Desk, another_category, hidden_parts, open_desk, other_years
+from ragstone.datasets.fictional.en.items import RowWriter, another_category, hidden_parts, other_years, start_row
 from ragstone.datasets.fictional.parts import Collected, pick
-from ragstone.datasets.fictional.worlds import Series
+from ragstone.datasets.fictional.worlds import EventSeries
 
 __all__ = ["collect_one", "collect_two"]
 
@@ -20,85 +20,94 @@ TARGETS = {"plain": _LONG, "far": _LONG, "brief": (420, 800), "rumour": _LONG, "
 MISLEADING = ("plain", "plain", "far", "brief")
 
 
-class EnglishFolder(Folder[int]):
+class EnglishCollector(ChunkCollector):
     """The chunks of one question about the event of a world; editions are years."""
 
     def __init__(
-        self, desk: Desk, series: Series, asked: str, avoid: list[str], told: Container[str], world: World, year: int
+        self,
+        writer: RowWriter,
+        series: EventSeries,
+        field: str,
+        avoid: list[str],
+        reserved: Container[str],
+        world: World,
+        year: int,
     ) -> None:
-        super().__init__(desk.rng, told)
-        self.desk, self.series, self.asked, self.avoid = desk, series, asked, avoid
+        super().__init__(writer.rng, reserved)
+        self.writer, self.series, self.field, self.avoid = writer, series, field, avoid
         self.world, self.year = world, year
-        self.sibling: Series | None = None
+        self.sibling: EventSeries | None = None
         self.editions: dict[int, World] = {}
 
-    def name_of(self, world: World) -> None:
-        """That chunks tell of the event of a world. Raises DuplicateEvent."""
-        self.name(re.sub(r" \d+$", "", str(world["event"])))
+    def reserve_event(self, world: World) -> None:
+        """Claims the name of a world's event. Raises DuplicateEvent."""
+        self.reserve(re.sub(r" \d+$", "", str(world["event"])))
         if "gadget" in world:  # questions that need two chunks name it so
-            self.name(f"{world['company']} {world['gadget']}")
+            self.reserve(f"{world['company']} {world['gadget']}")
 
-    def state(self, asked: str, avoid: list[str], count: int) -> None:
-        """So many chunks that state what is asked and nothing to avoid."""
-        self.name_of(self.world)
+    def add_supporting(self, field: str, avoid: list[str], count: int) -> None:
+        """Adds so many chunks that state the field and nothing to avoid."""
+        self.reserve_event(self.world)
         kinds = [pick(self.rng, STATING) for _ in range(count)]
-        story = self.desk.story(self.world, asked, avoid)
-        self.add(self.desk.documents(story, asked, kinds), _title(self.world), support=True)
+        story = self.writer.story(self.world, field, avoid)
+        self.add(self.writer.documents(story, field, kinds), _title(self.world), support=True)
 
     def other_editions(self, count: int) -> list[int]:
-        return other_years(self.rng, self.desk.domain, self.year, count)
+        return other_years(self.rng, self.writer.domain, self.year, count)
 
     def any_edition(self) -> int:
-        return self.year + pick(self.rng, self.desk.domain.steps)
+        return self.year + pick(self.rng, self.writer.domain.steps)
 
-    def tell_of_event(self, kind: str) -> None:
+    def add_event_chunk(self, kind: str) -> None:
         rumours, related = int(kind == "rumour"), int(kind == "related")
-        documents = self.desk.around(self.world, self.asked, self.avoid, rumours=rumours, related=related)
+        documents = self.writer.around(self.world, self.field, self.avoid, rumours=rumours, related=related)
         self.add(documents, _title(self.world))
 
-    def tell_of_edition(self, edition: int) -> None:
+    def add_edition_chunk(self, edition: int) -> None:
         if edition not in self.editions:
-            self.editions[edition] = self.desk.domain.worlds.edition(self.rng, self.series, year=edition)
-        self._tell_of(self.editions[edition], "other_year")
+            self.editions[edition] = self.writer.domain.worlds.edition(self.rng, self.series, year=edition)
+        self._add_other_event(self.editions[edition], "other_year")
 
-    def tell_of_category(self) -> None:
-        self.sibling = self.sibling or another_category(self.desk, self.series)
+    def add_category_chunk(self) -> None:
+        self.sibling = self.sibling or another_category(self.writer, self.series)
         year = self.year + pick(self.rng, (0, 0, 1, -1))
-        self._tell_of(self.desk.domain.worlds.edition(self.rng, self.sibling, year=year), "other_category")
+        self._add_other_event(self.writer.domain.worlds.edition(self.rng, self.sibling, year=year), "other_category")
 
-    def _tell_of(self, world: World, kind: str) -> None:
-        self.name_of(world)
-        story = self.desk.story(world, self.asked, self.avoid, side="other")
-        self.add(self.desk.documents(story, self.asked, [pick(self.rng, MISLEADING)], kind), _title(world))
+    def _add_other_event(self, world: World, kind: str) -> None:
+        self.reserve_event(world)
+        story = self.writer.story(world, self.field, self.avoid, side="other")
+        self.add(self.writer.documents(story, self.field, [pick(self.rng, MISLEADING)], kind), _title(world))
 
 
 def _title(world: World) -> str:
     return f"{world['event']} ({world['year']})"
 
 
-def collect_one(rng: Random, domain: Domain, chunks: int, supporting: int, told: Container[str]) -> Collected:
+def collect_one(
+    rng: Random, domain: EnglishDomain, chunks: int, supporting: int, reserved: Container[str]
+) -> Collected:
     """A question with so many chunks, so many of which support its answer."""
-    desk, series, year = open_desk(rng, domain, TARGETS)
-    asked = pick(rng, list(domain.answers))
+    writer, series, year = start_row(rng, domain, TARGETS)
+    field = pick(rng, list(domain.answers))
     world = domain.worlds.edition(rng, series, year=year)
-    query = spelt(desk.story(world, asked, ()).draw(f"q.{asked}"))
-    folder = EnglishFolder(desk, series, asked, hidden_parts(domain, asked, world), told, world, year)
-    folder.state(asked, [], supporting)
-    folder.mislead(misleading_kinds(rng, chunks - supporting))
-    return folder.close(query, (aliases(domain.answers[asked], world[asked]),), (0,), domain.name)
+    query = spelt(writer.story(world, field, ()).draw(f"q.{field}"))
+    collector = EnglishCollector(writer, series, field, hidden_parts(domain, field, world), reserved, world, year)
+    collector.add_supporting(field, [], supporting)
+    collector.add_misleading(misleading_kinds(rng, chunks - supporting))
+    return collector.collected(query, (aliases(domain.answers[field], world[field]),), (0,), domain.name)
 
 
-def collect_two(rng: Random, domain: Domain, chunks: int, told: Container[str]) -> Collected:
+def collect_two(rng: Random, domain: EnglishDomain, chunks: int, reserved: Container[str]) -> Collected:
     """The question names the series and one fact of an edition, and asks for another fact of that edition."""
-    desk, series, year = open_desk(rng, domain, TARGETS)
-    named, asked = pick(rng, [tuple(name[3:].split("+")) for name in desk.grammar if name.startswith("qh.")])
+    writer, series, year = start_row(rng, domain, TARGETS)
+    given, field = pick(rng, [tuple(name[3:].split("+")) for name in writer.grammar if name.startswith("qh.")])
     world = domain.worlds.edition(rng, series, year=year)
-    query = spelt(desk.story(world, named, ()).draw(f"qh.{named}+{asked}"))
-    first, second = hidden_parts(domain, named, world), hidden_parts(domain, asked, world)
-    folder = EnglishFolder(desk, series, asked, first + second, told, world, year)
-    folder.state(named, second, 1)
-    folder.state(asked, first, 1)
+    query = spelt(writer.story(world, given, ()).draw(f"qh.{given}+{field}"))
+    first, second = hidden_parts(domain, given, world), hidden_parts(domain, field, world)
+    collector = EnglishCollector(writer, series, field, first + second, reserved, world, year)
+    collector.add_supporting(given, second, 1)
+    collector.add_supporting(field, first, 1)
     # Another edition's answer is always there: only who has read the first chunk can tell which one is right.
-    folder.mislead(["other_year", *misleading_kinds(rng, chunks - 3)])
-    facts: Any = tuple(aliases(domain.answers[name], world[name]) for name in (named, asked))
-    return folder.close(query, facts, (0, 1), domain.name)
+    collector.add_misleading(["other_year", *misleading_kinds(rng, chunks - 3)])
+    facts: Any = tuple(aliases(domain.answers[name], world[name]) for name in (given, field))
+    return collector.collected(query, facts, (0, 1), domain.name)

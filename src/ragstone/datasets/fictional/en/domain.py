@@ -9,14 +9,14 @@ from ragstone.datasets.fictional.en.names import VOCABULARY
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import WorldFile
 
-__all__ = ["Domain", "Kind", "World", "aliases", "near_aliases", "read_domain"]
+__all__ = ["EnglishDomain", "Kind", "World", "aliases", "near_aliases", "read_domain"]
 
 World: TypeAlias = dict[str, "str | Person | Day"]
 Kind = Literal["person", "name", "thing", "money", "price", "number", "date", "percent"]
 
 
 @dataclass(frozen=True)
-class Domain:
+class EnglishDomain:
     """`answers` names the values that questions ask for, with their kind; `pairs` those asked for together; `serial`
     those asked of two editions, or of two categories. `worlds` draws series, siblings (another category) and editions.
     `years` is when the editions that are asked about take place, `steps` how far from them the misleading ones lie."""
@@ -30,13 +30,13 @@ class Domain:
     steps: tuple[int, ...] = (-4, -3, -2, -1, 1, 2, 3, 4)
 
 
-def read_domain(name: str) -> Domain:
+def read_domain(name: str) -> EnglishDomain:
     """The domain of a file in `worlds/`, with what all domains share."""
     common, own = read_toml("en", "worlds/common"), read_toml("en", f"worlds/{name}")
     constants = common["constants"] | own.pop("constants", {})
     answers, pairs = own.pop("answers"), tuple((first, second) for first, second in own.pop("pairs"))
     worlds = WorldFile({**common, **own, "constants": constants}, VOCABULARY)
-    return Domain(name, worlds, answers, pairs, **{key: tuple(value) for key, value in worlds.header.items()})
+    return EnglishDomain(name, worlds, answers, pairs, **{key: tuple(value) for key, value in worlds.header.items()})
 
 
 def aliases(kind: Kind, value: "str | Person | Day") -> tuple[str, ...]:

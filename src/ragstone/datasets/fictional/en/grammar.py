@@ -138,12 +138,16 @@ def load(name: str) -> Grammar:
     """The grammar of a domain with the common one under it: sections of both are joined, unless the domain's name ends
     in `!`, which puts it in the place of the common one."""
     folder = files("ragstone.datasets.fictional.en") / "grammar"
-    own = parse((folder / f"{name}.txt").read_text(encoding="utf-8"))
+    sections = parse((folder / f"{name}.txt").read_text(encoding="utf-8"))
     if name == "common":
-        return own
+        return sections
     common = load("common")
-    joined = {key: own.get(key, ()) + common.get(key, ()) for key in dict.fromkeys([*own, *common]) if key[-1] != "!"}
-    joined |= {key[:-1]: lines for key, lines in own.items() if key[-1] == "!"}
+    joined = {
+        key: sections.get(key, ()) + common.get(key, ())
+        for key in dict.fromkeys([*sections, *common])
+        if key[-1] != "!"
+    }
+    joined |= {key[:-1]: lines for key, lines in sections.items() if key[-1] == "!"}
     if name in FESTIVE:
         joined["react"] += common["crowd"]
     return joined
@@ -178,12 +182,12 @@ def _symbols(form: str) -> tuple[tuple[str, bool, bool], ...]:
 def spelt(text: str) -> str:
     """The text with its mentions of persons as news has them: in full the first time, then by the surname and without
     the introduction, but for the one who is asked about, whose introduction may be the answer."""
-    named: dict[str, None] = {}
+    introduced: dict[str, None] = {}
 
-    def spell(found: re.Match[str]) -> str:
-        name, surname, mark, introduction = found.groups(default="")
-        if name not in named:
-            named[name] = None
+    def spell(match: re.Match[str]) -> str:
+        name, surname, mark, introduction = match.groups(default="")
+        if name not in introduced:
+            introduced[name] = None
             return name + introduction
         return surname + (introduction if mark == "\x05" else "")
 
@@ -202,26 +206,26 @@ class Story:
         rng: Random,
         decks: dict[str, Deck[tuple[Part, ...]]],
         *,
-        asked: str = "",
+        field: str = "",
         side: str = "main",
         avoid: Iterable[str] = (),
     ) -> None:
         self.grammar, self.world, self.rng, self.decks = grammar, world, rng, decks
-        self.asked, self.avoid = asked, tuple(avoid)
+        self.field, self.avoid = field, tuple(avoid)
         self.keys = {section: f"{section} {side}" for section in PARTED}
         self.random = rng.random
         self.american = rng.random() < 0.5
         # What the last passage was made of: template to characters.
-        self.taken: dict[int, int] = {}
+        self.lengths: dict[int, int] = {}
 
-    def draw(self, section: str, taken: dict[int, int] | None = None) -> str:
-        """A sentence of the section. `taken` is filled with the templates that this passage has used, and how many
+    def draw(self, section: str, lengths: dict[int, int] | None = None) -> str:
+        """A sentence of the section. `lengths` is filled with the templates that this passage has used, and how many
         characters each has given; none is used twice."""
         deck = self.decks.get(self.keys.get(section, section)) or self._deck(section)
-        draw, used, avoid = deck.draw, {} if taken is None else taken, self.avoid
+        draw, used_lengths, avoid = deck.draw, {} if lengths is None else lengths, self.avoid
         for _ in range(3 * len(deck.items)):
             template = draw()
-            if id(template) in used:
+            if id(template) in used_lengths:
                 continue
             pieces: list[str] = []
             try:
@@ -237,10 +241,10 @@ class Story:
                     if part in lower:
                         break
                 else:
-                    used[id(template)] = len(text)
+                    used_lengths[id(template)] = len(text)
                     return text
                 continue
-            used[id(template)] = len(text)
+            used_lengths[id(template)] = len(text)
             return text
         raise Unmet(section)
 
@@ -259,22 +263,22 @@ class Story:
         deck = self.decks.get(self.keys.get(section, section))
         return len(deck.items) if deck else len(self.grammar[section])
 
-    def _expand(self, parts: tuple[Part, ...], out: list[str]) -> None:
+    def _expand(self, parts: tuple[Part, ...], pieces: list[str]) -> None:
         for part in parts:
             if isinstance(part, str):
-                out.append(part)
+                pieces.append(part)
             elif isinstance(part, Var):
                 key, attr, form = part
                 value = self.world[key]
                 if not isinstance(value, str):
-                    value = self._spelt(value, attr, "\x05" if key == self.asked else "\x04")
-                out.append(FORMS[form](value) if form else value)
+                    value = self._spelt(value, attr, "\x05" if key == self.field else "\x04")
+                pieces.append(FORMS[form](value) if form else value)
             elif isinstance(part, Choice):
                 options = part[0]
-                self._expand(options[int(self.random() * len(options))], out)
+                self._expand(options[int(self.random() * len(options))], pieces)
             else:
                 options = self.grammar[part[0]]
-                self._expand(options[int(self.random() * len(options))], out)
+                self._expand(options[int(self.random() * len(options))], pieces)
 
     def _spelt(self, value: "Person | Day", attr: str, mark: str) -> str:
         """A date in the passage's style; a person as a mention, to be spelt out when the passage stands."""
@@ -292,8 +296,8 @@ class Story:
         """A passage of this form: sections in order; `?` after one means half of the time, `*` as often as it takes to
         reach `target` characters. A headline ends in a stop or a dash."""
         self.american = self.random() < 0.5
-        taken: dict[int, int] = {}
-        self.taken = taken
+        lengths: dict[int, int] = {}
+        self.lengths = lengths
         pieces: list[list[str]] = []
         stars: list[tuple[list[str], str]] = []
         length = 0
@@ -305,17 +309,17 @@ class Story:
                 continue
             if maybe and self.random() < 0.5:
                 continue
-            text = self.draw(name, taken)
+            text = self.draw(name, lengths)
             if name.startswith(("head", "prehead")):
                 text += "." if self.random() < 0.7 else " –"
             piece.append(text)
             length += len(text)
         while length < target and stars:
             piece, name = stars[int(self.random() * len(stars))]
-            # Enough asides, or the section is told and what is left may not be said here.
+            # Enough asides, or all of the section was used but for what must be avoided here.
             full = len(piece) + 2 > (4 if name in ASIDES else self._size(name))
             try:
-                text = "" if full else self.draw(name, taken)
+                text = "" if full else self.draw(name, lengths)
             except Unmet:
                 text = ""
             if text:

@@ -6,51 +6,51 @@ from dataclasses import dataclass
 
 from ragstone.datasets.fictional.texts import read_sections, read_toml
 from ragstone.datasets.fictional.worlds import WorldFile
-from ragstone.datasets.fictional.zh.lines import EMPTY, Pool, World
 from ragstone.datasets.fictional.zh.names import VOCABULARY
+from ragstone.datasets.fictional.zh.patterns import EMPTY, PatternPool, World
 
-__all__ = ["Ask", "Domain", "read_domain"]
+__all__ = ["ChineseDomain", "QuestionType", "make_domain", "read_domain"]
 
 POOLS = ("title", "lead", "detail", "quote", "color", "close", "pre", "wait", "aside")
 ASK_POOLS = ("query", "head", "state", "say", "far", "qa", "rumour")
 # Life in any town, for the background of any report.
-COMMON = Pool(*read_sections("zh", "patterns/common")[""])
+COMMON = PatternPool(*read_sections("zh", "patterns/common")[""])
 
 
 @dataclass(frozen=True, eq=False)
-class Ask:
+class QuestionType:
     """One thing that can be asked about the events of a domain.
 
-    `field` holds the answer in a world, `field + "#"` further spellings separated by "|"; `tells` are the other fields
-    that would give it away. `noun` and `wh` make questions: {事}的{noun}是{wh}？ `state` names event and answer,
+    `field` holds the answer in a world, `field + "#"` further spellings separated by "|"; `revealing` are the other
+    fields that would give it away. `noun` and `wh` make questions: {事}的{noun}是{wh}？ `state` names event and answer,
     `say` only the answer (the event was named before), `far` is "opening without the answer||ending with it", `qa` is
     "question||reply", `rumour` names a candidate, `head` is a headline with the answer."""
 
     field: str
     noun: str
     wh: str
-    query: Pool
-    state: Pool
-    say: Pool
-    far: Pool
-    rumour: Pool
-    qa: Pool = EMPTY
-    head: Pool = EMPTY
-    tells: tuple[str, ...] = ()
+    query: PatternPool
+    state: PatternPool
+    say: PatternPool
+    far: PatternPool
+    rumour: PatternPool
+    qa: PatternPool = EMPTY
+    head: PatternPool = EMPTY
+    revealing: tuple[str, ...] = ()
 
     @functools.cached_property
     def blocked(self) -> frozenset[str]:
-        """The fields that tell the answer."""
-        return frozenset((self.field, *self.tells))
+        """The fields that give the answer away."""
+        return frozenset((self.field, *self.revealing))
 
     def aliases(self, world: World) -> tuple[str, ...]:
         """The answer in this world, in all the spellings that count."""
-        more = world.get(self.field + "#", "")
-        return (world[self.field], *(more.split("|") if more else ()))
+        spellings = world.get(self.field + "#", "")
+        return (world[self.field], *(spellings.split("|") if spellings else ()))
 
 
 @dataclass(frozen=True, eq=False)
-class Domain:
+class ChineseDomain:
     """A kind of event. `worlds` draws what stays the same from year to year, and one event of it: `_years` later than
     the one asked about, and in another category where `_other`.
 
@@ -61,39 +61,43 @@ class Domain:
 
     name: str
     worlds: WorldFile
-    asks: tuple[Ask, ...]
-    lead: Pool
-    detail: Pool
-    quote: Pool
-    color: Pool
-    close: Pool
-    pre: Pool
-    wait: Pool
-    aside: Pool
-    title: Pool
-    common: Pool = COMMON
+    question_types: tuple[QuestionType, ...]
+    lead: PatternPool
+    detail: PatternPool
+    quote: PatternPool
+    color: PatternPool
+    close: PatternPool
+    pre: PatternPool
+    wait: PatternPool
+    aside: PatternPool
+    title: PatternPool
+    common: PatternPool = COMMON
 
 
-def read_domain(file: str) -> Domain:
+def read_domain(file: str) -> ChineseDomain:
     """The domain of that file in `worlds/` and `patterns/`."""
     worlds = WorldFile(read_toml("zh", f"worlds/{file}"), VOCABULARY)
     return make_domain(worlds, read_sections("zh", f"patterns/{file}"))
 
 
-def make_domain(worlds: WorldFile, sections: Mapping[str, Sequence[str]]) -> Domain:
+def make_domain(worlds: WorldFile, sections: Mapping[str, Sequence[str]]) -> ChineseDomain:
     """A domain of its worlds and its patterns: a section is a pool, `abroad` (leaves out the common background of a
-    town at home) or a question, `ask field | noun | wh | further fields that tell it`. ValueError: an unknown one."""
+    town at home) or a question, `ask field | noun | wh | further fields that give it away`. ValueError for others."""
     pools = {name: lines for name, lines in sections.items() if not name.startswith("ask ") and name != "abroad"}
     if unknown := [name for name in pools if name not in POOLS]:
         raise ValueError(f"{worlds.header['name']}: no pool {unknown[0]!r}")
-    asks = tuple(make_ask(name[4:], lines) for name, lines in sections.items() if name.startswith("ask "))
-    filled = {name: Pool(*pools.get(name, ())) for name in POOLS}
-    return Domain(worlds.header["name"], worlds, asks, common=EMPTY if "abroad" in sections else COMMON, **filled)
+    question_types = tuple(
+        make_question_type(name[4:], lines) for name, lines in sections.items() if name.startswith("ask ")
+    )
+    filled = {name: PatternPool(*pools.get(name, ())) for name in POOLS}
+    return ChineseDomain(
+        worlds.header["name"], worlds, question_types, common=EMPTY if "abroad" in sections else COMMON, **filled
+    )
 
 
-def make_ask(head: str, lines: Sequence[str]) -> Ask:
+def make_question_type(head: str, lines: Sequence[str]) -> QuestionType:
     """A question: `-- pool` starts one of its pools. KeyError: an unknown one."""
-    field, noun, wh, *tells = map(str.strip, head.split("|"))
+    field, noun, wh, *revealing = map(str.strip, head.split("|"))
     pools: dict[str, list[str]] = {pool: [] for pool in ASK_POOLS}
     name = ""
     for line in lines:
@@ -101,5 +105,5 @@ def make_ask(head: str, lines: Sequence[str]) -> Ask:
             name = line.removeprefix("-- ")
         else:
             pools[name].append(line)
-    filled = {pool: Pool(*patterns) for pool, patterns in pools.items()}
-    return Ask(field, noun, wh, tells=tuple(" ".join(tells).split()), **filled)
+    filled = {pool: PatternPool(*patterns) for pool, patterns in pools.items()}
+    return QuestionType(field, noun, wh, revealing=tuple(" ".join(revealing).split()), **filled)

@@ -45,19 +45,25 @@ def lengthened(texts: Sequence[str], kind: str, number: int, forbidden: Sequence
     """
 
     def fitting(sentences: Sequence[str]) -> list[str]:
-        left = [one for one in sentences if not any(word in one or one in "".join(texts) for word in forbidden)]
-        start = 5 * number % max(1, len(left))
-        return [*left[start:], *left[:start]]
+        usable = [
+            sentence
+            for sentence in sentences
+            if not any(word in sentence or sentence in "".join(texts) for word in forbidden)
+        ]
+        start = 5 * number % max(1, len(usable))
+        return [*usable[start:], *usable[:start]]
 
-    own = fitting(background()[kind])
+    background_sentences = fitting(background()[kind])
     common = fitting([*background()["通用"], *patterns_of_all_facts()])
     result = list(texts)
     # The least first: every text reaches the lower bound before any gets its longer length.
     goals = [62 + (29 * number + 23 * i) % 69 for i in range(len(texts))]
     for aims in ([62] * len(texts), goals):
         for i, aim in enumerate(aims):
-            while estimate_tokens(result[i]) < aim and (own or common):
-                result[i] = own.pop(0) + result[i] if own else result[i] + common.pop(0)
+            while estimate_tokens(result[i]) < aim and (background_sentences or common):
+                result[i] = (
+                    background_sentences.pop(0) + result[i] if background_sentences else result[i] + common.pop(0)
+                )
     return result
 
 
@@ -70,31 +76,31 @@ def facts() -> tuple[Fact, ...]:
 def make_fact(notes: FactNotes) -> Fact:
     """The passages of the fact: six that state the answer, six that do not."""
     kind, number, answer = notes.kind, notes.number, notes.answer
-    yes, no, silent, stating = (notes.sentences[mark] for mark in "+-~*")
+    own_stating, own_silent, silent, stating = (notes.sentences[mark] for mark in "+-~*")
     subject, _, about = notes.subject.partition("/")
     for ending in ROLES:
         about = about or (subject.removesuffix(ending) if subject.endswith(ending) else "")
     about = about or subject
-    turn = [silent[(number + i) % len(silent)].format(S=about) for i in range(7)]
-    tell = [stating[(number + i) % len(stating)].format(S=subject, A=answer[0]) for i in range(2)]
+    silent_sentences = [silent[(number + i) % len(silent)].format(S=about) for i in range(7)]
+    stating_sentences = [stating[(number + i) % len(stating)].format(S=subject, A=answer[0]) for i in range(2)]
     contest = contests()[number % len(contests())].format(Q=notes.question, A=answer[0])
     common = patterns_of_all_facts()
-    extra = [common[(5 * number + len(kind) + i) % len(common)] for i in range(12)]
+    common_sentences = [common[(5 * number + len(kind) + i) % len(common)] for i in range(12)]
     positive = (
-        yes[0] + turn[0] + extra[0],
-        no[0] + yes[1] + no[1] + extra[1],
-        extra[2] + tell[0] + no[2],
-        turn[1] + yes[2] + no[3],
-        turn[2] + extra[3] + tell[1],
-        contest + no[1] + extra[4],
+        own_stating[0] + silent_sentences[0] + common_sentences[0],
+        own_silent[0] + own_stating[1] + own_silent[1] + common_sentences[1],
+        common_sentences[2] + stating_sentences[0] + own_silent[2],
+        silent_sentences[1] + own_stating[2] + own_silent[3],
+        silent_sentences[2] + common_sentences[3] + stating_sentences[1],
+        contest + own_silent[1] + common_sentences[4],
     )
     negative = (
-        no[0] + extra[5] + turn[3],
-        turn[4] + no[1] + extra[6],
-        extra[7] + no[2] + turn[5],
-        turn[6] + no[3] + extra[8],
-        turn[0] + extra[9] + turn[1] + turn[2],
-        no[3] + no[0] + extra[10] + no[2],
+        own_silent[0] + common_sentences[5] + silent_sentences[3],
+        silent_sentences[4] + own_silent[1] + common_sentences[6],
+        common_sentences[7] + own_silent[2] + silent_sentences[5],
+        silent_sentences[6] + own_silent[3] + common_sentences[8],
+        silent_sentences[0] + common_sentences[9] + silent_sentences[1] + silent_sentences[2],
+        own_silent[3] + own_silent[0] + common_sentences[10] + own_silent[2],
     )
     texts = lengthened([*positive, *negative], kind, number, (*answer, notes.fake))
     return Fact(notes.question, answer, notes.fake, tuple(texts[: len(positive)]), tuple(texts[len(positive) :]), kind)

@@ -13,7 +13,7 @@ from ragstone.datasets.fictional.parts import add_days, between, pick
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.worlds import Vocabulary
 
-__all__ = ["VOCABULARY", "WORDS", "foreigner", "han", "newspaper", "person", "place", "spoken", "title"]
+__all__ = ["VOCABULARY", "WORDS", "foreigner", "han", "han_decimal", "newspaper", "person", "place", "title"]
 
 WORDS: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for name, words in read_toml("zh", "names").items()}
 DIGITS = "零一二三四五六七八九"
@@ -32,7 +32,7 @@ def towns(rng: random.Random, count: int) -> list[str]:
     chosen: list[str] = []
     while len(chosen) < count:
         town = place(rng)
-        if all(town[0] != other[0] for other in chosen):
+        if all(town[0] != earlier[0] for earlier in chosen):
             chosen.append(town)
     return chosen
 
@@ -134,7 +134,7 @@ def below_ten_thousand(number: int) -> str:
     return text or DIGITS[0]
 
 
-def spoken(number: float) -> str:
+def han_decimal(number: float) -> str:
     """A number with one decimal in Chinese numerals: 52.3 is 五十二点三; without it where it is zero."""
     whole, tenth = divmod(round(number * 10), 10)
     return han(whole) + (f"点{DIGITS[tenth]}" if tenth else "")
@@ -165,8 +165,8 @@ def dated(rng: random.Random, year: int, first: int = 40, last: int = 355) -> di
 
 def counted(field: str, number: int, *units: str) -> dict[str, str]:
     """A number with its unit, and as further spellings with the other units and in Chinese numerals."""
-    first, *more = (spelling + unit for spelling in (str(number), han(number)) for unit in units)
-    return {field: first, field + "#": "|".join(more)}
+    first, *spellings = (spelling + unit for spelling in (str(number), han(number)) for unit in units)
+    return {field: first, field + "#": "|".join(spellings)}
 
 
 def yuan(amount: int) -> tuple[str, str]:
@@ -196,8 +196,8 @@ VOCABULARY = Vocabulary(
         )
     },
     forms={
-        "counted": counted, "general": lambda number: f"{number:g}", "han": han, "replace": str.replace,
-        "reversed_score": lambda score: "比".join(reversed(score.split("比"))), "round": round, "spoken": spoken,
+        "counted": counted, "general": lambda number: f"{number:g}", "han": han, "han_decimal": han_decimal,
+        "replace": str.replace, "reversed_score": lambda score: "比".join(reversed(score.split("比"))), "round": round,
         "takings": takings, "yuan": yuan,
     },
 )  # fmt: skip

@@ -5,64 +5,64 @@ import random
 from ragstone.datasets.fictional.parts import Document, pick, weighted
 from ragstone.datasets.fictional.texts import read_toml
 from ragstone.datasets.fictional.zh import names
-from ragstone.datasets.fictional.zh.domains import Ask, Domain
-from ragstone.datasets.fictional.zh.lines import Line, Pool, World
+from ragstone.datasets.fictional.zh.domains import ChineseDomain, QuestionType
+from ragstone.datasets.fictional.zh.patterns import Pattern, PatternPool, World
 
-__all__ = ["Writer"]
+__all__ = ["PassageWriter"]
 
 FRAMES = read_toml("zh", "frames")
-DATELINES, EARLY_DATELINES, TAILS = (Pool(*FRAMES[name]) for name in ("datelines", "early_datelines", "tails"))
+DATELINES, EARLY_DATELINES, TAILS = (PatternPool(*FRAMES[name]) for name in ("datelines", "early_datelines", "tails"))
 PARAGRAPH = "　　"
 MOST_SHARED = 0.28  # of the shorter of two passages, in sentences of the same pattern; names come on top
-Menu = tuple[tuple[float, Pool], ...]
+Menu = tuple[tuple[float, PatternPool], ...]
 
 
-class Writer:
+class PassageWriter:
     """Writes the passages of one item, using each pattern once before using any again. All chance comes from `rng`.
     `characters`: how long passages should be, the least and the most, where not as long as their kind usually is; brief
     ones stay brief."""
 
-    def __init__(self, rng: random.Random, domain: Domain, characters: tuple[int, int] | None = None) -> None:
+    def __init__(self, rng: random.Random, domain: ChineseDomain, characters: tuple[int, int] | None = None) -> None:
         self.rng, self.domain, self.characters = rng, domain, characters
         self.random = rng.random
-        self.left: dict[Pool, list[Line]] = {}
+        self.remaining: dict[PatternPool, list[Pattern]] = {}
         self.world: World = {}
-        self.used: list[Line] = []  # the patterns of the present passage
-        self.written: list[tuple[int, dict[Line, int]]] = []  # its length and its sentences', for each kept
+        self.used: list[Pattern] = []  # the patterns of the present passage
+        self.written: list[tuple[int, dict[Pattern, int]]] = []  # its length and its sentences', for each kept
 
     # Drawing and filling
 
-    def draw(self, pool: Pool, blocked: frozenset[str]) -> Line | None:
-        """A pattern not yet used in this item (any, when all were), never one used in this passage before, that tells
-        none of the blocked fields; None: there is none."""
-        for fresh in (False, True):
-            left = self.left.get(pool)
-            if left is None or fresh:
-                left = self.left[pool] = pool.lines.copy()
-            start = int(self.random() * len(left)) if left else 0
-            for i in range(start, start + len(left)):
-                at = i - len(left) if i >= len(left) else i
-                line = left[at]
-                if line.fields.isdisjoint(blocked) and line not in self.used:
-                    left[at] = left[-1]
-                    left.pop()
-                    self.used.append(line)
-                    return line
+    def draw(self, pool: PatternPool, blocked: frozenset[str]) -> Pattern | None:
+        """A pattern not yet used in this item (any, when all were), never one used in this passage before, that has
+        none of the blocked fields; None if there is none."""
+        for refill in (False, True):
+            remaining = self.remaining.get(pool)
+            if remaining is None or refill:
+                remaining = self.remaining[pool] = pool.patterns.copy()
+            start = int(self.random() * len(remaining)) if remaining else 0
+            for i in range(start, start + len(remaining)):
+                at = i - len(remaining) if i >= len(remaining) else i
+                pattern = remaining[at]
+                if pattern.fields.isdisjoint(blocked) and pattern not in self.used:
+                    remaining[at] = remaining[-1]
+                    remaining.pop()
+                    self.used.append(pattern)
+                    return pattern
         return None
 
-    def fill(self, line: Line, part: int = 0) -> str:
+    def fill(self, pattern: Pattern, part: int = 0) -> str:
         """One spelling of a part of a pattern, in the present world."""
-        if part == 0 and "甲" in line.fields:
+        if part == 0 and "甲" in pattern.fields:
             self.world["甲"] = self.stranger()  # every man in the street is another one
-        spellings = line.parts[part]
+        spellings = pattern.parts[part]
         return spellings[int(self.random() * len(spellings))].format_map(self.world)
 
-    def one(self, pool: Pool, blocked: frozenset[str]) -> str:
+    def sentence(self, pool: PatternPool, blocked: frozenset[str]) -> str:
         """A sentence of the pool, "" where it has none that may be said."""
-        line = self.draw(pool, blocked)
-        return self.fill(line) if line else ""
+        pattern = self.draw(pool, blocked)
+        return self.fill(pattern) if pattern else ""
 
-    def enter(self, world: World, secret: frozenset[str]) -> None:
+    def begin(self, world: World, secret: frozenset[str]) -> None:
         """Write from now on about this world, as another paper with other people around; its name tells no secret."""
         rng = self.rng
         self.used = []
@@ -76,11 +76,11 @@ class Writer:
         }
         self.world["甲"] = self.stranger()
 
-    def target(self, least: int, more: int) -> float:
+    def target(self, least: int, span: int) -> float:
         """How long a passage is to be that usually has so many characters, and up to so many more."""
         if self.characters:
-            least, more = self.characters[0], self.characters[1] - self.characters[0]
-        return least + self.random() * more
+            least, span = self.characters[0], self.characters[1] - self.characters[0]
+        return least + self.random() * span
 
     def stranger(self) -> str:
         """Somebody of the country where it happens."""
@@ -88,29 +88,29 @@ class Writer:
 
     # Pieces of passages
 
-    def opening(self, blocked: frozenset[str], datelines: Pool = DATELINES) -> str:
-        return self.one(datelines, blocked) if self.random() < 0.5 else ""
+    def opening(self, blocked: frozenset[str], datelines: PatternPool = DATELINES) -> str:
+        return self.sentence(datelines, blocked) if self.random() < 0.5 else ""
 
-    def more(self, blocked: frozenset[str], target: float, have: float, menu: Menu) -> list[str]:
+    def sentences(self, blocked: frozenset[str], target: float, length: float, menu: Menu) -> list[str]:
         """Sentences drawn from the menu's pools until the target length is reached, in an order that reads well: what
         happened as it happened, speech after some of them, background in a block of its own, the outlook last."""
         domain = self.domain
-        found: list[tuple[Pool, Line, str]] = []
+        drawn: list[tuple[PatternPool, Pattern, str]] = []
         for _ in range(24 if self.characters else 12):
-            if have >= target:
+            if length >= target:
                 break
             pool = weighted(self.rng, menu)
-            if pool in (domain.quote, domain.close) and any(pool is other for other, *_ in found):
+            if pool in (domain.quote, domain.close) and any(pool is other for other, *_ in drawn):
                 continue
-            line = self.draw(pool, blocked)
-            if line:
-                text = self.fill(line)
-                found.append((pool, line, text))
-                have += len(text)
-        details = [text for _, _, text in sorted((x for x in found if x[0] is domain.detail), key=lambda x: x[1].order)]
-        speech = [text for pool, _, text in found if pool is domain.quote]
-        around = [text for pool, _, text in found if pool not in (domain.detail, domain.quote, domain.close)]
-        outlook = [text for pool, _, text in found if pool is domain.close]
+            pattern = self.draw(pool, blocked)
+            if pattern:
+                text = self.fill(pattern)
+                drawn.append((pool, pattern, text))
+                length += len(text)
+        details = [text for _, _, text in sorted((x for x in drawn if x[0] is domain.detail), key=lambda x: x[1].order)]
+        speech = [text for pool, _, text in drawn if pool is domain.quote]
+        around = [text for pool, _, text in drawn if pool not in (domain.detail, domain.quote, domain.close)]
+        outlook = [text for pool, _, text in drawn if pool is domain.close]
         style = self.random()
         if style < 0.5:
             return [*details, *speech, *around, *outlook]
@@ -128,14 +128,14 @@ class Writer:
         return "".join(blocks).replace(PARAGRAPH * 2, PARAGRAPH).strip("　")
 
     def tail(self) -> str:
-        return self.one(TAILS, frozenset()) if self.random() < 0.1 else ""
+        return self.sentence(TAILS, frozenset()) if self.random() < 0.1 else ""
 
     # Passages that state the answer (of the world's event: negatives, when the world is another year's)
 
-    def brief(self, ask: Ask, avoid: frozenset[str]) -> str:
+    def brief(self, qtype: QuestionType, avoid: frozenset[str]) -> str:
         """A short item: the answer at once and hardly more."""
-        state = self.one(ask.state, avoid)
-        head = self.one(ask.head, avoid) if self.random() < 0.4 else ""
+        state = self.sentence(qtype.state, avoid)
+        head = self.sentence(qtype.head, avoid) if self.random() < 0.4 else ""
         if head:
             text = (f"【{head}】" if self.random() < 0.6 else head + PARAGRAPH) + state
         else:
@@ -143,11 +143,11 @@ class Writer:
             text = flash + state
         domain = self.domain
         menu = ((3.0, domain.detail), (1.0, domain.close))
-        return text + "".join(self.more(avoid | ask.blocked, 62 + self.random() * 40, len(text), menu))
+        return text + "".join(self.sentences(avoid | qtype.blocked, 62 + self.random() * 40, len(text), menu))
 
-    def plain(self, ask: Ask, avoid: frozenset[str]) -> str:
+    def plain(self, qtype: QuestionType, avoid: frozenset[str]) -> str:
         """A report of middle length: the answer at the start, after the lead, in speech, or after some background."""
-        domain, quiet = self.domain, avoid | ask.blocked
+        domain, quiet = self.domain, avoid | qtype.blocked
         target = self.target(105, 215)
         menu = (
             (4.0, domain.detail),
@@ -159,67 +159,69 @@ class Writer:
         style = self.random()
         dateline = self.opening(avoid)
         if style < 0.34:  # the answer in the first sentence
-            state = self.one(ask.state, avoid)
-            title = self.one(domain.title, quiet) + PARAGRAPH if self.random() < 0.2 else ""
+            state = self.sentence(qtype.state, avoid)
+            title = self.sentence(domain.title, quiet) + PARAGRAPH if self.random() < 0.2 else ""
             blocks = [title + dateline + state]
         elif style < 0.64:  # lead, then the answer
-            blocks = [dateline + self.one(domain.lead, quiet)]
+            blocks = [dateline + self.sentence(domain.lead, quiet)]
             if self.random() < 0.5:
-                blocks.append(self.one(domain.detail, quiet))
-            blocks.append(self.one(ask.say, avoid))
+                blocks.append(self.sentence(domain.detail, quiet))
+            blocks.append(self.sentence(qtype.say, avoid))
         elif style < 0.82:  # background first
-            blocks = [self.one(domain.color, quiet), self.one(ask.state, avoid)]
+            blocks = [self.sentence(domain.color, quiet), self.sentence(qtype.state, avoid)]
         else:
-            return self.join([*self.interview(ask, avoid, target), self.tail()])
-        blocks += self.more(quiet, target, sum(map(len, blocks)), menu)
+            return self.join([*self.interview(qtype, avoid, target), self.tail()])
+        blocks += self.sentences(quiet, target, sum(map(len, blocks)), menu)
         return self.join([*blocks, self.tail()])
 
-    def interview(self, ask: Ask, avoid: frozenset[str], target: float) -> list[str]:
+    def interview(self, qtype: QuestionType, avoid: frozenset[str], target: float) -> list[str]:
         """Lead, question and reply, some more."""
-        domain, quiet = self.domain, avoid | ask.blocked
-        line = self.draw(ask.qa, avoid)
-        lead = self.one(domain.lead, quiet)
-        if line is None:
-            return [lead, self.one(ask.say, avoid)]
+        domain, quiet = self.domain, avoid | qtype.blocked
+        pattern = self.draw(qtype.qa, avoid)
+        lead = self.sentence(domain.lead, quiet)
+        if pattern is None:
+            return [lead, self.sentence(qtype.say, avoid)]
         before, between = pick(self.rng, FRAMES["questions"])
-        talk = before.format_map(self.world) + self.fill(line) + between.format_map(self.world) + self.fill(line, 1)
+        talk = (
+            before.format_map(self.world) + self.fill(pattern) + between.format_map(self.world) + self.fill(pattern, 1)
+        )
         menu = ((2.0, domain.detail), (0.7, domain.color), (0.3, domain.common))
-        rest = self.more(quiet, target, len(lead) + len(talk), menu)
+        rest = self.sentences(quiet, target, len(lead) + len(talk), menu)
         half = len(rest) // 2
         return [lead, *rest[:half], PARAGRAPH + talk + PARAGRAPH, *rest[half:]]
 
-    def far(self, ask: Ask, avoid: frozenset[str]) -> str:
+    def far(self, qtype: QuestionType, avoid: frozenset[str]) -> str:
         """What is asked about comes first, the answer long after; only a pronoun or a description ties it back."""
-        domain, quiet = self.domain, avoid | ask.blocked
-        line = self.draw(ask.far, avoid)
-        if line is None:
-            return self.plain(ask, avoid)
-        opening = self.opening(quiet) + self.fill(line)
+        domain, quiet = self.domain, avoid | qtype.blocked
+        pattern = self.draw(qtype.far, avoid)
+        if pattern is None:
+            return self.plain(qtype, avoid)
+        opening = self.opening(quiet) + self.fill(pattern)
         target = self.target(170, 190)
         menu = ((3.0, domain.detail), (1.6, domain.color), (0.7, domain.common), (1.5, domain.quote))
-        middle = self.more(quiet, target, len(opening), menu)
-        ending = self.fill(line, 1)
-        after = self.one(domain.close, quiet) if self.random() < 0.4 else ""
+        middle = self.sentences(quiet, target, len(opening), menu)
+        ending = self.fill(pattern, 1)
+        after = self.sentence(domain.close, quiet) if self.random() < 0.4 else ""
         return self.join([opening, *middle, ending, after + self.tail()])
 
     # Passages that do not
 
-    def rumour(self, ask: Ask, avoid: frozenset[str]) -> str:
+    def rumour(self, qtype: QuestionType, avoid: frozenset[str]) -> str:
         """A report from before the event: guesses that name a candidate."""
-        domain, quiet = self.domain, avoid | ask.blocked
-        blocks = [self.opening(quiet | {"电日"}, EARLY_DATELINES) + self.one(domain.pre, quiet)]
+        domain, quiet = self.domain, avoid | qtype.blocked
+        blocks = [self.opening(quiet | {"电日"}, EARLY_DATELINES) + self.sentence(domain.pre, quiet)]
         if self.random() < 0.5:
-            blocks.append(self.one(domain.wait, quiet))
-        blocks.append(self.one(ask.rumour, quiet))
+            blocks.append(self.sentence(domain.wait, quiet))
+        blocks.append(self.sentence(qtype.rumour, quiet))
         menu = ((3.0, domain.wait), (1.0, domain.color), (0.5, domain.common))
-        blocks += self.more(quiet, self.target(90, 160), sum(map(len, blocks)), menu)
+        blocks += self.sentences(quiet, self.target(90, 160), sum(map(len, blocks)), menu)
         return self.join([*blocks, self.tail()])
 
     def related(self, avoid: frozenset[str]) -> str:
         """A report on the same event or near it that leaves the question open."""
         domain = self.domain
         aside = self.random() < 0.45
-        lead = self.one(domain.aside if aside else domain.lead, avoid)
+        lead = self.sentence(domain.aside if aside else domain.lead, avoid)
         blocks = [self.opening(avoid) + lead]
         menu = (
             (1.2 if aside else 3.0, domain.detail),
@@ -228,39 +230,38 @@ class Writer:
             (1.5, domain.quote),
             (0.6, domain.close),
         )
-        blocks += self.more(avoid, self.target(100, 220), len(blocks[0]), menu)
+        blocks += self.sentences(avoid, self.target(100, 220), len(blocks[0]), menu)
         return self.join([*blocks, self.tail()])
 
     # Documents
 
-    def fresh(self, text: str) -> bool:
-        """Does the passage just written share no more than a third with any that was kept?"""
-        used, own = self.used, len(text)
-        for length, lines in self.written:
-            shared = sum([lines[line] for line in used if line in lines])
-            if shared > MOST_SHARED * min(own, length):
+    def is_new(self, text: str) -> bool:
+        """Whether the passage just written shares little enough with each that was kept."""
+        for length, lengths in self.written:
+            shared = sum([lengths[pattern] for pattern in self.used if pattern in lengths])
+            if shared > MOST_SHARED * min(len(text), length):
                 return False
         return True
 
     def keep(self, text: str) -> None:
         """Remember the passage just written; later ones are to differ from it."""
-        self.written.append((len(text), {line: line.length for line in self.used}))
+        self.written.append((len(text), {pattern: pattern.length for pattern in self.used}))
 
-    def document(self, kind: str, ask: Ask, world: World, avoid: frozenset[str] = frozenset()) -> Document:
-        """A passage of this kind about the world's event, telling none of the fields to avoid."""
-        self.enter(world, avoid | ask.blocked)
+    def document(self, kind: str, qtype: QuestionType, world: World, avoid: frozenset[str] = frozenset()) -> Document:
+        """A passage of this kind about the world's event, without the fields to avoid."""
+        self.begin(world, avoid | qtype.blocked)
         if kind == "plain":
-            text = self.plain(ask, avoid)
+            text = self.plain(qtype, avoid)
         elif kind == "brief":
-            text = self.brief(ask, avoid)
+            text = self.brief(qtype, avoid)
         elif kind == "far":
-            text = self.far(ask, avoid)
+            text = self.far(qtype, avoid)
         elif kind == "rumour":
-            text = self.rumour(ask, avoid)
+            text = self.rumour(qtype, avoid)
         elif kind == "related":
-            text = self.related(avoid | ask.blocked)
+            text = self.related(avoid | qtype.blocked)
         else:  # another year or category: written as any answer would be, but for another event
             style = self.random()
             write = self.plain if style < 0.55 else self.brief if style < 0.75 else self.far
-            text = write(ask, avoid)
+            text = write(qtype, avoid)
         return Document(text, kind)

@@ -1,16 +1,17 @@
 """Sentence patterns, and pools of them.
 
 A pattern is a sentence with fields and choices: `{冠军}<昨晚|当晚>以{比分}击败{亚军}。` (an empty choice is allowed;
-choices do not nest). A *world* is one event as a dict from field to text. Every pattern knows which fields it tells,
-so a passage that must not give the answer away is written from the same pools without the patterns that tell it; a
+choices do not nest). A *world* is one event as a dict from field to text. Every pattern knows which fields it has,
+so a passage that must not give the answer away is written from the same pools without the patterns that have it; a
 passage about another year or another category is written from the same pools with another world.
 """
 
+import functools
 import itertools
 import re
 from typing import TypeAlias
 
-__all__ = ["EMPTY", "Line", "Pool", "World"]
+__all__ = ["EMPTY", "Pattern", "PatternPool", "World"]
 
 World: TypeAlias = dict[str, str]
 
@@ -18,8 +19,8 @@ FIELD = re.compile(r"\{([^{}]+)\}")
 CHOICE = re.compile(r"<([^<>]*)>")
 
 
-class Line:
-    """A pattern, ready to be filled: for each part (most have one) all its spellings, and the fields that it tells."""
+class Pattern:
+    """A pattern, ready to be filled: for each part (most have one) all its spellings, and its fields."""
 
     __slots__ = ("fields", "length", "order", "parts")
 
@@ -37,20 +38,16 @@ def expand(pattern: str) -> tuple[str, ...]:
     return tuple("".join(chosen) for chosen in itertools.product(*options))
 
 
-class Pool:
+class PatternPool:
     """Patterns that serve the same purpose; compiled when first drawn from."""
 
-    __slots__ = ("lines_", "patterns")
+    def __init__(self, *sources: str) -> None:
+        self.sources = sources
 
-    def __init__(self, *patterns: str) -> None:
-        self.patterns = patterns
-        self.lines_: list[Line] | None = None
-
-    @property
-    def lines(self) -> list[Line]:
-        if self.lines_ is None:
-            self.lines_ = [Line(pattern, i) for i, pattern in enumerate(self.patterns)]
-        return self.lines_
+    @functools.cached_property
+    def patterns(self) -> list[Pattern]:
+        """The compiled patterns, in the order of their file."""
+        return [Pattern(source, order) for order, source in enumerate(self.sources)]
 
 
-EMPTY = Pool()
+EMPTY = PatternPool()

@@ -1,0 +1,187 @@
+"""Questions with their passages: the world, the question, and the passages of every kind about it."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from random import Random
+from typing import Any
+
+from ragstone.datasets.fictional.en.domain import EnglishDomain, World, aliases, near_aliases
+from ragstone.datasets.fictional.en.grammar import Grammar, Part, Story, load, spelt
+from ragstone.datasets.fictional.parts import Deck, Document, GeneratedItem, Unmet, between, pick, sample, shuffled
+from ragstone.datasets.fictional.texts import read_toml
+from ragstone.datasets.fictional.worlds import EventSeries
+
+__all__ = ["RowWriter", "another_category", "hidden_parts", "one_answer", "other_years", "start_row", "two_answers"]
+
+FORMS: dict[str, list[str]] = read_toml("en", "frames")["forms"]
+# Two passages of a row should not have more than this share of the shorter one in common; so many attempts are made.
+COMMON, TRIES = 0.42, 4
+TARGETS = {"plain": (360, 1100), "far": (620, 1120), "brief": (270, 400), "rumour": (300, 900), "related": (290, 950)}
+
+
+@dataclasses.dataclass
+class RowWriter:
+    """Writes the passages of one row. `used_templates`: template → characters, for each passage written so far;
+    `targets`: characters to aim at, the least and the most by kind."""
+
+    rng: Random
+    domain: EnglishDomain
+    grammar: Grammar
+    decks: dict[str, Deck[tuple[Part, ...]]]
+    used_templates: list[dict[int, int]] = dataclasses.field(default_factory=list)
+    targets: Mapping[str, tuple[int, int]] = dataclasses.field(default_factory=lambda: TARGETS)
+
+    def story(
+        self, world: World, field: str, avoid: Iterable[str], *, side: str = "main", before: bool = False
+    ) -> Story:
+        """Stories of this world, the main one or another; `before` puts the report before the event."""
+        extra = {"guess": world[f"{field}_guess"], "pub": world["early"] if before else world["pub"]}
+        return Story(self.grammar, {**world, **extra}, self.rng, self.decks, field=field, side=side, avoid=avoid)
+
+    def around(
+        self, world: World, field: str, avoid: Iterable[str], *, rumours: int, related: int, side: str = "main"
+    ) -> list[Document]:
+        """Negatives about this very event: rumours from before it, and reports without the answer."""
+        early, late = (self.story(world, field, avoid, side=side, before=before) for before in (True, False))
+        documents = self.documents(early, field, ["rumour"] * rumours)
+        return documents + self.documents(late, field, ["related"] * related)
+
+    def documents(self, story: Story, field: str, kinds: Iterable[str], label: str = "") -> list[Document]:
+        """A passage for each of the kinds, in forms that repeat as late as they can; `label` renames the kind."""
+        documents = []
+        for kind in kinds:
+            deck = self.decks.get(f"form {kind}")
+            if deck is None:
+                deck = self.decks[f"form {kind}"] = Deck(self.rng, FORMS[kind])  # type: ignore[arg-type]
+            text, templates = self._passage(story, deck, field, between(self.rng, *self.targets[kind]))
+            self.used_templates.append(templates)
+            documents.append(Document(text, label or kind))
+        return documents
+
+    def _passage(self, story: Story, deck: Deck[Any], field: str, target: int) -> tuple[str, dict[int, int]]:
+        """The passage of a few attempts that has least in common with those of the row so far."""
+        best, least, templates = "", 2.0, {}
+        for attempt in range(TRIES):
+            try:
+                text = story.passage(str(deck.draw()).replace("@", field), target)
+            except Unmet:  # a form may need a section of which nothing may be said here
+                if attempt == TRIES - 1 and not best:
+                    raise
+                continue
+            shared = max((_shared(story.lengths, other) for other in self.used_templates), default=0.0)
+            if shared < least:
+                best, least, templates = text, shared, story.lengths
+            if least <= COMMON:
+                break
+        return best, templates
+
+
+def _shared(passage: dict[int, int], other: dict[int, int]) -> float:
+    """The share of the shorter passage, by characters, that is made of the same templates as the other."""
+    shared = passage.keys() & other.keys()
+    return sum(map(passage.__getitem__, shared)) / min(sum(passage.values()), sum(other.values())) if shared else 0.0
+
+
+def start_row(
+    rng: Random, domain: EnglishDomain, targets: Mapping[str, tuple[int, int]] = TARGETS
+) -> tuple[RowWriter, EventSeries, int]:
+    """A writer for a row of this domain, the series that the row is about, and the year."""
+    writer = RowWriter(rng, domain, load(domain.name), {}, targets=targets)
+    return writer, domain.worlds.series(rng), between(rng, *domain.years)
+
+
+def hidden_parts(domain: EnglishDomain, field: str, world: World) -> list[str]:
+    """What must not be said where what is asked is to stay unknown, in lower case."""
+    kind, value = domain.answers[field], world[field]
+    return [alias.lower() for alias in aliases(kind, value)] + list(near_aliases(kind, value))
+
+
+def other_years(rng: Random, domain: EnglishDomain, year: int, count: int) -> list[int]:
+    """So many different years of other editions."""
+    return [year + step for step in sample(rng, domain.steps, count)]
+
+
+def another_category(writer: RowWriter, series: EventSeries) -> EventSeries:
+    """Another category, in the same town where the series has one of its own."""
+    return writer.domain.worlds.sibling(writer.rng, series)
+
+
+def _misleading(writer: RowWriter, series: EventSeries, year: int, field: str, avoid: list[str]) -> list[Document]:
+    """Concept confusion: the same question answered for other years and another category."""
+    documents = []
+    for other_year in other_years(writer.rng, writer.domain, year, between(writer.rng, 2, 3)):
+        story = writer.story(
+            writer.domain.worlds.edition(writer.rng, series, year=other_year), field, avoid, side="other"
+        )
+        documents += writer.documents(
+            story, field, [pick(writer.rng, ("plain", "plain", "brief", "far"))], "other_year"
+        )
+    sibling = another_category(writer, series)
+    for step in sample(writer.rng, (0, 0, 1, -1), between(writer.rng, 1, 2)):
+        story = writer.story(
+            writer.domain.worlds.edition(writer.rng, sibling, year=year + step), field, avoid, side="other"
+        )
+        documents += writer.documents(story, field, [pick(writer.rng, ("plain", "brief"))], "other_category")
+    return documents
+
+
+def one_answer(rng: Random, domain: EnglishDomain) -> GeneratedItem:
+    """A question with one answer: 5 to 7 positives and 8 to 11 negatives, of mixed kinds in random order."""
+    writer, series, year = start_row(rng, domain)
+    field = pick(rng, list(domain.answers))
+    world = domain.worlds.edition(rng, series, year=year)
+    avoid = hidden_parts(domain, field, world)
+    story = writer.story(world, field, ())
+    query = spelt(story.draw(f"q.{field}"))
+    kinds = ["plain", "plain", "far", "far", "brief", *sample(rng, ("plain", "brief", "far"), between(rng, 0, 2))]
+    positive = writer.documents(story, field, shuffled(rng, kinds))
+    negative = _misleading(writer, series, year, field, avoid)
+    negative += writer.around(world, field, avoid, rumours=between(rng, 2, 3), related=3)
+    return GeneratedItem(
+        query,
+        (aliases(domain.answers[field], world[field]),),
+        (tuple(positive),),
+        tuple(shuffled(rng, negative)),
+        domain.name,
+    )
+
+
+def two_answers(rng: Random, domain: EnglishDomain) -> GeneratedItem:
+    """A question with two answers: about one event, about two editions of it, or about two categories. Each group has 3
+    to 5 passages that hold its answer and not the other's."""
+    writer, series, year = start_row(rng, domain)
+    first = domain.worlds.edition(rng, series, year=year)
+    forms = ["pair"] * len(domain.pairs) + ["years", "cats"] * len(domain.serial)
+    form = pick(rng, forms)
+    if form == "pair":
+        first_field, second_field = pick(rng, domain.pairs)
+        second, second_series = first, series
+        query = spelt(writer.story(first, first_field, ()).draw(f"q2.{first_field}+{second_field}"))
+    else:
+        first_field = second_field = pick(rng, domain.serial)
+        second_series = series if form == "years" else another_category(writer, series)
+        second_year = other_years(rng, domain, year, 1)[0] if form == "years" else year
+        second = domain.worlds.edition(rng, second_series, year=second_year)
+        questioned = {**first, "event2": second["event"], "year2": second["year"]}
+        query = spelt(writer.story(questioned, first_field, ()).draw(f"q2.{form}.{first_field}"))
+    hidden_first, hidden_second = (hidden_parts(domain, first_field, first), hidden_parts(domain, second_field, second))
+    groups = []
+    for world, field, avoid in ((first, first_field, hidden_second), (second, second_field, hidden_first)):
+        kinds = shuffled(rng, ["plain", "far", "brief", *sample(rng, ("plain", "brief"), between(rng, 0, 2))])
+        side = "main" if world is first else "other"
+        groups.append(tuple(writer.documents(writer.story(world, field, avoid, side=side), field, kinds)))
+    avoid = hidden_first + hidden_second
+    negative: list[Document] = []
+    for world, field in ((first, first_field), (second, second_field)):
+        shift = between(rng, 0, 1)
+        side = "main" if world is first else "other"
+        negative += writer.around(world, field, avoid, rumours=1 + shift, related=2 - shift, side=side)
+    years = [y for y in other_years(rng, domain, year, 4) if str(y) != second["year"]][:2]
+    for other_year in years:
+        story = writer.story(domain.worlds.edition(rng, series, year=other_year), first_field, avoid, side="other")
+        negative += writer.documents(story, first_field, [pick(rng, ("plain", "brief"))], "other_year")
+    slots = (
+        aliases(domain.answers[first_field], first[first_field]),
+        aliases(domain.answers[second_field], second[second_field]),
+    )
+    return GeneratedItem(query, slots, tuple(groups), tuple(shuffled(rng, negative)), domain.name)
