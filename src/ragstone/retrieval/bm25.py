@@ -8,20 +8,24 @@ Words are folded, Chinese is segmented (`text.words`), and English words are bro
 they are. The formula is Lucene's (Robertson's idf kept above 0), with its defaults k1 = 1.2 and b = 0.75.
 
 The index is bm25s's (Lù 2024, https://arxiv.org/abs/2407.03618), which scores every passage that shares a word with the
-query, exactly; why it and not another is in `docs/decisions/0019-bm25.md`.
+query, exactly; why it and not another is in `docs/decisions/0019-bm25.md`. It is kept between runs (`bm25_store`).
 """
 
 import asyncio
 import contextlib
 import functools
+import hashlib
 import importlib.metadata
+import json
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from ragstone.errors import UsageError
+from ragstone.retrieval.bm25_store import kept_words, load_index, save_index
 from ragstone.retrieval.names import Spec
 from ragstone.retrieval.open import Building
 from ragstone.text import Wording
@@ -36,32 +40,29 @@ K1, B = 1.2, 0.75
 
 
 class Bm25:
-    """An index of `passages`. `terms`: a text's words as they are counted."""
+    """An index of `passages`. `terms`: a text's words as they are counted, which `kind` names. `folder`: where words
+    and index are kept (None: nowhere)."""
 
     def __init__(
         self, name: str, passages: Sequence[Passage], terms: Callable[[str], list[str]], *, k1: float = K1,
-        b: float = B, title: bool = True,
+        b: float = B, title: bool = True, folder: Path | None = None, kind: str = "",
     ) -> None:  # fmt: skip
-        import bm25s  # noqa: PLC0415  (brings numpy)
-
         started = time.perf_counter()
         self.id, self._passages, self._terms = name, passages, terms
-        self._vocabulary: dict[str, int] = {}
-        number = self._vocabulary.setdefault
-        rows: list[list[int]] = []
-        self._places: list[int] = []  # row of the index → place of the passage; passages without a word have none
-        for place, passage in enumerate(passages):
-            text = f"{passage.title} {passage.text}" if title and passage.title else passage.text
-            if numbers := [number(term, len(self._vocabulary)) for term in terms(text)]:
-                rows.append(numbers)
-                self._places.append(place)
-        self._index: Any = None
-        if rows:
-            self._index = bm25s.BM25(k1=k1, b=b, method="lucene")
-            self._index.index((rows, dict(self._vocabulary)), show_progress=False)
+        texts = [f"{one.title} {one.text}" if title and one.title else one.text for one in passages]
+        key = _key_of(texts, k1, b, kind) if folder else ""
+        stored = load_index(folder, key) if folder else None
+        if stored is None:
+            words = kept_words(folder, kind, texts, terms) if folder else map(terms, texts)
+            stored = _built(words, k1, b)
+            if folder and stored[0] is not None:
+                save_index(folder, key, *stored)
+        # Row of the index → place of the passage; passages without a word have none.
+        self._index, self._places = stored
+        self._vocabulary: Mapping[str, int] = {} if self._index is None else self._index.vocab_dict
         self.facts: Mapping[str, Any] = {
             "library": f"bm25s {importlib.metadata.version('bm25s')}", "k1": k1, "b": b, "passages": len(passages),
-            "vocabulary": len(self._vocabulary), "index_bytes": self._bytes(),
+            "vocabulary": len(self._vocabulary.keys() - {""}), "index_bytes": self._bytes(),
             "build_seconds": time.perf_counter() - started,
         }  # fmt: skip
 
@@ -83,6 +84,32 @@ class Bm25:
         if self._index is None:
             return 0
         return sum(int(self._index.scores[name].nbytes) for name in ("data", "indices", "indptr"))
+
+
+def _key_of(texts: Sequence[str], k1: float, b: float, kind: str) -> str:
+    """What an index is stored under: everything that it depends on."""
+    version = importlib.metadata.version("bm25s")
+    digest = hashlib.sha256(json.dumps([version, kind, k1, b, len(texts)]).encode())
+    for text in texts:
+        digest.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+    return digest.hexdigest()[:40]
+
+
+def _built(words: Iterable[list[str]], k1: float, b: float) -> tuple[Any, list[int]]:
+    """The index of bm25s, None where no passage has a word, and the place of each of its rows."""
+    import bm25s  # noqa: PLC0415  (brings numpy)
+
+    vocabulary: dict[str, int] = {}
+    rows, places = list[list[int]](), list[int]()
+    for place, found in enumerate(words):
+        if found:
+            rows.append([vocabulary.setdefault(term, len(vocabulary)) for term in found])
+            places.append(place)
+    if not rows:
+        return None, []
+    index = bm25s.BM25(k1=k1, b=b, method="lucene")
+    index.index((rows, vocabulary), show_progress=False)
+    return index, places
 
 
 def _best(scores: "np.ndarray[Any, Any]", k: int) -> "np.ndarray[Any, Any]":
@@ -120,8 +147,10 @@ async def open_bm25(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
             raise UsageError(f"{spec.name}: {name}={spec.options[name]} should be yes or no.")
     k1, b = spec.number("k1", K1, least=0), spec.number("b", B, least=0, most=1)
     terms = terms_of(stem=spec.options.get("stem") != "no")
-    title = spec.options.get("title") != "no"
-    yield await asyncio.to_thread(Bm25, spec.name, building.pool, terms, k1=k1, b=b, title=title)
+    title, kind = spec.options.get("title") != "no", f"stem={spec.options.get('stem') != 'no'}"
+    yield await asyncio.to_thread(
+        Bm25, spec.name, building.pool, terms, k1=k1, b=b, title=title, folder=building.options.cache, kind=kind
+    )
 
 
 PLUGINS = {"bm25": open_bm25}
