@@ -20,6 +20,7 @@ _GROUPS = {
     "citations": "what the answer cites",
     "ragchecker": "RAGChecker's, by claims",
     "ragas": "ragas-style, step by step, for comparison",
+    "nuggets": "TREC RAG's nuggets, by a judge",
     "lexical": "by words, without a judge",
     "rank": "retrieval against labels, without a judge",
     "": "in no group",

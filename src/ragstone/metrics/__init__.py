@@ -81,6 +81,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "citations": ("citation_precision", "citation_recall"),
     "ragchecker": tuple(f"ragchecker.{name}" for name in _RAGCHECKER.split()),
     "ragas": tuple(f"ragas.{name}" for name in _FIVE),
+    "nuggets": tuple(f"nuggets.{name}" for name in ("all", "vital", "weighted", "strict_all", "strict_vital")),
     "lexical": ("exact_match", "answer_match", "token_f1", "rouge_l"),
     "rank": ("hit", "recall", "precision", "f1", "ndcg", "mrr", "map"),
 }

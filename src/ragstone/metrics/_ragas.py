@@ -66,15 +66,21 @@ class Talk:
     def __init__(self, metric: "RagasStyle", case: Case, response: Response) -> None:
         texts = Texts.of(case, response, metric.language)
         self.question, self.answer, self.reference = texts.question, texts.answer, texts.reference
+        self.pool = tuple(passage.text for passage in case.sample.passages)
         self.contexts, self.context = texts.passages, "\n".join(texts.passages)
         self.language, self._repeat, self._metric = texts.language, texts.sample, metric
         self.refusal_expected = refusal_expected(case)
+        self.key = (texts.key, texts.sample)
         self._asked: list[list[JudgeStep]] = []
 
     @property
     def steps(self) -> list[JudgeStep]:
         """One for each request, in the order in which they were begun."""
         return [step for steps in self._asked for step in steps]
+
+    def adopt(self, steps: list[JudgeStep]) -> None:
+        """Takes the requests of another talk, on whose replies this score rests too, as its own."""
+        self._asked = [steps]
 
     def guessed_statements(self, text: str) -> list[str]:
         """About what the statements of a text will be, before anybody is asked: its sentences."""

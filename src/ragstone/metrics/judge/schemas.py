@@ -65,6 +65,9 @@ INPUTS: Mapping[str, Schema] = {
     "ragas_context_recall": _object(question=_TEXT, context=_TEXT, answer=_TEXT),
     "ragas_correctness": _object(question=_TEXT, answer=_NUMBERED, ground_truth=_NUMBERED),
     "needle": _object(question=_TEXT, reference=_TEXT, answer=_TEXT),
+    "nuggets_create": _object(question=_TEXT, texts=_NUMBERED, nuggets=_list(_TEXT)),
+    "nuggets_assign": _object(question=_TEXT, answer=_TEXT, nuggets=_NUMBERED),
+    "umbrela": _object(question=_TEXT, passage=_TEXT),
 }  # fmt: skip
 
 OUTPUTS: Mapping[str, Schema] = {
@@ -99,6 +102,11 @@ OUTPUTS: Mapping[str, Schema] = {
         ground_truth=_list(_object(**_CLASSIFIED, verdict=_one_of("FN", "found"))),
     ),
     "needle": _object(reason=_TEXT, score=_one_of(*range(1, 11))),
+    "nuggets_create": _object(nuggets=_list(_object(text=_TEXT, importance=_one_of("vital", "okay")))),
+    "nuggets_assign": _object(
+        nuggets=_list(_object(id=_NUMBER, assignment=_one_of("support", "partial_support", "not_support")))
+    ),
+    "umbrela": _object(match=_one_of(*range(4)), trust=_one_of(*range(4)), grade=_one_of(*range(4))),
 }
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
