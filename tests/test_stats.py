@@ -12,25 +12,26 @@ from tests.examples import examples
 
 from ragstone.stats import (
     Estimate,
-    bootstrap_mean,
+    difference_interval,
+    effective,
+    exact_interval,
     holm,
     mcnemar_exact,
     mean_interval,
-    paired_difference,
+    paired_test,
     permutation_paired,
     wilson,
-    wilson_clustered,
 )
 from ragstone.types import Cell
 
 proportions = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
 
-@given(proportions, st.sampled_from([0.8, 0.9, 0.95, 0.99]))
-def test_wilson_agrees_with_scipy(pair: tuple[int, int], level: float) -> None:
+@given(proportions)
+def test_wilson_agrees_with_scipy(pair: tuple[int, int]) -> None:
     won, n = pair
-    expected = scipy.stats.binomtest(won, n).proportion_ci(confidence_level=level, method="wilson")
-    assert wilson(won, n, level) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    expected = scipy.stats.binomtest(won, n).proportion_ci(method="wilson")
+    assert wilson(won, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
 def test_wilson_of_a_published_example() -> None:
@@ -56,8 +57,6 @@ def test_wilson_of_the_failures_is_the_mirror_image(pair: tuple[int, int]) -> No
 
 def test_wilson_of_nothing_says_that_nothing_is_known() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
-    assert wilson_clustered([]) == (0.0, 1.0)
-    assert wilson_clustered([(0, 0)]) == (0.0, 1.0)
 
 
 def test_wilson_at_the_ends_is_exact() -> None:
@@ -72,118 +71,127 @@ def test_wilson_refuses_what_is_no_proportion(won: int, n: int) -> None:
         wilson(won, n)
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
-def test_a_level_of_confidence_lies_between_0_and_1(level: float) -> None:
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        wilson(1, 2, level)
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        bootstrap_mean([1.0], level=level)
+def clustered(counts: list[tuple[int, int]]) -> tuple[float | None, float | None]:
+    share = Estimate.of_share(counts)
+    return share.low, share.high
 
 
-@given(proportions)
-def test_clusters_of_one_trial_give_about_the_plain_interval(pair: tuple[int, int]) -> None:
+@given(st.integers(2, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_a_mean_of_independent_zeros_and_ones_has_wilsons_interval(pair: tuple[int, int]) -> None:
     won, n = pair
-    clusters = [(1, 1)] * won + [(0, 1)] * (n - won)
-    assert wilson_clustered(clusters) == pytest.approx(wilson(won, n), abs=1e-9)
+    assert mean_interval([1.0] * won + [0.0] * (n - won)) == pytest.approx(wilson(won, n), abs=1e-12)
+    assert clustered([(1, 1)] * won + [(0, 1)] * (n - won)) == pytest.approx(wilson(won, n), abs=1e-12)
 
 
-@given(st.lists(st.booleans(), min_size=1, max_size=60), st.integers(2, 5))
+@given(st.lists(st.booleans(), min_size=2, max_size=60), st.integers(2, 5))
 def test_repeats_that_always_agree_tell_no_more_than_one_answer(answers: list[bool], repeats: int) -> None:
-    repeated = wilson_clustered([(repeats * right, repeats) for right in answers])
+    repeated = clustered([(repeats * right, repeats) for right in answers])
     assert repeated == pytest.approx(wilson(sum(answers), len(answers)), abs=1e-9)
+    values, groups = [float(right) for right in answers] * repeats, [*range(len(answers))] * repeats
+    assert mean_interval(values, groups=groups) == pytest.approx(repeated)
 
 
-def test_repeats_that_vary_freely_count_in_full() -> None:
+def test_repeats_that_vary_freely_count_in_full_and_no_more() -> None:
     # Every question is right once in two: the trials differ as much within a question as between questions.
-    assert wilson_clustered([(1, 2)] * 50) == pytest.approx(wilson(50, 100), abs=1e-12)
+    assert clustered([(1, 2)] * 50) == pytest.approx(wilson(50, 100), abs=1e-12)
 
 
-def test_clustered_wilson_between_the_two_by_hand() -> None:
-    # Clusters 2/2, 1/2, 0/2, 1/2: p = 1/2, v = 4/3 * (1 + 0 + 1 + 0) / 64 = 1/24, effective n = (1/4) * 24 = 6.
-    assert wilson_clustered([(2, 2), (1, 2), (0, 2), (1, 2)]) == pytest.approx(wilson(3, 6), abs=1e-12)
+def test_clusters_between_the_two_by_hand() -> None:
+    # Clusters 2/2, 1/2, 0/2, 1/2: deviations 1, 0, -1, 0 of 8 trials, each against the other three clusters, times
+    # 4 clusters: (4 * 1 / 6)² twice. r = (8 / 9 + 0.15) / (4 / 4 + 0.15), and the effective number is 4 / r.
+    trials = 4 / ((8 / 9 + 0.15) / 1.15)
+    assert clustered([(2, 2), (1, 2), (0, 2), (1, 2)]) == pytest.approx(by_formula(1 / 2, trials), abs=1e-12)
+    mean, found = effective(np.array([2.0, 1, 0, 1]), np.full(4, 2.0))
+    assert (float(mean), float(found)) == pytest.approx((0.5, trials))
 
 
-def test_clustered_wilson_refuses_impossible_counts() -> None:
-    with pytest.raises(ValueError, match="more successes"):
-        wilson_clustered([(3, 2)])
+def test_a_mean_of_scores_by_hand() -> None:
+    # 0.2, 0.4, 0.9: mean 0.5; deviations -0.3, -0.1, 0.4 against the two others, times 3 of 2: 2.25 * 0.26 = 0.585.
+    trials = 3 / ((0.585 + 0.15) / (3 / 4 + 0.15))
+    assert mean_interval([0.2, 0.4, 0.9]) == pytest.approx(by_formula(0.5, trials), abs=1e-12)
+    # Equal scores are no certainty: only the unseen deviations count.
+    assert mean_interval([0.5] * 10) == pytest.approx(by_formula(0.5, 10 / (0.15 / 2.65)), abs=1e-12)
 
 
-def test_bootstrap_agrees_with_scipy() -> None:
-    values = np.random.Generator(np.random.PCG64(7)).normal(3.0, 2.0, size=400)
-    expected = scipy.stats.bootstrap(
-        (values,), np.mean, n_resamples=4000, method="percentile", rng=np.random.default_rng(1)
-    ).confidence_interval
-    low, high = bootstrap_mean(values.tolist(), seed=5, resamples=4000)
-    assert (low, high) == pytest.approx((expected.low, expected.high), abs=0.03)
+def by_formula(share: float, n: float) -> tuple[float, float]:
+    """Wilson 1927, by the formula."""
+    z = 1.959963984540054
+    centre, half = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)
 
 
-finite = st.floats(-1e6, 1e6, allow_nan=False)
+def test_one_unit_has_no_interval() -> None:
+    assert mean_interval([]) is mean_interval([0.4]) is mean_interval([1.0]) is mean_interval([7.0]) is None
+    assert mean_interval([0.0, 1.0], groups=["q", "q"]) is None
+    assert difference_interval([]) is difference_interval([0.5]) is None
+    assert difference_interval([0.5, 0.1], groups=["q", "q"]) is None
+    for single in (Estimate.of_count(1, 1), Estimate.of_share([(2, 3), (0, 0)]), Estimate.of_mean([0.5])):
+        assert single.value is not None
+        assert (single.low, single.high, single.known) == (None, None, None)
 
 
+scores = st.lists(st.floats(0, 1), min_size=2, max_size=40)
+
+
+@given(scores, st.integers(1, 4))
+def test_the_interval_of_a_mean_holds_it_mirrors_and_ignores_the_order(values: list[float], repeats: int) -> None:
+    groups = [index // repeats for index in range(len(values))]
+    found = mean_interval(values, groups=groups)
+    if len(set(groups)) < 2:
+        assert found is None
+        return
+    assert found is not None
+    assert 0.0 <= found[0] <= math.fsum(values) / len(values) + 1e-12
+    assert found[1] + 1e-12 >= math.fsum(values) / len(values)
+    assert mean_interval(values[::-1], groups=groups[::-1]) == pytest.approx(found, abs=1e-9)
+    mirrored = mean_interval([1 - value for value in values], groups=groups)
+    assert mirrored == pytest.approx((1 - found[1], 1 - found[0]), abs=1e-6)
+
+
+def test_scores_beyond_the_unit_interval_have_students_interval() -> None:
+    values = [3.0, 4.5, 5.0, 9.0]
+    expected = scipy.stats.t.interval(0.95, 3, np.mean(values), scipy.stats.sem(values))
+    assert mean_interval(values) == pytest.approx(expected)
+    assert difference_interval(values) == pytest.approx(expected)
+    assert mean_interval([*values, *values], groups=[*range(4), *range(4)]) == pytest.approx(expected)
+    # The two-sided 95% points of Student's distribution with 1 and with 1,000 degrees of freedom.
+    assert mean_interval([2.0, 4.0]) == pytest.approx((3 - 12.706205, 3 + 12.706205), abs=1e-5)
+    thousand = [float(2 * (index % 2)) for index in range(1001)]
+    mean, error = np.mean(thousand), scipy.stats.sem(thousand)
+    assert mean_interval(thousand) == pytest.approx((mean - 1.962339 * error, mean + 1.962339 * error), abs=1e-6)
+
+
+def test_a_score_beyond_1_by_rounding_is_one_of_the_unit_interval() -> None:
+    assert mean_interval([1.0 + 1e-12, 1.0, 1.0]) == pytest.approx(wilson(3, 3), abs=1e-6)
+
+
+@given(st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 @settings(max_examples=examples(40))
-@given(st.lists(finite, min_size=1, max_size=40), st.integers(0, 2**32))
-def test_bootstrap_lies_within_the_values_and_ignores_their_order(values: list[float], seed: int) -> None:
-    low, high = bootstrap_mean(values, seed=seed, resamples=200)
-    slack = 1e-9 * max(1.0, *map(abs, values))
-    assert min(values) - slack <= low <= high <= max(values) + slack
-    assert bootstrap_mean(values[::-1], seed=seed, resamples=200) == (low, high)
+def test_the_exact_interval_agrees_with_scipy(pair: tuple[int, int]) -> None:
+    won, n = pair
+    expected = scipy.stats.binomtest(won, n).proportion_ci(method="exact")
+    assert exact_interval(won / n, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_bootstrap_with_the_same_seed_gives_the_same_interval() -> None:
-    values = [0.0, 1.0, 1.0, 0.5, 0.25]
-    assert bootstrap_mean(values, seed=1) == bootstrap_mean(values, seed=1)
-    assert bootstrap_mean(values, seed=1, resamples=50) != bootstrap_mean(values, seed=2, resamples=50)
-
-
-def test_bootstrap_draws_whole_groups() -> None:
-    rng = np.random.Generator(np.random.PCG64(3))
-    per_group = rng.normal(size=40)
-    repeated = [float(value) for value in per_group for _ in range(10)]
-    groups = [f"q{number}" for number in range(40) for _ in range(10)]
-    plain, clustered = bootstrap_mean(repeated), bootstrap_mean(repeated, groups=groups)
-    alone = bootstrap_mean(per_group.tolist())
-    assert clustered == pytest.approx(alone, abs=1e-9)
-    assert clustered[1] - clustered[0] > 2.5 * (plain[1] - plain[0])
-
-
-def test_bootstrap_weighs_groups_by_their_size() -> None:
-    low, high = bootstrap_mean([1.0] * 9 + [0.0], groups=["a"] * 9 + ["b"])
-    assert (low, high) == (0.0, 1.0)
-
-
-def test_bootstrap_of_one_value_has_no_width_and_of_none_is_refused() -> None:
-    assert bootstrap_mean([0.4]) == pytest.approx((0.4, 0.4))
-    with pytest.raises(ValueError, match="no values"):
-        bootstrap_mean([])
-
-
-@given(st.lists(st.booleans(), min_size=1, max_size=30))
-def test_the_mean_of_zeros_and_ones_has_the_interval_of_a_proportion(answers: list[bool]) -> None:
-    values = [float(answer) for answer in answers]
-    assert mean_interval(values) == wilson_clustered((int(answer), 1) for answer in answers)
-    twice = mean_interval([*values, *values], groups=[*range(len(values)), *range(len(values))])
-    assert twice == pytest.approx(wilson_clustered((2 * int(answer), 2) for answer in answers))
-
-
-def test_any_other_mean_has_that_of_the_bootstrap() -> None:
-    values, groups = [0.0, 0.5, 1.0, 1.0], ["a", "a", "b", "c"]
-    assert mean_interval(values) == bootstrap_mean(values)
-    assert mean_interval(values, groups=groups) == bootstrap_mean(values, groups=groups)
-    with pytest.raises(ValueError, match="no values"):
-        mean_interval([])
+def test_the_exact_interval_of_a_broken_number_of_trials_is_a_beta_quantile() -> None:
+    low, high = exact_interval(0.3, 12.5)
+    assert low == pytest.approx(scipy.stats.beta.ppf(0.025, 3.75, 9.75), abs=1e-9)
+    assert high == pytest.approx(scipy.stats.beta.ppf(0.975, 4.75, 8.75), abs=1e-9)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_means_and_tests_refuse_what_is_no_finite_number(bad: float) -> None:
     with pytest.raises(ValueError, match="finite"):
-        bootstrap_mean([1.0, bad])
+        mean_interval([1.0, bad])
+    with pytest.raises(ValueError, match="finite"):
+        difference_interval([0.0, bad])
     with pytest.raises(ValueError, match="finite"):
         permutation_paired([1.0, bad], [0.0, 0.0])
 
 
 def test_groups_must_be_one_a_value() -> None:
     with pytest.raises(ValueError, match="2 values, but 1 groups"):
-        bootstrap_mean([1.0, 2.0], groups=["a"])
+        mean_interval([1.0, 2.0], groups=["a"])
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
@@ -205,42 +213,33 @@ def test_mcnemar_of_very_many_pairs_is_quick_and_right() -> None:
     assert 0.0 <= mcnemar_exact(100_000, 0) < 1e-300
 
 
-def likeliest(only_a: int, only_b: int, n: int, delta: float) -> float:
-    """The standard errors between what was observed and `delta`, with the nuisance share found by search."""
-
-    def unlikely(share: float) -> float:
-        cells = ((only_a, share), (only_b, share + delta), (n - only_a - only_b, 1 - delta - 2 * share))
-        return -sum(count * math.log(max(p, 1e-300)) for count, p in cells if count)
-
-    low, high = max(0.0, -delta), (1 - delta) / 2
-    found = scipy.optimize.minimize_scalar(unlikely, bounds=(low, high), method="bounded", options={"xatol": 1e-13}).x
-    share = min((found, low, high), key=unlikely)
-    return abs((only_b - only_a) / n - delta) / math.sqrt((2 * share + delta - delta**2) / n)
+def test_the_interval_of_a_difference_by_hand() -> None:
+    # 3 of 10 gained and 1 lost: Wilson's intervals of both, put together with their correlation.
+    (gain_low, gain_high), (loss_low, loss_high) = wilson(3, 10), wilson(1, 10)
+    together = -0.3 * 0.1 / math.sqrt(0.3 * 0.7 * 0.1 * 0.9)
+    below, above = (0.3 - gain_low, loss_high - 0.1), (gain_high - 0.3, 0.1 - loss_low)
+    reaches = [math.sqrt(a * a + b * b - 2 * together * a * b) for a, b in (below, above)]
+    differences = [1.0] * 3 + [-1.0] + [0.0] * 6
+    assert difference_interval(differences) == pytest.approx((0.2 - reaches[0], 0.2 + reaches[1]), abs=1e-12)
 
 
-@given(st.integers(0, 12), st.integers(0, 12), st.integers(1, 40))
-@settings(max_examples=examples(60))
-def test_the_ends_of_a_paired_difference_are_as_unlikely_as_the_level_says(only_a: int, only_b: int, same: int) -> None:
-    n = only_a + only_b + same
-    low, high = paired_difference(only_a, only_b, n)
-    assert -1 <= low <= (only_b - only_a) / n <= high <= 1
-    for end in (low, high):
-        assert likeliest(only_a, only_b, n, end) == pytest.approx(1.959964, abs=1e-4)
-
-
-def test_a_paired_difference_is_published_mirrored_and_never_certain() -> None:
+def test_a_difference_is_near_to_the_published_mirrored_and_never_certain() -> None:
     # Newcombe 1998, table II: 12 and 2 of 50 pairs; the score method gives 0.0611 to 0.3447.
-    assert paired_difference(2, 12, 50) == pytest.approx((0.0611, 0.3447), abs=5e-5)
-    assert paired_difference(12, 2, 50) == pytest.approx((-0.3447, -0.0611), abs=5e-5)
-    assert paired_difference(0, 0, 20)[1] == pytest.approx(wilson(0, 20)[1])
-    assert paired_difference(0, 20, 20)[1] == 1.0
-    assert paired_difference(0, 0, 0) == (-1.0, 1.0)
+    differences = [1.0] * 12 + [-1.0] * 2 + [0.0] * 36
+    found = difference_interval(differences)
+    assert found == pytest.approx((0.0611, 0.3447), abs=0.015)
+    assert found is not None
+    assert difference_interval([-value for value in differences]) == pytest.approx((-found[1], -found[0]), abs=1e-12)
+    none = difference_interval([0.0] * 20)
+    assert none == pytest.approx((-wilson(0, 20)[1], wilson(0, 20)[1]))
+    assert difference_interval([1.0] * 20) == pytest.approx((1 - math.sqrt(2) * (1 - wilson(20, 20)[0]), 1.0))
 
 
-@pytest.mark.parametrize(("only_a", "only_b", "n"), [(-1, 0, 5), (3, 3, 5)])
-def test_a_paired_difference_refuses_impossible_counts(only_a: int, only_b: int, n: int) -> None:
-    with pytest.raises(ValueError, match="of 5 pairs cannot differ"):
-        paired_difference(only_a, only_b, n)
+def test_the_pairs_of_a_question_are_one_unit_of_a_difference() -> None:
+    differences = [0.5, -0.25, 0.0, 1.0, 0.25]
+    once = difference_interval(differences)
+    assert difference_interval(differences * 3, groups=[*range(5)] * 3) == pytest.approx(once)
+    assert difference_interval(differences[::-1] * 3, groups=[*range(5)] * 3) == pytest.approx(once)
 
 
 def test_mcnemar_refuses_negative_counts() -> None:
@@ -279,6 +278,25 @@ def test_permutation_that_draws_agrees_with_scipy_and_repeats() -> None:
     assert p == pytest.approx(expected, abs=0.02)
     assert permutation_paired(a.tolist(), b.tolist(), seed=4) == p
     assert permutation_paired(b.tolist(), a.tolist(), seed=4) == pytest.approx(p, abs=0.02)
+
+
+@settings(max_examples=examples(40))
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 3)), min_size=1, max_size=12))
+def test_permutation_flips_the_pairs_of_a_question_together_and_weighs_each_pair(pairs: list[tuple[int, int]]) -> None:
+    groups, differences = [group for group, _ in pairs], [float(difference) for _, difference in pairs]
+    sums = {group: sum(d for g, d in pairs if g == group) for group in groups}
+    flips = [abs(sum(s * d for s, d in zip(signs, sums.values(), strict=True)))
+             for signs in product((1, -1), repeat=len(sums))]  # fmt: skip
+    expected = sum(flip >= abs(sum(sums.values())) for flip in flips) / len(flips)
+    zeros = [0.0] * len(pairs)
+    assert permutation_paired(zeros, differences, groups=groups) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_test_follows_from_the_scores() -> None:
+    a, b = [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]
+    assert paired_test(a, b) == paired_test(a, b, groups=list("wxyz")) == ("mcnemar", mcnemar_exact(1, 3))
+    assert paired_test(a, b, groups=list("wxyy")) == ("permutation", 0.75)
+    assert paired_test([0.5, 0.0], [1.0, 0.0]) == ("permutation", 1.0)
 
 
 def test_permutation_is_never_certain() -> None:
@@ -336,12 +354,14 @@ def test_an_estimate_says_of_how_many_it_is_wherever_it_is_printed() -> None:
 
 
 def test_questions_that_were_asked_twice_are_clusters_of_an_estimate() -> None:
-    counts = [(2, 2), (0, 2), (2, 2), (1, 2)]
-    assert Estimate.of_share(counts).known == (5 / 8, *wilson_clustered(counts))
     values, groups = [0.5, 0.25, 1.0, 0.5], ["a", "a", "b", "c"]
-    mean = Estimate.of_mean(values, groups=groups, total=6)
-    assert mean.known == (2.25 / 4, *mean_interval(values, groups=groups))
-    assert Estimate.of_mean(values, groups=list("abcd")).known == (2.25 / 4, *mean_interval(values))
+    mean, gain = (make(values, groups=groups, total=6) for make in (Estimate.of_mean, Estimate.of_difference))
+    assert (mean.low, mean.high) == mean_interval(values, groups=groups) != mean_interval(values)
+    assert (gain.low, gain.high) == difference_interval(values, groups=groups)
+    assert (mean.value, mean.n, mean.total) == (gain.value, gain.n, gain.total) == (2.25 / 4, 4, 6)
+    answers = [(2, 2), (0, 2), (2, 2), (1, 2)]
+    flat = [float(index < won) for won, tried in answers for index in range(tried)]
+    assert clustered(answers) == pytest.approx(mean_interval(flat, groups=[0, 0, 1, 1, 2, 2, 3, 3]))
 
 
 def test_an_estimate_of_nothing_says_so_and_draws_no_point() -> None:
@@ -355,28 +375,3 @@ def test_an_estimate_of_nothing_says_so_and_draws_no_point() -> None:
         assert nothing.points(1.0) == []
         assert nothing.cell("%", empty="not asked") == Cell("not asked")
         assert nothing.cell() == Cell(scored=0, total=4)
-
-
-def test_both_ends_of_a_bootstrap_leave_out_as_much() -> None:
-    """Of values that lie alike on both sides of their mean, and near to the normal: mean ± 1.96 standard errors."""
-    values = [float(value) for value in range(101)]
-    low, high = bootstrap_mean(values)
-    error = math.sqrt(850 / 101)  # the variance of 0…100 is (101² - 1) / 12
-    assert low == pytest.approx(50 - 1.96 * error, abs=0.25)
-    assert high == pytest.approx(50 + 1.96 * error, abs=0.25)
-    low, high = bootstrap_mean(values, level=0.5)
-    assert low == pytest.approx(50 - 0.6745 * error, abs=0.25)
-    assert high == pytest.approx(50 + 0.6745 * error, abs=0.25)
-
-
-def test_one_cluster_counts_as_one_trial() -> None:
-    assert wilson_clustered([(1, 3)]) == pytest.approx(effective(1 / 3, 1))
-    assert wilson_clustered([(2, 4), (0, 0)]) == pytest.approx(effective(1 / 2, 1))
-    assert wilson_clustered([(3, 3), (2, 2)]) == wilson(2, 2)
-
-
-def effective(share: float, n: float) -> tuple[float, float]:
-    """Wilson 1927, by the formula."""
-    z = 1.959963984540054
-    centre, half = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)

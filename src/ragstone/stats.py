@@ -1,34 +1,43 @@
 """Intervals, paired tests and corrections: all statistics that ragstone prints.
 
-Without data, an interval is the widest possible one, a p-value is 1.0, and a mean is a `ValueError`. Random procedures
-are seeded and give the same figures everywhere.
+An interval needs at least two independent units (questions, cells); with fewer there is none. Without data a p-value is
+1.0. Random procedures are seeded and give the same figures everywhere. Coverages: `docs/what-the-numbers-mean.md`.
 """
 
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from ragstone.types import Cell, Point
 
 __all__ = [
-    "Estimate", "bootstrap_mean", "cohen_kappa", "holm", "mcnemar_exact", "mean_interval", "paired_difference",
-    "permutation_paired", "wilson", "wilson_clustered",
+    "Array", "Estimate", "Interval", "apart", "cohen_kappa", "decisive_interval", "difference_interval", "effective",
+    "exact_interval", "gain_interval", "holm", "mcnemar_exact", "mean_interval", "most_trials", "paired_test",
+    "permutation_paired", "units_of", "wilson",
 ]  # fmt: skip
 
+Interval: TypeAlias = tuple[float, float] | None
+Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
+
+_Z = NormalDist().inv_cdf(0.975)
+_LEVEL = 0.05
+_UNSEEN = 0.15  # squared deviations that every sample is taken to have beyond those seen (docs/decisions/0021)
 _EXACT_PAIRS = 14  # up to 2**14 ways to flip the signs are all tried
 _DRAWS = 9_999  # random draws if there are more; p is then a multiple of 1/10,000
+_ROUNDING = 1e-9
 _BLOCK = 1 << 20  # numbers in memory at a time
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A mean or a proportion with its 95% interval, from `n` scored of `total` asked (None: not counted). `value` is
-    None if nothing was scored."""
+    None if nothing was scored, `low` and `high` if fewer than two independent units were."""
 
     value: float | None = None
     low: float | None = None
@@ -39,28 +48,41 @@ class Estimate:
     @classmethod
     def of_count(cls, won: int, n: int, *, total: int | None = None) -> "Estimate":
         """The proportion of `won` among `n` independent trials, with its `wilson` interval."""
-        total = n if total is None else total
-        return cls(won / n, *wilson(won, n), n, total) if n else cls(total=total)
+        return (
+            cls.of_share([(won, n)], total=total)
+            if n < 2
+            else cls(won / n, *wilson(won, n), n, n if total is None else total)
+        )
 
     @classmethod
     def of_share(cls, counts: Iterable[tuple[int, int]], *, total: int | None = None) -> "Estimate":
-        """The proportion from (right, scored) of each question, which may be scored repeatedly: `wilson_clustered`."""
+        """The proportion from (right, scored) of each question, which may be scored repeatedly."""
         pairs = [pair for pair in counts if pair[1]]
         won, n = sum(won for won, _ in pairs), sum(tried for _, tried in pairs)
-        if all(tried == 1 for _, tried in pairs):
-            return cls.of_count(won, n, total=total)
-        return cls(won / n, *wilson_clustered(pairs), n, n if total is None else total)
+        if not n:
+            return cls(total=0 if total is None else total)
+        sums, sizes = np.array(sorted(pairs), dtype=np.float64).T
+        return cls(won / n, *_ends(_score_interval(sums, sizes, trials=n)), n, n if total is None else total)
 
     @classmethod
     def of_mean(
         cls, values: Sequence[float], *, groups: Sequence[Hashable] | None = None, total: int | None = None
     ) -> "Estimate":
         """The mean of scores with its `mean_interval`; values of one group, such as one sample's, are one cluster."""
-        several = groups is not None and len(set(groups)) < len(groups)
         if not values:
             return cls(total=total)
-        interval = mean_interval(values, groups=groups if several else None)
-        return cls(math.fsum(values) / len(values), *interval, len(values), total)
+        mean = math.fsum(values) / len(values)
+        return cls(mean, *_ends(mean_interval(values, groups=groups)), len(values), total)
+
+    @classmethod
+    def of_difference(
+        cls, differences: Sequence[float], *, groups: Sequence[Hashable] | None = None, total: int | None = None
+    ) -> "Estimate":
+        """The mean of paired differences with its `difference_interval`."""
+        if not differences:
+            return cls(total=total)
+        mean = math.fsum(differences) / len(differences)
+        return cls(mean, *_ends(difference_interval(differences, groups=groups)), len(differences), total)
 
     @property
     def count(self) -> int:
@@ -86,8 +108,12 @@ class Estimate:
         return [] if self.value is None else [Point(x, self.value, self.low, self.high)]
 
 
-def wilson(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The Wilson score interval of a proportion (Wilson 1927), within [0, 1].
+def _ends(interval: Interval) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else interval
+
+
+def wilson(successes: int, n: int) -> tuple[float, float]:
+    """The 95% Wilson score interval of a proportion of independent trials (Wilson 1927), within [0, 1].
 
     With no trials (n = 0) the interval is (0, 1). ValueError if `successes` is not within 0..n.
     """
@@ -95,105 +121,200 @@ def wilson(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
         raise ValueError(f"{successes} successes of {n} is not a proportion.")
     if n == 0:
         return (0.0, 1.0)
-    return _wilson(successes / n, n, _quantile(level))
-
-
-def wilson_clustered(counts: Iterable[tuple[int, int]], level: float = 0.95) -> tuple[float, float]:
-    """The Wilson interval of a proportion whose trials come in clusters, such as repeated answers to one question.
-
-    `counts` has (successes, trials) of each cluster; clusters without trials are left out. The number of trials is
-    replaced by the effective number p(1 - p) / v, where v is the cluster-robust variance of p, clipped between the
-    number of clusters (repeats add nothing) and the number of trials (they are independent). If all trials have the
-    same result, or there is one cluster, v carries no information and the number of clusters is used. (Kish 1965; for
-    the Wilson interval with an effective size, Franco, Little, Louis and Slud 2019.)
-    """
-    pairs = [(won, tried) for won, tried in counts if tried]
-    if any(not 0 <= won <= tried for won, tried in pairs):
-        raise ValueError("A cluster has more successes than trials, or a negative number.")
-    clusters, total = len(pairs), sum(tried for _, tried in pairs)
-    if not total:
-        return (0.0, 1.0)
-    share = sum(won for won, _ in pairs) / total
-    effective = float(clusters)
-    if clusters > 1 and 0.0 < share < 1.0:
-        squares = math.fsum((won - share * tried) ** 2 for won, tried in pairs)
-        variance = clusters / (clusters - 1) * squares / total**2
-        effective = min(max(share * (1 - share) / variance, clusters), total) if variance else float(total)
-    return _wilson(share, effective, _quantile(level))
-
-
-def _quantile(level: float) -> float:
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"The confidence level is {level}; it must be between 0 and 1.")
-    return NormalDist().inv_cdf((1 + level) / 2)
-
-
-def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    # At 0 and 1 the bound is the proportion itself, which rounding would miss slightly.
-    low = 0.0 if share == 0.0 else max(0.0, centre - half)
-    high = 1.0 if share == 1.0 else min(1.0, centre + half)
-    return (low, high)
-
-
-def bootstrap_mean(
-    values: Sequence[float],
-    *,
-    groups: Sequence[Hashable] | None = None,
-    seed: int = 0,
-    level: float = 0.95,
-    resamples: int = 2000,
-) -> tuple[float, float]:
-    """The percentile bootstrap interval of a mean (Efron 1979).
-
-    With `groups` (one per value) whole groups are drawn, because values of one group, such as the repeats of a
-    question, are not independent. The order of groups and values does not matter. ValueError if there are no values.
-    One value, one group, or all values equal give an interval of width zero: they carry no information on the spread.
-    """
-    _quantile(level)  # refuses an invalid level
-    alpha = 1 - level
-    numbers = np.asarray(values, dtype=np.float64)
-    if numbers.size == 0:
-        raise ValueError("The mean of no values has no interval.")
-    if not np.isfinite(numbers).all():
-        raise ValueError("A mean needs finite values.")
-    sums, sizes = _clusters(numbers, groups)
-    rng = np.random.Generator(np.random.PCG64(seed))
-    means = np.empty(resamples)
-    rows = max(1, _BLOCK // len(sums))
-    for start in range(0, resamples, rows):
-        drawn = rng.integers(0, len(sums), size=(min(rows, resamples - start), len(sums)))
-        means[start : start + len(drawn)] = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
-    low, high = np.quantile(means, [alpha / 2, 1 - alpha / 2])
+    low, high = _wilson(np.asarray(successes / n), np.asarray(n))
     return (float(low), float(high))
 
 
-def mean_interval(values: Sequence[float], *, groups: Sequence[Hashable] | None = None) -> tuple[float, float]:
-    """The 95% interval of a mean of scores: Wilson's if all are 0 or 1 (the mean is a proportion, and equal values do
-    not make it certain), else the bootstrap's. `groups` as in `bootstrap_mean`. ValueError for no values."""
-    if not values or not {*values} <= {0.0, 1.0}:
-        return bootstrap_mean(values, groups=groups)
-    counts: dict[Hashable, list[int]] = {}
-    for value, group in zip(values, range(len(values)) if groups is None else groups, strict=True):
-        count = counts.setdefault(group, [0, 0])
-        count[0] += int(value)
-        count[1] += 1
-    return wilson_clustered((won, tried) for won, tried in counts.values())
+def _wilson(share: Array, n: Array) -> tuple[Array, Array]:
+    """Wilson's interval for any numbers of trials, whole or not."""
+    centre = (share + _Z * _Z / (2 * n)) / (1 + _Z * _Z / n)
+    half = _Z / (1 + _Z * _Z / n) * np.sqrt(share * (1 - share) / n + _Z * _Z / (4 * n * n))
+    # At 0 and 1 the bound is the proportion itself, which rounding would miss slightly.
+    low = np.where(share <= 0.0, 0.0, np.maximum(0.0, centre - half))
+    return low, np.where(share >= 1.0, 1.0, np.minimum(1.0, centre + half))
 
 
-def _clusters(numbers: "np.ndarray", groups: Sequence[Hashable] | None) -> tuple["np.ndarray", "np.ndarray"]:
-    """The sum and the size of each group, in an order that depends only on these sums and sizes."""
+def effective(sums: Array, sizes: Array, *, trials: float = math.inf) -> tuple[Array, Array]:
+    """The mean of clustered scores in [0, 1], and how many right-or-wrong trials would be as informative.
+
+    `sums` and `sizes` have the sum and the number of the scores of each cluster on the last axis, at least two of them;
+    any further axes are separate samples. `trials`: the most that the number may be, for scores of 0 and 1 their count.
+
+    The number is n / r. r compares the variance of the mean with that of n independent trials of the same mean: the
+    squared deviations of the clusters (each against the others: HC3, MacKinnon and White 1985), plus `_UNSEEN` ones on
+    both sides, because few scores near an end of the range show too little of the spread. The n of unequal clusters is
+    at most Kish's (1965). Scores of 0 and 1, one per cluster, give r = 1.
+    """
+    n = sums.shape[-1]
+    total = sizes.sum(axis=-1, keepdims=True)
+    mean = np.clip(sums.sum(axis=-1, keepdims=True) / total, 0.0, 1.0)
+    deviations = n * (sums - mean * sizes) / (total - sizes)
+    unequal = (n * np.square(sizes / total).sum(axis=-1)) ** 2
+    mean = mean[..., 0]
+    ratio = (np.square(deviations).sum(axis=-1) + _UNSEEN * unequal) / (n * mean * (1 - mean) + _UNSEEN)
+    return mean, np.minimum(n / np.clip(ratio, 1e-9, unequal), trials)
+
+
+def _score_interval(sums: Array, sizes: Array, *, trials: float) -> Interval:
+    if len(sums) < 2:
+        return None
+    low, high = _wilson(*effective(sums, sizes, trials=trials))
+    return (float(low), float(high))
+
+
+def mean_interval(values: Sequence[float], *, groups: Sequence[Hashable] | None = None) -> Interval:
+    """The 95% interval of a mean of scores; None for fewer than two units. ValueError for values that are not finite.
+
+    Scores in [0, 1] have Wilson's interval with the `effective` number of trials, others Student's. With `groups` (one
+    per value) the values of a group, such as the repeats of a question, are one unit.
+    """
+    numbers = _finite(values)
+    sums, sizes = units_of(numbers, groups=groups)
+    if len(sums) < 2 or not _is_share(numbers):
+        return _student(sums, sizes)
+    return _score_interval(sums, sizes, trials=most_trials(numbers))
+
+
+def difference_interval(
+    differences: Sequence[float], *, groups: Sequence[Hashable] | None = None, shares: bool = True
+) -> Interval:
+    """The 95% interval of a mean of paired differences; None for fewer than two units. `gain_interval` makes it where
+    the scores are in [0, 1] (`shares`), otherwise it is Student's. `groups` as in `mean_interval`."""
+    numbers = _finite(differences)
+    gains, losses, sizes = units_of(np.maximum(numbers, 0.0), np.maximum(-numbers, 0.0), groups=groups)
+    if len(sizes) < 2 or not shares or np.abs(numbers).max() > 1.0 + _ROUNDING:
+        return _student(gains - losses, sizes)
+    low, high = gain_interval(gains, losses, sizes, trials=most_trials(np.abs(numbers)))
+    return (float(low), float(high))
+
+
+def gain_interval(gains: Array, losses: Array, sizes: Array, *, trials: float = math.inf) -> tuple[Array, Array]:
+    """The 95% interval of a mean of paired differences, from what each cluster gains and loses; shapes of `effective`.
+
+    The mean gain and the mean loss each have the interval of scores in [0, 1], so that what changed in none of few
+    pairs may still change in others; `apart` puts both together with their correlation.
+    """
+    gain, gain_trials = effective(gains, sizes, trials=trials)
+    loss, loss_trials = effective(losses, sizes, trials=trials)
+    one, two = gains - gain[..., None] * sizes, losses - loss[..., None] * sizes
+    norm = np.sqrt(np.square(one).sum(axis=-1) * np.square(two).sum(axis=-1))
+    correlation = (one * two).sum(axis=-1) / np.where(norm > 0.0, norm, 1.0)
+    return apart((gain, *_wilson(gain, gain_trials)), (loss, *_wilson(loss, loss_trials)), correlation)
+
+
+def apart(first: tuple[Any, Any, Any], second: tuple[Any, Any, Any], correlation: Any = 0.0) -> tuple[Any, Any]:
+    """The interval of first − second from value, low and high of each (Newcombe 1998, method 10; with a correlation of
+    the two, Zou 2007)."""
+    (one, low_1, high_1), (two, low_2, high_2) = first, second
+
+    def reach(a: Any, b: Any) -> Any:
+        return np.sqrt(np.maximum(a * a + b * b - 2 * correlation * a * b, 0.0))
+
+    low, high = one - two - reach(one - low_1, high_2 - two), one - two + reach(high_1 - one, two - low_2)
+    return np.maximum(low, -1.0), np.minimum(high, 1.0)
+
+
+def _student(sums: Array, sizes: Array) -> Interval:
+    """Student's interval of a mean of clustered values."""
+    n, total = len(sums), sizes.sum()
+    if n < 2:
+        return None
+    mean = sums.sum() / total
+    error = _student_quantile(n - 1) * math.sqrt(n / (n - 1) * np.square(sums - mean * sizes).sum()) / total
+    return (float(mean - error), float(mean + error))
+
+
+@lru_cache
+def _student_quantile(degrees: int) -> float:
+    """The 97.5% quantile of Student's distribution: a beta variable, transformed."""
+    x = beta_quantile(_LEVEL, degrees / 2, 0.5)
+    return math.sqrt(degrees * (1 - x) / x)
+
+
+def exact_interval(share: float, trials: float) -> tuple[float, float]:
+    """The 95% interval of a proportion that misses it in at most 2.5% on either side (Clopper and Pearson 1934). With
+    an `effective` number of trials it is that of Korn and Graubard (1998)."""
+    won, lost = share * trials, (1 - share) * trials
+    low = 0.0 if won <= 0.0 else beta_quantile(_LEVEL / 2, won, lost + 1)
+    return (low, 1.0 if lost <= 0.0 else beta_quantile(1 - _LEVEL / 2, won + 1, lost))
+
+
+def decisive_interval(values: Sequence[float], *, groups: Sequence[Hashable] | None = None) -> Interval:
+    """The `exact_interval` of a mean of scores in [0, 1], to decide by; of other values the `mean_interval`. None for
+    fewer than two units."""
+    numbers = _finite(values)
+    sums, sizes = units_of(numbers, groups=groups)
+    if len(sums) < 2 or not _is_share(numbers):
+        return _student(sums, sizes)
+    share, trials = effective(sums, sizes, trials=most_trials(numbers))
+    return exact_interval(float(share), float(trials))
+
+
+def beta_quantile(p: float, a: float, b: float) -> float:
+    """The value below which a share `p` of the beta distribution lies, by bisection."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _beta_share(middle, a, b) < p else (low, middle)
+    return (low + high) / 2
+
+
+def _beta_share(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function, by its continued fraction (DLMF 8.17.22)."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta_share(1 - x, b, a)
+    if x <= 0.0:
+        return 0.0
+    log_scale = math.lgamma(a + b) - math.lgamma(a + 1) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    value = 1.0
+    for step in range(60 + int(8 * math.sqrt(max(a, b))), 0, -1):
+        m = step // 2
+        over = -(a + m) * (a + b + m) if step % 2 else m * (b - m)
+        value = 1 + over * x / ((a + step - 1) * (a + step)) / value
+    return math.exp(log_scale) / value
+
+
+def _finite(values: Sequence[float]) -> Array:
+    numbers = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise ValueError("A mean or a comparison needs finite values.")
+    return numbers
+
+
+def _is_share(numbers: Array) -> bool:
+    """Whether all of them are in [0, 1]."""
+    return bool(numbers.min() >= -_ROUNDING and numbers.max() <= 1.0 + _ROUNDING)
+
+
+def most_trials(numbers: Array) -> float:
+    """The number of scores if all are 0 or 1; else infinity, because a score may tell more than right or wrong."""
+    return len(numbers) if np.isin(numbers, (0.0, 1.0)).all() else math.inf
+
+
+def units_of(*columns: Array, groups: Sequence[Hashable] | None) -> Array:
+    """A row for the sums of each column by group, and one for the sizes of the groups. The order of the groups depends
+    on these figures only. Without `groups` each value is a group."""
+    n = len(columns[0])
     if groups is None:
-        return np.sort(numbers), np.ones(len(numbers))
-    if len(groups) != len(numbers):
-        raise ValueError(f"{len(numbers)} values, but {len(groups)} groups.")
-    members: dict[Hashable, list[float]] = {}
-    for group, number in zip(groups, numbers.tolist(), strict=True):
-        members.setdefault(group, []).append(number)
-    pairs = sorted((math.fsum(scores), len(scores)) for scores in members.values())
-    table = np.asarray(pairs, dtype=np.float64)
-    return table[:, 0], table[:, 1]
+        table = np.stack([*columns, np.ones(n)])
+    elif len(groups) != n:
+        raise ValueError(f"{n} values, but {len(groups)} groups.")
+    else:
+        numbers: dict[Hashable, int] = {}
+        places = [numbers.setdefault(group, len(numbers)) for group in groups]
+        table = np.stack([np.bincount(places, weights, len(numbers)) for weights in (*columns, np.ones(n))])
+    return table[:, np.lexsort(table)]
+
+
+def paired_test(
+    a: Sequence[float], b: Sequence[float], *, groups: Sequence[Hashable] | None = None
+) -> tuple[Literal["mcnemar", "permutation"], float]:
+    """The paired test of equal means for these scores, and its two-sided p-value: McNemar's exact test for independent
+    pairs of 0 and 1, otherwise `permutation_paired` over the groups."""
+    if {*a, *b} <= {0.0, 1.0} and (groups is None or len(set(groups)) == len(groups)):
+        only_a, only_b = (sum(x > y for x, y in zip(*sides, strict=True)) for sides in ((a, b), (b, a)))
+        return "mcnemar", mcnemar_exact(only_a, only_b)
+    return "permutation", permutation_paired(a, b, groups=groups)
 
 
 def mcnemar_exact(only_a: int, only_b: int) -> float:
@@ -218,53 +339,20 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
     return min(1.0, 2 * math.exp(log_top) * math.fsum(ratios))
 
 
-def paired_difference(only_a: int, only_b: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The score interval of a difference of two proportions of the same `n` pairs, b's minus a's (Tango 1998).
-
-    `only_a` and `only_b` as in `mcnemar_exact`. It is to paired proportions what Wilson's is to one: if no pair
-    differs its width is not zero, because further pairs may. With no pairs (n = 0) the interval is (-1, 1).
-    """
-    if min(only_a, only_b) < 0 or only_a + only_b > n:
-        raise ValueError(f"{only_a} and {only_b} of {n} pairs cannot differ.")
-    z = _quantile(level)
-    if n == 0:
-        return (-1.0, 1.0)
-    observed = (only_b - only_a) / n
-
-    def distance(delta: float) -> float:
-        """How many standard errors separate the observed difference from `delta`, if that is the true one."""
-        # The most likely proportion of pairs where only the first is right, given delta: the larger root.
-        b = (2 * n + only_a - only_b) * delta - only_a - only_b
-        share = (math.sqrt(max(b * b + 8 * n * only_a * delta * (1 - delta), 0.0)) - b) / (4 * n)
-        variance = (2 * share + delta * (1 - delta)) / n
-        gap = abs(observed - delta)
-        return gap / math.sqrt(variance) if variance > 0 else math.inf if gap else 0.0
-
-    def end(bound: float) -> float:
-        if distance(bound) <= z:
-            return bound
-        near, far = observed, bound
-        for _ in range(60):
-            middle = (near + far) / 2
-            near, far = (middle, far) if distance(middle) <= z else (near, middle)
-        return near
-
-    return (end(-1.0), end(1.0))
-
-
-def permutation_paired(a: Sequence[float], b: Sequence[float], *, seed: int = 0, draws: int = _DRAWS) -> float:
+def permutation_paired(
+    a: Sequence[float], b: Sequence[float], *, groups: Sequence[Hashable] | None = None, seed: int = 0
+) -> float:
     """The two-sided p-value of the paired permutation test of equal means: the signs of the differences are flipped.
 
-    `a` and `b` have one value per pair, in the same order. All sign flips are tried for up to 14 pairs that differ;
-    otherwise `draws` of them are drawn and the observed one is added (Phipson and Smyth 2010), so that p is never 0.
+    `a` and `b` have one value per pair, in the same order. The pairs of a group are flipped together, and each pair
+    counts as much as in the mean difference. All sign flips are tried for up to 14 groups that differ; otherwise 9,999
+    of them are drawn and the observed one is added (Phipson and Smyth 2010), so that p is never 0.
     For right and wrong (1 and 0) the exact form is McNemar's exact test. 1.0 if no pair differs.
     """
     if len(a) != len(b):
         raise ValueError(f"Pairs are needed: {len(a)} values against {len(b)}.")
-    differences = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
-    if not np.isfinite(differences).all():
-        raise ValueError("A comparison needs finite values.")
-    differences = np.sort(differences[differences != 0.0])
+    differences, _ = units_of(_finite(a) - _finite(b), groups=groups)
+    differences = np.sort(differences[np.abs(differences) > _ROUNDING])
     n = len(differences)
     if n == 0:
         return 1.0
@@ -276,10 +364,10 @@ def permutation_paired(a: Sequence[float], b: Sequence[float], *, seed: int = 0,
     rng = np.random.Generator(np.random.PCG64(seed))
     as_extreme = 0
     rows = max(1, _BLOCK // n)
-    for start in range(0, draws, rows):
-        signs = 1.0 - 2.0 * rng.integers(0, 2, size=(min(rows, draws - start), n))
+    for start in range(0, _DRAWS, rows):
+        signs = 1.0 - 2.0 * rng.integers(0, 2, size=(min(rows, _DRAWS - start), n))
         as_extreme += int((np.abs(signs @ differences) >= bar).sum())
-    return (1 + as_extreme) / (1 + draws)
+    return (1 + as_extreme) / (1 + _DRAWS)
 
 
 def holm(ps: Sequence[float]) -> list[float]:

@@ -4,13 +4,15 @@ from typing import Any
 
 import pytest
 import scipy  # its parts are loaded by the tests that use them
+from msgspec.structs import replace
 from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
 from ragstone.analysis.compare import Comparison, Side, compare_runs
 from ragstone.api.compare import comparison_tables
+from ragstone.api.compare_verdict import comparison_verdict
 from ragstone.errors import UsageError
-from ragstone.stats import holm
-from ragstone.types import Score
+from ragstone.stats import difference_interval, holm, permutation_paired
+from ragstone.types import Record, Score
 
 JUDGED = {"model": "m", "protocol": "matrix", "prompts": {"verify/en": "abc"}}
 
@@ -39,6 +41,8 @@ def test_right_and_wrong_are_tested_by_mcnemar_and_the_flips_named() -> None:
     assert row.p == pytest.approx(scipy.stats.binomtest(1, 10, 0.5).pvalue)
     assert (row.lost_total, row.gained_total) == (9, 1)
     assert [flip.sample for flip in row.lost] == [f"q{at:03d}" for at in range(9)]
+    assert row.low is not None
+    assert row.high is not None
     assert row.low <= row.difference <= row.high
     assert row.regressed()
     assert not row.regressed(0.5)
@@ -55,6 +59,39 @@ def test_other_scores_are_tested_by_permutation() -> None:
     assert row.test == "permutation"
     assert row.p == pytest.approx(expected.pvalue)
     assert not row.regressed()
+
+
+def test_the_estimate_the_interval_and_the_test_are_of_one_mean_over_pairs() -> None:
+    """Questions of six, three or two pairs: by question most would rise, by pair the mean falls."""
+    a: list[Record] = []
+    b: list[Record] = []
+    for question in range(18):
+        pairs, gain = ((6, -1.0), (2, 1.0), (2, 1.0))[question % 3]
+        for at in range(pairs):
+            for held, value in ((a, float(gain < 0)), (b, float(gain > 0))):
+                made = record(f"q{question:02d}", {"m": value})
+                held.append(replace(made, case=replace(made.case, condition={"noise_ratio": at / 10})))
+    sides = [Side(MemoryRun(held, question={"benchmark": "eval"}), "s", name) for held, name in ((a, "a"), (b, "b"))]
+    (row,) = compare_runs(*sides).rows
+    gains = [(y.scores["m"].value or 0) - (x.scores["m"].value or 0) for x, y in zip(a, b, strict=True)]
+    questions = [one.case.sample.id for one in a]
+    assert row.difference == pytest.approx(sum(gains) / len(gains)) == row.b - row.a == pytest.approx(-12 / 60)
+    assert (row.low, row.high) == difference_interval(gains, groups=questions)
+    assert row.p == permutation_paired([0.0] * len(gains), gains, groups=questions)
+    assert row.p > 0.2  # six of 18 questions fell and twelve rose: by question the test would see a rise
+
+
+def test_the_difference_of_scores_of_any_size_has_students_interval() -> None:
+    (row,) = compared(values("latency", 28.0, 30.0, 31.0), values("latency", 28.5, 30.5, 31.5)).rows
+    assert (row.low, row.high) == pytest.approx((0.5, 0.5))
+
+
+def test_a_single_question_has_no_interval_and_decides_nothing() -> None:
+    found = compared(values("m", 0.0), values("m", 1.0))
+    (row,) = found.rows
+    assert (row.difference, row.low, row.high, row.p) == (1.0, None, None, 1.0)
+    assert not row.significant()
+    assert "No difference" in comparison_verdict(found)
 
 
 def test_p_values_are_corrected_over_the_table() -> None:

@@ -1,12 +1,13 @@
 """Gates: what an interval can tell and what it cannot, and which samples decided."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
-from ragstone.analysis.gates import Gate, check_gates, gates_of
+from ragstone.analysis.gates import LEAST, Gate, check_gates, gates_of
 from ragstone.api.gates import check_gates as from_python
 from ragstone.api.gates import project_gates
 from ragstone.errors import DataError, UsageError
@@ -79,6 +80,31 @@ def test_too_little_coverage_is_no_answer_whatever_the_mean() -> None:
     assert verdict(run(failed=1), Gate("faithfulness", 0.8)) == "unknown"
 
 
+@pytest.mark.parametrize("n", [1, 2, LEAST - 1])
+def test_few_samples_decide_nothing_and_say_so(n: int) -> None:
+    for values, threshold in (([0.0] * n, 0.9), ([1.0] * n, 0.01), ([0.25] * n, 0.9)):
+        (result,) = check_gates(run(*values), [Gate("faithfulness", threshold)])
+        assert result.verdict == "warned"
+        assert f"Only {n} samples: this gate decides nothing below {LEAST}" in result.line
+        # A sample that was judged again is no further sample.
+        again = [record(f"q{at}", {"m": value}, repeat=r) for r in range(9) for at, value in enumerate(values)]
+        assert check_gates(MemoryRun(again), [Gate("m", threshold)])[0].verdict == "warned"
+        assert verdict(run(*values), Gate("faithfulness", threshold), mode="point") != "warned"
+    assert verdict(run(*[0.0] * LEAST), Gate("faithfulness", 0.9)) == "failed"
+
+
+@pytest.mark.parametrize("threshold", [0.7, 0.8, 0.9, 0.95])
+@pytest.mark.parametrize("n", [10, 30])
+def test_a_system_that_is_just_as_good_as_its_threshold_fails_in_at_most_one_run_of_forty(
+    n: int, threshold: float
+) -> None:
+    share = 0.0
+    for right in range(n + 1):
+        if verdict(run(*[1.0] * right, *[0.0] * (n - right)), Gate("faithfulness", threshold)) == "failed":
+            share += math.comb(n, right) * threshold**right * (1 - threshold) ** (n - right)
+    assert 0 < share <= 0.025
+
+
 def test_the_samples_that_decided_are_the_lowest_below_the_threshold() -> None:
     (result,) = check_gates(run(0.9, 0.1, 0.5, 0.95), [Gate("faithfulness", 0.8)])
     assert result.worst == (("q001", 0.1), ("q002", 0.5))
@@ -86,9 +112,9 @@ def test_the_samples_that_decided_are_the_lowest_below_the_threshold() -> None:
 
 
 def test_scores_that_are_not_applicable_are_covered_and_reported() -> None:
-    (result,) = check_gates(run(*[0.9] * 2, not_applicable=8), [Gate("faithfulness", 0.8)])
-    assert (result.verdict, result.scored, result.total, result.coverage) == ("passed", 2, 10, 1.0)
-    assert "2 of 10 scored, 8 not applicable. The whole" in result.line
+    (result,) = check_gates(run(*[0.9] * 40, not_applicable=8), [Gate("faithfulness", 0.7)])
+    assert (result.verdict, result.scored, result.total, result.coverage) == ("passed", 40, 48, 1.0)
+    assert "40 of 48 scored, 8 not applicable. The whole" in result.line
 
 
 def test_a_sample_that_was_judged_several_times_decides_once() -> None:

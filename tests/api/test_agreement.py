@@ -62,7 +62,7 @@ async def test_the_protocol_ragas_is_compared_by_what_both_judge() -> None:
     assert {one.metric for one in ways[1].gaps} == {
         "faithfulness", "answer_relevancy", "context_precision", "context_recall", "answer_correctness",
     }  # fmt: skip
-    assert all(one.low <= one.difference <= one.high for way in ways for one in way.gaps)
+    assert all(one.n < 2 or one.low <= one.difference <= one.high for way in ways for one in way.gaps)  # type: ignore[operator]
 
 
 async def test_what_is_compared_figure_by_figure() -> None:

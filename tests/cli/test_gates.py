@@ -75,7 +75,7 @@ def test_the_four_abilities_of_rgb_are_gated_one_by_one(ragstone: Callable[..., 
         ("refusal", ["ability=rejection"], 4), ("error_detection", ["ability=counterfactual"], 8),
     ):  # fmt: skip
         chosen = [part for one in where for part in ("--where", one)]
-        told = ragstone("gate", "rgb.run", "--fail-under", f"{metric}=0", *chosen)
+        told = ragstone("gate", "rgb.run", "--fail-under", f"{metric}=0", *chosen, "--gate", "point")
         assert (told.code, told.err) == (0, "")
         assert told.out.startswith(f"gate passed: {metric} ({', '.join(where)}) ≥ 0: ")
         assert f" {total} of {total} scored." in told.out

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragstone.metrics.judge.record import Judged
-from ragstone.stats import bootstrap_mean, cohen_kappa
+from ragstone.stats import Estimate, cohen_kappa
 
 __all__ = ["KINDS", "Agreement", "MetricGap", "Verdicts", "agreement", "gap", "verdicts_of"]
 
@@ -46,8 +46,8 @@ class MetricGap:
     first: float
     second: float
     difference: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 def verdicts_of(judged: Judged) -> Verdicts:
@@ -115,9 +115,6 @@ def gap(metric: str, first: Sequence[float | None], second: Sequence[float | Non
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     if not pairs:
         return None
-    differences = [b - a for a, b in pairs]
-    low, high = bootstrap_mean(differences)
-    n = len(pairs)
-    return MetricGap(
-        metric, n, sum(a for a, _ in pairs) / n, sum(b for _, b in pairs) / n, sum(differences) / n, low, high
-    )
+    n, difference = len(pairs), Estimate.of_difference([b - a for a, b in pairs])
+    first_mean, second_mean = (sum(values) / n for values in zip(*pairs, strict=True))
+    return MetricGap(metric, n, first_mean, second_mean, difference.value or 0.0, difference.low, difference.high)

@@ -1,9 +1,10 @@
 """Two systems on the same samples: paired differences with intervals and tests, and the samples that flipped.
 
-A pair is a sample under one condition, in both runs. The difference is B minus A. Scores that are only 0 and 1 are
-tested by McNemar's exact test, with Tango's interval of the difference; others by permutation of the signs, with a
-bootstrap over samples. The p-values of a comparison are corrected by Holm. Verdicts of different judges, prompts or
-protocols are different measurements: such metrics are left out, with the reason, unless requested.
+A pair is a sample under one condition, in both runs. The difference is the mean of B minus A over the pairs, and so are
+its interval and its test; the pairs of a sample are one unit in both. Independent scores of 0 and 1 are tested by
+McNemar's exact test, others by permutation of the signs. The p-values of a comparison are corrected by Holm. Verdicts
+of different judges, prompts or protocols are different measurements: such metrics are left out, with the reason, unless
+requested.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from ragstone.analysis.pairing import Pair, PairScore, Side, SideScores, read_si
 from ragstone.analysis.selection import matches
 from ragstone.errors import UsageError
 from ragstone.metrics import better
-from ragstone.stats import bootstrap_mean, holm, mcnemar_exact, paired_difference, permutation_paired
+from ragstone.stats import difference_interval, holm, paired_test
 
 __all__ = ["FLIPPED", "Comparison", "Difference", "Flip", "Reason", "Side", "compare_runs"]
 
@@ -40,7 +41,7 @@ class Flip:
 @dataclass(frozen=True)
 class Difference:
     """One metric: both means over the `n` pairs with a score on both sides, the mean difference (B − A) with its 95%
-    interval, the test, and its p-value before and after Holm's correction.
+    interval (None for a single sample), the test, and its p-value before and after Holm's correction.
 
     `failed_a`, `failed_b`: pairs whose score failed on that side; `lacking`: pairs left out because of a failure.
     `only_a`, `only_b`: pairs to which the metric applies on that side only. `gained` and `lost` are the flips for the
@@ -53,8 +54,8 @@ class Difference:
     a: float
     b: float
     difference: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     test: Literal["mcnemar", "permutation"]
     p: float
     p_holm: float
@@ -260,7 +261,10 @@ def _difference(
         return empty
     a, b = [value for _, value, _ in pairs], [value for _, _, value in pairs]
     samples = [pair[0] for pair, _, _ in pairs]
-    test, p, low, high = _tested(samples, a, b)
+    test, p = paired_test(a, b, groups=samples)
+    shares = all(-1e-9 <= value <= 1 + 1e-9 for value in (*a, *b))
+    differences = [y - x for x, y in zip(a, b, strict=True)]
+    low, high = difference_interval(differences, groups=samples, shares=shares) or (None, None)
     up, down = _moves(pairs, conditions, binary={*a, *b} <= {0.0, 1.0})
     gained, lost = (down, up) if direction == "lower" else (up, down)
     means = list(zip(_by_sample(samples, a), _by_sample(samples, b), strict=True))
@@ -272,20 +276,6 @@ def _difference(
         gained_total=sum(flip.flipped for flip in gained), lost_total=sum(flip.flipped for flip in lost),
         samples=len(means), improved=improved, worsened=worsened,
     )  # fmt: skip
-
-
-def _tested(
-    samples: Sequence[str], a: Sequence[float], b: Sequence[float]
-) -> tuple[Literal["mcnemar", "permutation"], float, float, float]:
-    """The test for these scores, its p-value, and the interval of the mean difference. Samples are exchangeable, their
-    conditions are not: where a sample has several pairs, the test uses its mean."""
-    several = len(set(samples)) < len(samples)
-    if {*a, *b} <= {0.0, 1.0} and not several:
-        only_a, only_b = (sum(x > y for x, y in zip(*each, strict=True)) for each in ((a, b), (b, a)))
-        return "mcnemar", mcnemar_exact(only_a, only_b), *paired_difference(only_a, only_b, len(a))
-    p = permutation_paired(_by_sample(samples, a), _by_sample(samples, b))
-    differences = [after - before for before, after in zip(a, b, strict=True)]
-    return "permutation", p, *bootstrap_mean(differences, groups=samples if several else None)
 
 
 def _by_sample(samples: Sequence[str], values: Sequence[float]) -> list[float]:

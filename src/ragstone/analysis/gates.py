@@ -1,8 +1,9 @@
 """Gates: whether a metric of a run reaches its threshold, as far as the samples can tell.
 
 In mode `interval` a gate fails only if the whole 95% interval of the mean is on the wrong side, warns if the interval
-contains the threshold, and passes otherwise; in mode `point` the mean decides. Where too few samples were scored, the
-gate is `unknown`.
+contains the threshold, and passes otherwise. The interval is an exact one, so that a system just at its threshold fails
+in at most about 2.5% of runs; below `LEAST` samples it decides nothing, and the gate warns. In mode `point` the mean
+decides. Where too little was scored, the gate is `unknown`.
 """
 
 import math
@@ -16,13 +17,14 @@ from ragstone.messages import messages
 from ragstone.metrics import better, find_metric
 from ragstone.metrics.catalogue import entry
 from ragstone.metrics.elements import element_scores
-from ragstone.stats import Estimate
+from ragstone.stats import Interval, decisive_interval
 from ragstone.types import Plan, Record, Run, Score
 
-__all__ = ["Gate", "GateResult", "Verdict", "check_gates", "check_thresholds", "gates_of"]
+__all__ = ["LEAST", "Gate", "GateResult", "Verdict", "check_gates", "check_thresholds", "gates_of"]
 
 Verdict = Literal["passed", "warned", "failed", "unknown"]
 GateReason: TypeAlias = tuple[str, Mapping[str, Any]]  # a key of the messages, and its values
+LEAST = 8  # samples: below them intervals of scores that are not 0 or 1 miss too often (bench/coverage)
 _MOST_WORST = 5  # samples that a result names
 
 
@@ -83,7 +85,7 @@ class GateResult:
     def line_in(self, language: str) -> str:
         """`line` in a language."""
         texts = messages(__name__, language)
-        mean = "no_score" if self.mean is None else "mean"
+        mean = "no_score" if self.mean is None else "no_interval" if self.low is None else "mean"
         counts = {"not_applicable": self.not_applicable, "errors": self.failed}
         counts["unfinished"] = self.total - self.scored - sum(counts.values())
         return texts["line"].format(
@@ -187,13 +189,18 @@ def _result(
     only_system: bool,
 ) -> GateResult:  # fmt: skip
     scored, total = tally.scored, tally.total
-    mean = Estimate.of_mean([value for _, value in scored], groups=[sample for sample, _ in scored], total=total)
-    verdict, reason = _verdict(gate, mean, tally.coverage, mode, min_coverage)
+    samples, values = [sample for sample, _ in scored], [value for _, value in scored]
+    mean = math.fsum(values) / len(values) if values else None
+    interval = decisive_interval(values, groups=samples)
+    verdict, reason = _verdict(gate, mean, interval, len({*samples}), mode)
+    if scored and tally.coverage < min_coverage:
+        verdict, reason = "unknown", ("coverage", {"coverage": tally.coverage, "least": min_coverage})
+    low, high = interval or (None, None)
     sign = 1 if gate.side == "under" else -1
     beyond = [(sample, value) for sample, value in _by_sample(scored) if sign * (value - gate.threshold) < 0]
     worst = tuple(sorted(beyond, key=lambda item: (sign * item[1], item[0]))[:_MOST_WORST])
     return GateResult(
-        gate, system, verdict, mean.value, mean.low, mean.high, len(scored), tally.not_applicable, tally.failed, total,
+        gate, system, verdict, mean, low, high, len(scored), tally.not_applicable, tally.failed, total,
         tally.coverage, worst, reason, only_system,
     )  # fmt: skip
 
@@ -206,26 +213,19 @@ def _by_sample(scored: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
     return [(sample, sum(values) / len(values)) for sample, values in grouped.items()]
 
 
-def _verdict(
-    gate: Gate,
-    mean: Estimate,
-    coverage: float,
-    mode: str,
-    min_coverage: float,
-) -> tuple[Verdict, GateReason]:
-    if mean.known is None:
+def _verdict(gate: Gate, mean: float | None, interval: Interval, samples: int, mode: str) -> tuple[Verdict, GateReason]:
+    if mean is None:
         return "unknown", ("nothing", {})
-    value, low, high = mean.known
-    if coverage < min_coverage:
-        return "unknown", ("coverage", {"coverage": coverage, "least": min_coverage})
     under = gate.side == "under"
-    near, far = (high, low) if under else (low, high)  # the end nearer to the good values, and the other
 
     def bad(bound: float) -> bool:
         return bound < gate.threshold if under else bound > gate.threshold
 
     if mode == "point":
-        return "failed" if bad(value) else "passed", ("mean_decides", {})
+        return "failed" if bad(mean) else "passed", ("mean_decides", {})
+    if interval is None or samples < LEAST:
+        return "warned", ("few", {"n": samples, "least": LEAST})
+    far, near = interval if under else reversed(interval)  # the end nearer to the bad values, and the other
     if bad(near):
         return "failed", ("wrong_side", {})
     if bad(far):

@@ -62,7 +62,9 @@ def _moved(row: Difference, words: Mapping[str, str]) -> str:
     )  # fmt: skip
 
 
-def _signed(amount: float) -> str:
+def _signed(amount: float | None) -> str:
+    if amount is None:
+        return "–"
     text = f"{abs(amount):.2f}"
     return f"−{text}" if amount < 0 and float(text) else text
 

@@ -126,19 +126,22 @@ class BaseBenchmark(Benchmark):
         return []
 
 
-def _scores(run: Run, system: str) -> dict[str, list[Score]]:
-    scores_by_name: dict[str, list[Score]] = {}
+def _scores(run: Run, system: str) -> dict[str, list[tuple[str, Score]]]:
+    """Metric → (sample id, score) of each record."""
+    scores_by_name: dict[str, list[tuple[str, Score]]] = {}
     for record in run.records(system=system):
         for name, score in record.scores.items():
-            scores_by_name.setdefault(name, []).append(score)
+            scores_by_name.setdefault(name, []).append((record.case.sample.id, score))
     return scores_by_name
 
 
-def _mean(scores: Sequence[Score], planned: int) -> Cell:
-    from ragstone.stats import mean_interval  # noqa: PLC0415  (numpy: only where a run is read)
+def _mean(scores: Sequence[tuple[str, Score]], planned: int) -> Cell:
+    """The mean of the values; those of one sample form a cluster."""
+    from ragstone.stats import Estimate  # noqa: PLC0415  (numpy: only where a run is read)
 
-    values, total = [score.value for score in scores if score.value is not None], max(planned, len(scores))
-    if not values:
+    valued = [(sample, score.value) for sample, score in scores if score.value is not None]
+    total = max(planned, len(scores))
+    if not valued:
         return Cell("–", scored=0, total=total)
-    low, high = mean_interval(values)
-    return Cell("", sum(values) / len(values), low, high, scored=len(values), total=total)
+    samples, values = zip(*valued, strict=True)
+    return Estimate.of_mean(values, groups=samples, total=total).cell()

@@ -58,11 +58,16 @@ def test_the_four_sum_to_one_and_the_total_is_a_line_through_acceptability(group
     values = [part.value or 0.0 for part in held.measures.values()]
     accepted = held.measures["context_acceptability"]
     assert math.isclose(math.fsum(values), 1.0)
-    assert held.total.known is not None
-    total, low, high = held.total.known
-    assert math.isclose(total, 2 * values[1] - 1, abs_tol=1e-12)
+    total, low, high = held.total.value or 0.0, held.total.low, held.total.high
+    assert total == pytest.approx(2 * values[1] - 1, abs=1e-12)
+    if held.total.n == 1:
+        assert (low, high) == (None, None)
+        return
+    assert low is not None
+    assert high is not None
     assert low <= total <= high
     assert (accepted.low, accepted.high) == wilson(accepted.count, held.total.n)
+    assert (low, high) == pytest.approx((2 * wilson(accepted.count, held.total.n)[0] - 1, 2 * (accepted.high or 0) - 1))
 
 
 def test_noise_vulnerability_is_parted_by_whether_a_supporting_chunk_was_retrieved() -> None:

@@ -13,9 +13,10 @@ from tests.benchmarks.mirage.handmade import GOLD, NOISE, HandmadeRun, found_by,
 from ragstone.benchmarks.mirage import official
 from ragstone.benchmarks.mirage.extra_tables import on_front
 from ragstone.benchmarks.mirage.published import paper
-from ragstone.benchmarks.mirage.retrieved import MANY, mean_of
+from ragstone.benchmarks.mirage.retrieved import mean_of
 from ragstone.benchmarks.mirage.tables import tables
 from ragstone.errors import UnknownName
+from ragstone.stats import wilson
 from ragstone.types import Passage, Record, Table, Usage, to_json
 
 NO_GOLD = (NOISE, Passage("p3", "A green door.", relevant=False))
@@ -89,12 +90,39 @@ def test_the_official_ideal_is_of_five_chunks_whatever_the_largest_k() -> None:
     assert one == two
 
 
-def test_a_mean_of_many_has_nearly_the_interval_of_the_bootstrap() -> None:
-
-    few, many = (mean_of(Counter({0.0: n // 4, 0.5: n // 4, 1.0: n // 2})) for n in (MANY, MANY + 4))
-    assert many.low == pytest.approx(few.low, abs=0.003)
-    assert many.high == pytest.approx(few.high, abs=0.003)
+def test_lists_that_are_all_perfect_are_not_certain_to_be() -> None:
+    lists = [found_by("bm25", f"q{number}", "11111", 5) for number in range(10)]
+    (row,) = [row for row in by_id(lists, ks=[5])["mirage-retrievers"].rows if not row.published]
+    for cell in [cell for cell in row.cells if cell.value is not None]:
+        assert (cell.value, cell.high) == (1.0, 1.0)
+        assert cell.low == pytest.approx(wilson(10, 10)[0])
     assert mean_of(Counter()).value is None
+
+
+def test_the_repeats_of_a_question_are_one_unit_of_strict_em_f1_and_negatives() -> None:
+    once = [(repeat, number) for repeat in range(1) for number in range(12)]
+    again = [(repeat, number) for repeat in range(3) for number in range(12)]
+    plain, repeated = (
+        by_id(
+            [
+                made
+                for repeat, number in pairs
+                for made in (
+                    record("base", f"q{number}", number % 3 == 0, f1=number / 12, repeat=repeat),
+                    record("mixed", f"q{number}", number % 2 == 0, repeat=repeat),
+                    record("retrieved", f"q{number}", number < 4, retriever="negatives(bm25)", k=2, repeat=repeat),
+                )
+            ]
+        )
+        for pairs in (once, again)
+    )
+    for name, key in (("mirage-models", 2), ("mirage-negatives", 2)):
+        for few, many in zip(plain[name].rows, repeated[name].rows, strict=True):
+            for one, three in zip(few.cells[key:], many.cells[key:], strict=True):
+                assert (three.value, three.text) == (one.value, one.text)
+                assert (three.low, three.high) == pytest.approx((one.low, one.high), nan_ok=True), (name, few)
+    strict = plain["mirage-models"].rows
+    assert any(row.cells[2].high is not None and row.cells[2].value == 0.0 for row in strict)
 
 
 def test_adaptability_has_a_line_for_each_context_and_rule() -> None:

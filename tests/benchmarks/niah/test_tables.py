@@ -10,6 +10,7 @@ from ragstone.benchmarks.niah.aggregate import CellScores, effective_length
 from ragstone.benchmarks.niah.charts import charts
 from ragstone.benchmarks.niah.diagnosis import explain
 from ragstone.benchmarks.niah.tables import name_of_length, tables
+from ragstone.stats import holm, mcnemar_exact, wilson
 from ragstone.types import Case, Passage, Plan, PlanCell, Query, Record, Response, Sample, Score, Table, Usage
 
 LENGTHS, DEPTHS = (1000, 2000, 4000), (0.0, 50.0, 100.0)
@@ -82,6 +83,33 @@ def test_templates_are_compared_cell_by_cell() -> None:
     second = grid((4000, 0.0), template="anthropic-rev2")
     (row,) = by_id(SyntheticRun(*first, *second))["niah-templates"].rows
     assert [cell.text for cell in row.cells[1:]] == ["anthropic-rev2", "simple", "1", "3", "2", "0", "0.5", "9"]
+
+
+def test_all_pairs_of_templates_are_corrected_together_and_the_repeats_of_a_cell_are_one_unit() -> None:
+    cells = [(length, float(depth)) for length in (1000, 2000) for depth in range(0, 100, 10)]
+    missed = {"a": 0, "b": 7, "c": 12, "d": 2}  # of the first cells
+
+    def asked(repeats: int) -> list[Record]:
+        return [
+            record(*cell, float(place >= count), template=template, repeat=repeat)
+            for template, count in missed.items()
+            for place, cell in enumerate(cells)
+            for repeat in range(repeats)
+        ]
+
+    once, again = (by_id(SyntheticRun(*asked(repeats)))["niah-templates"] for repeats in (1, 3))
+    pairs = [(row.cells[1].text, row.cells[2].text) for row in once.rows]
+    raw = [mcnemar_exact(abs(missed[x] - missed[y]), 0) for x, y in pairs]
+    assert [row.cells[-2].text for row in once.rows] == [f"{p:.3g}" for p in holm(raw)]
+    assert any(p < 0.05 < adjusted for p, adjusted in zip(raw, holm(raw), strict=True))
+    assert [row.cells[-2].text for row in again.rows] == [row.cells[-2].text for row in once.rows]
+
+
+def test_a_single_cell_has_no_interval() -> None:
+    found = by_id(SyntheticRun(record(1000, 0.0, 1.0), record(2000, 0.0, 1.0), record(2000, 50.0, 1.0)))
+    one, two = found["niah-lengths"].rows[0].cells[1:]
+    assert (one.value, one.low, one.high) == (1.0, None, None)
+    assert (two.low, two.high) == pytest.approx(wilson(2, 2))
 
 
 def test_pairs_of_templates_say_what_else_differs_between_rows() -> None:

@@ -83,16 +83,16 @@ class Shares:
 def shares(crosstab: CrossTab) -> Shares | None:
     """The shares of a cross table over (base, oracle, context); None if it is empty."""
     measures = {name: crosstab.share(test) for name, test in SHARES.items()}
-    accepted = measures["context_acceptability"].known
-    if accepted is None:
+    if not crosstab.n:
         return None
-    _, low, high = accepted
+    accepted = measures["context_acceptability"]
+    low, high = (None if end is None else 2 * end - 1 for end in (accepted.low, accepted.high))
     vulnerable = SHARES["noise_vulnerability"]
     nv, ca, ci, cm = (measures[name].count for name in MEASURES)
     return Shares(
         measures,
         # The total is a linear function of acceptability, and so is its interval.
-        Estimate((ca - nv - ci - cm) / crosstab.n, 2 * low - 1, 2 * high - 1, crosstab.n, crosstab.total),
+        Estimate((ca - nv - ci - cm) / crosstab.n, low, high, crosstab.n, crosstab.total),
         missed=crosstab.share(lambda kind: vulnerable(kind) and kind.gold == 0),
         noise=crosstab.share(lambda kind: vulnerable(kind) and kind.gold > 0),
         given_gold=crosstab.share(vulnerable, within=lambda kind: bool(kind.code & 0b010) and kind.gold > 0),
@@ -117,18 +117,21 @@ def group_counts(crosstab: CrossTab) -> dict[str, int]:
 
 def macro(crosstab: CrossTab, test: Callable[[AnswerKind], bool]) -> Estimate:
     """The mean of a share over sources, so that a large source counts no more than a small one; `n` is the number of
-    sources. The interval combines those of the sources, each side by the root of the sum of squares (Zou and Donner
-    2008)."""
+    sources. The interval combines those of the sources, if all have one, each side by the root of the sum of squares
+    (Zou and Donner 2008)."""
     parts = []
     for source in sorted({kind.source for kind in crosstab.kinds}):
         part = crosstab.share(test, within=partial(AnswerKind.is_from, source=source))
-        if part.known is not None:
-            parts.append(part.known)
+        if part.value is not None:
+            parts.append(part)
     if not parts:
         return Estimate()
-    mean = math.fsum(value for value, _, _ in parts) / len(parts)
-    below = math.sqrt(math.fsum((value - low) ** 2 for value, low, _ in parts)) / len(parts)
-    above = math.sqrt(math.fsum((high - value) ** 2 for value, _, high in parts)) / len(parts)
+    mean = math.fsum(part.value or 0.0 for part in parts) / len(parts)
+    known = [part.known for part in parts if part.known is not None]
+    if len(known) < len(parts):
+        return Estimate(mean, n=len(parts))
+    below = math.sqrt(math.fsum((value - low) ** 2 for value, low, _ in known)) / len(parts)
+    above = math.sqrt(math.fsum((high - value) ** 2 for value, _, high in known)) / len(parts)
     return Estimate(mean, max(0.0, mean - below), min(1.0, mean + above), len(parts))
 
 

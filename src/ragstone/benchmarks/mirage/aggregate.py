@@ -103,6 +103,19 @@ class CrossTab:
             return Estimate.of_count(*_part(self.kinds, test, within), total=total)
         return Estimate.of_share((_part(kinds, test, within) for kinds in self.by_sample.values()), total=total)
 
+    def pairs(self) -> tuple[list[float], list[float], list[int] | None]:
+        """For each answer whether it is right in the first and in the second of two conditions, and its question if
+        questions were asked more than once."""
+        by_sample = {0: self.kinds} if self.by_sample is None else self.by_sample
+        rows = [
+            (float(kind.code >> 1), float(kind.code & 1), sample)
+            for sample, kinds in by_sample.items()
+            for kind, number in kinds.items()
+            for _ in range(number)
+        ]
+        first, second = [row[0] for row in rows], [row[1] for row in rows]
+        return first, second, None if self.by_sample is None else [row[2] for row in rows]
+
 
 def _part(
     kinds: Counter[AnswerKind], test: Callable[[AnswerKind], bool], within: Callable[[AnswerKind], bool] | None
@@ -113,12 +126,12 @@ def _part(
 
 @dataclass
 class Answers:
-    """The answers of one system in one condition, by index of (question, repeat): flags, token F1 (NaN: not scored),
-    and cost. `strict` counts (right, scored)."""
+    """The answers of one system in one condition, by index of (question, repeat): flags, strict EM and token F1 (NaN:
+    not scored), and cost."""
 
     flags: "array[int]" = field(default_factory=lambda: array("H"))
     f1: "array[float]" = field(default_factory=lambda: array("f"))
-    strict: list[int] = field(default_factory=lambda: [0, 0])
+    strict: "array[float]" = field(default_factory=lambda: array("f"))
     seconds: "array[float]" = field(default_factory=lambda: array("f"))
     tokens: int = 0
     counted: int = 0  # answers whose tokens are known
@@ -130,6 +143,7 @@ class Answers:
         missing = place + 1 - len(self.flags)
         if missing > 0:
             self.flags.extend([0] * missing)
+            self.strict.extend([_NAN] * missing)
             self.f1.extend([_NAN] * missing)
 
     @property
@@ -189,6 +203,12 @@ class MirageTally:
         """Whether any chunk size differs from the pool's own."""
         sizes = {condition.chunk for conditions in self.answers.values() for condition in conditions}
         return bool({*sizes, *(size for _, size in self.found)} - {0})
+
+    def mean(self, values: Sequence[float], requested: int) -> Estimate:
+        """The mean of values by index of an answer (NaN: not scored); the repeats of a question form a cluster."""
+        scored = [(value, self.sample_of[place]) for place, value in enumerate(values) if value == value]  # noqa: PLR0124
+        samples = [sample for _, sample in scored] if self.repeated else None
+        return Estimate.of_mean([value for value, _ in scored], groups=samples, total=requested)
 
     def questions(self, flag: int) -> int:
         """The number of questions with a flag, without the probe's."""
@@ -343,8 +363,7 @@ class MirageTally:
         if response is None:
             return
         if (strict := record.scores.get(_STRICT)) is not None and strict.value is not None:
-            column.strict[0] += strict.value >= 1.0
-            column.strict[1] += 1
+            column.strict[place] = strict.value >= 1.0
         if (f1 := record.scores.get(_F1)) is not None and f1.value is not None:
             column.f1[place] = f1.value
         if response.seconds is not None:

@@ -25,7 +25,7 @@ from ragstone.benchmarks.mirage.index_cost import search_cost
 from ragstone.benchmarks.mirage.names import Names, number_cell, percent
 from ragstone.benchmarks.mirage.retrieved import mean_of, retrieved, shown_ks
 from ragstone.benchmarks.table_builder import TableWriter, row
-from ragstone.stats import Estimate, mcnemar_exact, paired_difference
+from ragstone.stats import Estimate, apart, paired_test
 from ragstone.types import Cell, Row, Table
 
 __all__ = ["Priced", "is_choice", "is_right", "on_front", "priced", "tables"]
@@ -241,15 +241,13 @@ class _ExtraTables(TableWriter):
         for system, condition, counts in self.tally.scored(self.headline, MIXED, contexts=True):
             if not condition.retriever.startswith("negatives("):
                 continue
-            only_mixed, only_harder = (
-                sum(number for kind, number in counts.kinds.items() if kind.code == code) for code in (2, 1)
-            )
-            low, high = paired_difference(only_mixed, only_harder, counts.n)
+            usual, harder, questions = counts.pairs()
+            gains = [after - before for before, after in zip(usual, harder, strict=True)]
             rows.append(row(
                 system, condition.retriever.removeprefix("negatives(")[:-1],
                 percent(counts.share(lambda kind: bool(kind.code & 2))), percent(counts.share(is_right)),
-                Cell(value=(only_harder - only_mixed) / counts.n, low=low, high=high, unit="%"),
-                f"{mcnemar_exact(only_mixed, only_harder):.3g}",
+                Estimate.of_difference(gains, groups=questions).cell("%"),
+                f"{paired_test(usual, harder, groups=questions)[1]:.3g}",
             ))  # fmt: skip
         columns = self.texts("system", "retriever", "usual", "harder", "difference", "p")
         return self.table("negatives", columns, rows, (self.words["note_negatives"], self._note_headline), keys=2)
@@ -290,10 +288,10 @@ def _by_source(counts: CrossTab, test: Callable[[AnswerKind], bool], places: Seq
 
 def _difference(first_share: Estimate, second_share: Estimate) -> Cell:
     """The difference of two independent proportions, with Newcombe's interval (1998, method 10)."""
-    if first_share.known is None or second_share.known is None:
+    if first_share.value is None or second_share.value is None:
         return Cell()
-    (first, low_1, high_1), (second, low_2, high_2) = first_share.known, second_share.known
-    low = ((first - low_1) ** 2 + (high_2 - second) ** 2) ** 0.5
-    high = ((high_1 - first) ** 2 + (second - low_2) ** 2) ** 0.5
-    difference = first - second
-    return Cell(value=difference, low=difference - low, high=difference + high, unit="%")
+    difference = first_share.value - second_share.value
+    if first_share.known is None or second_share.known is None:
+        return Cell(value=difference, unit="%")
+    low, high = apart(first_share.known, second_share.known)
+    return Cell(value=difference, low=float(low), high=float(high), unit="%")

@@ -1,36 +1,21 @@
 """Retrieval scores with intervals. Each distinct list is scored once, however many questions share it."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable
 
 from ragstone.benchmarks.mirage.aggregate import MirageTally
 from ragstone.benchmarks.mirage.official import KS, retrieval_scores
-from ragstone.stats import Estimate, bootstrap_mean
+from ragstone.stats import Estimate
 
-__all__ = ["MANY", "SCORES", "mean_of", "retrieved", "shown_ks"]
+__all__ = ["SCORES", "mean_of", "retrieved", "shown_ks"]
 
 SCORES = ("f1", "precision", "recall", "ndcg", "ndcg_textbook")
-MANY = 2000
-"""Above this many questions a mean has a normal interval, which then equals the bootstrap's to three digits."""
-
-_Z = 1.959963984540054
 _OFFICIAL_DEPTH = max(KS)
 
 
-def mean_of(values: Counter[float], *, total: int | None = None) -> Estimate:
-    """The mean of values in [0, 1] with their frequencies. `total`: the questions asked; default: those with a
-    value."""
-    n = values.total()
-    total = n if total is None else total
-    if not n:
-        return Estimate(total=total)
-    mean = math.fsum(value * number for value, number in values.items()) / n
-    if n <= MANY:
-        return Estimate(mean, *bootstrap_mean(sorted(values.elements())), n, total)
-    squares = math.fsum(number * (value - mean) ** 2 for value, number in values.items())
-    half = _Z * math.sqrt(squares / (n - 1) / n)
-    return Estimate(mean, max(0.0, mean - half), min(1.0, mean + half), n, total)
+def mean_of(values: Counter[float]) -> Estimate:
+    """The mean of values in [0, 1] with their frequencies, one per question."""
+    return Estimate.of_mean(sorted(values.elements()), total=values.total())
 
 
 def retrieved(

@@ -3,10 +3,9 @@
 The paper's rows are in the same tables if data and prompts are the same, and otherwise in separate tables.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from ragstone.benchmarks.mirage import extra_tables
 from ragstone.benchmarks.mirage.adaptability import MEASURES, shares_of
@@ -25,10 +24,9 @@ from ragstone.benchmarks.mirage.index_cost import index_table
 from ragstone.benchmarks.mirage.metric_tables import metric_tables
 from ragstone.benchmarks.mirage.names import Names, percent, printed
 from ragstone.benchmarks.mirage.published import MirageSetting, options_of, paper, reasons_apart, setting_of
-from ragstone.benchmarks.mirage.retrieved import MANY, SCORES, mean_of, retrieved, shown_ks
+from ragstone.benchmarks.mirage.retrieved import SCORES, mean_of, retrieved, shown_ks
 from ragstone.benchmarks.table_builder import TableWriter, row
 from ragstone.messages import messages
-from ragstone.stats import Estimate
 from ragstone.types import Cell, Row, Run, Table
 
 __all__ = ["headline_of", "tables"]
@@ -101,8 +99,8 @@ class _MirageTables(TableWriter):
             if any(answers):
                 lines = {
                     **{rule: [self._right(system, condition, rule) for condition in _FIXED] for rule in self.rules},
-                    "em_strict": map(_strict, answers),
-                    "token_f1": map(_f1, answers),
+                    "em_strict": [self._mean(column, "strict") for column in answers],
+                    "token_f1": [self._mean(column, "f1") for column in answers],
                 }
                 labels = {OFFICIAL: "em_loose", DEFAULT: "stated"}
                 rows += [row(system, self.words[labels.get(name, name)], *cells) for name, cells in lines.items()]
@@ -110,7 +108,7 @@ class _MirageTables(TableWriter):
         ceilings = [value for value in self.tally.ceilings if value == value]  # noqa: PLR0124  (NaN: no answers)
         if ceilings:
             notes.append(self.words["note_ceiling"].format(ceiling=f"{sum(ceilings) / len(ceilings):.3f}"))
-        notes.append(self.words["note_interval"].format(many=f"{MANY:,}"))
+        notes.append(self.words["note_interval"])
         return self._paper_table("models", rows, notes)
 
     def retrievers(self) -> Table:
@@ -209,13 +207,5 @@ class _MirageTables(TableWriter):
         counts = self.tally.crosstab(system, (condition,), rule)
         return Cell(self.words["not_asked"]) if counts is None else percent(counts.share(extra_tables.is_right))
 
-
-def _strict(answers: Answers | None) -> Cell:
-    return Cell() if answers is None else percent(Estimate.of_count(*answers.strict, total=answers.requested))
-
-
-def _f1(answers: Answers | None) -> Cell:
-    if answers is None:
-        return Cell()
-    values = Counter(value for value in answers.f1 if value == value)  # noqa: PLR0124  (NaN: not scored)
-    return percent(mean_of(values, total=answers.requested))
+    def _mean(self, answers: Answers | None, field: Literal["strict", "f1"]) -> Cell:
+        return Cell() if answers is None else percent(self.tally.mean(getattr(answers, field), answers.requested))

@@ -198,6 +198,7 @@ def nolima_bar(cells: CellScores) -> float | None:
     return NOLIMA_SHARE * math.fsum(means) / len(means)
 
 
-def by_pair(first: NeedleTally, second: NeedleTally) -> list[tuple[float, float]]:
-    """The values of the cells and repeats that both groups have."""
-    return [(first.answers[name], second.answers[name]) for name in sorted(first.answers) if name in second.answers]
+def by_pair(first: NeedleTally, second: NeedleTally) -> list[tuple[str, float, float]]:
+    """The values of the cells and repeats that both groups have, by cell."""
+    names = [name for name in sorted(first.answers) if name in second.answers]
+    return [(name.rpartition("/")[0], first.answers[name], second.answers[name]) for name in names]

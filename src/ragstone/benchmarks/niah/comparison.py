@@ -5,13 +5,13 @@ is bootstrapped: at each length the cells are resampled, identically for both sy
 computed again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ragstone.benchmarks.niah.aggregate import NOLIMA_SHARE, RULER_BAR, NeedleKey, NeedleTally, tally_needles
 from ragstone.benchmarks.niah.tables import name_of_length
 from ragstone.messages import messages
-from ragstone.stats import bootstrap_mean, paired_difference
+from ragstone.stats import Estimate
 from ragstone.types import Cell, Row, Run, Table
 
 __all__ = ["EffectiveLengths", "Lengths", "compare_tables", "effective_of", "paired_cells"]
@@ -97,27 +97,17 @@ def _by_length(shared: Mapping[NeedleKey, Lengths], names: tuple[str, str], text
     for key, lengths in shared.items():
         for length, cells in lengths.items():
             first, second = ([pair[side] for pair in cells] for side in (0, 1))
-            mean, low, high = _difference_with_interval(first, second)
+            gain = Estimate.of_difference([after - before for before, after in cells])
             rows.append(
                 Row((
                     _key_cell(key, texts), Cell(name_of_length(length)),
                     Cell(value=sum(first) / len(first), unit="%"),
-                    Cell(value=sum(second) / len(second), unit="%"), Cell(value=mean, low=low, high=high, unit="%"),
+                    Cell(value=sum(second) / len(second), unit="%"), gain.cell("%"),
                     Cell(str(len(cells))),
                 ))
             )  # fmt: skip
     columns = (texts["asked"], texts["length"], *names, texts["difference"], texts["cells"])
     return Table("niah-compare-lengths", texts["beside_lengths"], columns, tuple(rows), (texts["beside_note"],), keys=2)
-
-
-def _difference_with_interval(first: Sequence[float], second: Sequence[float]) -> tuple[float, float, float]:
-    """The difference of means with its 95% interval: Tango's if every cell is 0 or 1, else a bootstrap."""
-    mean = (sum(second) - sum(first)) / len(first)
-    if {*first, *second} <= {0.0, 1.0}:
-        first_wins = sum(a > b for a, b in zip(first, second, strict=True))
-        second_wins = sum(a < b for a, b in zip(first, second, strict=True))
-        return mean, *paired_difference(first_wins, second_wins, len(first))
-    return mean, *bootstrap_mean([b - a for a, b in zip(first, second, strict=True)])
 
 
 def _effective(shared: Mapping[NeedleKey, Lengths], names: tuple[str, str], texts: Mapping[str, str]) -> list[Table]:

@@ -2,6 +2,7 @@
 disagreements between the rule and the judge."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +17,7 @@ from ragstone.benchmarks.niah.aggregate import (
     tally_needles,
 )
 from ragstone.messages import messages
-from ragstone.stats import Estimate, mcnemar_exact
+from ragstone.stats import Estimate, holm, paired_test
 from ragstone.types import Cell, Row, Run, Table
 
 __all__ = ["name_of_length", "tables"]
@@ -166,36 +167,34 @@ class _NeedleTables:
         return Cell(self.words["none_effective"].format(length=name) if reached is None else name)
 
     def templates(self) -> Table:
-        """Pairs of templates with the same system, language, needle and mode: misses of both, and McNemar's exact test
-        over cells."""
-        rows = []
+        """Pairs of templates with the same system, language, needle and mode: misses of both, and a paired test over
+        cells, with Holm's correction over the pairs."""
+        rows: list[tuple[Cell, ...]] = []
+        ps: list[float] = []
+        sizes: list[int] = []
         for (key, group), (other_key, other_group) in combinations(self.groups.items(), 2):
-            identity = (key.system, key.language, key.needle, key.mode, key.retriever)
-            if identity != (
-                other_key.system,
-                other_key.language,
-                other_key.needle,
-                other_key.mode,
-                other_key.retriever,
-            ):
+            if replace(key, template="") != replace(other_key, template=""):
                 continue
-            pairs = [(first >= _WHOLE, second >= _WHOLE) for first, second in by_pair(group, other_group)]
+            pairs = by_pair(group, other_group)
             if not pairs:
                 continue
-            only_first = sum(first and not second for first, second in pairs)
-            only_second = sum(second and not first for first, second in pairs)
-            misses = [sum(not pair[side] for pair in pairs) for side in (0, 1)]
-            rows.append(
-                Row((
-                    *self._keys(key, except_for="template"), Cell(key.template), Cell(other_key.template),
-                    *map(Cell, map(str, misses)), Cell(str(only_first)), Cell(str(only_second)),
-                    Cell(f"{mcnemar_exact(only_first, only_second):.3g}"), Cell(str(len(pairs))),
-                ))
-            )  # fmt: skip
+            cells = [cell for cell, _, _ in pairs]
+            first = [float(value >= _WHOLE) for _, value, _ in pairs]
+            second = [float(value >= _WHOLE) for _, _, value in pairs]
+            ps.append(paired_test(first, second, groups=cells)[1])
+            only = [sum(x > y for x, y in zip(*sides, strict=True)) for sides in ((first, second), (second, first))]
+            counts = (len(pairs) - sum(first), len(pairs) - sum(second), *only)
+            about = (*self._keys(key, except_for="template"), Cell(key.template), Cell(other_key.template))
+            rows.append((*about, *(Cell(f"{count:.0f}") for count in counts)))
+            sizes.append(len(pairs))
         keys = ("system", *(name for name in self.varying_keys if name != "template"), "first", "second")
         names = (*keys, "misses_first", "misses_second", "only_first", "only_second", "p")
         columns = (*(self.words[name] for name in names), "n")
-        return Table("niah-templates", self.words["templates"], columns, tuple(rows), keys=len(keys))
+        finished = [
+            Row((*cells, Cell(f"{p:.3g}"), Cell(str(n)))) for cells, p, n in zip(rows, holm(ps), sizes, strict=True)
+        ]
+        notes = (self.words["templates_note"],)
+        return Table("niah-templates", self.words["templates"], columns, tuple(finished), notes, keys=len(keys))
 
     def disagreements(self) -> Table:
         disagreements = [(key, *item) for key, group in self.groups.items() for item in group.disagreements]

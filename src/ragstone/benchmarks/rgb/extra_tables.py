@@ -16,7 +16,7 @@ from ragstone.benchmarks.rgb.aggregate import (
     language_name,
     ratio_text,
 )
-from ragstone.stats import Estimate, bootstrap_mean, holm, mcnemar_exact, permutation_paired
+from ragstone.stats import Estimate, holm, paired_test
 from ragstone.types import Cell, Row, Table
 
 __all__ = ["Drop", "any_failed", "difference", "drops", "pooled", "proportion", "systems", "tables"]
@@ -33,15 +33,12 @@ def proportion(tally: SampleTally | None, total: int, words: Mapping[str, str], 
 
 
 def difference(tally: SampleTally | None, total: int, words: Mapping[str, str], *, empty: str) -> Cell:
-    """The mean of differences between -1 and 1 with its bootstrap interval over questions; no interval if all
-    differences are equal, because a bootstrap then says nothing about the spread."""
+    """The mean of differences between -1 and 1 with its interval over questions."""
     if tally is None or not tally.scored:
         return Cell(words[empty])
-    values_by_sample = [(sample, won / tried) for sample, (won, tried) in tally.samples.items() for _ in range(tried)]
-    values = [value for _, value in values_by_sample]
-    varies = len(set(values)) > 1
-    low, high = bootstrap_mean(values, groups=[sample for sample, _ in values_by_sample]) if varies else (None, None)
-    return Estimate(tally.won / tally.scored, low, high, tally.scored, total).cell("%")
+    by_sample = [(sample, won / tried) for sample, (won, tried) in tally.samples.items() for _ in range(tried)]
+    samples, values = zip(*by_sample, strict=True)
+    return Estimate.of_difference(values, groups=samples, total=total).cell("%")
 
 
 def systems(counts: RgbCounts) -> list[tuple[str, str]]:
@@ -119,11 +116,7 @@ def _paired(base: SampleTally, compared: SampleTally) -> tuple[float, int, float
     pairs = [(base.samples[sample], compared.samples[sample]) for sample in both]
     before, after = ([won / tried for won, tried in side] for side in zip(*pairs, strict=True))
     gain = (sum(after) - sum(before)) / len(both)
-    if all(tried == 1 for pair in pairs for _, tried in pair):
-        lost = sum(first > second for first, second in zip(before, after, strict=True))
-        won = sum(first < second for first, second in zip(before, after, strict=True))
-        return gain, len(both), mcnemar_exact(lost, won)
-    return gain, len(both), permutation_paired(before, after)
+    return gain, len(both), paired_test(before, after)[1]
 
 
 def tables(counts: RgbCounts, words: Mapping[str, str]) -> Iterator[Table]:
