@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from ragstone.benchmarks.plugin import Plugin
+from ragstone.benchmarks.recorded.ragchecker_plugin import RagCheckerPlugin
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
@@ -37,4 +38,4 @@ class RecordedAnswersPlugin(Plugin):
         return RecordedAnswers.from_meta(meta)
 
 
-PLUGINS = {"eval": RecordedAnswersPlugin()}
+PLUGINS = {"eval": RecordedAnswersPlugin(), "ragchecker": RagCheckerPlugin()}
