@@ -42,7 +42,7 @@ WORDS = {
     ),
     "README.zh-CN.md": (
         "不需要", "可选：{}", "`--base-url URL`", "本机：`local/smollm2`、`local/PATH.gguf`、`local/extractive`",
-        "文件中录好的回答，用于测试：`scripted/FILE.jsonl`",
+        "文件中录好的答案，用于测试：`scripted/FILE.jsonl`",
     ),
 }  # fmt: skip
 

@@ -6,7 +6,9 @@ of one module. Other packages can bring theirs in the same way.
 """
 
 import os
+import re
 import tomllib
+import unicodedata
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -15,9 +17,11 @@ from typing import Any
 
 from ragstone.errors import UnknownName
 
-__all__ = ["LANGUAGES", "checked_language", "help_texts", "messages", "preferred_language"]
+__all__ = ["LANGUAGES", "checked_language", "help_texts", "messages", "preferred_language", "wrapped"]
 
 LANGUAGES = ("en", "zh")
+# No line begins with a closing mark or ends with an opening one.
+_TOKEN = re.compile(r"\s+|[（《「\[]*(?:[^\s\u2e80-\uffef]+|[\u2e80-\uffef])[，。；：、！？）」》…]*")
 
 
 def checked_language(language: str) -> str:
@@ -63,3 +67,16 @@ def help_texts(module: str, language: str) -> Mapping[str, str]:
 def _file(package: str, language: str, kind: str = "messages") -> dict[str, Any]:
     path = files(package) / f"{kind}_{language}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines of at most so many columns, broken at spaces and between Chinese characters, which take two columns."""
+    lines, line, used = [], "", 0
+    for token in _TOKEN.findall(" ".join(text.split())):
+        size = sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in token)
+        if line and used + size > width:
+            lines.append(line.rstrip())
+            line, used = "", 0
+        if line or not token.isspace():
+            line, used = line + token, used + size
+    return [*lines, line.rstrip()] if line else lines

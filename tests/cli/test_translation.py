@@ -51,7 +51,7 @@ def test_lists_of_commands_are_chinese_too(ragstone: Ragstone, monkeypatch: pyte
             assert [term for term in terms if not chinese(term)] == [], name
 
 
-@pytest.mark.parametrize("catalogue", CATALOGUES)
+@pytest.mark.parametrize("catalogue", [name for name in CATALOGUES if not name.startswith("metrics/")])
 def test_no_help_is_of_an_option_that_there_is_not(catalogue: str) -> None:
     keys = tomllib.loads((SOURCE / catalogue).read_text(encoding="utf-8")).keys()
     there = {"epilog", "cases NAME", "summary", "score summary"}

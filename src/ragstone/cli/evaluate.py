@@ -200,7 +200,7 @@ def _say_result(result: "EvalResult", values: dict[str, Any]) -> int:
             say_run(run, language=language, report=report, notes=result.warnings)
             code, _ = _gated(result, values)
     if not outcome.complete:
-        say(f"ragstone: {outcome.advice}", err=True)
+        say(f"ragstone: {outcome.advice_in(language)}", err=True)
         say_failures(failures, language)
     if outcome.refused and not any(error.answered for error in outcome.refused):
         return 2  # no judge and no embedder has answered anything

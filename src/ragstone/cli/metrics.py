@@ -1,30 +1,19 @@
 """`ragstone metrics`."""
 
 import shutil
-import textwrap
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ragstone.cli.options import json_option
 from ragstone.cli.output import say, say_json, say_text
+from ragstone.messages import messages, preferred_language, wrapped
 
 if TYPE_CHECKING:
     from ragstone.metrics.catalogue import Entry
 
 __all__ = ["command"]
-
-_GROUPS = {
-    "five": "the five of ragas, from one claim matrix",
-    "triad": "the RAG triad",
-    "citations": "what the answer cites",
-    "ragchecker": "RAGChecker's, by claims",
-    "ragas": "ragas-style, step by step, for comparison",
-    "nuggets": "TREC RAG's nuggets, by a judge",
-    "lexical": "by words, without a judge",
-    "rank": "retrieval against labels, without a judge",
-    "": "in no group",
-}
 
 
 @click.command()
@@ -69,30 +58,32 @@ def _document(metric: "Entry") -> dict[str, Any]:
 def _list(entries: "list[Entry]", groups: list[str]) -> None:
     """The metrics of each group in its order, each once: under the first of its groups."""
     from ragstone.metrics import GROUPS  # noqa: PLC0415
+    from ragstone.metrics.catalogue import in_language  # noqa: PLC0415
 
+    language = preferred_language()
+    texts = messages(__name__, language)
+    width = min(shutil.get_terminal_size((100, 20)).columns, 120) - 6
     left = {metric.name: metric for metric in entries}
     for group in groups:
         names = [name for name in GROUPS.get(group, sorted(left)) if name in left]
         if not names:
             continue
-        say(f"{group}: {_GROUPS.get(group, '')}" if group else "others")
+        say(texts["group"].format(name=group, title=texts[f"group.{group}"]) if group else texts["others"])
         for name in names:
             if name not in left:  # shown with its family
                 continue
             metric, family = left.pop(name), left.pop(f"{name}@k", None)
             say(f"  {name}, {family.name}" if family else f"  {name}")
-            for line in (metric.about, f"{metric.range}. Needs {_needed(metric)}."):
-                say_text(textwrap.fill(line, _width(), initial_indent="      ", subsequent_indent="      "))
+            about = in_language(name, language)
+            needed = texts["needs"].format(range=in_language(metric.range, language), needed=_needed(metric, texts))
+            for line in (metric.about if about == name else about, needed):
+                for part in wrapped(line, width):
+                    say(f"      {part}")
         say("")
-    say("`ragstone metrics NAME` shows the full documentation: formula, edge cases, source.")
+    say(texts["more"])
 
 
-def _width() -> int:
-    return min(shutil.get_terminal_size((100, 20)).columns, 120)
-
-
-def _needed(metric: "Entry") -> str:
-    words = {"answer": "the answer", "references": "the reference", "passages": "passages", "labels": "labels"}
-    tools = {"judge": "a judge", "model": "a judge", "embedder": "an embedder"}
-    data = ", ".join(words[need] for need in metric.needs) or "nothing"
-    return "; ".join(part for part in (data, ", ".join(dict.fromkeys(tools[use] for use in metric.uses))) if part)
+def _needed(metric: "Entry", texts: Mapping[str, str]) -> str:
+    data = [texts[f"need.{need}"] for need in metric.needs] or [texts["need.nothing"]]
+    tools = dict.fromkeys(texts[f"tool.{use}"] for use in metric.uses)
+    return texts["apart"].join(texts["join"].join(part) for part in (data, tools) if part)

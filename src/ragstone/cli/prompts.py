@@ -7,6 +7,7 @@ import msgspec
 
 from ragstone.cli.options import json_option
 from ragstone.cli.output import say, say_json, say_text
+from ragstone.messages import messages, preferred_language
 
 __all__ = ["command"]
 
@@ -30,8 +31,9 @@ def show(name: str | None, language: str | None, as_json: bool) -> None:
         say_json(listed)
     elif name is None:
         for prompt in prompts:
-            details = f"version {prompt.version}  {prompt.hash[:12]}  {prompt.tokens:>5,} tokens"
-            say(f"{prompt.name + '/' + prompt.language:<27} {details}")
+            line = messages(__name__, preferred_language())["listed"]
+            name = f"{prompt.name}/{prompt.language}"
+            say(line.format(name=name, version=prompt.version, hash=prompt.hash[:12], tokens=prompt.tokens))
     else:
         say_text("\n".join(prompt_text(prompt.name, prompt.language) for prompt in prompts))
 

@@ -2,6 +2,7 @@
 
 import shutil
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import msgspec
 
 from ragstone.cli.options import json_option, language_option
 from ragstone.cli.output import say, say_json, say_text
-from ragstone.messages import preferred_language
+from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
     from ragstone.metrics.rubric import Rubric
@@ -35,9 +36,10 @@ def list_(language: str | None, as_json: bool) -> None:
         say_json([_document(rubric) for rubric in rubrics])
         return
     language = language or preferred_language()
+    texts = messages(__name__, language)
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
     for rubric in rubrics:
-        say(f"{rubric.name:<30}{rubric.title.to(language)}  ({_outline(rubric)})")
+        say(f"{rubric.name:<30}{rubric.title.to(language)}{texts['outline'].format(outline=_outline(rubric, texts))}")
         say_text(textwrap.fill(rubric.question.to(language), width, initial_indent="    ", subsequent_indent="    "))
 
 
@@ -75,7 +77,7 @@ def check(path: Path, as_json: bool) -> int:
     """Check the rubric in FILE, or all rubrics in DIR; one line per error."""
     from ragstone.api.rubrics import check_rubrics  # noqa: PLC0415
 
-    files = check_rubrics(path)
+    files, texts = check_rubrics(path), messages(__name__, preferred_language())
     if as_json:
         listed = [
             {
@@ -90,10 +92,10 @@ def check(path: Path, as_json: bool) -> int:
         for mistake in file.mistakes:
             say(f"{file.path}: {mistake}")
         if file.rubric is not None:
-            line = f"rubric.{file.rubric.name}  {file.rubric.hash[:12]}  {_outline(file.rubric)}"
-            say(f"{file.path}: {line}")
+            rubric = file.rubric
+            say(f"{file.path}: rubric.{rubric.name}  {rubric.hash[:12]}  {_outline(rubric, texts)}")
     wrong = sum(bool(file.mistakes) for file in files)
-    say(f"{len(files)} file{'s' * (len(files) != 1)}: {wrong} wrong.", err=True)
+    say(texts["file" if len(files) == 1 else "files"].format(n=len(files), wrong=wrong), err=True)
     return 2 if wrong else 0
 
 
@@ -102,18 +104,15 @@ def _document(rubric: "Rubric") -> dict[str, Any]:
     return {**written, "hash": rubric.hash, "languages": list(rubric.languages)}
 
 
-def _outline(rubric: "Rubric") -> str:
+def _outline(rubric: "Rubric", texts: Mapping[str, str]) -> str:
     """Its structure in a few words."""
-    parts = []
-    if rubric.elements:
-        known = sum(element.if_known for element in rubric.elements)
-        parts.append(f"{len(rubric.elements)} elements" + (f", {known} if known" if known else ""))
-    if rubric.order:
-        parts.append("ordered")
-    if rubric.scale is not None:
-        parts.append(f"scale {rubric.scale.low}-{rubric.scale.high}")
-    if rubric.needs:
-        parts.append(f"needs {' and '.join(rubric.needs)}")
-    if rubric.better != "higher":
-        parts.append(f"{rubric.better} is better")
-    return "; ".join([*parts, "/".join(rubric.languages)])
+    known = sum(element.if_known for element in rubric.elements)
+    parts = [
+        texts["known" if known else "elements"].format(n=len(rubric.elements), known=known) if rubric.elements else "",
+        texts["ordered"] if rubric.order else "",
+        "" if rubric.scale is None else texts["scale"].format(low=rubric.scale.low, high=rubric.scale.high),
+        texts["needs"].format(needs=texts["and"].join(rubric.needs)) if rubric.needs else "",
+        texts[rubric.better] if rubric.better != "higher" else "",
+        "/".join(rubric.languages),
+    ]
+    return texts["apart"].join(filter(None, parts))

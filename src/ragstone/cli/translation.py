@@ -2,14 +2,13 @@
 
 import copy
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.messages import help_texts, preferred_language
+from ragstone.messages import help_texts, preferred_language, wrapped
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.plugin import Plugin
@@ -19,8 +18,6 @@ __all__ = ["summary_of", "translated"]
 _FIXED = {
     "Options": "选项", "Commands": "命令", "Show this message and exit.": "显示帮助并退出。",
 }  # fmt: skip
-# No line begins with a closing mark or ends with an opening one.
-_TOKEN = re.compile(r"\s+|[（《「\[]*(?:[^\s\u2e80-\uffef]+|[\u2e80-\uffef])[，。；：、！？）」》…]*")
 
 
 def translated(command: click.Command, path: str, plugin: "Plugin | None" = None) -> click.Command:
@@ -77,7 +74,7 @@ class _Formatter(click.HelpFormatter):
 
     def write_text(self, text: str) -> None:
         indent = " " * self.current_indent
-        paragraphs = [_wrapped(paragraph, self.width - len(indent)) for paragraph in re.split(r"\n\s*\n", text)]
+        paragraphs = [wrapped(paragraph, self.width - len(indent)) for paragraph in re.split(r"\n\s*\n", text)]
         self.write("\n".join("".join(f"{indent}{line}\n" for line in lines) for lines in paragraphs))
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
@@ -86,7 +83,7 @@ class _Formatter(click.HelpFormatter):
         indent = " " * self.current_indent
         for first, second in rows:
             text = _FIXED.get(second, second).replace("[default: ", "[默认：").replace("required]", "必填]")
-            lines = _wrapped(text, max(self.width - column - 2, 10)) or [""]
+            lines = wrapped(text, max(self.width - column - 2, 10)) or [""]
             terms = [first] if len(first) <= column - col_spacing else [first, ""]  # a long one has a line of its own
             texts = lines if len(terms) == 1 else ["", *lines]
             for term, line in zip_longest(terms, texts, fillvalue=""):
@@ -95,16 +92,3 @@ class _Formatter(click.HelpFormatter):
 
 class _Context(click.Context):
     formatter_class: Any = _Formatter
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most so many columns, broken at spaces and between Chinese characters."""
-    lines, line, used = [], "", 0
-    for token in _TOKEN.findall(" ".join(text.split())):
-        size = sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in token)
-        if line and used + size > width:
-            lines.append(line.rstrip())
-            line, used = "", 0
-        if line or not token.isspace():
-            line, used = line + token, used + size
-    return [*lines, line.rstrip()] if line else lines

@@ -5,10 +5,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from ragstone.messages import help_texts
 from ragstone.metrics import GROUPS, METRICS, Family, better, find_metric
 from ragstone.types import Need
 
-__all__ = ["Entry", "catalogue", "entry"]
+__all__ = ["Entry", "catalogue", "entry", "in_language"]
 
 _HEADING = re.compile(r"^([A-Z][a-z]+): ")
 
@@ -37,6 +38,12 @@ def catalogue() -> list[Entry]:
 def entry(name: str) -> Entry:
     """The metric of this name: one of a family (`ndcg@10`) and the family itself (`ndcg@k`) too. Raises UnknownName."""
     return _entry(name, METRICS.get(name) if name in METRICS else find_metric(name))
+
+
+def in_language(text: str, language: str) -> str:
+    """A name of a metric as what it measures, a range, or a reason for a score, in a language other than English; the
+    text itself if there is no translation."""
+    return help_texts(__name__, language).get(text, text)
 
 
 def _entry(name: str, plugin: Any) -> Entry:

@@ -5,6 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragstone.metrics.catalogue import in_language
 from ragstone.report.number_format import counts, interval, number, value
 from ragstone.report.optional import load
 from ragstone.report.sanitize import fragments, one_line, readable
@@ -203,13 +204,15 @@ def _escaped(text: str) -> Markup:
     return Markup.escape(readable(text))
 
 
-def score_entries(scores: Mapping[str, Score], w: Mapping[str, str], *, limit: int) -> list[tuple[str, str, str]]:
+def score_entries(
+    view: Canvas, scores: Mapping[str, Score], w: Mapping[str, str], *, limit: int
+) -> list[tuple[str, str, str]]:
     """(metric, value or status, reason) of at most `limit` scores. `w` has the words "failed" and "not_applicable"."""
     entries = []
     for name, score in list(scores.items())[:limit]:
         status = "failed" if score.status == "failed" else "not_applicable"
         value = number(score.value) if score.value is not None else w[status]
-        entries.append((one_line(name, 80), value, one_line(score.reason, 180)))
+        entries.append((one_line(name, 80), value, one_line(in_language(score.reason, view.language), 180)))
     return entries
 
 

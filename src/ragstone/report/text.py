@@ -9,7 +9,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table as Grid
 from rich.text import Text
 
-from ragstone.messages import messages
+from ragstone.messages import messages, wrapped
 from ragstone.report.number_format import counts, interval, value
 from ragstone.report.sanitize import one_line
 from ragstone.types import Cell, Row, Table
@@ -42,7 +42,8 @@ def table_text(table: Table, *, width: int = 100, color: bool = False, language:
             console.print()
         console.print(_grid(columns, rows, block, table, width))
     for note in (*_footnotes(table, messages(__name__, language)), *table.notes):
-        console.print(Text(one_line(note), style="dim"))
+        for line in wrapped(one_line(note), width):
+            console.print(Text(line, style="dim"))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
@@ -95,10 +96,10 @@ def _footnotes(table: Table, words: Mapping[str, str]) -> list[str]:
     if any(interval(cell) for cell in cells):
         notes.append(words["interval_below"])
     if any(counts(cell) for cell in cells):
-        notes.append(f"n: {words['scored_of_total']}")
+        notes.append(words["n"].format(meaning=words["scored_of_total"]))
     if any(row.published for row in table.rows):
         notes.append(f"{_MARK} {words['published_note']}")
-    return ["; ".join(notes)] if notes else []
+    return [words["apart"].join(notes)] if notes else []
 
 
 def _blocks(columns: list[str], rows: list[list[str]], keys: int, width: int) -> list[list[int]]:

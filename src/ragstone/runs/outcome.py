@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ragstone.errors import EndpointRefused
+from ragstone.messages import messages
 from ragstone.types import Record, Usage
 
 __all__ = ["NullProgress", "Outcome", "Progress"]
@@ -35,23 +36,26 @@ class Outcome:
 
     @property
     def advice(self) -> str:
-        """One line on what is left and how to go on; "" if nothing is."""
-        parts = []
-        if self.remaining:
-            parts.append(f"{self.remaining:,} of {self.done + self.failed + self.remaining:,} cases remain")
-        if self.failed:
-            partly = f" ({self.permanent:,} permanently)" if self.permanent else ""
-            parts.append(f"{self.failed:,} failed" + (" permanently" if self.permanent == self.failed else partly))
-        if self.unscored:
-            parts.append(f"{self.unscored:,} {'score' if self.unscored == 1 else 'scores'} failed")
-        if not parts:
+        """One line of English on what is left and how to go on; "" if nothing is."""
+        return self.advice_in("en")
+
+    def advice_in(self, language: str) -> str:
+        """`advice` in a language; the messages of an endpoint stay as they are."""
+        texts = messages(__name__, language)
+        total, permanent = self.done + self.failed + self.remaining, self.permanent == self.failed
+        failed = "all_permanent" if permanent else "some_permanent" if self.permanent else "failed"
+        parts = [
+            texts["remain"].format(n=self.remaining, total=total) if self.remaining else "",
+            texts[failed].format(n=self.failed, permanent=self.permanent) if self.failed else "",
+            texts["score" if self.unscored == 1 else "scores"].format(n=self.unscored) if self.unscored else "",
+        ]
+        if not any(parts):
             return ""
+        listed = texts["join"].join(filter(None, parts))
         if self.refused:
             reasons = " ".join(map(str, self.refused))
-            advice = self.refused[0].advice
-            return f"{reasons} {', '.join(parts)}. {advice}, then run the same command again to resume."
-        advice = "Fix the errors above, then run" if self.permanent else "Run"
-        return f"{', '.join(parts)}. {advice} the same command again to resume."
+            return texts["refused"].format(reasons=reasons, parts=listed, advice=texts[self.refused[0].advice])
+        return texts["fix" if self.permanent else "again"].format(parts=listed)
 
 
 class Progress(Protocol):

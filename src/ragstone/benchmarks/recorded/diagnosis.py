@@ -18,6 +18,7 @@ from ragstone.benchmarks.recorded.aggregate import MetricScores, display_order
 from ragstone.messages import messages
 from ragstone.metrics import better
 from ragstone.metrics.answerable import answerable, declined
+from ragstone.metrics.catalogue import in_language
 from ragstone.metrics.elements import element_scores
 from ragstone.stats import Estimate
 from ragstone.types import Diagnosis, Record, Score
@@ -47,7 +48,11 @@ def explain(record: Record, *, language: str = "en", gates: Mapping[str, float] 
         return Diagnosis(True, "", reason=texts["refused_rightly"])
     if failed := [name for name, miss in misses.items() if miss is None]:
         return Diagnosis(
-            None, "", reason=texts["correctness_failed"].format(metric=failed[0], reason=scores[failed[0]].reason)
+            None,
+            "",
+            reason=texts["correctness_failed"].format(
+                metric=failed[0], reason=in_language(scores[failed[0]].reason, language)
+            ),
         )
     if deciding and not missed:
         return Diagnosis(True, "", reason=texts["right"].format(scores=_listed(scores, deciding)))

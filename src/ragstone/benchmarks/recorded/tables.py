@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ragstone.benchmarks.recorded.aggregate import display_order, lower_is_better, tally_scores
 from ragstone.benchmarks.recorded.diagnosis import BAR, advise
 from ragstone.messages import messages
+from ragstone.metrics.catalogue import in_language
 from ragstone.stats import Estimate
 from ragstone.types import Cell, Chart, Row, Run, Series, Table
 
@@ -39,7 +40,7 @@ def tables(run: Run, *, language: str = "en") -> list[Table]:
 
 class _ScoreTables:
     def __init__(self, run: Run, language: str) -> None:
-        self.words = messages(__name__, language)
+        self.language, self.words = language, messages(__name__, language)
         self.meta = run.meta
         self.tallies = tally_scores(run)
         self.multiple = len(self.tallies) > 1
@@ -60,8 +61,8 @@ class _ScoreTables:
                 counts = (len(scores.values), scores.failed, scores.not_applicable)
                 cells = [*self._keys(system, self._label(name)), scores.mean().cell(), *(Cell(str(n)) for n in counts)]
                 if some_missing:
-                    reason = scores.reasons.most_common(1)
-                    cells.append(Cell(f"{reason[0][0]} ({reason[0][1]})" if reason else ""))
+                    reason = [f"{in_language(text, self.language)} ({n})" for text, n in scores.reasons.most_common(1)]
+                    cells.append(Cell("".join(reason)))
                 rows.append(Row(tuple(cells)))
         columns = self._columns(*(self.words[name] for name in (*names, *(("reasons",) if some_missing else ()))))
         keys = 1 + self.multiple

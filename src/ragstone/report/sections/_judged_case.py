@@ -148,7 +148,7 @@ def case_html(view: View, w: Mapping[str, str], record: Record, index: int) -> M
     return sample.html(
         _CASE, record=record, question=one_line(case.query.question, _QUESTION), low=_low(sample.judged),
         answer_line=one_line(sample.answer, _LINE), noncommittal=noncommittal,
-        scores=score_entries(sample.judged, w, limit=_SCORES),
+        scores=score_entries(view, sample.judged, w, limit=_SCORES),
         answer=_answer(sample), rubrics=rubrics_html(view, w, sample.judged, sample.lang), claims=_claims(sample),
         expected=[one_line(slot[0], _TEXT) for slot in case.sample.references[:_SLOTS] if slot],
         passages=_passages(sample), steps=[_reply(step, w) for step in steps[:_STEPS]], count=len(steps),

@@ -7,6 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ragstone.messages import messages
+from ragstone.metrics.catalogue import in_language
 from ragstone.report.histogram import histogram_html
 from ragstone.report.judge import judge_label, judge_name
 from ragstone.report.judged import JudgedDigest, MetricDigest, judged_digest
@@ -97,7 +98,10 @@ def _entries(digest: JudgedDigest) -> Iterator[tuple[str, str, MetricDigest]]:
 
 
 def _row(view: View, w: Mapping[str, str], metric: str, system: str, scores: MetricDigest) -> dict[str, Any]:
-    reasons = [w["times"].format(n=f"{n:,}", reason=reason) for reason, n in scores.reasons.most_common(_REASONS)]
+    reasons = [
+        w["times"].format(n=f"{n:,}", reason=in_language(reason, view.language))
+        for reason, n in scores.reasons.most_common(_REASONS)
+    ]
     if rest := sum(scores.reasons.values()) - sum(n for _, n in scores.reasons.most_common(_REASONS)):
         reasons.append(w["more_reasons"].format(n=f"{rest:,}"))
     label = w["bins"].format(counts=", ".join(map(str, scores.bins)))

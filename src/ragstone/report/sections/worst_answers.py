@@ -115,7 +115,7 @@ def _case(view: View, w: Mapping[str, str], record: Record, diagnosis: Diagnosis
         reasoning=marked(view, response.reasoning, (), limit=_REASONING) if response and response.reasoning else "",
         passages=[_passage(view, w, passage, case.sample.meta, diagnosis) for passage in passages[:_PASSAGES]],
         more=max(0, len(passages) - _PASSAGES), retrieved=case.query.passages is None, closed=case.query.passages == (),
-        scores=score_entries(record.scores, w, limit=_SCORES), condition=list(_condition(case.condition)),
+        scores=score_entries(view, record.scores, w, limit=_SCORES), condition=list(_condition(case.condition)),
     )  # fmt: skip
 
 
