@@ -145,7 +145,7 @@ def _because(scored: Scored, metric: str) -> str:
 def _claim(claim: AnswerClaim | ReferenceClaim, counterpart: str) -> str:
     verdicts = []
     if claim.supported_by:
-        verdicts.append(f"supported by {_places(claim.supported_by)}")
+        verdicts.append(f"supported by {_places(claim.supported_by)}{' together' if claim.together else ''}")
     if claim.contradicted_by:
         verdicts.append(f"contradicted by {_places(claim.contradicted_by)}")
     if claim.verified and not claim.supported_by and not claim.contradicted_by:

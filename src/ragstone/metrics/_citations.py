@@ -8,7 +8,9 @@ number in <sup>…</sup>. A number alone in round brackets and a year are none. 
 import re
 from collections.abc import Sequence
 
-__all__ = ["cited"]
+from ragstone.metrics.judge.record import AnswerClaim
+
+__all__ = ["backing", "cited"]
 
 # One character for one, so that capitals and places stay.
 _WIDTH = str.maketrans("［］（）＜＞，：；～＃–—０１２３４５６７８９", "[]()<>,:;~#--0123456789")
@@ -70,6 +72,15 @@ def cited(sentences: Sequence[str]) -> list[list[int]]:
             matches = matches[leading:]
         citations.append(_once(_numbers(matches)))
     return citations
+
+
+def backing(claim: AnswerClaim, citations: Sequence[Sequence[int]]) -> set[int]:
+    """The passages that a claim's sentence cites and that support it. Where it takes several together, all of them have
+    to be cited."""
+    cites = citations[claim.sentence - 1] if 1 <= claim.sentence <= len(citations) else ()
+    support = set(claim.supported_by)
+    backed = support.intersection(cites)
+    return set() if claim.together and backed != support else backed
 
 
 def _once(numbers: Sequence[int]) -> list[int]:

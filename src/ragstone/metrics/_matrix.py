@@ -8,6 +8,7 @@ The rows of each metric's table say what becomes of the cases that a formula doe
 - passages are those that the system returned, else those that it was given (`retrieved`). Where it is recorded that a
   system retrieved nothing, metrics of retrieval are 0 and no claim has support; where nobody recorded what was
   retrieved, metrics that need passages do not apply;
+- alternative references are all shown to the judge. The one that fits best counts, and the evidence says which;
 - a question that cannot be answered (`answerable`) has no relevant answer and nothing to retrieve: relevancy, context
   precision and what compares with a reference do not apply. Correctness is 1 for a refusal and 0 for an answer,
   unless the reference states something.
@@ -22,6 +23,7 @@ from msgspec.structs import replace
 from ragstone.errors import ModelError
 from ragstone.metrics import Tools
 from ragstone.metrics._applicability import without_asking
+from ragstone.metrics._references import alternatives
 from ragstone.metrics.judge.claims import Judge, JudgeFailed
 from ragstone.metrics.judge.record import AnswerClaim, Judged, JudgeStep, ReferenceClaim, evidence
 from ragstone.metrics.refusal import refusal_spans
@@ -85,6 +87,16 @@ def _required(verdict: bool | None, of: str) -> bool:
     return verdict
 
 
+def _of_alternative(judged: Judged, number: int) -> Judged:
+    """What was found with one of several references. A claim of the answer that any of them states is right."""
+    claims = tuple(claim for claim in judged.reference_claims if claim.alternative == number)
+    return replace(judged, reference_claims=claims, alternative=number)
+
+
+def _covered(judged: Judged) -> list[int]:
+    return [claim.id for claim in judged.reference_claims if claim.in_answer]
+
+
 @dataclass(frozen=True)
 class FromMatrix:
     """A metric that is computed from a judge's claims and verdicts. A subclass says what it needs and how the number
@@ -122,7 +134,7 @@ class FromMatrix:
             ask = self.judge.verify if "verify" in self.steps else self.judge.decompose
             judged = await ask(case, response)
             steps = judged.steps
-            result = await self._measure(judged, case, response)
+            result = await self._by_best_reference(judged, case, response)
         except JudgeFailed as error:
             return Score.failed(str(error), evidence=evidence(error.steps or steps))
         except ModelError as error:
@@ -143,6 +155,20 @@ class FromMatrix:
             f"{side}_claims": [claim.id for claim in sides[side] if claim.unsupported_quote] for side in self.rests_on
         }
         return {side: ids for side, ids in flagged.items() if ids}
+
+    async def _by_best_reference(self, judged: Judged, case: Case, response: Response) -> Score:
+        """The score by the alternative of the reference that fits best; the evidence says which. Where lower or neither
+        is better, it is the one that the answer covers best, so that measures that sum to 1 still do."""
+        numbers = sorted({claim.alternative for claim in judged.reference_claims})
+        if Need.REFERENCES not in self.needs or not any(numbers):
+            return await self._measure(judged, case, response)
+        views = [_of_alternative(judged, number) for number in numbers]
+        if self.better != "higher":
+            views = [max(views, key=lambda view: len(_covered(view)) / len(view.reference_claims))]
+        results = [(view, await self._measure(view, case, response)) for view in views]
+        view, best = max(results, key=lambda result: -1.0 if result[1].value is None else result[1].value)
+        reference = alternatives(case.sample)[view.alternative - 1]
+        return replace(best, evidence={**(best.evidence or {}), "reference": reference})
 
     async def _measure(self, judged: Judged, case: Case, response: Response) -> Score:
         raise NotImplementedError

@@ -30,6 +30,7 @@ from msgspec.structs import replace
 from ragstone.errors import ModelError
 from ragstone.metrics import Tools
 from ragstone.metrics._applicability import without_asking
+from ragstone.metrics._references import alternatives
 from ragstone.metrics.answerable import refusal_expected
 from ragstone.metrics.judge.claims import JudgeFailed
 from ragstone.metrics.judge.inputs import Texts
@@ -38,6 +39,7 @@ from ragstone.metrics.judge.prompts import Prompts
 from ragstone.metrics.judge.record import JudgeStep, evidence
 from ragstone.metrics.judge.reply import ids_problem
 from ragstone.metrics.judge.request import Check, ask, turns_of
+from ragstone.models.concurrency import gather_all
 from ragstone.text import estimate_tokens, sentences
 from ragstone.types import Case, Embedder, Model, Need, Response, Score, Usage
 
@@ -63,9 +65,11 @@ def numbered(texts: Sequence[str]) -> dict[str, str]:
 class Talk:
     """One sample before a judge: its texts, the requests about it, and what was asked and replied (`steps`)."""
 
-    def __init__(self, metric: "RagasStyle", case: Case, response: Response) -> None:
+    def __init__(self, metric: "RagasStyle", case: Case, response: Response, alternative: int = 0) -> None:
         texts = Texts.of(case, response, metric.language)
-        self.question, self.answer, self.reference = texts.question, texts.answer, texts.reference
+        self.question, self.bare_question, self.answer = texts.asked, texts.question, texts.answer
+        self.references = texts.references
+        self.reference = texts.references[alternative] if texts.references else ""
         self.pool = tuple(passage.text for passage in case.sample.passages)
         self.contexts, self.context = texts.passages, "\n".join(texts.passages)
         self.language, self._repeat, self._metric = texts.language, texts.sample, metric
@@ -186,29 +190,42 @@ class RagasStyle:
         early = without_asking(self, case, response)
         if early is not None:
             return early
-        talk = Talk(self, case, response)
+        talks = self._talks(case, response)
         try:
-            result = await self._measure(talk)
-        except JudgeFailed as error:
-            return Score.failed(str(error), evidence=evidence(talk.steps))
-        except ModelError as error:
-            return Score.failed(f"{error.kind}: {error}", evidence=evidence(talk.steps))
-        return replace(result, evidence=evidence(talk.steps, result.evidence))
+            results = await gather_all(*map(self._measure, talks))
+        except (JudgeFailed, ModelError) as error:
+            reason = f"{error.kind}: {error}" if isinstance(error, ModelError) else str(error)
+            return Score.failed(reason, evidence=evidence(step for talk in talks for step in talk.steps))
+        talk, best = max(zip(talks, results, strict=True), key=lambda pair: _rank(pair[1]))
+        which = {"reference": talk.reference} if len(talks) > 1 else {}
+        steps = [step for talk in talks for step in talk.steps]
+        return replace(best, evidence=evidence(steps, {**(best.evidence or {}), **which}))
 
     def estimate(self, case: Case, response: Response, /) -> Usage:
         """The requests and tokens that the score is likely to take, for `--dry-run`; embedding is not counted."""
-        talk, total = Talk(self, case, response), Usage()
-        for planned in () if without_asking(self, case, response) else self._plan(talk):
-            turns = turns_of(self.prompts.get(planned.step, talk.language), planned.shown)
-            prompt_tokens = sum(estimate_tokens(turn.content) for turn in turns)
-            total += Usage(prompt_tokens=prompt_tokens, completion_tokens=round(planned.written), requests=1)
+        total = Usage()
+        for talk in () if without_asking(self, case, response) else self._talks(case, response):
+            for planned in self._plan(talk):
+                turns = turns_of(self.prompts.get(planned.step, talk.language), planned.shown)
+                prompt_tokens = sum(estimate_tokens(turn.content) for turn in turns)
+                total += Usage(prompt_tokens=prompt_tokens, completion_tokens=round(planned.written), requests=1)
         return total
+
+    def _talks(self, case: Case, response: Response) -> list[Talk]:
+        """One for each alternative of the reference, of which the best counts; a metric without a reference has one."""
+        several = len(alternatives(case.sample)) if Need.REFERENCES in self.needs else 1
+        return [Talk(self, case, response, number) for number in range(max(several, 1))]
 
     @abstractmethod
     async def _measure(self, talk: Talk) -> Score: ...
 
     @abstractmethod
     def _plan(self, talk: Talk) -> Iterable[Planned]: ...
+
+
+def _rank(score: Score) -> float:
+    """What a score is compared by; one without a value comes last."""
+    return -1.0 if score.value is None else score.value
 
 
 def _blank_statement(reply: dict[str, Any]) -> str:

@@ -5,12 +5,16 @@ equals), joined by blanks in the order of the slots, because an answer has to sa
 without any other are left out.
 """
 
+import math
 from collections.abc import Callable
+from itertools import product
 
+from ragstone.text import fold
 from ragstone.types import Sample
 
-__all__ = ["NO_REFERENCE", "best_fit", "filled"]
+__all__ = ["NO_REFERENCE", "alternatives", "best_fit", "filled"]
 
+_COMBINED = 8
 NO_REFERENCE = "the sample has no reference answers"
 
 
@@ -18,6 +22,18 @@ def filled(sample: Sample) -> tuple[tuple[str, ...], ...]:
     """The slots of the references with the aliases that are no mere blanks; () where there is nothing."""
     slots = (tuple(alias for alias in slot if alias.strip()) for slot in sample.references)
     return tuple(slot for slot in slots if slot)
+
+
+def alternatives(sample: Sample) -> tuple[str, ...]:
+    """The references that any right answer may be compared with, each a whole answer: one alias of each slot, joined.
+
+    All combinations where there are at most `_COMBINED`, else the first aliases of all slots, the second ones and so
+    on, so that every alias is in one. Aliases that differ in nothing but case and width are one."""
+    slots = [tuple({fold(alias.strip()).text: alias.strip() for alias in slot}.values()) for slot in filled(sample)]
+    if math.prod(map(len, slots)) <= _COMBINED:
+        return tuple(" ".join(aliases) for aliases in product(*slots)) if slots else ()
+    most = max(map(len, slots))
+    return tuple(" ".join(slot[min(number, len(slot) - 1)] for slot in slots) for number in range(most))
 
 
 def best_fit(slots: tuple[tuple[str, ...], ...], fit: Callable[[str], float]) -> str:

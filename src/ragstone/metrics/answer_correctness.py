@@ -26,7 +26,7 @@ class AnswerCorrectness(FromMatrix):
     seldom gets 0; compare values of one embedder only.
     Needs: the answer, the reference; a judge, an embedder.
     Evidence: {"tp", "fp": ids of answer claims, "fn": ids of reference claims, "f1", "cosine", "noncommittal": whether
-    the answer declines, "verdicts"}.
+    the answer declines, "reference": the alternative that counts where there are several, "verdicts"}.
     Source: ragas, "answer correctness".
 
     | case | result |
@@ -58,7 +58,8 @@ class AnswerCorrectness(FromMatrix):
         missing = [claim.id for claim in judged.reference_claims if claim.id not in covered_count]
         declined = declines(judged, response.answer)
         f1 = len(true) / (len(true) + 0.5 * (len(false) + len(missing))) if true and not declined else 0.0
-        cosine = (await self.judge.similarities(case, response)).answer
+        similar = await self.judge.similarities(case, response)
+        cosine = similar.others[judged.alternative - 2] if judged.alternative > 1 else similar.answer
         if cosine is None or not math.isfinite(cosine):
             raise JudgeFailed("The embedder gave no cosine of the answer and the reference.", ())
         evidence = {

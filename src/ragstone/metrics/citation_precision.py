@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragstone.metrics._citations import cited
+from ragstone.metrics._citations import backing, cited
 from ragstone.metrics._matrix import NO_CLAIMS, FromMatrix, check_sentences
 from ragstone.metrics.judge.record import Judged
 from ragstone.types import Case, Need, Response, Score
@@ -22,8 +22,8 @@ class CitationPrecision(FromMatrix):
     the passages from 1.
     Evidence: {"what": "citations", "counted": [sentence, number] of those that support, "of": how many there are,
     "citations": for each sentence the numbers that it cites, "verdicts"}.
-    Source: Gao et al. 2023, "Enabling Large Language Models to Generate Text with Citations" (ALCE). Theirs also counts
-    a citation that supports a statement only together with others; here by claim and by passage.
+    Source: Gao et al. 2023, "Enabling Large Language Models to Generate Text with Citations" (ALCE). As there, a
+    citation that supports a claim only together with others counts where the sentence cites all of them.
 
     | case | result |
     |---|---|
@@ -49,7 +49,7 @@ class CitationPrecision(FromMatrix):
         if not places:
             return Score.not_applicable("the answer cites nothing")
         check_sentences(judged.answer_claims)
-        supports = {(claim.sentence, number) for claim in judged.answer_claims for number in claim.supported_by}
+        supports = {(claim.sentence, number) for claim in judged.answer_claims for number in backing(claim, citations)}
         counted = [list(place) for place in places if place in supports]
         evidence = {"what": "citations", "counted": counted, "of": len(places), "citations": citations}
         return Score.of(len(counted) / len(places), evidence=evidence)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragstone.metrics._citations import cited
+from ragstone.metrics._citations import backing, cited
 from ragstone.metrics._matrix import NO_CLAIMS, FromMatrix, check_sentences
 from ragstone.metrics.judge.record import Judged
 from ragstone.types import Case, Need, Response, Score
@@ -22,7 +22,8 @@ class CitationRecall(FromMatrix):
     Evidence: {"what": "answer_claims", "counted": ids of those claims, "of": how many there are, "citations": for each
     sentence the numbers that it cites, "verdicts"}.
     Source: Gao et al. 2023, "Enabling Large Language Models to Generate Text with Citations" (ALCE). Theirs asks
-    whether all cited passages together entail a whole statement; here by claim and by passage.
+    whether all cited passages together entail a whole statement; here by claim and by passage. A claim that takes
+    several passages together counts where its sentence cites all of them.
 
     | case | result |
     |---|---|
@@ -46,12 +47,7 @@ class CitationRecall(FromMatrix):
             return Score.not_applicable(NO_CLAIMS)
         if any(citations):
             check_sentences(claims)
-        backed = [
-            claim.id
-            for claim in claims
-            if 1 <= claim.sentence <= len(citations)
-            and not set(citations[claim.sentence - 1]).isdisjoint(claim.supported_by)
-        ]
+        backed = [claim.id for claim in claims if backing(claim, citations)]
         evidence = {"what": "answer_claims", "counted": backed, "of": len(claims), "citations": citations}
         reason = "" if any(citations) else "the answer cites nothing"
         return Score.of(len(backed) / len(claims), evidence=evidence, reason=reason)

@@ -83,11 +83,11 @@ class Nuggets(RagasStyle):
 
 
 def _source(talk: Talk) -> str:
-    return "reference" if talk.reference else "passages"
+    return "reference" if talk.references else "passages"
 
 
 def _texts(talk: Talk) -> Sequence[str]:
-    return (talk.reference,) if talk.reference else talk.pool or talk.contexts
+    return talk.references or talk.pool or talk.contexts
 
 
 def _groups(texts: Sequence[str]) -> list[list[str]]:

@@ -51,7 +51,7 @@ class RagasAnswerRelevancy(RagasStyle):
             for copy in range(QUESTIONS)
         )
         texts = [reply["question"] for reply in replies]
-        cosines = await talk.cosines(talk.question, texts)
+        cosines = await talk.cosines(talk.bare_question, texts)
         questions = [
             {"text": text, "cosine": cosine, "noncommittal": reply["noncommittal"]}
             for text, cosine, reply in zip(texts, cosines, replies, strict=True)

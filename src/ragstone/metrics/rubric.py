@@ -134,7 +134,7 @@ class RubricMetric:
         passages = texts.passages if knowing or "contexts" in rubric.needs else ()
         scale = rubric.scale and {str(anchor.value): anchor.text.to(language) for anchor in rubric.scale.anchors}
         return {
-            "question": texts.question,
+            "question": texts.asked,
             "answer": texts.answer,
             "passages": {str(number): text for number, text in enumerate(passages, start=1)},
             "reference": (texts.reference or None) if knowing or "reference" in rubric.needs else None,

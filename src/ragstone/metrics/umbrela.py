@@ -28,6 +28,7 @@ class Umbrela(RagasStyle):
     | the answer declines | scored; the answer makes no difference |
     | the answer is empty | scored; the answer makes no difference |
     | no passages | not applicable |
+    | nothing was retrieved | 0 |
     | no reference | scored; none is needed |
     | the judge failed | failed |
     """
@@ -36,6 +37,7 @@ class Umbrela(RagasStyle):
     label: ClassVar[str] = ""
     asks: ClassVar[tuple[str, ...]] = ("umbrela",)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.PASSAGES})
+    of_retrieval: ClassVar[bool] = True
 
     async def _measure(self, talk: Talk) -> Score:
         replies = await talk.all(talk.ask(planned.step, planned.shown) for planned in self._plan(talk))

@@ -236,7 +236,7 @@ def test_the_spec_of_the_run_file_has_a_short_hash_of_each() -> None:
 def test_what_is_said_in_each_request_stays_small(language: str) -> None:
     assert OURS.get("decompose", language).tokens <= 1_100
     assert OURS.get("verify", language).tokens <= 1_400
-    for name in NAMES:
+    for name in sorted({*NAMES} - {"verify"}):
         assert OURS.get(name, language).tokens <= 1_200
 
 

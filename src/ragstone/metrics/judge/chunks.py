@@ -6,6 +6,7 @@ lists are verified apart, and compared with each other by a request of its own.
 """
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ragstone.metrics.judge.inputs import Texts
@@ -19,10 +20,12 @@ CLAIMS = 60  # in one request; the verdicts on so many are about 2,600 tokens
 
 
 class Excerpt(NamedTuple):
-    """What one request to `decompose` shows: sentences of the answer, a stretch of the reference."""
+    """What one request to `decompose` shows: sentences of the answer, a stretch of a reference. `alternative` numbers
+    the reference where there are several, from 1; their claims stay apart, and each is taken apart by itself."""
 
     answer: tuple[str, ...]
     reference: str
+    alternative: int = 0
 
     def shown(self, question: str) -> dict[str, Any]:
         return {"question": question, "answer": _numbered(self.answer), "reference": self.reference or None}
@@ -58,14 +61,16 @@ class Part(NamedTuple):
 
 def excerpts(texts: Texts, budget: int) -> list[Excerpt]:
     """What the requests to `decompose` show; none where there is neither an answer nor a reference."""
-    answer_sentences = sentences_of(texts.answer, texts.language, budget)
-    known = sentences_of(texts.reference, texts.language, budget)
-    answer = list(groups([part.strip() for part in answer_sentences if part.strip()], budget, estimate_tokens))
-    reference = ["".join(group).strip() for group in groups(known, budget, estimate_tokens)]
-    return [
-        Excerpt(tuple(answer[at]) if at < len(answer) else (), reference[at] if at < len(reference) else "")
-        for at in range(max(len(answer), len(reference)))
-    ]
+    sentences = [part.strip() for part in sentences_of(texts.answer, texts.language, budget) if part.strip()]
+    answer = [tuple(group) for group in groups(sentences, budget, estimate_tokens)]
+    shown: list[Excerpt] = []
+    for number, reference in enumerate(texts.references or ("",), start=1):
+        known = groups(sentences_of(reference, texts.language, budget), budget, estimate_tokens)
+        stretches = ["".join(group).strip() for group in known]
+        pairs = zip_longest(answer if number == 1 else [], stretches)
+        alternative = number if len(texts.references) > 1 else 0
+        shown += [Excerpt(part or (), stretch or "", alternative) for part, stretch in pairs]
+    return shown
 
 
 def parts(texts: Texts, judged: Judged, budget: int, *, separate: bool) -> list[Part]:
@@ -97,7 +102,7 @@ def compared(texts: Texts, judged: Judged, *, separate: bool) -> bool:
 def sides(texts: Texts, answer: Sequence[AnswerClaim], reference: Sequence[ReferenceClaim]) -> dict[str, Any]:
     """Question, reference and claims: what every request to `verify` shows, and all that the comparison does."""
     return {
-        "question": texts.question,
+        "question": texts.asked,
         "reference": texts.reference or None,
         "answer_claims": _numbered([claim.text for claim in answer]),
         "reference_claims": _numbered([claim.text for claim in reference]),

@@ -11,10 +11,12 @@ __all__ = ["Judge", "JudgeFailed", "Similarities"]
 
 
 class Similarities(Frozen, frozen=True):
-    """Cosines: of the question and each question made of the answer; of the answer and the reference."""
+    """Cosines: of the question and each question made of the answer; of the answer and the reference, and of the answer
+    and each further alternative."""
 
     questions: tuple[float, ...] = ()
     answer: float | None = None
+    others: tuple[float, ...] = ()
 
 
 class JudgeFailed(RagstoneError):

@@ -37,7 +37,7 @@ def predicted(texts: Texts, prompts: Prompts, steps: frozenset[str], *, budget: 
     shown = excerpts(texts, budget)
     prompt = prompts.get("decompose", texts.language)
     for excerpt in shown:
-        total += _request(prompt, excerpt.shown(texts.question), _decomposed(excerpt, texts.language))
+        total += _request(prompt, excerpt.shown(texts.asked), _decomposed(excerpt, texts.language))
     if "verify" not in steps:
         return total
     judged = _likely(shown, texts.language)

@@ -1,7 +1,7 @@
 """The protocol `matrix`: two requests to the judge and one to the embedder a sample, however many metrics ask.
 
 1. *decompose*: question, answer, reference → the claims of both, the questions that the answer answers, whether it is
-   noncommittal;
+   noncommittal; one more request for each further alternative of the reference;
 2. *verify*: numbered claims and passages → which passages support or contradict each claim, whether the reference
    supports each answer claim, whether the answer covers each reference claim, and of what use each passage is.
 
@@ -120,7 +120,7 @@ class MatrixJudge:
         shown = excerpts(texts, self.budget)
 
         def one(excerpt: Excerpt) -> Coroutine[Any, Any, Reply]:
-            content = excerpt.shown(texts.question)
+            content = excerpt.shown(texts.asked)
             return self._ask("decompose", texts, content, lambda reply: problem_of_claims(reply, excerpt))
 
         return merged(decomposed_steps(await _all([one(excerpt) for excerpt in shown]), shown))
@@ -187,7 +187,7 @@ class MatrixJudge:
             raise UsageError("This metric compares texts by an embedder: name one with --embedder PROVIDER/MODEL.")
         judged = await self._decomposed(texts)
         questions = list(judged.questions) if texts.question.strip() else []
-        both = [texts.answer, texts.reference] if texts.answer.strip() and texts.reference else []
+        both = [texts.answer, *texts.references] if texts.answer.strip() and texts.references else []
         if not questions and not both:
             return Similarities()
         try:
@@ -197,10 +197,10 @@ class MatrixJudge:
         if len(vectors) != 1 + len(questions) + len(both):
             raise JudgeFailed("The embedder gave no vector for each text.", judged.steps)
         cosines = [float(vectors[0] @ vectors[1 + number]) for number in range(len(questions))]
-        answer = float(vectors[-2] @ vectors[-1]) if both else None
-        if not all(math.isfinite(cosine) for cosine in (*cosines, answer or 0.0)):
+        answers = [float(cosine) for cosine in vectors[-len(texts.references) :] @ vectors[-len(both)]] if both else []
+        if not all(math.isfinite(cosine) for cosine in (*cosines, *answers)):
             raise JudgeFailed("The embedder gave a vector that is no number.", judged.steps)
-        return Similarities(tuple(cosines), answer)
+        return Similarities(tuple(cosines), answers[0] if answers else None, tuple(answers[1:]))
 
 
 def open_judge(

@@ -34,7 +34,8 @@ Place: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
 class Claim(Frozen, frozen=True):
     """A claim of the answer or of the reference in one step: its text where the texts are taken apart, and the verdicts
     where it is verified. `supported_by` None: nobody asked for passages; `in_reference`, `in_answer` None: nobody asked
-    for the other text. `quote_found`: whether the quote stands in a passage that supports."""
+    for the other text. `quote_found`: whether the quote stands in a passage that supports. `together`: it takes all
+    passages that support it, none does by itself. `alternative`: of a claim of the reference, which of several."""
 
     id: Place
     text: str = ""
@@ -47,6 +48,8 @@ class Claim(Frozen, frozen=True):
     quote: str = ""
     quote_found: bool | None = None
     reason: str = ""
+    together: bool = False
+    alternative: Annotated[int, msgspec.Meta(ge=0, le=_MOST)] = 0
 
     @property
     def unsupported_quote(self) -> bool:
@@ -243,6 +246,7 @@ class AnswerClaim(Frozen, frozen=True):
     verified: bool = False
     unsupported_quote: bool = False
     reason: str = ""
+    together: bool = False
 
     @property
     def shared(self) -> bool | None:
@@ -251,7 +255,8 @@ class AnswerClaim(Frozen, frozen=True):
 
 
 class ReferenceClaim(Frozen, frozen=True):
-    """A claim of the reference. `in_answer` None: the answer makes no claim. The rest as in `AnswerClaim`."""
+    """A claim of the reference. `in_answer` None: the answer makes no claim. `alternative`: of which reference where
+    there are several, from 1. The rest as in `AnswerClaim`."""
 
     id: int
     text: str
@@ -263,6 +268,8 @@ class ReferenceClaim(Frozen, frozen=True):
     verified: bool = False
     unsupported_quote: bool = False
     reason: str = ""
+    together: bool = False
+    alternative: int = 0
 
     @property
     def shared(self) -> bool | None:
@@ -272,7 +279,8 @@ class ReferenceClaim(Frozen, frozen=True):
 
 class Judged(Frozen, frozen=True):
     """What a judge found in a sample: its steps, and the claims and verdicts of all of them together (`merged`).
-    Before `verify` no claim has a verdict and `passages` is empty."""
+    Before `verify` no claim has a verdict and `passages` is empty. `alternative`: the one of several references whose
+    claims these are; 0: of all."""
 
     answer_claims: tuple[AnswerClaim, ...] = ()
     reference_claims: tuple[ReferenceClaim, ...] = ()
@@ -281,6 +289,7 @@ class Judged(Frozen, frozen=True):
     passages: tuple[PassageVerdict, ...] = ()
     steps: tuple[JudgeStep, ...] = ()
     sentences: tuple[str, ...] = ()
+    alternative: int = 0
 
 
 @dataclass
@@ -289,6 +298,7 @@ class _Verdicts:
 
     claim: Claim
     support: set[int] = field(default_factory=set)
+    joint: set[int] = field(default_factory=set)
     against: set[int] = field(default_factory=set)
     shared: bool | None = None
     quote: str = ""
@@ -299,7 +309,10 @@ class _Verdicts:
 
     def add(self, claim: Claim, shared: bool | None) -> None:
         support, against = claim.supported_by or (), claim.contradicted_by
-        self.support.update(support)
+        if claim.together:
+            self.joint = self.joint or {*support}
+        else:
+            self.support.update(support)
         self.against.update(against)
         self.verified = self.verified or claim.supported_by is not None
         self.shared = shared if self.shared is None else self.shared
@@ -313,11 +326,13 @@ class _Verdicts:
                 self.quotes.append(Quote(text, places.pop() if len(places) == 1 else 0))
 
     def fields(self) -> dict[str, Any]:
+        support = self.support or self.joint
         return {
-            "id": self.claim.id, "text": self.claim.text, "supported_by": tuple(sorted(self.support)),
-            "contradicted_by": tuple(sorted(self.against - self.support)), "quote": self.quote,
+            "id": self.claim.id, "text": self.claim.text, "supported_by": tuple(sorted(support)),
+            "contradicted_by": tuple(sorted(self.against - support)), "quote": self.quote,
+            "together": bool(self.joint) and not self.support,
             "quotes": tuple(self.quotes), "verified": self.verified, "unsupported_quote": self.found == {False},
-            "reason": "" if self.support else self.reason,
+            "reason": "" if support else self.reason,
         }  # fmt: skip
 
 
@@ -325,6 +340,7 @@ def merged(steps: Iterable[JudgeStep]) -> Judged:
     """The claims of all steps with all their verdicts.
 
     A claim that one piece of a passage supports is supported by the passage, also where another piece contradicts it.
+    Where no passage supports a claim by itself, those do that support it together.
     A passage is relevant, and useful, where one of its pieces is. Whether the reference states a claim and whether the
     answer covers one does not depend on passages: the first step that says so is right. An answer is noncommittal where
     each part of it is, and so is an empty one."""
@@ -359,7 +375,10 @@ def merged(steps: Iterable[JudgeStep]) -> Judged:
             )
             for one in answer.values()
         ),
-        tuple(ReferenceClaim(**one.fields(), in_answer=one.shared) for one in reference.values()),
+        tuple(
+            ReferenceClaim(**one.fields(), in_answer=one.shared, alternative=one.claim.alternative)
+            for one in reference.values()
+        ),
         tuple(dict.fromkeys(text for step in decomposed for text in step.questions))[:_QUESTIONS],
         not any(step.sentences and not step.noncommittal for step in decomposed),
         tuple(passages[place] for place in sorted(passages)),

@@ -43,7 +43,12 @@ def _one_of(*values: object) -> Schema:
 _CLAIMS = {"answer_claims": _NUMBERED, "reference_claims": _NUMBERED}
 _SIDES = {"question": _TEXT, "reference": _or_null(_TEXT), **_CLAIMS}
 # The quote comes first: a model that has to quote a passage looks there before it decides.
-_SUPPORT = {"quote": _TEXT, "supported_by": _list(_NUMBER), "contradicted_by": _list(_NUMBER)}
+_SUPPORT = {
+    "quote": _TEXT,
+    "supported_by": _list(_NUMBER),
+    "together": _or_null(_YES_NO),
+    "contradicted_by": _list(_NUMBER),
+}
 _VERDICT = _object(id=_NUMBER, quote=_TEXT, verdict=_one_of("supported", "contradicted", "neither"))
 _ELEMENT = _object(id=_NUMBER, status=_one_of("present", "missing", "unknown"), quote=_TEXT)
 _CLASSIFIED = {"id": _NUMBER, "reason": _TEXT}

@@ -28,8 +28,8 @@ def decomposed_steps(replies: Sequence[Reply], shown: Sequence[Excerpt]) -> list
     """Of the replies to `decompose`: the claims of all of them, numbered in order."""
     steps: list[JudgeStep] = []
     claims = reference = sentences = 0
-    for reply, (answer, _) in zip(replies, shown, strict=True):
-        said = reply.said
+    for reply, excerpt in zip(replies, shown, strict=True):
+        said, answer = reply.said, excerpt.answer
         steps += reply.noted(
             sentences=tuple(answer),
             answer_claims=tuple(
@@ -39,7 +39,8 @@ def decomposed_steps(replies: Sequence[Reply], shown: Sequence[Excerpt]) -> list
                 for n, claim in enumerate(said["answer_claims"], start=1)
             ),
             reference_claims=tuple(
-                Claim(reference + n, claim["text"].strip()) for n, claim in enumerate(said["reference_claims"], start=1)
+                Claim(reference + n, claim["text"].strip(), alternative=excerpt.alternative)
+                for n, claim in enumerate(said["reference_claims"], start=1)
             ),
             questions=tuple(claim.strip() for claim in said["questions"] if claim.strip()) if answer else (),
             noncommittal=said["noncommittal"],
@@ -120,10 +121,11 @@ def verified_alone_steps(reply: Reply, shown: Part, *, reference: bool) -> list[
 
 
 def _verdict(claim: int, support: Sequence[Piece], against: Sequence[Piece], item: Mapping[str, Any]) -> Claim:
-    quote = item["quote"]
+    quote, places = item["quote"], {piece.place for piece in support}
     return Claim(
         claim,
-        supported_by=tuple(sorted({piece.place for piece in support})),
+        supported_by=tuple(sorted(places)),
+        together=bool(item.get("together")) and len(places) > 1,
         contradicted_by=tuple(sorted({piece.place for piece in against})),
         quote=quote,
         quote_found=stands(quote, [piece.text for piece in support]) if quote.strip() else None,
