@@ -220,7 +220,7 @@ def test_a_pool_is_checked_and_labels_that_its_chunks_speak_against_are_named(
     assert 'labelled unsupported but contain an answer: 1: q1#0 ("engineer")' in told.out
     assert "labelled supported but contain none: 1: q1#1" in told.out
     (document,) = ragstone("data", "check", "data", "--json").document["files"]
-    assert document["noise"]["held"][0]["passage_id"] == "q1#0"
+    assert document["noise"]["unlabelled"][0]["passage_id"] == "q1#0"
     folder(tmp_path / "data", chunks=[CHUNKS[0], *CHUNKS[2:]])
     fewer = "1 of 2 questions have fewer than 2 chunks in the pool, the first is 'q1'"
     assert fewer in ragstone("data", "check", "data").out

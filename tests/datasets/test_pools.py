@@ -85,7 +85,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("held", "says"),
     [
-        (gzip.compress(b"[]", mtime=0), "is compressed. Unpack it first"),
+        (gzip.compress(b"[]", mtime=0), r"is compressed \(gzip\)\. Unpack it first"),
         (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
         ("[]".encode("utf-16"), "is UTF-16. Save it as UTF-8"),
         ('["\n\xe4"]'.encode("latin-1"), "line 2: is not UTF-8"),

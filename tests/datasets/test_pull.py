@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer, unused_port
 
 from ragstone.datasets import origins
 from ragstone.datasets.pull import MANIFEST, NOTICE, list_data, pull, pull_rgb
-from ragstone.datasets.sources import RGB, SOURCES, PinnedFile, Source
+from ragstone.datasets.sources import RGB, SOURCES, DataSource, PinnedFile
 from ragstone.errors import DataError, UnknownName, UsageError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "rgb"
@@ -26,10 +26,10 @@ def rows(count: int, text: str = "a") -> bytes:
 EN, ZH = rows(20), rows(30, "z")
 
 
-def source(base: str = "https://nowhere.invalid") -> Source:
+def source(base: str = "https://nowhere.invalid") -> DataSource:
     """A source like RGB's, of two files: one with a pinned hash, one without."""
     pinned = PinnedFile("data/en.json", sha256=hashlib.sha256(EN).hexdigest(), size=len(EN), rows=20)
-    return Source(
+    return DataSource(
         "rgb", "Test data", "https://example.org/data", "0" * 40, base, "CC BY-NC-SA 4.0", "https://example.org/by-nc-sa",
         "Somebody 2024.", (pinned, PinnedFile("data/zh.json", rows=30)),
     )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ragstone.datasets.rgb import read_rgb
-from ragstone.datasets.rgb_check import Problem, check_rgb
+from ragstone.datasets.rgb_check import DataProblem, check_rgb
 from ragstone.errors import DataError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "rgb"
@@ -27,13 +27,13 @@ FACT: dict[str, Any] = GOOD | {
 }
 
 
-def problems(tmp_path: Path, name: str, *lines: object) -> list[Problem]:
+def problems(tmp_path: Path, name: str, *lines: object) -> list[DataProblem]:
     path = tmp_path / name
     path.write_text("".join((x if isinstance(x, str) else json.dumps(x)) + "\n" for x in lines), encoding="utf-8")
     return check_rgb([path])
 
 
-def brief(found: list[Problem]) -> list[tuple[int, str, str]]:
+def brief(found: list[DataProblem]) -> list[tuple[int, str, str]]:
     return [(problem.line, problem.field, problem.severity) for problem in found]
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.plugin import CheckedData, DataReport
-from ragstone.datasets.rgb_check import Problem
+from ragstone.datasets.rgb_check import DataProblem
 from ragstone.datasets.tabular import BadData, EvalData, Item, read_eval_data
 from ragstone.errors import DataError, RagstoneError
 from ragstone.metrics import METRICS
@@ -54,11 +54,13 @@ class CheckedAnswers(Frozen, frozen=True):
     metrics: tuple[Readiness, ...]
 
 
-def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[CheckedAnswers | CheckedData], list[Problem]]:
+def check_data(
+    paths: Iterable[str | Path], **reading: Any
+) -> tuple[list[CheckedAnswers | CheckedData], list[DataProblem]]:
     """What these files and folders contain, as answers to score or data of a benchmark, and all problems. `reading`:
     see `read_eval_data`."""
     checked: list[CheckedAnswers | CheckedData] = []
-    problems: list[Problem] = []
+    problems: list[DataProblem] = []
     for path in map(Path, paths):
         try:
             if (report := _of_benchmark(path)) is not None:
@@ -69,14 +71,14 @@ def check_data(paths: Iterable[str | Path], **reading: Any) -> tuple[list[Checke
         except BadData as error:
             problems.extend(_problem(str(path), row.where, row.field, row.problem) for row in error.problems)
         except DataError as error:
-            # Names the file inside a folder, and leaves out what `Problem` repeats.
-            here = Problem(error.path, error.line, error.field, "")
+            # Names the file inside a folder, and leaves out what `DataProblem` repeats.
+            here = DataProblem(error.path, error.line, error.field, "")
             message = str(error).removeprefix(str(here).removeprefix("error: "))
             problems.append(msgspec.structs.replace(here, problem=message))
         except RagstoneError as error:
-            problems.append(Problem(str(path), 0, "", str(error).removeprefix(f"{str(path)!r}: ")))
+            problems.append(DataProblem(str(path), 0, "", str(error).removeprefix(f"{str(path)!r}: ")))
         except OSError as error:  # a name that is too long, a folder that may not be looked into
-            problems.append(Problem(str(path), 0, "", f"cannot be read ({error.strerror or error})."))
+            problems.append(DataProblem(str(path), 0, "", f"cannot be read ({error.strerror or error})."))
     return checked, problems
 
 
@@ -138,9 +140,9 @@ def _count(items: Sequence[Item], has: Sequence[frozenset[str]], needs: frozense
     return len(items) - len(missing), tuple(missing[:_NAMED])
 
 
-def _problem(path: str, where: str, field: str, problem: str) -> Problem:
+def _problem(path: str, where: str, field: str, problem: str) -> DataProblem:
     """A problem of rows, with the line number where it is in one line of a text file."""
     kind, _, number = where.rpartition(" ")
     if kind == "line" and number.isdigit():
-        return Problem(path, int(number), field, problem)
-    return Problem(path, 0, field, f"{where}: {problem}" if where else problem)
+        return DataProblem(path, int(number), field, problem)
+    return DataProblem(path, 0, field, f"{where}: {problem}" if where else problem)

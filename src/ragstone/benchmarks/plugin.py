@@ -15,7 +15,7 @@ from ragstone.errors import UsageError
 from ragstone.types import JSON, Benchmark, Frozen, Metric, Record
 
 if TYPE_CHECKING:
-    from ragstone.datasets.rgb_check import Problem
+    from ragstone.datasets.rgb_check import DataProblem
     from ragstone.models import ModelOptions
 
 __all__ = ["CheckedData", "Context", "DataReport", "ImportedResults", "Option", "Plugin", "Rescored", "Rescoring"]
@@ -67,7 +67,7 @@ class DataReport:
     """The output of `ragstone data check` for data in a benchmark's own format."""
 
     checked: Sequence[CheckedData] = ()
-    problems: "Sequence[Problem]" = ()
+    problems: "Sequence[DataProblem]" = ()
 
 
 class Rescoring(Protocol):

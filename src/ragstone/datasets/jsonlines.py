@@ -21,7 +21,7 @@ _SAVE_AS_UTF8 = "Save it as UTF-8."
 
 
 class Line:
-    """A line that is not blank: its number from 1, and its object, or what is wrong with it."""
+    """A line that is not blank: its number from 1, and its object or its problem."""
 
     __slots__ = ("number", "problem", "row")
 
@@ -30,9 +30,8 @@ class Line:
 
 
 def json_lines(path: Path) -> Iterator[Line]:
-    """Every line of the file that is not blank, streamed. Whatever the extension; a leading byte order mark is skipped.
-
-    Raises DataError only where the file as a whole cannot be read; what is wrong with a line is told in the `Line`."""
+    """Every line of the file that is not blank, streamed, whatever the extension; a leading byte order mark is skipped.
+    Raises DataError only if the file as a whole cannot be read; the problem of a line is in its `Line`."""
     try:
         check_regular(path)
         with path.open("rb") as file:
@@ -92,12 +91,12 @@ def _line(number: int, raw: bytes) -> Line:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        keys: set[str] = set()
+        twice = next(key for key, _ in pairs if key in keys or keys.add(key))  # type: ignore[func-returns-value]
         raise ValueError(f"the key {twice!r} occurs twice in one object")
-    return found
+    return members
 
 
 def _no_constant(name: str) -> NoReturn:

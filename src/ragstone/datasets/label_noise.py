@@ -30,27 +30,27 @@ class Doubt(Frozen, frozen=True):
 
 class LabelNoise(Frozen, frozen=True):
     """What `label_noise` found. `questions` were looked at, and their `supported` and `unsupported` chunks; those
-    `without_answers` were not. `held`: unsupported chunks that hold an answer; `lacking`: supported chunks that hold
-    none; `inside`: unsupported chunks that hold one only within other words, as "art" is in "party": MIRAGE's own
-    scoring takes that for an answer."""
+    `without_answers` were not. `unlabelled`: unsupported chunks that contain an answer; `mislabelled`: supported
+    chunks that contain none; `inside`: unsupported chunks that contain one only within other words, as "party" contains
+    "art": MIRAGE's own scoring takes that for an answer."""
 
     questions: int
     supported: int
     unsupported: int
-    held: tuple[Doubt, ...] = ()
-    lacking: tuple[Doubt, ...] = ()
+    unlabelled: tuple[Doubt, ...] = ()
+    mislabelled: tuple[Doubt, ...] = ()
     inside: tuple[Doubt, ...] = ()
     without_answers: int = 0
 
     @property
     def unlabelled_share(self) -> float:
-        """Of the unsupported chunks, the share that holds an answer; 0 where there are none."""
-        return len(self.held) / self.unsupported if self.unsupported else 0.0
+        """The share of unsupported chunks that contain an answer; 0 if there are none."""
+        return len(self.unlabelled) / self.unsupported if self.unsupported else 0.0
 
     @property
     def mislabelled_share(self) -> float:
-        """Of the supported chunks, the share that holds none; 0 where there are none."""
-        return len(self.lacking) / self.supported if self.supported else 0.0
+        """The share of supported chunks that contain no answer; 0 if there are none."""
+        return len(self.mislabelled) / self.supported if self.supported else 0.0
 
 
 def label_noise(pool: Pool) -> LabelNoise:
@@ -60,32 +60,38 @@ def label_noise(pool: Pool) -> LabelNoise:
     question needs several chunks together, its supporting chunks lack the answer only if all of them do.
     """
     passages = {passage.id: passage for passage in pool.passages}
-    held: list[Doubt] = []
-    lacking: list[Doubt] = []
+    unlabelled: list[Doubt] = []
+    mislabelled: list[Doubt] = []
     inside: list[Doubt] = []
-    supported = unsupported = looked = 0
+    supported = unsupported = questions = 0
     for question in pool.questions:
         aliases = _aliases(question)
         if not aliases:
             continue
-        looked += 1
+        questions += 1
         gold = frozenset(question.gold)
         without: list[Doubt] = []
         for key in dict.fromkeys((*question.mapped, *question.gold)):
-            found = next(_occurrences(question, aliases, passages[key]), None)
+            occurrence = next(_occurrences(question, aliases, passages[key]), None)
             if key in gold:
                 supported += 1
-                without += [] if found else [Doubt(question.id, key)]
+                without += [] if occurrence else [Doubt(question.id, key)]
                 continue
             unsupported += 1
-            if found:
-                held.append(found)
+            if occurrence:
+                unlabelled.append(occurrence)
             elif hidden := _within_words(question, aliases, passages[key]):
                 inside.append(hidden)
         if question.together < 2 or len(without) == len(gold):
-            lacking += without
+            mislabelled += without
     return LabelNoise(
-        looked, supported, unsupported, tuple(held), tuple(lacking), tuple(inside), len(pool.questions) - looked
+        questions,
+        supported,
+        unsupported,
+        tuple(unlabelled),
+        tuple(mislabelled),
+        tuple(inside),
+        len(pool.questions) - questions,
     )
 
 
@@ -94,7 +100,7 @@ def _aliases(question: PoolQuestion) -> list[str]:
 
 
 def _occurrences(question: PoolQuestion, aliases: list[str], passage: Passage) -> Iterator[Doubt]:
-    """The first place of each alias that the passage holds."""
+    """The first occurrence of each alias in the passage."""
     for alias in aliases:
         if spans := find_answer(alias, passage.text, question.language):
             echoed = bool(find_answer(alias, question.text, question.language))

@@ -11,6 +11,7 @@ retrieval results as the authors' programs save them.
 Everything is read whole and checked; an error names the file, the item and what was expected.
 """
 
+import codecs
 import contextlib
 import hashlib
 import json
@@ -20,6 +21,7 @@ from typing import Any
 
 import msgspec
 
+from ragstone.datasets.signatures import binary_error
 from ragstone.errors import DataError
 from ragstone.storage import check_regular, replacing
 
@@ -27,14 +29,6 @@ __all__ = [
     "MirageChunk", "MirageQuestion", "Retrieved", "no_json", "plain", "read_oracle", "read_pool",
     "read_predictions", "read_questions", "read_retrieval", "sha256_of", "write_mirage",
 ]  # fmt: skip
-
-
-# First bytes, what they are, what to do.
-_OTHERS = (
-    ((b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd"), "is compressed", "Unpack it first."),
-    ((b"version https://git-lfs",), "is a pointer of Git LFS and not the file", "Fetch it: git lfs pull."),
-    ((b"\xff\xfe", b"\xfe\xff"), "is UTF-16", "Save it as UTF-8."),
-)
 
 
 class MirageQuestion(msgspec.Struct, frozen=True):
@@ -69,21 +63,21 @@ class _OracleChunk(msgspec.Struct, frozen=True):
 
 
 class Retrieved(msgspec.Struct, frozen=True):
-    """What a retriever found for a query, the best first."""
+    """The chunks retrieved for a query, best first."""
 
     query_id: str
     top_chunks: tuple[MirageChunk, ...]
 
 
 class _Label(msgspec.Struct, frozen=True):
-    """A chunk without its text: what scores need."""
+    """A chunk without its text, as far as scores need it."""
 
     mapped_id: str
     support: int = 0
 
 
 class _LabelledChunk(msgspec.Struct, frozen=True):
-    """A retrieved chunk: without its label, what was found would count as wrong unsaid."""
+    """A retrieved chunk; its label is required, as a missing one would silently count as unsupported."""
 
     mapped_id: str
     support: int
@@ -94,7 +88,7 @@ class _RetrievedLabels(msgspec.Struct, frozen=True):
     top_chunks: tuple[_LabelledChunk, ...]
 
 
-class _Prediction(msgspec.Struct, frozen=True):
+class _PredictionRow(msgspec.Struct, frozen=True):
     query_id: str
     model_predictions: str | list[str] | None = None
 
@@ -128,10 +122,10 @@ def read_pool(path: Path) -> list[MirageChunk]:
 
 def read_labels(path: Path) -> dict[str, int]:
     """Query → how many chunks of the pool support it, 0 for a query whose chunks are all unsupported."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for row in _read(path, list[_Label], "a list of MIRAGE chunks"):
-        found[row.mapped_id] = found.get(row.mapped_id, 0) + (row.support == 1)
-    return found
+        counts[row.mapped_id] = counts.get(row.mapped_id, 0) + (row.support == 1)
+    return counts
 
 
 def read_oracle(path: Path) -> dict[str, tuple[MirageChunk, ...]]:
@@ -140,9 +134,9 @@ def read_oracle(path: Path) -> dict[str, tuple[MirageChunk, ...]]:
     rows = _read(path, kind, "MIRAGE chunks, a list or by query")
     if isinstance(rows, dict):
         return {
-            query: tuple(MirageChunk(query, row.doc_chunk, row.doc_name, row.support) for row in found)
-            for query, held in rows.items()
-            for found in [held if isinstance(held, list) else [held]]
+            query: tuple(MirageChunk(query, row.doc_chunk, row.doc_name, row.support) for row in row_of_query)
+            for query, values in rows.items()
+            for row_of_query in [values if isinstance(values, list) else [values]]
         }
     _check_once(path, [row.mapped_id for row in rows], "mapped_id")
     return {row.mapped_id: (row,) for row in rows}
@@ -156,7 +150,10 @@ def write_mirage(
 ) -> list[Path]:
     """The three files of a pool, in the official form. Files that were there are replaced when all three are written:
     a full disk leaves them as they were. Raises UsageError."""
-    by_query = {query: found[0] if len(found) == 1 else found for query, found in oracle.items()}
+    by_query = {
+        query: chunks_of_query[0] if len(chunks_of_query) == 1 else chunks_of_query
+        for query, chunks_of_query in oracle.items()
+    }
     paths = [folder / f"{name}.json" for name in ("dataset", "doc_pool", "oracle")]
     with contextlib.ExitStack() as stack:
         for path, value in zip(paths, (questions, chunks, by_query), strict=True):
@@ -170,32 +167,32 @@ def read_predictions(path: Path, ids: Sequence[str]) -> list[str]:
     """The predictions of a file, in the order of `ids`. They are as they were saved: nothing is stripped.
 
     Raises DataError where a prediction is missing, null, there twice, or of a query that is not among `ids`."""
-    rows = _read(path, list[_Prediction], "a list of dataset rows with model_predictions")
+    rows = _read(path, list[_PredictionRow], "a list of dataset rows with model_predictions")
     _check_once(path, [row.query_id for row in rows], "query_id")
     known = set(ids)
-    found: dict[str, str] = {}
+    predictions: dict[str, str] = {}
     for number, row in enumerate(rows):
         if row.query_id not in known:
             raise DataError(path, f"item {number}: the data set has no query {row.query_id!r}.", field="query_id")
-        said = row.model_predictions
-        if isinstance(said, list):
-            said = said[0] if len(said) == 1 else None
-        if said is None:
+        prediction = row.model_predictions
+        if isinstance(prediction, list):
+            prediction = prediction[0] if len(prediction) == 1 else None
+        if prediction is None:
             raise DataError(
                 path, f"item {number} ({row.query_id}) has no prediction; expected a text or a list with one.",
                 field="model_predictions", advice="Ask the model again, or put an empty text for no answer.",
             )  # fmt: skip
-        found[row.query_id] = said
-    if missing := [name for name in ids if name not in found]:
+        predictions[row.query_id] = prediction
+    if missing := [name for name in ids if name not in predictions]:
         raise DataError(path, f"{len(missing):,} of {len(ids):,} predictions are missing, the first of {missing[0]!r}.")
-    return [found[name] for name in ids]
+    return [predictions[name] for name in ids]
 
 
 def read_retrieval(path: Path, labels: Mapping[str, int]) -> dict[str, list[bool]]:
     """Query → for each retrieved chunk whether it is one that supports it. Raises DataError as `read_predictions`."""
     rows = _read(path, list[_RetrievedLabels], "a list of {query_id, top_chunks}")
     _check_once(path, [row.query_id for row in rows], "query_id")
-    found = {}
+    supporting = {}
     for number, row in enumerate(rows):
         supported = labels.get(row.query_id)
         if supported is None:
@@ -205,19 +202,19 @@ def read_retrieval(path: Path, labels: Mapping[str, int]) -> dict[str, list[bool
                 path, f"item {number}: no chunk of the pool supports query {row.query_id!r}, so nothing can be "
                 "recalled.", field="query_id",
             )  # fmt: skip
-        right = [one.mapped_id == row.query_id and one.support == 1 for one in row.top_chunks]
-        if sum(right) > supported:
+        flags = [chunk.mapped_id == row.query_id and chunk.support == 1 for chunk in row.top_chunks]
+        if sum(flags) > supported:
             raise DataError(
-                path, f"item {number}: {sum(right)} chunks support query {row.query_id!r}; the pool has {supported}.",
+                path, f"item {number}: {sum(flags)} chunks support query {row.query_id!r}; the pool has {supported}.",
                 field="top_chunks", advice="Is a chunk there twice?",
             )  # fmt: skip
-        found[row.query_id] = right
-    if not found:
+        supporting[row.query_id] = flags
+    if not supporting:
         raise DataError(path, "it holds no query.")
-    return found
+    return supporting
 
 
-def _read(path: Path, kind: Any, what: str) -> Any:
+def _read(path: Path, kind: Any, expected: str) -> Any:
     try:
         check_regular(path)
         data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
@@ -226,35 +223,36 @@ def _read(path: Path, kind: Any, what: str) -> Any:
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
-        raise _unlike(path, what, error) from None
+        raise _unlike(path, expected, error) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         problem = str(error)
     try:  # what Python's reader takes and others write: NaN among the scores, lone surrogates
         return msgspec.convert(json.loads(data.decode("utf-8")), kind)
     except msgspec.ValidationError as error:
-        raise _unlike(path, what, error) from None
+        raise _unlike(path, expected, error) from None
     except (ValueError, RecursionError):
-        raise no_json(path, data, f"expected {what}: not JSON ({problem}).") from None
+        raise no_json(path, data, f"expected {expected}: not JSON ({problem}).") from None
 
 
 def no_json(path: Path, data: bytes, problem: str) -> DataError:
-    """The error of a file that is not JSON: by its bytes what it is and what to do, else `problem`."""
-    for marks, found, advice in _OTHERS:
-        if data.startswith(marks):
-            return DataError(path, f"{found}.", advice=advice)
+    """The error for a file that is not JSON: what it is by its bytes and what to do, else `problem`."""
+    if error := binary_error(path, data):
+        return error
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return DataError(path, "is UTF-16.", advice="Save it as UTF-8.")
     try:
         data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+    except UnicodeDecodeError as failure:
+        line = data.count(b"\n", 0, failure.start) + 1
         return DataError(path, "is not UTF-8.", line=line, advice="Save it as UTF-8.")
     return DataError(path, problem if data.strip() else "is empty.")
 
 
-def _unlike(path: Path, what: str, error: msgspec.ValidationError) -> DataError:
+def _unlike(path: Path, expected: str, error: msgspec.ValidationError) -> DataError:
     problem, place = plain(error)
     item, _, field = place.replace("[...]", "").partition(".")
     where = f"item {item[1:-1]}: " if item[1:-1].isdigit() else ""
-    return DataError(path, f"{where}{problem}.", field=field, advice=f"The file should be {what}.")
+    return DataError(path, f"{where}{problem}.", field=field, advice=f"The file should be {expected}.")
 
 
 def plain(error: msgspec.ValidationError) -> tuple[str, str]:
@@ -267,11 +265,11 @@ def plain(error: msgspec.ValidationError) -> tuple[str, str]:
 def _check_once(path: Path, ids: Sequence[str], field: str) -> None:
     if len(set(ids)) == len(ids):
         return
-    seen: set[str] = set()
+    earlier: set[str] = set()
     for number, name in enumerate(ids):
-        if name in seen:
+        if name in earlier:
             raise DataError(path, f"item {number}: {name!r} occurs twice.", field=field)
-        seen.add(name)
+        earlier.add(name)
 
 
 def as_row(question: MirageQuestion) -> dict[str, Any]:

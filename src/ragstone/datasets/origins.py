@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
-from ragstone.datasets.sources import PinnedFile, Source
+from ragstone.datasets.sources import DataSource, PinnedFile
 from ragstone.errors import UsageError
 from ragstone.models.http_errors import reason_of
 from ragstone.models.network import endpoint_url
@@ -40,18 +40,19 @@ class Origin(Protocol):
     def where(self) -> str: ...
 
     async def fetch(self, file: PinnedFile, part: Path, advance: Advance, /) -> bool:
-        """Write the file's bytes to `part`, going on after those that are in it. False where the file is not there."""
+        """Write the file's bytes to `part`, resuming after those that it already has. False if there is no such
+        file."""
 
 
 @asynccontextmanager
-async def open_origin(source: Source, mirror: str | Path | None, scratch: Path) -> AsyncIterator[Origin]:
+async def open_origin(source: DataSource, mirror: str | Path | None, scratch: Path) -> AsyncIterator[Origin]:
     """The place that `mirror` names, or where the source is published. An archive from the web is kept in the folder
-    `scratch` while it is in use. UsageError where there is no such place."""
-    named = str(mirror) if mirror is not None else source.base
-    web = named.startswith(("http://", "https://"))
-    if not web and "://" in named:
+    `scratch` while it is in use. Raises UsageError for an unknown place."""
+    address = str(mirror) if mirror is not None else source.base
+    web = address.startswith(("http://", "https://"))
+    if not web and "://" in address:
         raise UsageError(
-            f"{shown_url(named)}: no such kind of address; expected http, https, a folder or a zip archive."
+            f"{shown_url(address)}: no such kind of address; expected http, https, a folder or a zip archive."
         )
     if web:
         offline = (
@@ -59,8 +60,8 @@ async def open_origin(source: Source, mirror: str | Path | None, scratch: Path) 
             f"ragstone data pull {source.name} --from PATH. `--data fictional` needs no download."
         )
         async with _session() as session:
-            origin = Web(session, named, offline)
-            if not urlsplit(named).path.endswith(".zip"):
+            origin = Web(session, address, offline)
+            if not urlsplit(address).path.endswith(".zip"):
                 yield origin
                 return
             archive = scratch / ".mirror.zip.part"
@@ -72,7 +73,7 @@ async def open_origin(source: Source, mirror: str | Path | None, scratch: Path) 
             finally:
                 archive.unlink(missing_ok=True)
     else:
-        yield _local(Path(named))
+        yield _local(Path(address))
 
 
 def _local(path: Path) -> Origin:
@@ -96,7 +97,7 @@ async def _session() -> AsyncIterator["aiohttp.ClientSession"]:
 
 
 class Web:
-    """An address below which the files are, under their paths or their names. `offline` says what to do without it."""
+    """An address with the files below it, by path or by name. `offline`: what to do without a connection."""
 
     def __init__(self, session: "aiohttp.ClientSession", base: str, offline: str = "") -> None:
         self.session, self.base, self.offline = session, base, offline
@@ -112,7 +113,7 @@ class Web:
         return False
 
     async def _fetch(self, url: str, part: Path, advance: Advance) -> bool:
-        """Try, and go on where it broke off; UsageError after the last attempt."""
+        """Try, resuming after an interruption. Raises UsageError after the last attempt."""
         import aiohttp  # noqa: PLC0415
 
         problem = ""
@@ -136,7 +137,7 @@ class Web:
         raise UsageError(f"{shown_url(url)} cannot be fetched ({problem}). {self.offline}".rstrip())
 
     async def _once(self, url: str, part: Path, advance: Advance) -> int:
-        """One request, for what is not in `part` yet. The status; 200 and 206 once everything is there."""
+        """One request for the rest of the file. Returns the status; 200 and 206 if the file is now whole."""
         here = part.stat().st_size if part.exists() else 0
         headers = {"Range": f"bytes={here}-"} if here else {}
         async with self.session.get(url, headers=headers) as response:
@@ -200,7 +201,7 @@ class _Archive:
     def _extract(self, file: PinnedFile, part: Path, advance: Advance) -> bool:
         try:
             with zipfile.ZipFile(self.path) as archive:
-                found = []
+                members = []
                 for info in archive.infolist():
                     parts = PurePosixPath(info.filename.replace("\\", "/")).parts
                     if ".." in parts or parts[:1] == ("/",) or ":" in "".join(parts[:1]):
@@ -208,10 +209,10 @@ class _Archive:
                             f"{self.where}: the archive has a member that points out of it: {info.filename!r}."
                         )
                     if parts[-1:] == (file.name,) and not info.is_dir():
-                        found.append(info)
-                if not found:
+                        members.append(info)
+                if not members:
                     return False
-                member = min(found, key=lambda info: (len(info.filename), info.filename))
+                member = min(members, key=lambda info: (len(info.filename), info.filename))
                 with archive.open(member) as opened:
                     _copy(opened, part, member.file_size, advance)
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
@@ -233,6 +234,6 @@ def _copy(opened: IO[bytes], part: Path, total: int, advance: Advance) -> None:
         raise
 
 
-def _check_size(size: int, what: str) -> None:
+def _check_size(size: int, name: str) -> None:
     if size > LARGEST:
-        raise UsageError(f"{what}: longer than {LARGEST >> 20} MiB, which no file of these data sets is.")
+        raise UsageError(f"{name}: longer than {LARGEST >> 20} MiB, which no file of these data sets is.")

@@ -58,12 +58,12 @@ class PoolQuestion(Frozen, frozen=True):
     def together(self) -> int:
         """How many passages an answer needs together. The supporting passages themselves as the oracle, as BEIR's, do
         not say that more than one is needed."""
-        return (len(self.oracle) or 1) if frozenset(self.gold).isdisjoint(one.id for one in self.oracle) else 1
+        return (len(self.oracle) or 1) if frozenset(self.gold).isdisjoint(passage.id for passage in self.oracle) else 1
 
 
 class Pool(Frozen, frozen=True):
-    """Questions and the passages that they are asked of. Ids of both are unique. `sha256`: part → hash of its bytes.
-    `doubts`: lines on what looks wrong and is no error."""
+    """Questions and their passages. Ids of both are unique. `sha256`: part → hash of its bytes. `doubts`: lines on what
+    looks wrong but is not an error."""
 
     name: str
     questions: tuple[PoolQuestion, ...]
@@ -95,18 +95,18 @@ def mirage_pool(
             raise DataError(where, f"chunk {number} belongs to the query {chunk.mapped_id!r}, which is not there.")
         mapped[chunk.mapped_id].append(chunk)
     passages: list[Passage] = []
-    asked: list[PoolQuestion] = []
+    pool_questions: list[PoolQuestion] = []
     for question in questions:
-        found = mapped[question.query_id]
-        if not found:
-            none = sum(not held for held in mapped.values())
+        collected = mapped[question.query_id]
+        if not collected:
+            none = sum(not collected_chunks for collected_chunks in mapped.values())
             raise DataError(
                 where, f"the query {question.query_id!r} has no chunk in the pool; "
                 f"{none:,} of {len(mapped):,} have none.",
                 advice="Are the files whole, and of one release?",
             )  # fmt: skip
-        ids = tuple(f"{question.query_id}#{place}" for place in range(len(found)))
-        gold = tuple(key for key, chunk in zip(ids, found, strict=True) if chunk.support == 1)
+        ids = tuple(f"{question.query_id}#{place}" for place in range(len(collected)))
+        gold = tuple(key for key, chunk in zip(ids, collected, strict=True) if chunk.support == 1)
         if not gold:
             raise DataError(
                 where, f"the query {question.query_id!r} has no label: no chunk supports it.", field="support",
@@ -116,42 +116,44 @@ def mirage_pool(
             raise DataError(where, f"the query {question.query_id!r} has no oracle chunk.")
         whole = (right,) if isinstance(right, MirageChunk) else tuple(right)
         passages += [
-            Passage(key, chunk.doc_chunk, chunk.doc_name) for key, chunk in zip(ids, found, strict=True)
+            Passage(key, chunk.doc_chunk, chunk.doc_name) for key, chunk in zip(ids, collected, strict=True)
         ]  # fmt: skip
-        asked.append(
+        pool_questions.append(
             PoolQuestion(
                 question.query_id, question.query, question.answer, question.source, language, gold, ids,
                 tuple(
-                    Passage(f"{question.query_id}#oracle{place or ''}", one.doc_chunk, one.doc_name, relevant=True)
-                    for place, one in enumerate(whole)
+                    Passage(f"{question.query_id}#oracle{place or ''}", chunk.doc_chunk, chunk.doc_name, relevant=True)
+                    for place, chunk in enumerate(whole)
                 ),
                 evidence=question.evidence,
             )
         )  # fmt: skip
-    doubts = _doubts(questions, asked, chunks)
-    return Pool(name, tuple(asked), tuple(passages), dict(sha256 or {}), license, doubts)
+    doubts = _doubts(questions, pool_questions, chunks)
+    return Pool(name, tuple(pool_questions), tuple(passages), dict(sha256 or {}), license, doubts)
 
 
 def _doubts(
-    questions: Sequence[MirageQuestion], asked: Sequence[PoolQuestion], chunks: Sequence[MirageChunk]
+    questions: Sequence[MirageQuestion], pool_questions: Sequence[PoolQuestion], chunks: Sequence[MirageChunk]
 ) -> tuple[str, ...]:
-    """Rows of the pool that seem to be missing or to be there twice: fewer or more chunks than most questions have, or
-    other labels than the questions themselves say."""
+    """Rows of the pool that may be missing or duplicated: fewer or more chunks than most questions have, or labels that
+    contradict the questions' own counts."""
     lines, texts = [], messages(__name__, preferred_language())
-    sizes = Counter(len(question.mapped) for question in asked)
+    sizes = Counter(len(question.mapped) for question in pool_questions)
     usual = max(sizes, key=lambda size: (sizes[size], size), default=0)
-    fewer = [question.id for question in asked if len(question.mapped) < usual]
-    more = [question.id for question in asked if len(question.mapped) > usual]
-    for key, ids in (("fewer", fewer), ("more", more)):
+    fewer = [question.id for question in pool_questions if len(question.mapped) < usual]
+    surplus = [question.id for question in pool_questions if len(question.mapped) > usual]
+    for key, ids in (("fewer", fewer), ("more", surplus)):
         if ids:
-            lines.append(texts[key].format(count=len(ids), total=len(asked), usual=usual, first=ids[0]))
+            lines.append(texts[key].format(count=len(ids), total=len(pool_questions), usual=usual, first=ids[0]))
     if odd := sum(chunk.support not in (0, 1) for chunk in chunks):
         lines.append(texts["odd_support"].format(count=odd, total=len(chunks)))
     declared = [question.num_doc_labels for question in questions]
-    pairs = zip(asked, declared, strict=True)
-    other = [question.id for question, number in pairs if number is not None and number != len(question.gold)]
-    if other:
-        lines.append(texts["other_number"].format(count=len(other), total=len(asked), first=other[0]))
+    pairs = zip(pool_questions, declared, strict=True)
+    mislabelled = [question.id for question, number in pairs if number is not None and number != len(question.gold)]
+    if mislabelled:
+        lines.append(
+            texts["other_number"].format(count=len(mislabelled), total=len(pool_questions), first=mislabelled[0])
+        )
     return tuple(lines)
 
 
@@ -176,27 +178,32 @@ def read_hub(path: Path, *, name: str = "", license: str = "") -> Pool:  # noqa:
     a chunk (or several that are needed together). JSON lines, a JSON list, or Parquet (extra `files`). Raises DataError
     or MissingExtra."""
     questions, chunks, oracle = [], list[MirageChunk](), dict[str, MirageChunk | list[MirageChunk]]()
-    seen: set[str] = set()
+    ids: set[str] = set()
     for number, row in enumerate(_rows(path), 1):
         part = ""
         try:
             question = msgspec.convert(row, MirageQuestion)
             part = "doc_pool"
-            found = msgspec.convert(_listed(row.get("doc_pool")), list[MirageChunk])
+            row_chunks = msgspec.convert(_listed(row.get("doc_pool")), list[MirageChunk])
             part = "oracle"  # without its query, as in `oracle.json` by query
-            whole = [{"mapped_id": question.query_id} | one if isinstance(one, dict) else one for one in _several(row)]
-            oracle[question.query_id] = msgspec.convert(whole, list[MirageChunk])
+            oracle_chunks = [
+                {"mapped_id": question.query_id} | part_of_oracle
+                if isinstance(part_of_oracle, dict)
+                else part_of_oracle
+                for part_of_oracle in _several(row)
+            ]
+            oracle[question.query_id] = msgspec.convert(oracle_chunks, list[MirageChunk])
         except msgspec.ValidationError as error:
             problem, place = plain(error)
-            told = f"row {number} is none of MIRAGE: {problem}."
-            raise DataError(path, told, field=(part + place).removeprefix(".")) from None
+            message = f"row {number} is none of MIRAGE: {problem}."
+            raise DataError(path, message, field=(part + place).removeprefix(".")) from None
         if not question.query.strip():
             raise DataError(path, f"row {number} ({question.query_id}) has no question.", field="query")
-        if question.query_id in seen:
+        if question.query_id in ids:
             raise DataError(path, f"row {number}: {question.query_id!r} occurs twice.", field="query_id")
-        seen.add(question.query_id)
+        ids.add(question.query_id)
         questions.append(question)
-        chunks += found
+        chunks += row_chunks
     if not questions:
         raise DataError(path, "holds no question.")
     return mirage_pool(
@@ -215,9 +222,9 @@ def _listed(pool: Any) -> Any:
 
 
 def _several(row: Mapping[str, Any]) -> list[Any]:
-    """The oracle of a row, one chunk or more; a list of none is as bad as nothing."""
-    held = row.get("oracle")
-    return held if isinstance(held, list) and held else [held]
+    """The oracle of a row, one chunk or more; an empty list is as invalid as a missing one."""
+    oracle = row.get("oracle")
+    return oracle if isinstance(oracle, list) and oracle else [oracle]
 
 
 def read_beir(folder: Path, *, name: str = "", split: str = "") -> Pool:
@@ -229,29 +236,29 @@ def read_beir(folder: Path, *, name: str = "", split: str = "") -> Pool:
     have, are counted in `doubts`. Raises DataError."""
     corpus, queries, qrels = folder / "corpus.jsonl", folder / "queries.jsonl", _qrels_of(folder, split)
     passages = tuple(_corpus(corpus))
-    held = {passage.id: passage for passage in passages}
-    if len(held) < len(passages):
+    by_id = {passage.id: passage for passage in passages}
+    if len(by_id) < len(passages):
         (twice, _), *_ = Counter(passage.id for passage in passages).most_common(1)
         raise DataError(corpus, f"the document {twice!r} occurs twice.", field="_id")
     graded = _graded(qrels)
-    questions, seen, without = [], set[str](), []
+    questions, query_ids, without = [], set[str](), []
     for line, row in _lines(queries):
         key, text = (str(row.get("_id", "")), row.get("text")) if isinstance(row, dict) else ("", None)
         if not key or not isinstance(text, str) or not text.strip():
             raise DataError(queries, "expected _id and text.", line=line)
-        if key in seen:
+        if key in query_ids:
             raise DataError(queries, f"the query {key!r} occurs twice.", line=line, field="_id")
-        seen.add(key)
+        query_ids.add(key)
         judged = graded.pop(key, {})
         grades = {doc: float(grade) for doc, grade in judged.items() if grade > 0}
         if not grades:
             without.append(key)
             continue
-        oracle = tuple(msgspec.structs.replace(held[doc], relevant=True) for doc in grades if doc in held)
+        oracle = tuple(msgspec.structs.replace(by_id[doc], relevant=True) for doc in grades if doc in by_id)
         questions.append(
             PoolQuestion(
                 key, text, _texts(queries, line, row, "answers", "answer"), "", "", tuple(grades),
-                tuple(doc for doc in judged if doc in held), oracle,
+                tuple(doc for doc in judged if doc in by_id), oracle,
                 {doc: grade for doc, grade in grades.items() if grade != 1}, _texts(queries, line, row, "evidence"),
             )
         )  # fmt: skip
@@ -260,8 +267,8 @@ def read_beir(folder: Path, *, name: str = "", split: str = "") -> Pool:
     if not any(question.oracle for question in questions):
         raise DataError(qrels, "no query has a relevant document in the corpus." if questions else
                         "no query has a relevant document.", advice=f"The corpus is {corpus}.")  # fmt: skip
-    hashes = {part: sha256_of(path) for part, path in ((one.name, one) for one in (corpus, queries, qrels))}
-    doubts = tuple(_beir_doubts(qrels, questions, held, without, len(seen)))
+    hashes = {part: sha256_of(path) for part, path in ((file.name, file) for file in (corpus, queries, qrels))}
+    doubts = tuple(_beir_doubts(qrels, questions, by_id, without, len(query_ids)))
     return Pool(name or folder.name, tuple(questions), passages, hashes, doubts=doubts)
 
 
@@ -281,27 +288,27 @@ def _texts(path: Path, line: int, row: Mapping[str, Any], *names: str) -> tuple[
     """The texts of the first of these fields, of a query or of its `metadata`."""
     metadata = row.get("metadata")
     about = metadata if isinstance(metadata, dict) else {}
-    found = next((part[word] for part in (row, about) for word in names if part.get(word)), ())
-    values = (found,) if isinstance(found, str) else found
-    if not isinstance(values, (list, tuple)) or not all(isinstance(one, str | int | float) for one in values):
+    value = next((part[word] for part in (row, about) for word in names if part.get(word)), ())
+    values = (value,) if isinstance(value, str) else value
+    if not isinstance(values, (list, tuple)) or not all(isinstance(element, str | int | float) for element in values):
         raise DataError(path, "expected a text or a list of texts.", line=line, field=names[0])
-    return tuple(text for one in values if (text := str(one)).strip())
+    return tuple(text for element in values if (text := str(element)).strip())
 
 
 def _beir_doubts(
-    qrels: Path, questions: Sequence[PoolQuestion], held: Mapping[str, Passage], without: Sequence[str], total: int
+    qrels: Path, questions: Sequence[PoolQuestion], by_id: Mapping[str, Passage], without: Sequence[str], total: int
 ) -> Iterator[str]:
     texts = messages(__name__, preferred_language())
     if without:
         yield texts["no_relevant"].format(count=len(without), total=total, file=qrels.name, first=without[0])
-    absent = [(question.id, doc) for question in questions for doc in question.gold if doc not in held]
+    absent = [(question.id, doc) for question in questions for doc in question.gold if doc not in by_id]
     if absent:
         queries = len({query for query, _ in absent})
         yield texts["absent"].format(count=len(absent), queries=queries, file=qrels.name, first=absent[0][1])
 
 
 def read_any_pool(path: Path, *, split: str = "") -> Pool:
-    """What a folder or file holds, by its form. `split`: of BEIR's qrels. Raises DataError where it is none."""
+    """The pool in a folder or file, by its format. `split`: of BEIR's qrels. Raises DataError if it is none."""
     if (path / "corpus.jsonl").is_file():
         return read_beir(path, split=split)
     if split:
@@ -309,9 +316,9 @@ def read_any_pool(path: Path, *, split: str = "") -> Pool:
     if path.is_dir():
         if any((path / part).is_file() for part in MIRAGE_FILES):
             return read_mirage(path)
-        found = sorted([*path.glob("*.parquet"), *path.glob("data/*.parquet")])
-        if len(found) == 1:
-            return read_hub(found[0])
+        tables = sorted([*path.glob("*.parquet"), *path.glob("data/*.parquet")])
+        if len(tables) == 1:
+            return read_hub(tables[0])
         packed = any(path.glob("*.gz"))
         raise DataError(
             path, f"holds neither MIRAGE's files ({', '.join(MIRAGE_FILES)}) nor BEIR's (corpus.jsonl, queries.jsonl, "
@@ -374,7 +381,7 @@ def _corpus(path: Path) -> Iterator[Passage]:
 
 def _graded(path: Path) -> dict[str, dict[str, int]]:
     """Query → document → grade, of a BEIR or TREC file of judgements."""
-    found: dict[str, dict[str, int]] = {}
+    grades: dict[str, dict[str, int]] = {}
     try:
         check_regular(path)
         with path.open(encoding="utf-8-sig", newline="") as stream:
@@ -383,14 +390,14 @@ def _graded(path: Path) -> dict[str, dict[str, int]]:
                 if not parts or (number == 1 and parts[-1].lower() in _HEADERS):
                     continue
                 if len(parts) < 3 or not _GRADE.fullmatch(parts[-1]):
-                    told = f"expected query, document and grade; found {parts[:4]}."
-                    raise DataError(path, told, line=number)
+                    message = f"expected query, document and grade; found {parts[:4]}."
+                    raise DataError(path, message, line=number)
                 query, doc, grade = parts[0], parts[-2], parts[-1]
-                found.setdefault(query, {})[doc] = int(grade)
+                grades.setdefault(query, {})[doc] = int(grade)
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
     except UnicodeDecodeError:
         raise DataError(path, "is not UTF-8.", advice="Save it as UTF-8.") from None
     except csv.Error as error:
         raise DataError(path, f"cannot be read as a table ({error}).") from None
-    return found
+    return grades

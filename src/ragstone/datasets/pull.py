@@ -23,7 +23,7 @@ import platformdirs
 from ragstone.datasets.mirage import read_oracle, read_pool, read_questions
 from ragstone.datasets.origins import Origin, open_origin
 from ragstone.datasets.rgb import read_rgb
-from ragstone.datasets.sources import RGB, PinnedFile, Source, list_data
+from ragstone.datasets.sources import RGB, DataSource, PinnedFile, list_data
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.storage import write_file
 from ragstone.types import Frozen
@@ -63,7 +63,7 @@ class Pulled(Frozen, frozen=True):
 
 
 def data_folder(name: str) -> Path:
-    """Where `ragstone data pull NAME` puts the files unless it is told otherwise."""
+    """The default target folder of `ragstone data pull NAME`."""
     return Path(platformdirs.user_data_dir("ragstone", appauthor=False)) / name
 
 
@@ -79,7 +79,7 @@ async def pull_rgb(
 
 
 async def pull(
-    source: Source,
+    source: DataSource,
     dest: str | Path,
     *,
     mirror: str | Path | None = None,
@@ -93,16 +93,16 @@ async def pull(
     archive (of the repository, say). A mirror need not have all of them, but one that is asked for by name.
     Raises UsageError in one line that says what to do, where the place cannot be reached or does not have the files,
     or where it cannot be written, DataError where a file is not what it should be."""
-    wanted = _wanted(source, names)
+    requested = _requested(source, names)
     folder = Path(dest)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         store = _Store(source, folder, progress or _silent)
         async with open_origin(source, mirror, folder) as origin:
-            pulled = [await store.get(file, origin) for file in wanted]
-        found = [file for file in pulled if file is not None]
-        if not found or (len(found) < len(wanted) and (names is not None or mirror is None)):
-            lacking = [file.name for file, here in zip(wanted, pulled, strict=True) if here is None]
+            pulled = [await store.get(file, origin) for file in requested]
+        present = [file for file in pulled if file is not None]
+        if not present or (len(present) < len(requested) and (names is not None or mirror is None)):
+            lacking = [file.name for file, here in zip(requested, pulled, strict=True) if here is None]
             raise UsageError(f"{origin.where} does not have {', '.join(lacking[:3])}{'…' if len(lacking) > 3 else ''}.")
         write_file(folder / NOTICE, source.terms)
     except OSError as error:
@@ -110,38 +110,38 @@ async def pull(
             f"{error.filename or folder}: cannot be read or written ({error.strerror or error}). Free some space, or "
             "name another folder with --to DIR."
         ) from None
-    return found
+    return present
 
 
-def known_hashes(source: Source, folder: str | Path) -> dict[str, str]:
+def known_hashes(source: DataSource, folder: str | Path) -> dict[str, str]:
     """File name → SHA-256 of the published file: as pinned, or as noted when it was first pulled into `folder`."""
     noted = _Store(source, Path(folder), _silent).noted
-    found = {file.name: file.sha256 or noted.get(file.name, {}).get("sha256") for file in source.files}
-    return {name: digest for name, digest in found.items() if isinstance(digest, str)}
+    digests = {file.name: file.sha256 or noted.get(file.name, {}).get("sha256") for file in source.files}
+    return {name: digest for name, digest in digests.items() if isinstance(digest, str)}
 
 
 def _silent(name: str, done: int, total: int | None) -> None:
-    """Progress that nobody looks at."""
+    """Progress that is not shown."""
 
 
-def _wanted(source: Source, names: Iterable[str] | None) -> list[PinnedFile]:
+def _requested(source: DataSource, names: Iterable[str] | None) -> list[PinnedFile]:
     known = {PurePosixPath(file.name).stem: file for file in source.files}
     if names is None:
         return list(source.files)
-    wanted = []
+    requested = []
     for name in names:
         stem = name.removesuffix(".json")
         if stem not in known:  # also where it is a path: nothing that is asked for ever names a place to write to
             raise UnknownName(f"file of {source.name}", name, [file.name for file in source.files])
-        wanted.append(known[stem])
-    return wanted
+        requested.append(known[stem])
+    return requested
 
 
 @dataclass
 class _Store:
-    """The folder: what is in it, and how a file gets there."""
+    """The target folder: which files it has, and how to add one."""
 
-    source: Source
+    source: DataSource
     folder: Path
     progress: Progress
     noted: dict[str, dict[str, Any]] = field(init=False)
@@ -150,27 +150,27 @@ class _Store:
         self.noted = self._read_manifest()
 
     async def get(self, file: PinnedFile, origin: Origin) -> Pulled | None:
-        """The file, fetched where it is not here yet or not as it should be. None where the mirror does not have it."""
+        """The file, fetched if it is missing or damaged. None if the mirror does not have it."""
         target = self.folder / file.name
         fetched = False
         try:
             digest = await asyncio.to_thread(self._check, file, target)
         except DataError:  # not here, or not as it should be
             part = self.folder / f".{file.name}.part"
-            got = await self._fetch(file, part, origin)
-            if got is None:
+            fetched_digest = await self._fetch(file, part, origin)
+            if fetched_digest is None:
                 return None
             part.replace(target)
-            digest, fetched = got, True
-        how: Literal["pinned", "noted", "first use"]
-        how = "pinned" if file.sha256 else "noted" if file.name in self.noted else "first use"
-        pulled = Pulled(file.name, str(target), target.stat().st_size, digest, fetched, how)
+            digest, fetched = fetched_digest, True
+        verified: Literal["pinned", "noted", "first use"]
+        verified = "pinned" if file.sha256 else "noted" if file.name in self.noted else "first use"
+        pulled = Pulled(file.name, str(target), target.stat().st_size, digest, fetched, verified)
         if file.name not in self.noted:
             self._note(pulled)
         return pulled
 
     async def _fetch(self, file: PinnedFile, part: Path, origin: Origin) -> str | None:
-        """The hash of what is now in `part`, whole and checked."""
+        """Fetches the file into `part` and checks it. Returns its hash; None if the origin does not have the file."""
         while True:
             resumed = part.exists()
             if not await origin.fetch(file, part, lambda done, total: self.progress(file.name, done, total)):
@@ -184,11 +184,11 @@ class _Store:
                 # A part of something else had been left here: once more, from the start.
 
     def _check(self, file: PinnedFile, path: Path) -> str:
-        """The hash of what is there. DataError where it is not the file."""
+        """The hash of the file at `path`. Raises DataError if it is not the expected file."""
         if not path.is_file():
             raise DataError(file.name, "is not here.")
-        with path.open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        with path.open("rb") as file_stream:
+            digest = hashlib.file_digest(file_stream, "sha256").hexdigest()
         expected = file.sha256 or self.noted.get(file.name, {}).get("sha256")
         if expected is not None and digest != expected:
             whose = "pinned" if file.sha256 else "first fetched"
@@ -208,7 +208,7 @@ class _Store:
         return digest
 
     def _read_manifest(self) -> dict[str, dict[str, Any]]:
-        """What was fetched before, of this revision; {} where there is nothing to go by."""
+        """The manifest of earlier fetches of this revision; {} if there is none."""
         try:
             read = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
         except FileNotFoundError:

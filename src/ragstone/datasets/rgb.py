@@ -68,7 +68,7 @@ class RGBSet(Frozen, frozen=True):
 
 
 class Fault(Frozen, frozen=True):
-    """What is wrong with a field of a row. `field` "" is the row as a whole."""
+    """A problem of a field of a row; `field` is "" for the row as a whole."""
 
     field: str
     problem: str
@@ -100,7 +100,7 @@ def read_rgb_dir(folder: str | Path) -> dict[str, RGBSet]:
 def rgb_files(folder: str | Path) -> dict[str, Path]:
     """The RGB files of a folder, by name, without reading more than their first row."""
     folder = Path(folder)
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     try:
         paths = sorted(path for path in folder.iterdir() if path.name.endswith(_ENDINGS) and path.name[0] != ".")
     except OSError as error:
@@ -109,14 +109,16 @@ def rgb_files(folder: str | Path) -> dict[str, Path]:
         name = name_of(path)
         if name not in NAMES and not _looks_like_rgb(path):
             continue
-        other = found.get(name)
-        if other is not None and path.name != f"{name}.json":
-            if other.name == f"{name}.json":
+        earlier = files.get(name)
+        if earlier is not None and path.name != f"{name}.json":
+            if earlier.name == f"{name}.json":
                 continue  # the whole file is here; what else has its name is a part or a copy of it
-            raise DataError(path, f"{other.name} has the name {name!r} too.", advice="Keep one of them in the folder.")
-        found[name] = path
+            raise DataError(
+                path, f"{earlier.name} has the name {name!r} too.", advice="Keep one of them in the folder."
+            )
+        files[name] = path
     order = {name: place for place, name in enumerate(NAMES)}
-    return dict(sorted(found.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
+    return dict(sorted(files.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
 
 
 def rgb_set(name: str, rows: Iterable[Mapping[str, Any]], *, source: str = "") -> RGBSet:
@@ -188,33 +190,33 @@ def row_to_json(row: RGBRow, kind: Kind) -> dict[str, Any]:
     has a plain text as its `answer`. Reading it back gives the same row."""
     slots: list[Any] = [slot[0] if len(slot) == 1 else list(slot) for slot in row.slots]
     answer = slots[0] if kind == "counterfactual" and len(slots) == 1 and isinstance(slots[0], str) else slots
-    out: dict[str, Any] = {"id": row.id, "query": row.query, "answer": answer}
+    document: dict[str, Any] = {"id": row.id, "query": row.query, "answer": answer}
     if kind == "counterfactual":
         if row.fake:
-            out["fakeanswer"] = row.fake[0] if len(row.fake) == 1 else list(row.fake)
-        out["positive_wrong"] = list(row.positive_wrong)
+            document["fakeanswer"] = row.fake[0] if len(row.fake) == 1 else list(row.fake)
+        document["positive_wrong"] = list(row.positive_wrong)
     grouped = kind == "integration"
     if grouped:
-        out |= {f"answer{place}": [slot] if isinstance(slot, str) else slot for place, slot in enumerate(slots, 1)}
+        document |= {f"answer{place}": [slot] if isinstance(slot, str) else slot for place, slot in enumerate(slots, 1)}
     groups = [list(group) for group in row.positive]
-    out["positive"] = groups if grouped else [text for group in groups for text in group]
-    out["negative"] = list(row.negative)
+    document["positive"] = groups if grouped else [text for group in groups for text in group]
+    document["negative"] = list(row.negative)
     if row.kinds:
-        out["kinds"] = dict(row.kinds)
-    return out
+        document["kinds"] = dict(row.kinds)
+    return document
 
 
 def _set(name: str, lines: list[Line], source: str) -> RGBSet:
     raws = [line.row or {} for line in lines]
     kind = official_kind(name) or kind_of_rows(raws)
     rows: list[RGBRow] = []
-    seen: dict[tuple[type, int | str], int] = {}
+    first_lines: dict[tuple[type, int | str], int] = {}
     digest = hashlib.sha256(kind.encode())
     for line, raw in zip(lines, raws, strict=True):
         row, faults = read_row(raw, kind)
         if row is None:
             raise DataError(source, faults[0].problem, line=line.number, field=faults[0].field)
-        first = seen.setdefault((type(row.id), row.id), line.number)
+        first = first_lines.setdefault((type(row.id), row.id), line.number)
         if first != line.number:
             raise DataError(source, f"{row.id!r} is the id of line {first} too.", line=line.number, field="id")
         digest.update(_bytes(row))
@@ -239,12 +241,12 @@ def _looks_like_rgb(path: Path) -> bool:
     return first is not None and first.row is not None and {"query", "answer", "positive"} <= first.row.keys()
 
 
-def _expected(raw: Mapping[str, Any], field: str, what: str) -> str:
+def _expected(raw: Mapping[str, Any], field: str, expected: str) -> str:
     if field not in raw:
-        return f"is missing; expected {what}."
+        return f"is missing; expected {expected}."
     value = raw[field]
-    found = "an empty text" if isinstance(value, str) and not value.strip() else kind_of(value)
-    return f"found {found}; expected {what}."
+    kind = "an empty text" if isinstance(value, str) and not value.strip() else kind_of(value)
+    return f"found {kind}; expected {expected}."
 
 
 def _texts(raw: Mapping[str, Any], field: str, faults: list[Fault]) -> tuple[str, ...]:
@@ -262,40 +264,42 @@ def _texts(raw: Mapping[str, Any], field: str, faults: list[Fault]) -> tuple[str
 
 def _groups(raw: Mapping[str, Any], faults: list[Fault]) -> tuple[tuple[str, ...], ...]:
     """A list of lists of texts."""
-    what = "a list of groups, each a list of texts"
+    expected = "a list of groups, each a list of texts"
     value = raw.get("positive")
     if not isinstance(value, list):
-        faults.append(Fault("positive", _expected(raw, "positive", what)))
+        faults.append(Fault("positive", _expected(raw, "positive", expected)))
         return ()
     for place, group in enumerate(value):
         if not isinstance(group, list):
-            faults.append(Fault("positive", f"found {kind_of(group)} at index {place}; expected {what}."))
+            faults.append(Fault("positive", f"found {kind_of(group)} at index {place}; expected {expected}."))
             return ()
         for inner, text in enumerate(group):
             if not isinstance(text, str):
-                faults.append(Fault("positive", f"found {kind_of(text)} at index {place}:{inner}; expected {what}."))
+                faults.append(
+                    Fault("positive", f"found {kind_of(text)} at index {place}:{inner}; expected {expected}.")
+                )
                 return ()
     return tuple(tuple(group) for group in value)
 
 
 def _slots(raw: Mapping[str, Any], faults: list[Fault]) -> tuple[tuple[str, ...], ...]:
-    what = "a text, or a list of texts and of lists of aliases"
+    expected = "a text, or a list of texts and of lists of aliases"
     value = raw.get("answer")
     if isinstance(value, str) and value.strip():
         return ((value,),)
     if not isinstance(value, list):
-        faults.append(Fault("answer", _expected(raw, "answer", what)))
+        faults.append(Fault("answer", _expected(raw, "answer", expected)))
         return ()
     if not value:
-        faults.append(Fault("answer", f"found an empty list; expected {what}."))
+        faults.append(Fault("answer", f"found an empty list; expected {expected}."))
     slots: list[tuple[str, ...]] = []
     for place, slot in enumerate(value):
         aliases = slot if isinstance(slot, list) else [slot]
         if wrong := [alias for alias in aliases if not isinstance(alias, str)]:
-            faults.append(Fault("answer", f"found {kind_of(wrong[0])} at index {place}; expected {what}."))
+            faults.append(Fault("answer", f"found {kind_of(wrong[0])} at index {place}; expected {expected}."))
             return ()
         if not any(alias.strip() for alias in aliases):
-            faults.append(Fault("answer", f"the slot at index {place} is empty; expected {what}."))
+            faults.append(Fault("answer", f"the slot at index {place} is empty; expected {expected}."))
             return ()
         slots.append(tuple(aliases))
     return tuple(slots)

@@ -14,7 +14,7 @@ from ragstone.datasets.rgb import Kind, RGBRow, kind_of_rows, name_of, official_
 from ragstone.errors import DataError
 from ragstone.types import Frozen
 
-__all__ = ["PASSAGES", "Problem", "check_rgb"]
+__all__ = ["PASSAGES", "DataProblem", "check_rgb"]
 
 PASSAGES = 5
 """Documents that the paper shows with each question."""
@@ -22,7 +22,7 @@ PASSAGES = 5
 _NAMED = 8  # places that a warning names
 
 
-class Problem(Frozen, frozen=True):
+class DataProblem(Frozen, frozen=True):
     """What is wrong. `line` counts from 1 (0: the file as a whole); `field` is the name in the row ("": all of it)."""
 
     path: str
@@ -38,9 +38,9 @@ class Problem(Frozen, frozen=True):
         return f"{self.severity}: {where}: {self.problem}"
 
 
-def check_rgb(paths: Iterable[str | Path]) -> list[Problem]:
+def check_rgb(paths: Iterable[str | Path]) -> list[DataProblem]:
     """Every problem of these files, and of the RGB files in these folders, by file and line. [] where all is well."""
-    problems: list[Problem] = []
+    problems: list[DataProblem] = []
     for given in map(Path, paths):
         try:
             files = list(rgb_files(given).values()) if given.is_dir() else [given]
@@ -49,42 +49,44 @@ def check_rgb(paths: Iterable[str | Path]) -> list[Problem]:
             continue
         if not files:
             problems.append(
-                Problem(str(given), 0, "", "holds no RGB file (*.json or *.jsonl, one JSON object a line).")
+                DataProblem(str(given), 0, "", "holds no RGB file (*.json or *.jsonl, one JSON object a line).")
             )
         for path in files:
             problems.extend(_check_file(path))
     return problems
 
 
-def _check_file(path: Path) -> Iterator[Problem]:
+def _check_file(path: Path) -> Iterator[DataProblem]:
     try:
         lines = list(json_lines(path))
     except DataError as error:
         yield _from(error)
         return
     if not lines:
-        yield Problem(str(path), 0, "", "holds no rows; expected one JSON object a line.")
+        yield DataProblem(str(path), 0, "", "holds no rows; expected one JSON object a line.")
     kind = official_kind(name_of(path)) or kind_of_rows(line.row for line in lines if line.row is not None)
-    seen: dict[tuple[type, object], int] = {}
+    first_lines: dict[tuple[type, object], int] = {}
     for line in lines:
-        yield from _check_line(str(path), line, kind, seen)
+        yield from _check_line(str(path), line, kind, first_lines)
 
 
-def _check_line(path: str, line: Line, kind: Kind, seen: dict[tuple[type, object], int]) -> Iterator[Problem]:
+def _check_line(
+    path: str, line: Line, kind: Kind, first_lines: dict[tuple[type, object], int]
+) -> Iterator[DataProblem]:
     if line.row is None:
-        yield Problem(path, line.number, "", line.problem)
+        yield DataProblem(path, line.number, "", line.problem)
         return
     row, faults = read_row(line.row, kind)
     for fault in faults:
-        yield Problem(path, line.number, fault.field, fault.problem)
+        yield DataProblem(path, line.number, fault.field, fault.problem)
     row_id = line.row.get("id")
     if isinstance(row_id, (int, str)) and not isinstance(row_id, bool):
-        first = seen.setdefault((type(row_id), row_id), line.number)
+        first = first_lines.setdefault((type(row_id), row_id), line.number)
         if first != line.number:
-            yield Problem(path, line.number, "id", f"{row_id!r} is the id of line {first} too.")
+            yield DataProblem(path, line.number, "id", f"{row_id!r} is the id of line {first} too.")
     if row is not None:
         for field, warning in _warnings(row, kind):
-            yield Problem(path, line.number, field, warning, "warning")
+            yield DataProblem(path, line.number, field, warning, "warning")
 
 
 def _warnings(row: RGBRow, kind: Kind) -> Iterator[tuple[str, str]]:
@@ -152,7 +154,7 @@ def _listed(places: Sequence[str]) -> str:
     return ", ".join(places[:_NAMED]) + (", …" if len(places) > _NAMED else "")
 
 
-def _from(error: DataError) -> Problem:
+def _from(error: DataError) -> DataProblem:
     """A file that cannot be read at all."""
     message = str(error).removeprefix(f"{error.path}: ")
-    return Problem(error.path, error.line, error.field, message)
+    return DataProblem(error.path, error.line, error.field, message)

@@ -1,13 +1,13 @@
-"""Binary files under the name of a text file, told by their first bytes."""
+"""Files of another format under the name of a text file, recognised by their first bytes."""
 
 from pathlib import Path
 
 from ragstone.errors import DataError
 
-__all__ = ["TABLE_MARKS", "reject_binary"]
+__all__ = ["TABLE_MARKS", "binary_error", "reject_binary"]
 
 TABLE_MARKS = {"xlsx": b"PK\x03\x04", "parquet": b"PAR1"}
-_BINARY = (  # first bytes, what they are, what to do
+_OTHERS = (  # first bytes, what they are, what to do
     (TABLE_MARKS["xlsx"], "is a workbook (.xlsx) or a zip archive", "Save the sheet as CSV, or unpack the archive."),
     (TABLE_MARKS["parquet"], "is a Parquet file", "Save it as text: JSON lines or CSV."),
     (b"\xd0\xcf\x11\xe0", "is a workbook of the old kind (.xls) or an encrypted one", "Save it as .xlsx."),
@@ -16,12 +16,20 @@ _BINARY = (  # first bytes, what they are, what to do
     (b"BZh", "is compressed (bzip2)", "Unpack it first."),
     (b"\xfd7zXZ", "is compressed (xz)", "Unpack it first."),
     (b"(\xb5/\xfd", "is compressed (zstd)", "Unpack it first."),
+    (b"version https://git-lfs", "is a pointer of Git LFS and not the file", "Fetch it: git lfs pull."),
     (b"%PDF-", "is a PDF document", "Give the answers as a table or as JSON."),
 )
 
 
-def reject_binary(path: Path, head: bytes) -> None:
-    """Raises DataError, saying what the file is, where its first bytes are those of a known binary format."""
-    for mark, what, advice in _BINARY:
+def binary_error(path: Path, head: bytes) -> DataError | None:
+    """The error that says what a file is whose first bytes are those of another format; None for text."""
+    for mark, what, advice in _OTHERS:
         if head.startswith(mark):
-            raise DataError(path, f"{what}.", advice=advice)
+            return DataError(path, f"{what}.", advice=advice)
+    return None
+
+
+def reject_binary(path: Path, head: bytes) -> None:
+    """Raises DataError, saying what the file is, if its first bytes are those of another format."""
+    if error := binary_error(path, head):
+        raise error

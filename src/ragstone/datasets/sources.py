@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from ragstone.types import Frozen
 
-__all__ = ["MIRAGE", "RGB", "SOURCES", "Listed", "PinnedFile", "Source", "list_data"]
+__all__ = ["MIRAGE", "RGB", "SOURCES", "DataSource", "ListedDataSet", "PinnedFile", "list_data"]
 
 
 class PinnedFile(Frozen, frozen=True):
@@ -23,7 +23,7 @@ class PinnedFile(Frozen, frozen=True):
         return PurePosixPath(self.path).name
 
 
-class Source(Frozen, frozen=True):
+class DataSource(Frozen, frozen=True):
     """Where a data set is published, at one revision, and under what terms."""
 
     name: str
@@ -48,7 +48,7 @@ class Source(Frozen, frozen=True):
         )
 
 
-class Listed(Frozen, frozen=True):
+class ListedDataSet(Frozen, frozen=True):
     """A data set that can be pulled, and which of its files are in its folder."""
 
     name: str
@@ -65,7 +65,7 @@ class Listed(Frozen, frozen=True):
 # zh_int and zh_fact: as another public project notes them for this revision, whose hash of zh_refine is ours. The
 # hashes of the other four were not to be had when this was written.
 _RGB_REVISION = "65ec39e40e7dc9abb50e9bf1b4f32be3f6f16615"
-RGB = Source(
+RGB = DataSource(
     name="rgb",
     title="RGB, the Retrieval-Augmented Generation Benchmark",
     repository="https://github.com/chen700564/RGB",
@@ -103,7 +103,7 @@ RGB = Source(
 # The revision is the one at which the authors' repository was read; dataset.json is hashed here from a copy of it. The
 # hashes of the two files with the chunks were not to be had when this was written.
 _MIRAGE_REVISION = "73500b86a1bbae0b88a6a9aa2a6b56056f7c05e2"
-MIRAGE = Source(
+MIRAGE = DataSource(
     name="mirage",
     title="MIRAGE, a Metric-Intensive Benchmark for Retrieval-Augmented Generation Evaluation",
     repository="https://github.com/nlpai-lab/MIRAGE",
@@ -125,10 +125,10 @@ MIRAGE = Source(
     whole=True,
 )
 
-SOURCES: Mapping[str, Source] = {"mirage": MIRAGE, "rgb": RGB}
+SOURCES: Mapping[str, DataSource] = {"mirage": MIRAGE, "rgb": RGB}
 
 
-def list_data(root: str | Path | None = None) -> list[Listed]:
+def list_data(root: str | Path | None = None) -> list[ListedDataSet]:
     """The data sets that can be pulled; with `root`, what of each is already in its folder `root/NAME`."""
     listed = []
     for source in SOURCES.values():
@@ -137,5 +137,5 @@ def list_data(root: str | Path | None = None) -> list[Listed]:
         present = tuple(name for name in names if folder is not None and (folder / name).is_file())
         at = "" if folder is None else str(folder)
         row = (source.name, source.title, source.license, source.repository, source.revision)
-        listed.append(Listed(*row, names, at, present))
+        listed.append(ListedDataSet(*row, names, at, present))
     return listed

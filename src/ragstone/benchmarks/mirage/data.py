@@ -85,8 +85,8 @@ class CheckedPool(Frozen, frozen=True):
         return [
             texts["checked"].format(path=self.path, questions=self.questions, sources=sources, chunks=self.chunks),
             texts["support"].format(supported=noise.supported, unsupported=noise.unsupported),
-            texts["held"].format(listed=_listed(noise.held)),
-            texts["lacking"].format(listed=_listed(noise.lacking)),
+            texts["unlabelled"].format(listed=_listed(noise.unlabelled)),
+            texts["mislabelled"].format(listed=_listed(noise.mislabelled)),
             texts["inside"].format(listed=_listed(noise.inside)),
             *(f"  {doubt}" for doubt in self.doubts),
         ]

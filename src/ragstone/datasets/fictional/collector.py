@@ -13,7 +13,7 @@ STATING = ("plain", "plain", "plain", "far", "far", "brief")
 
 
 def misleading_kinds(rng: Random, count: int) -> list[str]:
-    """So many kinds of misleading chunks, as different as can be."""
+    """`count` kinds of misleading chunks, as varied as possible."""
     kinds: list[str] = []
     while len(kinds) < count:
         kinds += sample(rng, ("other_year", "rumour", "related", "other_category"), count - len(kinds))
@@ -21,7 +21,7 @@ def misleading_kinds(rng: Random, count: int) -> list[str]:
 
 
 class ChunkCollector(ABC):
-    """The chunks of one question as they are collected. `reserved`: names of events that other questions have."""
+    """Collects the chunks of one question. `reserved`: the names of events that other questions use."""
 
     def __init__(self, rng: Random, reserved: Container[str]) -> None:
         self.rng, self.reserved = rng, reserved
@@ -30,7 +30,7 @@ class ChunkCollector(ABC):
 
     @abstractmethod
     def other_editions(self, count: int) -> list[int]:
-        """So many different editions (by year, or by years from the one asked about), or as many as there are."""
+        """`count` different editions (a year, or years from the one asked about); fewer if there are not as many."""
 
     @abstractmethod
     def any_edition(self) -> int: ...

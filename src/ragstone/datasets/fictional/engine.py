@@ -22,7 +22,7 @@ ATTEMPTS = 60
 
 @cache
 def language(code: str) -> Language:
-    """What the package of "en" or "zh" brings, imported when it is first asked for."""
+    """The `Language` of "en" or "zh", imported on first use."""
     return cast("Language", importlib.import_module(f"ragstone.datasets.fictional.{code}").LANGUAGE)
 
 
@@ -95,8 +95,8 @@ def _han_runs(alias: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _stated(alias: str, text: str, lower: str, code: str) -> bool:
-    """Whether `find_answer` finds the alias. It compiles a pattern for each alias, which would take most of the time of
-    making a row; so it is called only where comparing letters does not decide."""
+    """Whether `find_answer` finds the alias. It compiles a pattern for each alias, which would dominate the time of
+    making a row; so it is called only if comparing letters does not decide."""
     if HAN_NAME.fullmatch(alias):
         return alias in text
     if code == "zh":
@@ -120,8 +120,9 @@ def _holds(alias: str, text: str, lower: str, code: str) -> bool:
 
 
 def flaw(item: GeneratedItem, code: str) -> str:
-    """What is wrong with an item, or "". A document must hold its slots both by the official substring rule and by
-    ragstone's own reading, so that either scoring finds it; it holds another's answer if either does."""
+    """What is wrong with an item, or "". A document must contain its slots by the official substring rule and by
+    ragstone's own matching, so that either scoring finds them; it contains another slot's answer if either rule finds
+    it."""
     integration = len(item.positive) > 1
     for number, group in enumerate(item.positive):
         own_slots = (item.slots[number],) if integration else item.slots

@@ -15,7 +15,7 @@ __all__ = ["FactNotes", "read_facts"]
 
 @dataclass(frozen=True)
 class FactNotes:
-    """What a file says about a fact, with its place among those of its kind; `sentences` by their marks."""
+    """A fact as the file states it. `number`: its index among those of its kind; `sentences`: by mark."""
 
     kind: str
     number: int
@@ -27,7 +27,7 @@ class FactNotes:
 
 
 def read_facts(code: str, names: Iterable[str]) -> Iterator[FactNotes]:
-    """The facts of these files, in their order. ValueError: a line fits nowhere."""
+    """The facts of these files, in order. Raises ValueError for a line in the wrong place."""
     for name in names:
         for kind, lines in read_sections(code, name).items():
             yield from _of_kind(kind, lines)

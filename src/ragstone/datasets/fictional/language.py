@@ -13,7 +13,7 @@ _ATTEMPTS = 8  # to collect chunks of one domain
 
 
 class Named(Protocol):
-    """A domain of invented news, whatever else a language knows of it."""
+    """A domain of invented news, as far as the engine knows it."""
 
     @property
     def name(self) -> str: ...
@@ -21,9 +21,9 @@ class Named(Protocol):
 
 @dataclass(frozen=True)
 class Language:
-    """Domains of events, real facts with false twins, and four writers: of a question with one answer and with two,
-    and of the chunks for one that needs one of them (`supporting` many state it) or two. `sources`: the sections of
-    MIRAGE's paper that the domains belong to. A writer may raise Stuck: the engine has it draw anew."""
+    """The domains and real facts of a language, and four functions: two write a question with one or two answers, two
+    collect the chunks of a question that needs one chunk (`supporting` chunks state the answer) or two. `sources`: the
+    data sets of MIRAGE's paper that the domains stand for. If a function raises Stuck, the engine calls it again."""
 
     domains: tuple[Named, ...]
     sources: Mapping[str, tuple[str, ...]]
@@ -35,7 +35,7 @@ class Language:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the domains."""
+        """The names of the domains."""
         return tuple(domain.name for domain in self.domains)
 
     def base(self, rng: Random) -> GeneratedItem:
@@ -64,9 +64,9 @@ class Language:
         multi_hop: bool = False,
         reserved: Container[str] = (),
     ) -> Collected:
-        """A question of one of `sources` with so many chunks, so many of which support its answer; `multi_hop`: one
-        that needs two chunks. Raises Unmet if there is too little to say, DuplicateEvent for an event that `reserved`
-        names."""
+        """A question of one of `sources` with `chunks` chunks, of which `supporting` support its answer, or with
+        `multi_hop`, one that needs two chunks. Raises Unmet if no sentences are left, DuplicateEvent for an event in
+        `reserved`."""
         name = pick(rng, self.sources[source])
         domain = next(domain for domain in self.domains if domain.name == name)
         for _ in range(_ATTEMPTS):

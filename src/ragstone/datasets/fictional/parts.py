@@ -36,15 +36,15 @@ T = TypeVar("T")
 
 
 class Unmet(Exception):
-    """Nothing that may be said here is left to say: the row is made anew from another seed."""
+    """No sentence is left that may be used here: the row is generated again from another seed."""
 
 
 class Stuck(Exception):
-    """A passage could not be written without breaking a rule: the question is drawn anew."""
+    """A passage could not be written without breaking a rule: the question is drawn again."""
 
 
 class DuplicateEvent(Exception):
-    """Another question has this event: the question is drawn anew, before its chunks are written."""
+    """Another question has this event: the question is drawn again, before its chunks are written."""
 
 
 class Document(Frozen, frozen=True):
@@ -112,7 +112,7 @@ def seeded(*key: str | int) -> random.Random:
 
 
 def pick(rng: random.Random, items: Sequence[T]) -> T:
-    """One of the items, each as likely. IndexError where there is none."""
+    """One of the items, all equally likely. Raises IndexError if there is none."""
     return items[int(rng.random() * len(items))]
 
 
@@ -122,7 +122,7 @@ def between(rng: random.Random, low: int, high: int) -> int:
 
 
 def chance(rng: random.Random, share: float) -> bool:
-    """True in this share of the calls."""
+    """True with this probability."""
     return rng.random() < share
 
 
@@ -146,7 +146,7 @@ def shuffled(rng: random.Random, items: Iterable[T]) -> list[T]:
 
 
 def sample(rng: random.Random, items: Sequence[T], count: int) -> list[T]:
-    """`count` different items (by position) in random order; all of them where there are fewer."""
+    """`count` different items (by position) in random order; all of them if there are fewer."""
     if count * 4 > len(items):
         return shuffled(rng, items)[:count]
     chosen: dict[int, None] = {}
@@ -156,7 +156,7 @@ def sample(rng: random.Random, items: Sequence[T], count: int) -> list[T]:
 
 
 class Deck(Generic[T]):
-    """Draws without putting back, and shuffles anew when nothing is left: repeats are as far apart as can be."""
+    """Draws without replacement and starts again when empty, so that repeats are as far apart as possible."""
 
     __slots__ = ("items", "random", "remaining")
 
@@ -165,7 +165,7 @@ class Deck(Generic[T]):
         self.remaining: list[T] = []
 
     def draw(self) -> T:
-        """The next item. IndexError where the deck was made of none."""
+        """The next item. Raises IndexError for a deck of no items."""
         remaining = self.remaining
         if not remaining:
             remaining.extend(self.items)
@@ -175,5 +175,5 @@ class Deck(Generic[T]):
 
 
 def add_days(day: dt.date, days: int) -> dt.date:
-    """The date so many days later (earlier, where negative)."""
+    """The date `days` days later (earlier if negative)."""
     return day + dt.timedelta(days=days)

@@ -52,8 +52,8 @@ class MiragePool(msgspec.Struct, frozen=True):
 def make_pool(
     questions: int, *, seed: int = 0, language: str = "en", chunks_per_query: int = 5, multi_hop: float = 0.0
 ) -> MiragePool:
-    """A pool with so many questions and `chunks_per_query` chunks each; the share `multi_hop` of the questions needs
-    two chunks.
+    """A pool with `questions` questions of `chunks_per_query` chunks each; the share `multi_hop` of them needs two
+    chunks.
 
     The same arguments give the same bytes anywhere, and more questions go on where fewer ended. Raises UsageError for
     numbers that cannot be, and where the world has no more names; UnknownName for another language than en and zh."""
@@ -125,7 +125,7 @@ def _collected(questions: int, seed: int, code: str, chunks: int, share: float) 
 
 
 def _source(point: float) -> str:
-    """The source at this point of all questions, from 0 to 1."""
+    """The source at this point (0 to 1) of all questions, in the proportions of the paper."""
     remaining = point * sum(_SHARES.values())
     for name, count in _SHARES.items():
         remaining -= count
@@ -138,7 +138,7 @@ def _sound(
     maker: Language, code: str, key: tuple[int, int], source: str, chunks: int, multi_hop: bool,
     reserved: set[str], queries: set[str],
 ) -> Collected:  # fmt: skip
-    """The first attempt without a flaw whose events no question had before."""
+    """The first attempt without a flaw whose events no earlier question has."""
     problem = ""
     for attempt in range(ATTEMPTS):
         rng = seeded("ragstone", "mirage", code, *key, attempt)

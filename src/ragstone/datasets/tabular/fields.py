@@ -38,16 +38,16 @@ _SPEAKERS = {
 
 
 def flag(value: Any) -> bool | None:
-    """Whether a cell says yes or no; None where it is empty. Raises CellError."""
+    """The truth value of a cell; None if it is empty. Raises CellError."""
     value = plain(value)
     if is_missing(value) or isinstance(value, bool):
         return None if is_missing(value) else bool(value)
-    said = str(value).strip().lower().removesuffix(".0")
-    if not said:
+    written = str(value).strip().lower().removesuffix(".0")
+    if not written:
         return None
-    if said not in (*_YES, *_NO):
+    if written not in (*_YES, *_NO):
         raise CellError(f"found {str(value)[:40]!r}; expected true or false.")
-    return said in _YES
+    return written in _YES
 
 
 def passage_id(passage: str) -> str:
@@ -160,20 +160,20 @@ def conversation(value: Any) -> Conversation:
 
 
 def _role_and_content(message: Any, place: int) -> tuple[str | None, str]:
-    """Who (None: a tool) said what."""
+    """The role (None for a tool) and the content of a message."""
     message = _fields(message)
     if not isinstance(message, dict):
         raise CellError(f"message {place} is {kind_of(message)}; expected an object with a role and a content.")
-    named = str(message.get("role") or message.get("type") or "").lower()
-    if named in ("tool", "function", "toolmessage"):
+    role = str(message.get("role") or message.get("type") or "").lower()
+    if role in ("tool", "function", "toolmessage"):
         return None, ""
-    if named not in _SPEAKERS:
-        raise CellError(f"message {place} is of the role {named!r}; expected user, assistant or system.")
+    if role not in _SPEAKERS:
+        raise CellError(f"message {place} is of the role {role!r}; expected user, assistant or system.")
     content = message.get("content")
     if isinstance(content, list):  # parts, as in OpenAI's interface
         parts = [part.get("text") if isinstance(part, dict) else part for part in content]
         content = "\n".join(part for part in parts if isinstance(part, str))
-    return _SPEAKERS[named], text(content, f"a text as the content of message {place}") or ""
+    return _SPEAKERS[role], text(content, f"a text as the content of message {place}") or ""
 
 
 def _of_object(value: dict[str, Any]) -> list[Any]:
@@ -228,7 +228,7 @@ def _passage(element: Any, place: int) -> Passage | None:
 
 
 def _fields(value: Any) -> Any:
-    """An object of another library as the fields that it has: pydantic models, data classes, LangChain's documents."""
+    """The fields of another library's object: pydantic models, data classes, LangChain's documents."""
     if isinstance(value, (dict, str, list)) or value is None:
         return value
     if isinstance(value, Mapping):
@@ -245,9 +245,9 @@ def _reference_of(value: dict[str, Any]) -> Any:
     for key in ("text", "value", "answer", "content"):
         if key in value:
             first = plain(value[key])
-            more = plain(value.get("aliases"))
+            aliases = plain(value.get("aliases"))
             firsts = first if isinstance(first, list) else [first]
-            return firsts + (more if isinstance(more, list) else [])
+            return firsts + (aliases if isinstance(aliases, list) else [])
     raise CellError("found an object; expected a text, a list of aliases, or a list of slots.")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.datasets.jsonlines import kind_of, strict_json
-from ragstone.datasets.tabular.rows import Raw, Row
+from ragstone.datasets.tabular.rows import DataRow, Raw
 from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.tabular.words import is_question
 from ragstone.errors import DataError
@@ -54,7 +54,7 @@ def _is_lines(path: Path, encoding: str, expected: bool) -> bool:
         return next(filled, None) is not None
 
 
-def _lines(path: Path, encoding: str) -> Iterator[Row]:
+def _lines(path: Path, encoding: str) -> Iterator[DataRow]:
     with path.open(encoding=encoding, newline="\n") as stream:
         for number, line in enumerate(stream, 1):
             if not line.strip(_SPACE):
@@ -63,15 +63,15 @@ def _lines(path: Path, encoding: str) -> Iterator[Row]:
             try:
                 value = strict_json(line, constants=True)
             except ValueError as error:
-                yield Row(where, {}, f"{error}; expected one JSON object a line.")
+                yield DataRow(where, {}, f"{error}; expected one JSON object a line.")
                 continue
             if isinstance(value, dict):
-                yield Row(where, value)
+                yield DataRow(where, value)
             else:
-                yield Row(where, {}, f"found {kind_of(value)}; expected one JSON object a line.")
+                yield DataRow(where, {}, f"found {kind_of(value)}; expected one JSON object a line.")
 
 
-def _records(path: Path, value: Any, known: Sequence[str]) -> Iterator[Row]:
+def _records(path: Path, value: Any, known: Sequence[str]) -> Iterator[DataRow]:
     """The rows of a whole JSON value."""
     if isinstance(value, dict):
         value = _unwrapped(path, value, known)
@@ -79,9 +79,9 @@ def _records(path: Path, value: Any, known: Sequence[str]) -> Iterator[Row]:
         raise DataError(path, f"found {kind_of(value)}; {_EXPECTED}.")
     for number, record in enumerate(value, 1):
         if isinstance(record, dict):
-            yield Row(f"row {number}", record)
+            yield DataRow(f"row {number}", record)
         else:
-            yield Row(f"row {number}", {}, f"found {kind_of(record)}; expected an object.")
+            yield DataRow(f"row {number}", {}, f"found {kind_of(record)}; expected an object.")
 
 
 def _unwrapped(path: Path, value: dict[str, Any], known: Sequence[str]) -> Any:

@@ -9,7 +9,7 @@ from ragstone.datasets.tabular import trec
 from ragstone.datasets.tabular.cells import text
 from ragstone.datasets.tabular.items import Item
 from ragstone.datasets.tabular.problems import CellError, warning
-from ragstone.datasets.tabular.rows import Raw, Row, Rows
+from ragstone.datasets.tabular.rows import DataRow, Raw, Rows
 from ragstone.datasets.tabular.sources import open_file
 from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.tabular.words import plain_name
@@ -36,10 +36,10 @@ def read_queries(path: Path) -> dict[str, str]:
 
 
 def with_labels(items: Sequence[Item], qrels: trec.Qrels, name: str) -> tuple[list[Item], list[str]]:
-    """The items with their judged passages, which replace others, and what a person should know. Raises DataError where
-    no query is an item's id."""
-    met = {item.sample.id for item in items} & qrels.keys()
-    if not met:
+    """The items with their judged passages, which replace others, and notes. Raises DataError if no query is an item's
+    id."""
+    judged_ids = {item.sample.id for item in items} & qrels.keys()
+    if not judged_ids:
         some, ids = ", ".join(map(repr, list(qrels)[:3])), ", ".join(repr(item.sample.id) for item in items[:3])
         raise DataError(
             name, f"no query in it ({some}…) is the id of a row ({ids}…).", advice="Name the column: --map id=COLUMN."
@@ -53,14 +53,14 @@ def with_labels(items: Sequence[Item], qrels: trec.Qrels, name: str) -> tuple[li
             item = msgspec.structs.replace(item, sample=sample)  # noqa: PLW2901
         labelled.append(item)
     warnings = []
-    if beyond := len(qrels) - len(met):
+    if beyond := len(qrels) - len(judged_ids):
         warnings.append(warning("no_row", name=name, count=beyond, total=len(qrels)))
     return labelled, warnings
 
 
 def with_texts(items: Sequence[Item], corpus: Path) -> tuple[list[Item], list[str]]:
-    """The items with the texts of those passages that had none, from a file or from a folder's `corpus.jsonl`. Only
-    what is needed is kept of it."""
+    """The items with the missing texts of passages filled in from a file or a folder's `corpus.jsonl`, and notes. Only
+    the texts needed are kept in memory."""
     _must_exist(corpus, "corpus")
     path = corpus / "corpus.jsonl" if corpus.is_dir() else corpus
     without_text = {passage.id for item in items for passage in _passages(item) if not passage.text}
@@ -104,7 +104,7 @@ def _qrels(path: Path) -> Raw:
     return open_file(path)
 
 
-def _documents(rows: Iterable[Row], path: Path) -> Iterable[tuple[str, str, str]]:
+def _documents(rows: Iterable[DataRow], path: Path) -> Iterable[tuple[str, str, str]]:
     """(id, text, title) of each row. Raises DataError at the first that has no id."""
     for row in rows:
         names = {plain_name(column): column for column in row.cells}

@@ -6,7 +6,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from ragstone.datasets.jsonlines import kind_of
-from ragstone.datasets.tabular.rows import Raw, Row
+from ragstone.datasets.tabular.rows import DataRow, Raw
 from ragstone.errors import UsageError
 
 __all__ = ["memory_rows"]
@@ -15,7 +15,7 @@ _EXPECTED = "a path, a list of dicts, a pandas or polars frame, or a datasets.Da
 
 
 def memory_rows(source: Any) -> Raw:
-    """The rows of a value. Raises UsageError where it has none that could be read."""
+    """The rows of a value. Raises UsageError if it has none."""
     kind = type(source).__name__
     if _is_frame_of_splits(source):
         names = ", ".join(map(repr, source))
@@ -50,14 +50,14 @@ def _columns(source: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     return (dict(zip(source, row, strict=True)) for row in zip(*columns, strict=True))
 
 
-def _numbered(records: Iterable[Any]) -> Iterator[Row]:
+def _numbered(records: Iterable[Any]) -> Iterator[DataRow]:
     for number, record in enumerate(records, 1):
         cells = _cells(record)
         where = f"row {number}"
         if cells is None:
-            yield Row(where, {}, f"found {kind_of(record)}; expected an object with named columns.")
+            yield DataRow(where, {}, f"found {kind_of(record)}; expected an object with named columns.")
         else:
-            yield Row(where, cells)
+            yield DataRow(where, cells)
 
 
 def _cells(record: Any) -> dict[str, Any] | None:

@@ -7,17 +7,17 @@ from ragstone.errors import DataError, UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.types import Frozen
 
-__all__ = ["BadData", "CellError", "Problem", "Problems", "places", "warning"]
+__all__ = ["BadData", "CellError", "Problems", "RowProblem", "places", "warning"]
 
 SHOWN = 5  # problems of one file, and rows of one problem, that a message names
 
 
 class CellError(ValueError):
-    """A cell does not hold what it should; the message says what was found, what was expected and what to do."""
+    """A cell has an invalid value; the message says what was found, what was expected and what to do."""
 
 
-class Problem(Frozen, frozen=True):
-    """What is wrong in one field of some rows. `where` names the first of them, `rows` is how many there are."""
+class RowProblem(Frozen, frozen=True):
+    """A problem of one field in some rows. `where` names the first rows, `rows` is their number."""
 
     path: str
     where: str
@@ -31,13 +31,13 @@ class Problem(Frozen, frozen=True):
 
 
 class BadData(DataError):
-    """Rows that cannot be read. `problems` are the first of them, as `str` tells them, one line each."""
+    """Rows that cannot be read. `problems` are the first of them; the message has one line each."""
 
-    def __init__(self, path: object, problems: Iterable[Problem], more: int = 0) -> None:
+    def __init__(self, path: object, problems: Iterable[RowProblem], omitted: int = 0) -> None:
         self.problems = tuple(problems)
         lines = [str(problem) for problem in self.problems]
-        if more:
-            lines.append(f"{path}: and {more} other problem{'' if more == 1 else 's'}.")
+        if omitted:
+            lines.append(f"{path}: and {omitted} other problem{'' if omitted == 1 else 's'}.")
         UsageError.__init__(self, "\n".join(lines))
         self._lines = tuple(lines)
         first = self.problems[0]
@@ -51,38 +51,38 @@ class BadData(DataError):
 
 
 class Problems:
-    """Collects what is wrong, the rows of one problem together."""
+    """Collects problems and groups their rows."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._found: dict[tuple[str, str], list[str]] = {}
+        self._rows: dict[tuple[str, str], list[str]] = {}
         self._counts: dict[tuple[str, str], int] = {}
 
     def add(self, where: str, field: str, problem: str) -> None:
         key = (field, problem)
         self._counts[key] = self._counts.get(key, 0) + 1
-        rows = self._found.setdefault(key, [])
+        rows = self._rows.setdefault(key, [])
         if len(rows) < SHOWN:
             rows.append(where)
 
     def raise_any(self) -> None:
-        """Raises `BadData` where something was added."""
-        if not self._found:
+        """Raises `BadData` if there are problems."""
+        if not self._rows:
             return
         lines = [
-            Problem(self.path, places(rows, self._counts[key]), *key, rows=self._counts[key])
-            for key, rows in list(self._found.items())[:SHOWN]
+            RowProblem(self.path, places(rows, self._counts[key]), *key, rows=self._counts[key])
+            for key, rows in list(self._rows.items())[:SHOWN]
         ]
-        raise BadData(self.path, lines, more=len(self._found) - len(lines))
+        raise BadData(self.path, lines, omitted=len(self._rows) - len(lines))
 
 
 def warning(key: str, **values: Any) -> str:
-    """A line about the data for a person, in the language that the environment asks for."""
+    """A note on the data, in the language of the environment."""
     return messages(__name__, preferred_language())[key].format(**values)
 
 
 def places(rows: Iterable[str], total: int, language: str = "en") -> str:
-    """Rows as a message names them: "line 3", "lines 3, 5", "rows 1, 2, 3, 4, 5 and 12 more"."""
+    """Rows as messages name them: "line 3", "lines 3, 5", "rows 1, 2, 3, 4, 5 and 12 more"."""
     texts, shown = messages(__name__, language), list(rows)[:SHOWN]
     kinds = {row.rpartition(" ")[0] for row in shown}
     kind = kinds.pop() if len(kinds) == 1 else ""

@@ -15,7 +15,7 @@ from ragstone.datasets.tabular.rows import Rows
 from ragstone.datasets.tabular.sources import open_source
 from ragstone.datasets.tabular.spans import are_spans, spans_as_rows
 from ragstone.datasets.tabular.trec import Qrels, is_run, runs_as_rows
-from ragstone.datasets.tabular.words import Columns, resolve
+from ragstone.datasets.tabular.words import ColumnMapping, resolve
 from ragstone.errors import DataError, UsageError
 from ragstone.types import to_json
 
@@ -66,12 +66,12 @@ def read_eval_data(
     items = _with_ids([item for item in built if item is not None], builder)
     warnings = [*rows.raw.warnings, *columns.warnings]
     if judged:
-        items, more = with_labels(items, grades, judged.name)
-        warnings += more
+        items, notes = with_labels(items, grades, judged.name)
+        warnings += notes
     warnings += builder.warnings(items)
     if texts:
-        items, more = with_texts(items, texts)
-        warnings += more
+        items, notes = with_texts(items, texts)
+        warnings += notes
     total, digest = len(items), _sha256(items)
     if sample is not None and sample < total:
         items = _sampled(items, sample, seed)
@@ -108,8 +108,8 @@ def _as_rows(rows: Rows, corpus: Path | None, grades: Qrels) -> Rows:
     return rows
 
 
-def _columns(rows: Rows, mapping: Mapping[str, str], problems: Problems) -> Columns:
-    """Which column is what. Where no column is the question because no line could be read, that is told instead."""
+def _columns(rows: Rows, mapping: Mapping[str, str], problems: Problems) -> ColumnMapping:
+    """Maps columns to words. If no line could be read, their problems are raised instead of a missing question."""
     if {"query", "answer", "positive", "negative"} <= set(rows.columns) and "answer" not in mapping:
         advice = f"Ask them: ragstone bench rgb --data {rows.raw.source}."
         raise DataError(
@@ -123,28 +123,27 @@ def _columns(rows: Rows, mapping: Mapping[str, str], problems: Problems) -> Colu
 
 
 def _with_ids(items: list[Item], builder: Builder) -> list[Item]:
-    """The items, each with an id of its own: the one it was given, else one made of its question; what occurs again
-    has -2, -3… added."""
-    used_ids = {item.sample.id for item in items if item.sample.id}
-    used: set[str] = set()
+    """The items with unique ids: the given one, else one made of the question; repeated ids get -2, -3…"""
+    given_ids = {item.sample.id for item in items if item.sample.id}
+    assigned: set[str] = set()
     counts: dict[str, int] = {}
-    named: list[Item] = []
+    identified: list[Item] = []
     for item in items:
         base = item.sample.id or question_id(item.sample.question)
         chosen = base
-        if chosen in used:
+        if chosen in assigned:
             if item.sample.id:
                 builder.note("same_id", item.where)
-            while chosen in used or (chosen != base and chosen in used_ids):
+            while chosen in assigned or (chosen != base and chosen in given_ids):
                 counts[base] = counts.get(base, 1) + 1
                 chosen = f"{base}-{counts[base]}"
-        used.add(chosen)
+        assigned.add(chosen)
         if chosen == item.sample.id:
-            named.append(item)
+            identified.append(item)
         else:
             sample = msgspec.structs.replace(item.sample, id=chosen)
-            named.append(msgspec.structs.replace(item, sample=sample))
-    return named
+            identified.append(msgspec.structs.replace(item, sample=sample))
+    return identified
 
 
 def question_id(question: str) -> str:

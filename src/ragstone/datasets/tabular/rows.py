@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Raw", "Row", "Rows", "repeated"]
+__all__ = ["DataRow", "Raw", "Rows", "repeated"]
 
 
 @dataclass(slots=True)
-class Row:
+class DataRow:
     """A row: where it is ("line 3"), its cells by column, or what keeps it from being read."""
 
     where: str
@@ -28,7 +28,7 @@ class Raw:
     """
 
     name: str
-    rows: Iterable[Row]
+    rows: Iterable[DataRow]
     schema: str = ""
     mapping: Mapping[str, str] = field(default_factory=dict)
     sparse: bool = False
@@ -40,7 +40,7 @@ class Raw:
 
     @property
     def source(self) -> str:
-        """What messages call it: the path, or the name of what has none."""
+        """The name in messages: the path, else the name."""
         return str(self.path) if self.path else self.name
 
 
@@ -49,7 +49,7 @@ class Rows:
 
     def __init__(self, raw: Raw) -> None:
         columns: dict[str, None] = {}
-        self._rows: deque[Row] = deque()
+        self._rows: deque[DataRow] = deque()
         for row in raw.rows:
             columns.update(dict.fromkeys(row.cells))
             self._rows.append(row)
@@ -59,19 +59,19 @@ class Rows:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def take(self) -> Iterator[Row]:
+    def take(self) -> Iterator[DataRow]:
         """Every row, once."""
         while self._rows:
             yield self._rows.popleft()
 
-    def instead(self, rows: Iterable[Row], *, schema: str, mapping: Mapping[str, str]) -> "Rows":
-        """Other rows in the place of these, made of them."""
+    def instead(self, rows: Iterable[DataRow], *, schema: str, mapping: Mapping[str, str]) -> "Rows":
+        """New rows derived from these, in their place."""
         raw = self.raw
         return Rows(replace(raw, rows=rows, schema=schema, mapping=mapping, sparse=False))
 
 
 def repeated(names: Iterable[str]) -> str | None:
-    """The first name that stands among those before it."""
+    """The first name that occurs twice; None if all differ."""
     names_seen: set[str] = set()
     for name in names:
         if name in names_seen:

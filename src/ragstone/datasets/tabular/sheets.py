@@ -9,7 +9,7 @@ from typing import Any
 
 from ragstone.datasets.tabular.extra import needs
 from ragstone.datasets.tabular.problems import warning
-from ragstone.datasets.tabular.rows import Raw, Row, repeated
+from ragstone.datasets.tabular.rows import DataRow, Raw, repeated
 from ragstone.datasets.tabular.words import is_question
 from ragstone.errors import DataError, UnknownName
 
@@ -54,7 +54,7 @@ def _has_question(sheet: Any, known: Sequence[str]) -> bool:
     return False
 
 
-def _rows(path: Path, sheet: Any, book: Any) -> Iterator[Row]:
+def _rows(path: Path, sheet: Any, book: Any) -> Iterator[DataRow]:
     header: dict[int, str] = {}
     sheet.reset_dimensions()  # some programs write a wrong size, and cells beyond it would be lost
     try:
@@ -67,11 +67,11 @@ def _rows(path: Path, sheet: Any, book: Any) -> Iterator[Row]:
                 continue
             beyond = [cell for place, cell in enumerate(cells) if place not in header and not _empty(cell)]
             if beyond:
-                yield Row(
+                yield DataRow(
                     where, {}, f"{str(beyond[0])[:40]!r} stands in a column without a name; expected a name in row 1."
                 )
                 continue
-            yield Row(where, {name: _value(cells[place]) for place, name in header.items() if place < len(cells)})
+            yield DataRow(where, {name: _value(cells[place]) for place, name in header.items() if place < len(cells)})
     except DataError:
         raise
     except Exception as error:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ragstone.datasets.tabular.cells import is_missing, listed, plain, scalar
 from ragstone.datasets.tabular.problems import warning
-from ragstone.datasets.tabular.rows import Row, Rows
+from ragstone.datasets.tabular.rows import DataRow, Rows
 
 __all__ = ["are_spans", "spans_as_rows"]
 
@@ -36,7 +36,7 @@ _SKIPPED = ("input.", "output.", "llm.input_messages", "llm.output_messages", "r
 
 
 @dataclass(slots=True)
-class Span:
+class TraceSpan:
     """A span, its attributes dotted."""
 
     where: str
@@ -47,7 +47,7 @@ class Span:
     start: Any
     end: Any
     attributes: dict[str, Any]
-    children: list["Span"] = field(default_factory=list)
+    children: list["TraceSpan"] = field(default_factory=list)
 
 
 def are_spans(columns: Sequence[str]) -> bool:
@@ -59,9 +59,9 @@ def are_spans(columns: Sequence[str]) -> bool:
 
 
 def spans_as_rows(rows: Rows) -> Rows:
-    """One row for each root span that was asked something, in the order of their beginnings in the file."""
-    spans: list[Span] = []
-    problems: list[Row] = []
+    """One row for each root span with a question, in the order of the file."""
+    spans: list[TraceSpan] = []
+    problems: list[DataRow] = []
     for row in rows.take():
         if row.problem:
             problems.append(row)
@@ -69,10 +69,10 @@ def spans_as_rows(rows: Rows) -> Rows:
         try:
             spans.extend(_spans(row))
         except RecursionError:
-            problems.append(Row(row.where, {}, "is nested too deeply to be read."))
+            problems.append(DataRow(row.where, {}, "is nested too deeply to be read."))
     roots = _roots(spans)
     several: dict[str, int] = {}
-    result: list[Row] = []
+    result: list[DataRow] = []
     for root in roots:
         cells = _cells(root)
         if cells is None:
@@ -80,7 +80,7 @@ def spans_as_rows(rows: Rows) -> Rows:
         several[root.trace] = several.get(root.trace, 0) + 1
         number = several[root.trace]
         cells["trace_id"] = root.trace if number == 1 else f"{root.trace}/{number}"
-        result.append(Row(root.where, cells))
+        result.append(DataRow(root.where, cells))
     lost = len(spans) - sum(1 for root in roots for _ in _below(root))
     if lost:
         rows.raw.warnings.append(warning("span_circle", count=lost, total=len(spans)))
@@ -90,7 +90,7 @@ def spans_as_rows(rows: Rows) -> Rows:
     return rows.instead([*problems, *result], schema="openinference", mapping=_MAPPING)
 
 
-def _spans(row: Row) -> Iterator[Span]:
+def _spans(row: DataRow) -> Iterator[TraceSpan]:
     """The spans in a row: one, or all of an OTLP request."""
     packages = row.cells.get("resourceSpans")
     if not isinstance(packages, list):
@@ -103,7 +103,7 @@ def _spans(row: Row) -> Iterator[Span]:
                     yield _span(row.where, span)
 
 
-def _span(where: str, cells: Mapping[str, Any]) -> Span:
+def _span(where: str, cells: Mapping[str, Any]) -> TraceSpan:
     flat: dict[str, Any] = {}
     attributes = plain(cells.get("attributes"))
     if isinstance(attributes, str):
@@ -125,10 +125,12 @@ def _span(where: str, cells: Mapping[str, Any]) -> Span:
     if isinstance(kind, str):
         flat["openinference.span.kind"] = kind.upper()
     trace, span, parent = (str(_first(ids, names) or "") for names in (_TRACE, _SPAN, _PARENT))
-    return Span(where, trace, span, parent, str(cells.get("name") or ""), _first(ids, _START), _first(ids, _END), flat)
+    return TraceSpan(
+        where, trace, span, parent, str(cells.get("name") or ""), _first(ids, _START), _first(ids, _END), flat
+    )
 
 
-def _roots(spans: Sequence[Span]) -> list[Span]:
+def _roots(spans: Sequence[TraceSpan]) -> list[TraceSpan]:
     """The spans without a parent in the data, each with its descendants below it."""
     known = {(span.trace, span.id): span for span in spans if span.id}
     roots = []
@@ -141,7 +143,7 @@ def _roots(spans: Sequence[Span]) -> list[Span]:
     return roots
 
 
-def _below(root: Span) -> Iterator[Span]:
+def _below(root: TraceSpan) -> Iterator[TraceSpan]:
     """The span and its descendants, those that began earlier first, children after their parents."""
     waiting = [root]
     while waiting:
@@ -150,8 +152,8 @@ def _below(root: Span) -> Iterator[Span]:
         waiting.extend(sorted(span.children, key=lambda child: _moment(child.start), reverse=True))
 
 
-def _cells(root: Span) -> dict[str, Any] | None:
-    """The cells of a root's row; None where nothing below it was asked anything."""
+def _cells(root: TraceSpan) -> dict[str, Any] | None:
+    """The cells of a root's row; None if no span below it has a question."""
     spans = list(_below(root))
     question_span = next((span for span in spans if _question_of(span) is not None), None)
     if question_span is None:
@@ -173,9 +175,9 @@ def _cells(root: Span) -> dict[str, Any] | None:
     return cells
 
 
-def _documents(spans: Iterable[Span]) -> list[dict[str, Any]]:
-    """What was retrieved: the last reranker's output where there is one, otherwise all that retrievers found, in the
-    order of time, without repetitions."""
+def _documents(spans: Iterable[TraceSpan]) -> list[dict[str, Any]]:
+    """The retrieved documents: the output of the last reranker if there is one, else of all retrievers, in order of
+    time, without repetitions."""
     retrieved: list[dict[str, Any]] = []
     reranked: list[dict[str, Any]] = []
     for span in spans:
@@ -207,39 +209,39 @@ def _put(document: dict[str, Any], what: str, inner: str, value: Any) -> None:
         document.setdefault("metadata", {})[inner] = value
 
 
-def _question_of(span: Span) -> Any:
-    """The question of a span, a text or a list of messages; None where it has none."""
+def _question_of(span: TraceSpan) -> Any:
+    """The question of a span, a text or a list of messages; None if it has none."""
     value = _json(span.attributes.get("input.value"))
     if isinstance(value, dict):
         messages = value.get("messages")
         if isinstance(messages, list) and messages:
             return _messages(messages)
-        return _named(value, _ASKED)
+        return _text_under(value, _ASKED)
     if isinstance(value, list) and value and all(isinstance(turn, (dict, list)) for turn in value):
         return _messages(value)
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _answered(span: Span) -> str | None:
+def _answered(span: TraceSpan) -> str | None:
     value = _json(span.attributes.get("output.value"))
     if isinstance(value, dict):
         messages = value.get("messages")
         if isinstance(messages, list) and messages and isinstance(messages[-1], dict):
-            return _named(messages[-1], ("content",))
-        return _named(value, _ANSWERED)
+            return _text_under(messages[-1], ("content",))
+        return _text_under(value, _ANSWERED)
     return value if isinstance(value, str) else None
 
 
-def _named(value: Mapping[str, Any], names: Sequence[str]) -> str | None:
+def _text_under(value: Mapping[str, Any], names: Sequence[str]) -> str | None:
     """The text under the first of these names, also one level below; else the only text there is; else all of it."""
     for name in names:
         inner = value.get(name)
         if isinstance(inner, str) and inner.strip():
             return inner
         if isinstance(inner, dict) and (
-            name_found := next((inner[key] for key in names if isinstance(inner.get(key), str)), None)
+            nested_text := next((inner[key] for key in names if isinstance(inner.get(key), str)), None)
         ):
-            return str(name_found)
+            return str(nested_text)
     texts = [inner for inner in value.values() if isinstance(inner, str) and inner.strip()]
     return texts[0] if len(texts) == 1 else json.dumps(value, ensure_ascii=False) if value else None
 
@@ -259,7 +261,7 @@ def _messages(messages: list[Any]) -> list[Any]:
 
 
 def _json(value: Any) -> Any:
-    """What a text spells as JSON; the value itself where it spells no list and no object."""
+    """The list or object that a text encodes as JSON; otherwise the value itself."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return value
     try:
@@ -319,7 +321,7 @@ def _moment(value: Any) -> tuple[float, str]:
     return (float(value), "") if value is not None else (0.0, "")
 
 
-def _seconds(span: Span) -> float | None:
+def _seconds(span: TraceSpan) -> float | None:
     start, end = scalar(span.start), scalar(span.end)
     if start is None or end is None:
         return None

@@ -48,7 +48,7 @@ def encoding_of(path: Path) -> tuple[str, str]:
 
 
 def _checked(path: Path, file: BinaryIO, encoding: str) -> str:
-    """The encoding that the mark at the beginning names, if all of the file is in it."""
+    """The encoding of the byte order mark, if the whole file is valid in it."""
     wrong = _first_wrong(file, encoding)
     if wrong is not None:
         raise _not_readable(path, file, wrong, encoding.removesuffix("-sig").upper())
@@ -56,8 +56,7 @@ def _checked(path: Path, file: BinaryIO, encoding: str) -> str:
 
 
 def _first_wrong(file: BinaryIO, encoding: str) -> int | None:
-    """Where the first block begins that has a byte that is not of this encoding, more exactly where that can be told;
-    None where all are."""
+    """The offset of the first byte that is not of this encoding, or of its block; None if all bytes are."""
     file.seek(0)
     decoder = codecs.getincrementaldecoder(encoding)()
     begins = 0

@@ -11,7 +11,7 @@ from typing import Any
 
 from ragstone.datasets.tabular.cells import text
 from ragstone.datasets.tabular.problems import CellError, Problems, warning
-from ragstone.datasets.tabular.rows import Raw, Row, Rows
+from ragstone.datasets.tabular.rows import DataRow, Raw, Rows
 from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.tabular.words import is_question, plain_name
 from ragstone.errors import DataError, UnknownName, UsageError
@@ -52,16 +52,18 @@ def run_rows(path: Path) -> Raw:
     return Raw(path.name, _run_lines(path, encoding), warnings=[guess] if guess else [])
 
 
-def _run_lines(path: Path, encoding: str) -> Iterator[Row]:
+def _run_lines(path: Path, encoding: str) -> Iterator[DataRow]:
     with path.open(encoding=encoding, newline="\n") as stream:
         for number, line in enumerate(stream, 1):
             if not (parts := line.split()):
                 continue
             where = f"line {number}"
             if len(parts) != 6 or _number(parts[4]) is None:
-                yield Row(where, {}, "not a line of a run; expected: query Q0 document rank score tag.")
+                yield DataRow(where, {}, "not a line of a run; expected: query Q0 document rank score tag.")
             else:
-                yield Row(where, dict(zip(("query_id", "Q0", "doc_id", "rank", "score", "run"), parts, strict=True)))
+                yield DataRow(
+                    where, dict(zip(("query_id", "Q0", "doc_id", "rank", "score", "run"), parts, strict=True))
+                )
 
 
 def is_run(columns: Sequence[str]) -> bool:
@@ -82,7 +84,7 @@ def runs_as_rows(rows: Rows, queries: Mapping[str, str]) -> Rows:
     lists: dict[str, list[tuple[tuple[float, float, int], dict[str, Any]]]] = {}
     where: dict[str, str] = {}
     texts = dict(queries)
-    problems: list[Row] = []
+    problems: list[DataRow] = []
     for place, row in enumerate(rows.take()):
         if row.problem:
             problems.append(row)
@@ -92,7 +94,7 @@ def runs_as_rows(rows: Rows, queries: Mapping[str, str]) -> Rows:
         if not name or not document or order == (None, None):
             missing = query if not name else doc if not document else score or rank
             problems.append(
-                Row(row.where, {}, f"the field {missing!r} is empty or no number; expected a line of a run.")
+                DataRow(row.where, {}, f"the field {missing!r} is empty or no number; expected a line of a run.")
             )
             continue
         hit = {"id": document, "text": row.cells.get(body) or "", "score": order[0]}
@@ -101,8 +103,8 @@ def runs_as_rows(rows: Rows, queries: Mapping[str, str]) -> Rows:
         where.setdefault(name, row.where)
         if question_column and isinstance(written := row.cells.get(question_column), str) and written:
             texts.setdefault(name, written)
-    rows_out = [
-        Row(
+    query_rows = [
+        DataRow(
             where[name],
             {
                 "query_id": name,
@@ -115,7 +117,7 @@ def runs_as_rows(rows: Rows, queries: Mapping[str, str]) -> Rows:
     unnamed = sum(1 for name in lists if not texts.get(name))
     if unnamed:
         rows.raw.warnings.append(warning("no_query_text", count=unnamed, total=len(lists)))
-    return rows.instead([*problems, *rows_out], schema="trec", mapping=_MAPPING)
+    return rows.instead([*problems, *query_rows], schema="trec", mapping=_MAPPING)
 
 
 def _key(hit: tuple[tuple[float, float, int], Any]) -> tuple[float, float, int]:
@@ -124,7 +126,7 @@ def _key(hit: tuple[tuple[float, float, int], Any]) -> tuple[float, float, int]:
 
 @dataclass(frozen=True)
 class Beir:
-    """What a folder of BEIR holds; None is what it has not."""
+    """The files of a BEIR folder; None for a missing one."""
 
     queries: Path
     corpus: Path | None
@@ -150,8 +152,8 @@ def beir_folder(folder: Path, *, split: str | None = None) -> Beir | None:
 
 
 def _is_run_name(path: Path) -> bool:
-    named = plain_name(path.stem).startswith(("run", "results")) and path.suffix in _RUN_ENDINGS
-    return named or path.suffix in (".trec", ".run")
+    is_named_run = plain_name(path.stem).startswith(("run", "results")) and path.suffix in _RUN_ENDINGS
+    return is_named_run or path.suffix in (".trec", ".run")
 
 
 def _qrels_in(folder: Path, split: str | None) -> tuple[Path | None, tuple[str, ...]]:
@@ -201,14 +203,14 @@ def qrels_lines(path: Path) -> Raw:
     return Raw(path.name, _qrels_lines(path, encoding))
 
 
-def _qrels_lines(path: Path, encoding: str) -> Iterable[Row]:
+def _qrels_lines(path: Path, encoding: str) -> Iterable[DataRow]:
     with path.open(encoding=encoding, newline="\n") as stream:
         for number, line in enumerate(stream, 1):
             parts = line.split()
             if parts and len(parts) != 4:
-                yield Row(f"line {number}", {}, "is no line of qrels; expected: query 0 document grade.")
+                yield DataRow(f"line {number}", {}, "is no line of qrels; expected: query 0 document grade.")
             elif parts:
-                yield Row(f"line {number}", {"query_id": parts[0], "doc_id": parts[2], "grade": parts[3]})
+                yield DataRow(f"line {number}", {"query_id": parts[0], "doc_id": parts[2], "grade": parts[3]})
 
 
 def _id(value: Any) -> str:

@@ -8,7 +8,7 @@ from ragstone.datasets.tabular.problems import warning
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.types import Frozen
 
-__all__ = ["WORDS", "Columns", "is_known", "is_question", "plain_name", "resolve"]
+__all__ = ["WORDS", "ColumnMapping", "is_known", "is_question", "plain_name", "resolve"]
 
 WORDS = {
     "question": "what was asked, or a conversation that ends with it",
@@ -138,8 +138,8 @@ _UNSURE_ANSWER = ("answer", "答案", "answer_text")
 _KNOWN = frozenset(name for names in _NAMES.values() for name in names)
 
 
-class Columns(Frozen, frozen=True):
-    """What was recognised: the layout, our word → their column, and what a person should know about the choice."""
+class ColumnMapping(Frozen, frozen=True):
+    """The recognised layout, the mapping from our words to columns, and notes on the choice."""
 
     schema: str
     mapping: dict[str, str]
@@ -164,8 +164,8 @@ def is_question(column: str) -> bool:
 
 def resolve(
     columns: Sequence[str], mapping: Mapping[str, str], *, source: str, preset: Mapping[str, str] | None = None
-) -> Columns:
-    """Which of these columns is what. `mapping` (our word → column) is obeyed, then `preset`, where the format says
+) -> ColumnMapping:
+    """The meaning of each column. `mapping` (our word → column) is obeyed, then `preset`, where the format says
     what its columns are; `source` is named in errors.
 
     The layout that explains most columns wins, and fills what it can; other well-known names fill the rest. Raises
@@ -187,11 +187,11 @@ def resolve(
     if "question" not in chosen:
         raise _no_question(columns, source, chosen)
     ordered = {word: chosen[word] for word in WORDS if word in chosen}
-    return Columns(schema or "columns", ordered, tuple(warnings))
+    return ColumnMapping(schema or "columns", ordered, tuple(warnings))
 
 
 def _user_mapping(columns: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:
-    """The mapping of the user, our words spelled our way."""
+    """The user's mapping, with our words normalised."""
     chosen: dict[str, str] = {}
     for field_name, column in mapping.items():
         word = field_name if field_name in WORDS else _word_of(field_name)
@@ -205,10 +205,12 @@ def _user_mapping(columns: Sequence[str], mapping: Mapping[str, str]) -> dict[st
         if word in chosen:
             raise UsageError(f"--map names {word!r} twice: {chosen[word]!r} and {column!r}. Keep one of them.")
         chosen[word] = column
-    used: dict[str, str] = {}
+    word_of_column: dict[str, str] = {}
     for word, column in chosen.items():
-        if word != "id" and used.setdefault(column, word) != word:
-            raise UsageError(f"--map gives the column {column!r} to both {used[column]} and {word}. Name another.")
+        if word != "id" and word_of_column.setdefault(column, word) != word:
+            raise UsageError(
+                f"--map gives the column {column!r} to both {word_of_column[column]} and {word}. Name another."
+            )
     return chosen
 
 
@@ -231,7 +233,7 @@ def _layout(rest: Mapping[str, str]) -> str:
 
 
 def _take(word: str, names: Iterable[str], chosen: dict[str, str], rest: dict[str, str]) -> None:
-    """Gives the word its first column that is there, if it has none."""
+    """Gives the word the first of its columns that is present, if it has none yet."""
     if word in chosen:
         return
     for name in names:
@@ -254,12 +256,12 @@ def _right_answer(chosen: dict[str, str], rest: dict[str, str], warnings: list[s
 
 
 def _rivals(chosen: Mapping[str, str], rest: Mapping[str, str], warnings: list[str]) -> None:
-    """Tells of other columns that could be meant."""
+    """Adds a note for each other column that could be meant."""
     for word, names in _NAMES.items():
-        others = [rest[name] for name in names if name in rest]
-        if others and word in chosen:
-            listed = ", ".join(map(repr, others))
-            warnings.append(warning("other_columns", word=word, column=chosen[word], others=listed, first=others[0]))
+        rivals = [rest[name] for name in names if name in rest]
+        if rivals and word in chosen:
+            listed = ", ".join(map(repr, rivals))
+            warnings.append(warning("other_columns", word=word, column=chosen[word], others=listed, first=rivals[0]))
 
 
 def _no_question(columns: Sequence[str], source: str, chosen: Mapping[str, str]) -> DataError:

@@ -21,7 +21,7 @@ MISLEADING = ("plain", "plain", "far", "brief")
 
 
 class EnglishCollector(ChunkCollector):
-    """The chunks of one question about the event of a world; editions are years."""
+    """Collects the chunks of one question about the event of a world; an edition is a year."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class EnglishCollector(ChunkCollector):
             self.reserve(f"{world['company']} {world['gadget']}")
 
     def add_supporting(self, field: str, avoid: list[str], count: int) -> None:
-        """Adds so many chunks that state the field and nothing to avoid."""
+        """Adds `count` chunks that state the field and nothing of `avoid`."""
         self.reserve_event(self.world)
         kinds = [pick(self.rng, STATING) for _ in range(count)]
         story = self.writer.story(self.world, field, avoid)
@@ -86,7 +86,7 @@ def _title(world: World) -> str:
 def collect_one(
     rng: Random, domain: EnglishDomain, chunks: int, supporting: int, reserved: Container[str]
 ) -> Collected:
-    """A question with so many chunks, so many of which support its answer."""
+    """A question with `chunks` chunks, of which `supporting` support its answer."""
     writer, series, year = start_row(rng, domain, TARGETS)
     field = pick(rng, list(domain.answers))
     world = domain.worlds.edition(rng, series, year=year)

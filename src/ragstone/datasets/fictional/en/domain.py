@@ -17,9 +17,10 @@ Kind = Literal["person", "name", "thing", "money", "price", "number", "date", "p
 
 @dataclass(frozen=True)
 class EnglishDomain:
-    """`answers` names the values that questions ask for, with their kind; `pairs` those asked for together; `serial`
-    those asked of two editions, or of two categories. `worlds` draws series, siblings (another category) and editions.
-    `years` is when the editions that are asked about take place, `steps` how far from them the misleading ones lie."""
+    """A kind of event. `answers`: the fields that questions ask for, with their kinds; `pairs`: fields asked for
+    together; `serial`: fields asked for in two editions or two categories. `worlds` draws series, siblings (another
+    category) and editions. `years`: the range of years of the editions asked about; `steps`: how many years misleading
+    editions are away."""
 
     name: str
     worlds: WorldFile
@@ -63,7 +64,7 @@ def aliases(kind: Kind, value: "str | Person | Day") -> tuple[str, ...]:
 
 
 def near_aliases(kind: Kind, value: "str | Person | Day") -> tuple[str, ...]:
-    """What a negative must not hold either, lower case: parts that would give the answer away."""
+    """Parts of the answer, in lower case, that a negative must not contain either."""
     if isinstance(value, Day):
         return (value.dm.lower(), value.md.lower())
     if kind in {"money", "percent"} and isinstance(value, str):

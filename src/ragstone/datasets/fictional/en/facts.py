@@ -35,20 +35,20 @@ def _fact(notes: FactNotes, closings: Sequence[str]) -> Fact:
 
 
 def _cycle(remarks: Sequence[str], start: int, count: int = 3) -> list[str]:
-    """So many of the remarks, from this one on."""
+    """`count` remarks from index `start` on, cyclically."""
     return [remarks[(start + step) % len(remarks)] for step in range(count)]
 
 
 def _sequel(negative: Sequence[str], remarks: Sequence[str], start: int, number: int) -> list[str]:
-    """What a short positive goes on with: every other one with a sentence of the same subject first. Positives of one
-    fact go on differently, as long as there are twelve remarks for five of them."""
+    """The sentences that follow a short positive; for every other one, a sentence on the same subject comes first. With
+    twelve remarks, the five positives of a fact continue differently."""
     if number % 2 == 0:
         return [negative[number % len(negative)], *_cycle(remarks, start + number // 2 * 2, 2)]
     return _cycle(remarks, start + 6 + number // 2 * 3)
 
 
 def _lengthen(passage: str, sequel: Sequence[str]) -> str:
-    """The passage with sentences of the sequel after it, as long as it is short."""
+    """The passage, followed by sentences of the sequel until it is long enough."""
     for sentence in sequel:
         if len(passage) >= SHORT:
             break

@@ -175,13 +175,13 @@ FORMS = {"a": with_article, "s": _possessive, "cap": _capital, "up": str.upper}
 
 @cache
 def _symbols(form: str) -> tuple[tuple[str, bool, bool], ...]:
-    """The sections of a form, with whether each comes as often as it takes, and whether it may be left out."""
+    """The sections of a form: name, whether it repeats, and whether it is optional."""
     return tuple((symbol.rstrip("?*"), symbol.endswith("*"), symbol.endswith("?")) for symbol in form.split())
 
 
 def spelt(text: str) -> str:
-    """The text with its mentions of persons as news has them: in full the first time, then by the surname and without
-    the introduction, but for the one who is asked about, whose introduction may be the answer."""
+    """The text with mentions of persons as in news: in full the first time, then by the surname and without the
+    introduction, except for the person asked about, whose introduction may be the answer."""
     introduced: dict[str, None] = {}
 
     def spell(match: re.Match[str]) -> str:

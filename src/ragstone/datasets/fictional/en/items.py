@@ -41,13 +41,13 @@ class RowWriter:
     def around(
         self, world: World, field: str, avoid: Iterable[str], *, rumours: int, related: int, side: str = "main"
     ) -> list[Document]:
-        """Negatives about this very event: rumours from before it, and reports without the answer."""
+        """Negatives about the same event: rumours from before it, and reports without the answer."""
         early, late = (self.story(world, field, avoid, side=side, before=before) for before in (True, False))
         documents = self.documents(early, field, ["rumour"] * rumours)
         return documents + self.documents(late, field, ["related"] * related)
 
     def documents(self, story: Story, field: str, kinds: Iterable[str], label: str = "") -> list[Document]:
-        """A passage for each of the kinds, in forms that repeat as late as they can; `label` renames the kind."""
+        """A passage of each kind; forms repeat as late as possible. `label` replaces the name of the kind."""
         documents = []
         for kind in kinds:
             deck = self.decks.get(f"form {kind}")
@@ -59,7 +59,7 @@ class RowWriter:
         return documents
 
     def _passage(self, story: Story, deck: Deck[Any], field: str, target: int) -> tuple[str, dict[int, int]]:
-        """The passage of a few attempts that has least in common with those of the row so far."""
+        """Of a few attempts, the passage that shares least with those of the row so far."""
         best, least, templates = "", 2.0, {}
         for attempt in range(TRIES):
             try:
@@ -91,18 +91,18 @@ def start_row(
 
 
 def hidden_parts(domain: EnglishDomain, field: str, world: World) -> list[str]:
-    """What must not be said where what is asked is to stay unknown, in lower case."""
+    """Texts, in lower case, that must not occur where the field is to stay unknown."""
     kind, value = domain.answers[field], world[field]
     return [alias.lower() for alias in aliases(kind, value)] + list(near_aliases(kind, value))
 
 
 def other_years(rng: Random, domain: EnglishDomain, year: int, count: int) -> list[int]:
-    """So many different years of other editions."""
+    """`count` different years of other editions."""
     return [year + step for step in sample(rng, domain.steps, count)]
 
 
 def another_category(writer: RowWriter, series: EventSeries) -> EventSeries:
-    """Another category, in the same town where the series has one of its own."""
+    """Another category; in the same town, if the series has one."""
     return writer.domain.worlds.sibling(writer.rng, series)
 
 

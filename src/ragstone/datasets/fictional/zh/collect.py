@@ -23,7 +23,8 @@ STEPS = (-4, -3, -2, -1, 1, 2, 3)
 
 @functools.cache
 def questions_of_two() -> dict[str, list[tuple[str, str, str]]]:
-    """By domain: the field that tells the edition, the field asked for, and the question. ValueError: a broken line."""
+    """By domain: the field that identifies the edition, the field asked for, and the question. ValueError for a bad
+    line."""
     return {
         name: [read_question(line) for line in lines] for name, lines in read_sections("zh", "patterns/two").items()
     }
@@ -38,7 +39,7 @@ def read_question(line: str) -> tuple[str, str, str]:
 
 
 class ChineseCollector(ChunkCollector):
-    """The chunks of one question. `secret`: what only supporting chunks say."""
+    """Collects the chunks of one question. `secret`: aliases that only supporting chunks may contain."""
 
     def __init__(
         self, rng: random.Random, domain: ChineseDomain, series: EventSeries, secret: tuple[Aliases, ...],
@@ -55,7 +56,7 @@ class ChineseCollector(ChunkCollector):
         self, kind: str, qtype: QuestionType, world: World, never: Aliases, *, must: Aliases = (),
         avoid: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
-        """A chunk about a world's event that supports the answer if it must hold something. Raises DuplicateEvent."""
+        """Adds a chunk about a world's event; with `must`, one that supports the answer. Raises DuplicateEvent."""
         # 塔洛维亚 and 塔洛维亚共和国 would be taken for one country.
         self.reserve(re.sub("共和国|联邦", "", world["系"]))
         try:
@@ -91,7 +92,7 @@ class ChineseCollector(ChunkCollector):
 def collect_one(
     rng: random.Random, domain: ChineseDomain, chunks: int, supporting: int, reserved: Container[str]
 ) -> Collected:
-    """A question with so many chunks, so many of which support its answer."""
+    """A question with `chunks` chunks, of which `supporting` support its answer."""
     series, qtype = domain.worlds.series(rng), pick(rng, domain.question_types)
     world = subject(rng, domain, series, (qtype,))
     answer = qtype.aliases(world)

@@ -96,7 +96,7 @@ def make_domain(worlds: WorldFile, sections: Mapping[str, Sequence[str]]) -> Chi
 
 
 def make_question_type(head: str, lines: Sequence[str]) -> QuestionType:
-    """A question: `-- pool` starts one of its pools. KeyError: an unknown one."""
+    """A question type; `-- pool` starts one of its pools. Raises KeyError for an unknown one."""
     field, noun, wh, *revealing = map(str.strip, head.split("|"))
     pools: dict[str, list[str]] = {pool: [] for pool in ASK_POOLS}
     name = ""

@@ -17,7 +17,7 @@ MIN_CHARACTERS, MAX_CHARACTERS = 60, 450
 
 
 def hidden(aliases: Sequence[str], world: World, but: frozenset[str]) -> bool:
-    """Does no field of the world, besides those named, hold any of the aliases?"""
+    """Whether no field of the world, other than `but`, contains any of the aliases."""
     return not any(
         alias in text for key, text in world.items() if key not in but and key[-1] != "#" for alias in aliases
     )
@@ -37,7 +37,7 @@ def event(
 def subject(
     rng: random.Random, domain: ChineseDomain, series: EventSeries, question_types: Sequence[QuestionType]
 ) -> World:
-    """The event asked about: each answer stands in its own fields only, and in no other's."""
+    """The event asked about: each answer occurs in its own fields only."""
     for _ in range(40):
         world = domain.worlds.edition(rng, series, _years=0, _other=False)
         if all(hidden(qtype.aliases(world), world, qtype.blocked) for qtype in question_types):
@@ -56,7 +56,7 @@ def write(
     avoid: frozenset[str] = frozenset(),
     most: int = MAX_CHARACTERS,
 ) -> Document:
-    """A document of the right length that holds one of `must` (where given) and none of `never`. Raises Stuck."""
+    """A document of the right length that contains one of `must` (if given) and none of `never`. Raises Stuck."""
     for _ in range(TRIES):
         document = writer.document(kind, qtype, world, avoid)
         text = document.text
@@ -162,14 +162,15 @@ Two = tuple[tuple[QuestionType, QuestionType], tuple[World, World], str]
 
 
 def two_facts_of_one_event(rng: random.Random, domain: ChineseDomain, series: EventSeries) -> Two:
-    """Two different asks of one world, and the question for both."""
+    """Two different question types for one world, and the question for both."""
     first, second = shuffled(rng, domain.question_types)[:2]
     world = subject(rng, domain, series, (first, second))
     return (first, second), (world, world), question_of_two_facts(rng, first, second, world)
 
 
 def one_fact_of_two_events(rng: random.Random, domain: ChineseDomain, series: EventSeries) -> Two:
-    """The same ask of two worlds (two editions, or two categories of one), none of which tells the other's answer."""
+    """The same question type for two worlds (two editions or two categories), neither of which contains the other's
+    answer."""
     qtype = pick(rng, domain.question_types)
     world = subject(rng, domain, series, (qtype,))
     years, category = pick(rng, ((-1, False), (-2, False), (1, False), (0, True)))

@@ -28,7 +28,7 @@ def place(rng: random.Random) -> str:
 
 
 def towns(rng: random.Random, count: int) -> list[str]:
-    """So many places that begin with different characters."""
+    """`count` places that begin with different characters."""
     chosen: list[str] = []
     while len(chosen) < count:
         town = place(rng)
@@ -82,7 +82,7 @@ def elegant(rng: random.Random) -> str:
 
 
 def brand(rng: random.Random) -> str:
-    """A two-character name of a company, never one character twice."""
+    """A company name of two different characters."""
     while True:
         name = pick(rng, WORDS["brand_first"]) + pick(rng, WORDS["brand_second"])
         if name[0] != name[1]:
@@ -95,7 +95,7 @@ def newspaper(rng: random.Random, home: str) -> str:
 
 
 def clubs(rng: random.Random, count: int) -> list[str]:
-    """So many different clubs, each a place and an animal or a word of strength."""
+    """`count` different clubs, each a place and an animal or a word of strength."""
     chosen: list[str] = []
     while len(chosen) < count:
         club = place(rng) + pick(rng, WORDS["team_words"])

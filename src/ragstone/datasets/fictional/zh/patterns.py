@@ -20,7 +20,7 @@ CHOICE = re.compile(r"<([^<>]*)>")
 
 
 class Pattern:
-    """A pattern, ready to be filled: for each part (most have one) all its spellings, and its fields."""
+    """A compiled pattern: for each part (most have one) all its spellings, and its fields."""
 
     __slots__ = ("fields", "length", "order", "parts")
 

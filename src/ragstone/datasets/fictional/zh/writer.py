@@ -19,8 +19,8 @@ Menu = tuple[tuple[float, PatternPool], ...]
 
 class PassageWriter:
     """Writes the passages of one item, using each pattern once before using any again. All chance comes from `rng`.
-    `characters`: how long passages should be, the least and the most, where not as long as their kind usually is; brief
-    ones stay brief."""
+    `characters`: minimum and maximum length of passages, instead of the usual one of their kind; brief ones stay
+    brief."""
 
     def __init__(self, rng: random.Random, domain: ChineseDomain, characters: tuple[int, int] | None = None) -> None:
         self.rng, self.domain, self.characters = rng, domain, characters
@@ -58,12 +58,12 @@ class PassageWriter:
         return spellings[int(self.random() * len(spellings))].format_map(self.world)
 
     def sentence(self, pool: PatternPool, blocked: frozenset[str]) -> str:
-        """A sentence of the pool, "" where it has none that may be said."""
+        """A sentence of the pool, "" if none may be used."""
         pattern = self.draw(pool, blocked)
         return self.fill(pattern) if pattern else ""
 
     def begin(self, world: World, secret: frozenset[str]) -> None:
-        """Write from now on about this world, as another paper with other people around; its name tells no secret."""
+        """Start a passage about this world, by a new paper with new people; the paper's name reveals no secret."""
         rng = self.rng
         self.used = []
         local = "外" not in world and "地" not in secret and self.random() < 0.5
@@ -77,13 +77,13 @@ class PassageWriter:
         self.world["甲"] = self.stranger()
 
     def target(self, least: int, span: int) -> float:
-        """How long a passage is to be that usually has so many characters, and up to so many more."""
+        """The target length of a passage that usually has `least` to `least` + `span` characters."""
         if self.characters:
             least, span = self.characters[0], self.characters[1] - self.characters[0]
         return least + self.random() * span
 
     def stranger(self) -> str:
-        """Somebody of the country where it happens."""
+        """A name of the country where the event takes place."""
         return names.foreigner(self.rng)[0] if "外" in self.world else names.person(self.rng)
 
     # Pieces of passages
@@ -175,7 +175,7 @@ class PassageWriter:
         return self.join([*blocks, self.tail()])
 
     def interview(self, qtype: QuestionType, avoid: frozenset[str], target: float) -> list[str]:
-        """Lead, question and reply, some more."""
+        """Lead, question and reply, further sentences."""
         domain, quiet = self.domain, avoid | qtype.blocked
         pattern = self.draw(qtype.qa, avoid)
         lead = self.sentence(domain.lead, quiet)
@@ -191,7 +191,7 @@ class PassageWriter:
         return [lead, *rest[:half], PARAGRAPH + talk + PARAGRAPH, *rest[half:]]
 
     def far(self, qtype: QuestionType, avoid: frozenset[str]) -> str:
-        """What is asked about comes first, the answer long after; only a pronoun or a description ties it back."""
+        """What is asked about comes first, the answer much later, linked only by a pronoun or a description."""
         domain, quiet = self.domain, avoid | qtype.blocked
         pattern = self.draw(qtype.far, avoid)
         if pattern is None:
@@ -218,7 +218,7 @@ class PassageWriter:
         return self.join([*blocks, self.tail()])
 
     def related(self, avoid: frozenset[str]) -> str:
-        """A report on the same event or near it that leaves the question open."""
+        """A report on the same event, or on something near it, that does not answer the question."""
         domain = self.domain
         aside = self.random() < 0.45
         lead = self.sentence(domain.aside if aside else domain.lead, avoid)
