@@ -31,7 +31,8 @@ def test_it_tells_the_layout_the_columns_and_which_rows_lack_what(ragstone: Rags
     write("mine.jsonl", ROWS)
     told = ragstone("data", "check", "mine.jsonl")
     assert (told.code, told.err) == (0, "Errors: 0; warnings: 1.\n")
-    assert told.out.splitlines()[:15] == [
+    lines = told.out.splitlines()
+    assert lines[:14] == [
         "mine.jsonl: ragas, 3 rows (2 en, 1 zh)",
         "  question               user_input",
         "  answer                 response",
@@ -46,8 +47,10 @@ def test_it_tells_the_layout_the_columns_and_which_rows_lack_what(ragstone: Rags
         "  labels                 0 of 3",
         "Rows that have what these metrics need",
         "  answer: 2 of 3",
-        "    answer_relevance, answer_relevancy, ragas.answer_relevancy, refusal, rubric.bias,",
     ]
+    assert lines[14].startswith(
+        "    answer_relevance, answer_relevancy, "
+    )  # then metrics by name, more with each new one
     assert "  answer + contexts: 1 of 3\n    citation_precision, citation_recall, faithfulness" in told.out
     assert "  contexts + labels: 0 of 3\n    f1, hit, map, mrr, ndcg, precision, recall\n" in told.out
 
