@@ -16,6 +16,7 @@ from ragstone.benchmarks.plugin import Context, Plugin
 from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import checked_language
+from ragstone.metrics.judge.panel import Combine
 from ragstone.models import PROVIDERS, ModelOptions
 from ragstone.registry import is_place
 from ragstone.runs import Stored
@@ -109,7 +110,8 @@ async def plan_bench(
     chosen = options_from(_options_of(plugin), options, of=plugin.name, also=_SHARED)
     if not models and plugin.without_model(chosen):
         models = [_ALONE]
-    check_names(models, judging.model)
+    for judge in judging.judges or (None,):
+        check_names(models, judge)
     scored = (*(plugin.judged if judging.model is not None else ()), *metrics)
     judging.check(scored)
     judging.check_embedder(scored)
@@ -147,7 +149,8 @@ async def bench_async(
     benchmark: str | Plugin,
     *,
     model: str | System | Sequence[str | System] = (),
-    judge: str | Model | None = None,
+    judge: str | Model | Sequence[str | Model] | None = None,
+    combine: Combine = "mean",
     metrics: str | Sequence[str | Metric] = (),
     embedder: str | Embedder | None = None,
     verify: Literal["joint", "separate"] = "joint",
@@ -185,7 +188,7 @@ async def bench_async(
         judging = Judging.of(
             judge, embedder=embedder, verify=verify, prompts=prompts, rubrics=rubrics, base_url=judge_base_url,
             embedder_base_url=embedder_base_url, reasons=reasons, strict_quotes=strict_quotes,
-            price=price_of(judge_price),
+            price=price_of(judge_price), combine=combine,
         )  # fmt: skip
         plan = await plan_bench(
             benchmark,

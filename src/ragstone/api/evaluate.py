@@ -21,6 +21,7 @@ from ragstone.errors import UsageError
 from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics import steps_of
 from ragstone.metrics.judge import Prompts
+from ragstone.metrics.judge.panel import Combine
 from ragstone.models import ModelOptions
 from ragstone.runs import Stored, open_run
 from ragstone.systems.recorded import Recorded
@@ -205,8 +206,9 @@ async def run_evaluation(
 async def evaluate_async(
     data: Any,
     metrics: str | Sequence[str | Metric] | None = None,
-    judge: str | Model | None = None,
+    judge: str | Model | Sequence[str | Model] | None = None,
     *,
+    combine: Combine = "mean",
     embedder: str | Embedder | None = None,
     judge_protocol: Literal["matrix", "ragas"] = "matrix",
     verify: Literal["joint", "separate"] = "joint",
@@ -243,7 +245,8 @@ async def evaluate_async(
     `data`: a path (JSONL, JSON, CSV, TSV, XLSX, Parquet, a Hugging Face folder), a list of dicts, a pandas or polars
     frame, or a data set; `mapping` assigns columns to ragstone's fields where their names do not tell. `metrics`: names
     listed by `ragstone metrics`, or your own; by default whatever the data and the judge allow. `judge`: a chat model,
-    by name or your own `Model`. `embedder`: local/e5-small by default, where a metric needs one. `judge_protocol`:
+    by name or your own `Model`, or several, whose scores `combine` ("mean", "majority", "each") puts together or keeps
+    apart. `embedder`: local/e5-small by default, where a metric needs one. `judge_protocol`:
     "matrix" or "ragas". `verify`, `prompts`, `rubrics`, `reasons`, `strict_quotes`: see `Judging`. `run`: the run file;
     by default its name is derived from the settings. `data_language`: language of all rows, detected by default.
     `language`: language of tables and reports, "en" or "zh". `group_by`: columns to group by. `sample`, `limit`: number
@@ -262,7 +265,7 @@ async def evaluate_async(
     judging = Judging.of(
         judge, embedder=embedder, protocol=judge_protocol, verify=verify, prompts=prompts, rubrics=rubrics,
         base_url=judge_base_url, embedder_base_url=embedder_base_url, language=data_language,
-        reasons=reasons, strict_quotes=strict_quotes,
+        reasons=reasons, strict_quotes=strict_quotes, combine=combine,
     )  # fmt: skip
     plan = plan_evaluation(
         read_data(data, mapping=mapping, limit=limit, sample=sample, **file_options),
@@ -311,7 +314,8 @@ async def estimate_evaluation(plan: EvalPlan, run: Path | None = None) -> EvalEs
             done += not missing
             response = plan.system.answers[case.query.repeat]
             if opened.tools.judge is not None and (steps := steps_of(missing)):
-                usage += opened.tools.judge.estimate(case, response, steps=steps)
+                shared = opened.tools.judge.estimate(case, response, steps=steps)
+                usage += sum([shared] * len(plan.judging.judges), Usage())
             for metric in missing:
                 if hasattr(metric, "estimate"):
                     usage += metric.estimate(case, response)
@@ -336,13 +340,16 @@ def _embedded(case: Case, response: Response) -> int:
 
 def _without_models(judging: Judging) -> Judging:
     """The same judging with models that cannot be called, for estimates."""
-    return dataclasses.replace(judging, model=_NoModel() if judging.model is not None else None, embedder=_NoModel())
+    judges = tuple(_NoModel(f"none {number}") for number, _ in enumerate(judging.judges))
+    first = judges[0] if judges else None
+    return dataclasses.replace(judging, model=first, others=judges[1:], embedder=_NoModel())
 
 
 class _NoModel:
     """A model and an embedder that are never called."""
 
-    id = "none"
+    def __init__(self, name: str = "none") -> None:
+        self.id = name
 
     async def generate(self, request: Request, /) -> Completion:
         raise AssertionError("an estimate called a model")
@@ -407,6 +414,8 @@ def default_run(plan: EvalPlan) -> Path:
     if judge:
         prompts = {} if judging.prompts is None else dict(Prompts.load(judging.prompts).spec)
         how = [judging.protocol, judging.verify, judging.budget or 0, prompts]
+        others = [other if isinstance(other, str) else getattr(other, "id", "") for other in judging.others]
+        how += [others, judging.combine] if others else []
         how += [name for name in ("reasons", "strict_quotes") if getattr(judging, name)]
     settings = [plan.benchmark.question, plan.system.id, judge or "", embedder or DEFAULT_EMBEDDER, *how]
     return default_name(plan.benchmark.name, settings)

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar
 from ragstone.errors import MissingExtra, UsageError
 from ragstone.metrics import GROUPS, METRICS, Tools, check_metrics, find_metric, make_metrics
 from ragstone.metrics.judge import BUDGET, MatrixJudge, Prompts, open_judge
+from ragstone.metrics.judge.panel import Combine, paneled
 from ragstone.metrics.rubric import rubric_names
 from ragstone.models import ModelOptions, open_embedder, open_model
 from ragstone.types import Embedder, Metric, Model
@@ -38,7 +39,8 @@ class Judging:
     `prompts`: a folder of the user's own. `rubrics`: files of criteria, or folders of them. `language`: of the prompts;
     "" follows each sample. `reasons`: the judge says in a sentence why a claim is not supported. `strict_quotes`: a
     score that rests on a verdict whose quote is in no passage is failed, and so in no mean. `price`: of a
-    million of the judge's tokens, where it is not that of the models' (for a limit on the cost)."""
+    million of the judge's tokens, where it is not that of the models' (for a limit on the cost). `others`: further
+    judges of the same samples; `combine`: their scores as a "mean", as the "majority" (the median), or "each" apart."""
 
     model: str | Model | None = None
     base_url: str | None = None
@@ -53,19 +55,31 @@ class Judging:
     reasons: bool = False
     strict_quotes: bool = False
     price: tuple[float, float] | None = None
+    others: tuple[str | Model, ...] = ()
+    combine: Combine = "mean"
 
     @classmethod
     def of(
         cls,
-        model: str | Model | None,
+        model: str | Model | Sequence[str | Model] | None,
         *,
         prompts: str | Path | None = None,
         rubrics: str | Path | Sequence[str | Path] = (),
         **how: Any,
     ) -> Self:
         """From user input: one rubric or several, paths as strings."""
+        judges: list[Any] = list(model) if isinstance(model, list | tuple) else [model]
+        first, *others = judges or [None]
         several = [rubrics] if isinstance(rubrics, str | Path) else rubrics
-        return cls(model, prompts=None if prompts is None else Path(prompts), rubrics=tuple(map(Path, several)), **how)
+        return cls(
+            first, prompts=None if prompts is None else Path(prompts), rubrics=tuple(map(Path, several)),
+            others=tuple(others), **how,
+        )  # fmt: skip
+
+    @property
+    def judges(self) -> tuple[str | Model, ...]:
+        """All judges, none if there is none."""
+        return () if self.model is None else (self.model, *self.others)
 
     def names(self, requested: Sequence[str | Metric]) -> list[str | Metric]:
         """The requested metrics and the rubrics, by their names under this protocol: with `ragas`, `faithfulness` is
@@ -82,9 +96,12 @@ class Judging:
 
     def check(self, requested: Sequence[str | Metric]) -> None:
         """Raises UsageError if these metrics need a judge and none is named. Opens nothing."""
-        if self.model in ("local/extractive", "local/retrieval"):
-            raise UsageError(f"{self.model} is not a chat model and cannot judge: pass a chat model to --judge.")
-        for tool, method in ((self.model, "generate"), (self.embedder, "embed")):
+        names = [judge if isinstance(judge, str) else getattr(judge, "id", "") for judge in self.judges]
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            raise UsageError(f"The judge {twice} is named twice. Name it once; --repeat asks it again.")
+        if baseline := next((name for name in names if name in ("local/extractive", "local/retrieval")), ""):
+            raise UsageError(f"{baseline} is not a chat model and cannot judge: pass a chat model to --judge.")
+        for tool, method in (*((judge, "generate") for judge in self.judges), (self.embedder, "embed")):
             if not (tool is None or isinstance(tool, str) or hasattr(tool, method)):
                 raise UsageError(f"{tool!r} is not a model: pass PROVIDER/MODEL or an object with a `{method}` method.")
         have = {"judge", "model"} if self.model is not None else set()
@@ -121,23 +138,14 @@ async def open_tools(
     names = judging.names(requested)
     uses = {tool for name in names for tool in _uses(name)}
     async with contextlib.AsyncExitStack() as stack:
-        model: Model | None = None
+        models: list[Model] = []
         embedder: Embedder | None = None
-        judge: MatrixJudge | None = None
         prompts: Prompts | None = None
         spec: dict[str, Any] = {}
         if uses & {"judge", "model"} or any(str(name).startswith("rubric:") for name in names):
             assert judging.model is not None
-            allowance = options.allowance and options.allowance.at(judging.price)
-            calling = replace(options, base_url=judging.base_url, allowance=allowance)
-            try:
-                model = await _opened(stack, judging.model, lambda name: open_model(name, calling))
-            except UsageError as error:
-                if " --base-url" not in str(error):
-                    raise
-                # The model does not know which option named it.
-                raise UsageError(str(error).replace(" --base-url", " --judge-base-url")) from None
-            spec["model"] = model.id
+            models = [await _open_judge_model(stack, judging, judge, options) for judge in judging.judges]
+            spec["model"] = models[0].id
             prompts = Prompts.load(judging.prompts, reasons=judging.reasons)
         if "embedder" in uses:
             calling = replace(options, base_url=judging.embedder_base_url)
@@ -148,20 +156,50 @@ async def open_tools(
                 needed = ", ".join(str(name) for name in names if "embedder" in _uses(name))
                 raise MissingExtra(f"{error}; or choose another with --embedder. Needed by {needed}.") from None
             spec["embedder"] = embedder.id
-        if "judge" in uses and model is not None:
-            judge = open_judge(
-                model, embedder=embedder, prompts=prompts, verify=judging.verify,
-                budget=judging.budget or BUDGET, language=judging.language, strict_quotes=judging.strict_quotes,
-            )  # fmt: skip
-            spec |= {key: value for key, value in judge.spec.items() if key != "prompts"}
+        by_judge: dict[str, tuple[Metric, ...]] = {}
+        judges: Sequence[Model | None] = models or [None]
+        sets = [_tools(judging, model, embedder, prompts, claims="judge" in uses) for model in judges]
+        for tools in sets:
+            by_judge["" if tools.model is None else tools.model.id] = make_metrics(names, tools)
+        tools, metrics = sets[0], next(iter(by_judge.values()))
+        if tools.judge is not None:
+            spec |= {key: value for key, value in tools.judge.spec.items() if key != "prompts"}
         if judging.protocol == "ragas" and any(str(name).startswith("ragas.") for name in names):
             spec["protocol"] = judging.protocol
-        tools = Tools(judge, model, embedder, prompts, tuple(judging.rubrics), judging.language)
-        metrics = make_metrics(names, tools)
         if prompts is not None:
-            spec["prompts"] = _hashes(metrics, judge, prompts.spec)
+            spec["prompts"] = _hashes(metrics, tools.judge, prompts.spec)
             spec["rubrics"] = {metric.name: metric.hash for metric in metrics if hasattr(metric, "hash")}
+        if len(models) > 1:
+            spec |= {"others": [model.id for model in models[1:]], "combine": judging.combine}
+            metrics = paneled(by_judge, judging.combine)
         yield Opened(metrics, tools, spec)
+
+
+async def _open_judge_model(
+    stack: contextlib.AsyncExitStack, judging: Judging, judge: str | Model, options: ModelOptions
+) -> Model:
+    allowance = options.allowance and options.allowance.at(judging.price)
+    calling = replace(options, base_url=judging.base_url, allowance=allowance)
+    try:
+        return await _opened(stack, judge, lambda name: open_model(name, calling))
+    except UsageError as error:
+        if " --base-url" not in str(error):
+            raise
+        # The model does not know which option named it.
+        raise UsageError(str(error).replace(" --base-url", " --judge-base-url")) from None
+
+
+def _tools(
+    judging: Judging, model: Model | None, embedder: Embedder | None, prompts: Prompts | None, *, claims: bool
+) -> Tools:
+    """The tools with this model as the judge, which takes claims if some metric needs them."""
+    judge: MatrixJudge | None = None
+    if claims and model is not None:
+        judge = open_judge(
+            model, embedder=embedder, prompts=prompts, verify=judging.verify, budget=judging.budget or BUDGET,
+            language=judging.language, strict_quotes=judging.strict_quotes,
+        )  # fmt: skip
+    return Tools(judge, model, embedder, prompts, tuple(judging.rubrics), judging.language)
 
 
 def _uses(name: str | Metric) -> tuple[str, ...]:

@@ -258,8 +258,8 @@ def _expected(plan: "BenchPlan", shared: SharedOptions) -> dict[str, Any]:
             prompt += benchmark.prompt_tokens(case) * sent
         unjudged = [model for model in models if shared.judging.model and not stored.has(model, case.id, judged_by)]
         if unjudged and (more := benchmark.judge_tokens(case)):
-            judged += len(unjudged)
-            judge_prompt += more * len(unjudged)
+            judged += len(unjudged) * len(shared.judging.judges)
+            judge_prompt += more * len(unjudged) * len(shared.judging.judges)
     document: dict[str, Any] = {
         "cases": cases, "done": done, "requests": requests + judged,
         "prompt_tokens": prompt, "completion_tokens": answer * requests,

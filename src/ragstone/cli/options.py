@@ -89,7 +89,9 @@ def both(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 
 
 judge_options = both(
-    click.option("--judge", metavar="PROVIDER/MODEL", help="Chat model used as the judge."),
+    click.option("--judge", multiple=True, metavar="PROVIDER/MODEL", help="Chat model used as the judge (repeatable)."),
+    click.option("--combine", type=click.Choice(["mean", "majority", "each"]), default="mean", show_default=True,
+                 help="Scores of several judges: their mean, their median, or each apart."),
     click.option("--judge-base-url", type=Address(), help="Endpoint of the judge, overriding its provider's."),
     click.option("--embedder", metavar="PROVIDER/MODEL", help="Embedder for similarities.  [default: local/e5-small]"),
     click.option("--embedder-base-url", type=Address(), help="Endpoint of the embedder, overriding its provider's."),
@@ -117,7 +119,8 @@ def judging_of(values: dict[str, Any], **more: Any) -> "Judging":
     from ragstone.api.judging import Judging  # noqa: PLC0415
 
     judging = Judging.of(
-        values.pop("judge"), base_url=values.pop("judge_base_url"), embedder=values.pop("embedder"),
+        values.pop("judge"), combine=values.pop("combine"), base_url=values.pop("judge_base_url"),
+        embedder=values.pop("embedder"),
         embedder_base_url=values.pop("embedder_base_url"), verify=values.pop("verify"), prompts=values.pop("prompts"),
         rubrics=values.pop("rubrics"), reasons=values.pop("reasons"), strict_quotes=values.pop("strict_quotes"), **more,
     )  # fmt: skip

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from ragstone.metrics.judge.panel import by_judge
 from ragstone.report.sanitize import readable
 from ragstone.types import Benchmark, Record, Run, Scalar
 
@@ -19,13 +20,14 @@ class RecordColumns:
 
     condition: dict[str, set[type]] = field(default_factory=dict)
     metrics: dict[str, None] = field(default_factory=dict)
+    judges: dict[str, None] = field(default_factory=dict)  # METRIC[JUDGE], of several judges
     planned: dict[str, int] = field(default_factory=dict)  # by system: the number of rows of a finished run
 
     @property
     def names(self) -> list[str]:
         scores = [f"{metric}{part}" for metric in self.metrics for part in ("", ".status", ".reason")]
         first = (*_FIRST, *(("planned",) if self.planned else ()))
-        return [*first, *(f"condition.{key}" for key in self.condition), *_LAST, *scores]
+        return [*first, *(f"condition.{key}" for key in self.condition), *_LAST, *scores, *self.judges]
 
 
 _FIRST = ("system", "case", "sample")
@@ -58,6 +60,9 @@ def columns_of(run: Run) -> RecordColumns:
             columns.condition.setdefault(key, set()).add(type(value))
         for metric in record.scores:
             columns.metrics.setdefault(metric)
+        for name in _of_judges(record):
+            if name not in columns.metrics:
+                columns.judges.setdefault(name)
     return columns
 
 
@@ -67,6 +72,12 @@ def rows_of(run: Run, benchmark: Benchmark, columns: RecordColumns, language: st
     for record in run.records():
         row = _row(record, benchmark, language) | {"planned": columns.planned.get(record.system_id)}
         yield {name: row.get(name) for name in names}
+
+
+def _of_judges(record: Record) -> dict[str, Value]:
+    """What each of several judges scored."""
+    scores = by_judge(record).items()
+    return {f"{metric}[{judge}]": value for metric, values in scores for judge, value in values.items()}
 
 
 def _row(record: Record, benchmark: Benchmark, language: str) -> dict[str, Value]:
@@ -92,4 +103,5 @@ def _row(record: Record, benchmark: Benchmark, language: str) -> dict[str, Value
             row["completion_tokens"] = response.usage.completion_tokens
     for metric, score in record.scores.items():
         row |= {metric: score.value, f"{metric}.status": score.status, f"{metric}.reason": score.reason}
+    row = _of_judges(record) | row
     return {key: readable(value) if isinstance(value, str) else value for key, value in row.items()}

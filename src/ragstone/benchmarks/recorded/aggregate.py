@@ -7,6 +7,7 @@ from typing import Any
 
 from ragstone.metrics import better
 from ragstone.metrics.answerable import answerable, declined
+from ragstone.metrics.judge.panel import by_judge
 from ragstone.metrics.judge.record import JudgeStep, steps_by_metric
 from ragstone.stats import Estimate
 from ragstone.types import Record, Run, Usage
@@ -82,6 +83,8 @@ class ScoreTally:
     refusals: dict[bool, list[tuple[str, bool]]] = field(default_factory=lambda: {True: [], False: []})
     problems: int = 0  # replies of the judge that could not be used
     replies: int = 0
+    # What several judges scored, by metric: (sample, {judge: value}).
+    by_judge: dict[str, list[tuple[str, dict[str, float]]]] = field(default_factory=dict)
     quotes: int = 0  # that the judge gives for support
     unsupported_quotes: int = 0  # those that are in no passage
 
@@ -133,6 +136,8 @@ def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
     possible = answerable(record.case)
     if possible is not None and "judge_repeat" not in record.case.condition and _is_answered(record):
         tally.refusals[possible].append((record.case.sample.id, declined(record.response, record.scores.values())))
+    for name, values in by_judge(record).items():
+        tally.by_judge.setdefault(name, []).append((record.case.sample.id, values))
     _add_cost(tally, steps_by_metric(record))
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.recorded.aggregate import display_order, lower_is_better, tally_scores
 from ragstone.benchmarks.recorded.diagnosis import BAR, advise
+from ragstone.benchmarks.recorded.judge_tables import agreement_table, disagreements
 from ragstone.messages import messages
 from ragstone.metrics.catalogue import in_language
 from ragstone.stats import Estimate
@@ -32,6 +33,8 @@ def tables(run: Run, *, language: str = "en") -> list[Table]:
         writer.refusals(),
         *writer.groups(),
         writer.repeats(),
+        agreement_table(writer.tallies, writer.words, multiple=writer.multiple),
+        disagreements(writer.tallies, writer.words, multiple=writer.multiple),
         writer.advice(),
         writer.cost(),
     ]

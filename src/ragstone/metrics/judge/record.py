@@ -17,7 +17,7 @@ from ragstone.types import Frozen, Record, Score, Usage
 
 __all__ = [
     "AnswerClaim", "Claim", "ElementVerdict", "JudgeStep", "Judged", "PassageVerdict", "Quote", "ReferenceClaim",
-    "evidence", "judged_scores", "merged", "parted", "requests_of", "reunited", "steps_by_metric", "steps_of",
+    "evidence", "judged_scores", "merged", "parted", "requests_of", "reunited", "steps_by_metric", "steps_of", "united",
 ]  # fmt: skip
 
 _KEY = "verdicts"
@@ -80,7 +80,7 @@ class JudgeStep(Frozen, frozen=True):
 
     The rest is what was made of the reply, as far as the step asks for it. `repeated`: the passages were shown before
     with other claims, so these verdicts on them do not count. `verdict`, `elements`, `score` and `reason` are those of
-    metrics with questions of their own."""
+    metrics with questions of their own. `judge`: which of several."""
 
     name: str = msgspec.field(name="step", default="")
     prompt: str = ""
@@ -101,6 +101,7 @@ class JudgeStep(Frozen, frozen=True):
     elements: tuple[ElementVerdict, ...] = ()
     score: int | None = None
     reason: str = ""
+    judge: str = ""
 
 
 # --- written --------------------------------------------------------------------------------------------------------
@@ -126,6 +127,14 @@ def parted(score: Score) -> tuple[Score, list[Any]]:
 def reunited(score: Score, verdicts: list[Any]) -> Score:
     """The score as it was before `parted` took its steps away."""
     return replace(score, evidence={**(score.evidence or {}), _KEY: verdicts}) if verdicts else score
+
+
+def united(scores: Mapping[str, Score], rest: Mapping[str, Any]) -> dict[str, Any]:
+    """The evidence of a score that several judges gave together: that of the first, `rest`, and the steps of all, each
+    with its judge."""
+    first = next(iter(scores.values())).evidence
+    steps = [{**step, "judge": judge} for judge, score in scores.items() for step in _held(score)]
+    return {**(first if isinstance(first, Mapping) else {}), **rest, _KEY: steps}
 
 
 # --- read -----------------------------------------------------------------------------------------------------------
@@ -160,7 +169,7 @@ def requests_of(record: Record) -> list[JudgeStep]:
     requests: dict[tuple[Any, ...], JudgeStep] = {}
     for metric in sorted(steps):
         for step in steps[metric]:
-            requests.setdefault((step.name, step.prompt, step.model, step.reply, step.problem), step)
+            requests.setdefault((step.judge, step.name, step.prompt, step.model, step.reply, step.problem), step)
     return list(requests.values())
 
 
@@ -348,7 +357,8 @@ def merged(steps: Iterable[JudgeStep]) -> Judged:
     answer: dict[int, _Verdicts] = {}
     reference: dict[int, _Verdicts] = {}
     passages: dict[int, PassageVerdict] = {}
-    used = [step for step in steps if not step.problem]
+    # Claims of several judges are not the same claims: those of the first are shown.
+    used = [step for step in steps if not step.problem and step.judge == steps[0].judge]
     decomposed = [step for step in used if step.name.startswith("decompose")]
     for step in decomposed:
         for side, claims in ((answer, step.answer_claims), (reference, step.reference_claims)):
