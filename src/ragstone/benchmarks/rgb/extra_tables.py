@@ -1,8 +1,9 @@
 """Tables beyond the paper's: where noise begins to matter, what misled, the position of the relevant document, and how
 much repeated answers vary."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -16,20 +17,16 @@ from ragstone.benchmarks.rgb.aggregate import (
     language_name,
     ratio_text,
 )
+from ragstone.benchmarks.table_builder import Entry, TableWriter, row
 from ragstone.stats import Estimate, holm, paired_test
-from ragstone.types import Cell, Row, Table
+from ragstone.types import Cell, Table
 
-__all__ = ["Drop", "any_failed", "difference", "drops", "pooled", "proportion", "systems", "tables"]
+__all__ = ["Drop", "ExtraTables", "any_failed", "difference", "drops", "lines_of", "pooled", "systems"]
 
 ALPHA = 0.05  # the paper's level of significance
 _HEADLINE = {"noise": "Acc", "rejection": "Rej", "integration": "Acc", "counterfactual": "Acc"}
 _KINDS = ("rejected", "guess", "rumour", "other_year", "other_category", "related")  # and any other, "" and "none"
 _RELEVANT = ("plain", "brief", "far")
-
-
-def proportion(tally: SampleTally | None, total: int, words: Mapping[str, str], *, empty: str = "not_scored") -> Cell:
-    """A share with its interval and `scored` of `total`; a text if nothing was scored."""
-    return Cell(words[empty]) if tally is None else tally.share(total).cell("%", empty=words[empty])
 
 
 def difference(tally: SampleTally | None, total: int, words: Mapping[str, str], *, empty: str) -> Cell:
@@ -88,10 +85,15 @@ class Drop:
 
 def drops(counts: RgbCounts, ability: str) -> list[Drop]:
     """The drops of an ability for each system and data set, by the headline scoring."""
+    return [_drop(counts, keys) for keys in lines_of(counts.keys(ability))]
+
+
+def lines_of(keys: Iterable[RgbKey]) -> list[list[RgbKey]]:
+    """The conditions of each line: all noise ratios of a system and data set."""
     lines: dict[tuple[str, str, str, float], list[RgbKey]] = {}
-    for key in sorted(counts.keys(ability), key=by_language):
+    for key in sorted(keys, key=by_language):
         lines.setdefault((key.system, key.language, key.dataset, key.correct_rate), []).append(key)
-    return [_drop(counts, keys) for keys in lines.values()]
+    return list(lines.values())
 
 
 def _drop(counts: RgbCounts, keys: list[RgbKey]) -> Drop:
@@ -119,121 +121,124 @@ def _paired(base: SampleTally, compared: SampleTally) -> tuple[float, int, float
     return gain, len(both), paired_test(before, after)[1]
 
 
-def tables(counts: RgbCounts, words: Mapping[str, str]) -> Iterator[Table]:
-    """All of these tables; some may have no rows."""
-    scoring = words[counts.scoring]
-    yield _drop_table(counts, words, scoring)
-    yield _sources_table(counts, words, scoring)
-    yield _place_table(counts, words, scoring)
-    yield _kind_table(counts, words, scoring)
-    yield _repeats_table(counts, words, scoring)
+class ExtraTables(TableWriter):
+    """Writes these tables for one run in one language."""
 
+    prefix = "rgb"
 
-def _drop_table(counts: RgbCounts, words: Mapping[str, str], scoring: str) -> Table:
-    drops_by_ability = [(ability, drop) for ability in ("noise", "integration") for drop in drops(counts, ability)]
-    asked_ratios = [key.noise_ratio for ability in ("noise", "integration") for key in counts.keys(ability)]
-    ratios = sorted({ratio for ratio in asked_ratios if ratio > 0})
-    rows = []
-    for ability, drop in drops_by_ability if ratios else []:
-        cells = [
-            Cell(drop.key.system),
-            Cell(data_name(drop.key.language, drop.key.dataset, words)),
-            Cell(words[ability]),
+    def __init__(self, counts: RgbCounts, words: Mapping[str, str]) -> None:
+        super().__init__(words)
+        self.counts = counts
+
+    def _note(self, key: str) -> str:
+        return self.words[key].format(headline=self.words[self.counts.scoring])
+
+    def share(self, tally: SampleTally | None, total: int, empty: str = "not_scored") -> Cell:
+        """A share with its interval and `scored` of `total`; the text `empty` if nothing was scored."""
+        return Cell(self.words[empty]) if tally is None else tally.share(total).cell("%", empty=self.words[empty])
+
+    def extra_tables(self) -> list[Table]:
+        """All of these tables; some may have no rows."""
+        places = sorted({place for tallies in self.counts.positions.values() for place in tallies})
+        kinds_seen = {kind for tallies in self.counts.relevant_kinds.values() for kind in tallies}
+        kinds = [kind for kind in (*_RELEVANT, *sorted(kinds_seen - set(_RELEVANT))) if kind in kinds_seen]
+        place_heads = {place: self.words["position"].format(place=place) for place in places}
+        kind_heads = {kind: self.words.get(f"relevant_{kind}", kind) for kind in kinds}
+        return [
+            self._drop_table(),
+            self._sources_table(),
+            self._by_group(
+                "positions", "note_positions", self.counts.positions if len(places) > 1 else {}, place_heads
+            ),
+            self._by_group("relevant-kinds", "note_relevant_kinds", self.counts.relevant_kinds, kind_heads),
+            self._repeats_table(),
         ]
-        for ratio in ratios:
-            if ratio in drop.tested:
-                gain, pairs, p = drop.tested[ratio]
-                text = words["p"].format(p=_p_text(p, words), mark=" *" if p < ALPHA else "")
-                cells.append(Cell(text, value=gain, scored=pairs, unit="%"))
+
+    def _drop_table(self) -> Table:
+        """Where noise begins to matter."""
+        tested = [(ability, drop) for ability in ("noise", "integration") for drop in drops(self.counts, ability)]
+        keys = [key for ability in ("noise", "integration") for key in self.counts.keys(ability)]
+        ratios = sorted({key.noise_ratio for key in keys if key.noise_ratio > 0})
+        rows = []
+        for ability, drop in tested if ratios else []:
+            if drop.first is not None:
+                verdict = ratio_text(drop.first)
+            elif drop.tested:
+                verdict = self.words["never"].format(ratio=ratio_text(max(drop.tested)))
             else:
-                cells.append(Cell("–"))
-        if drop.first is not None:
-            verdict = ratio_text(drop.first)
-        elif drop.tested:
-            verdict = words["never"].format(ratio=ratio_text(max(drop.tested)))
-        else:
-            verdict = words["needs_zero"]
-        rows.append(Row((*cells, Cell(verdict))))
-    heads = (words["ratio"].format(ratio=ratio_text(ratio)) for ratio in ratios)
-    columns = (words["system"], words["data"], words["testbed"], *heads, words["first"])
-    notes = [words["note_drop"].format(headline=scoring), words["note_untestable"]]
-    if counts.repeats > 1:
-        notes.insert(1, words["note_drop_repeats"])
-    return Table("rgb-drop", words["title_drop"], columns, tuple(rows), tuple(notes), 3)
+                verdict = self.words["needs_zero"]
+            name = data_name(drop.key.language, drop.key.dataset, self.words)
+            cells = (self._loss(drop.tested.get(ratio)) for ratio in ratios)
+            rows.append(row(drop.key.system, name, self.words[ability], *cells, verdict))
+        heads = (self.words["ratio"].format(ratio=ratio_text(ratio)) for ratio in ratios)
+        columns = (*self.texts("system", "data", "testbed"), *heads, self.words["first"])
+        repeats = self.texts("note_drop_repeats") if self.counts.repeats > 1 else ()
+        return self.table(
+            "drop", columns, rows, (self._note("note_drop"), *repeats, self.words["note_untestable"]), keys=3
+        )
 
+    def _loss(self, result: tuple[float, int, float] | None) -> Entry:
+        if result is None:
+            return "–"
+        gain, pairs, p = result
+        p_text = self.words["p_least"] if p < 0.001 else f"{p:.3f}"
+        text = self.words["p"].format(p=p_text, mark=" *" if p < ALPHA else "")
+        return Cell(text, value=gain, scored=pairs, unit="%")
 
-def _p_text(p: float, words: Mapping[str, str]) -> str:
-    return words["p_least"] if p < 0.001 else f"{p:.3f}"
+    def _sources_table(self) -> Table:
+        """Questions that no document answers: refused, guessed, or misled by which kind of passage."""
+        kinds_seen = {kind for group in self.counts.rejections.values() for kind in group.kinds}
+        others = sorted(kinds_seen - {*_KINDS, "", "none"})
+        kinds = [kind for kind in (*_KINDS, *others, "", "none") if kind in kinds_seen]
+        rows = []
+        for pair in systems(self.counts):
+            if (group := self.counts.rejections.get(pair)) is not None:
+                cells = []
+                for kind in kinds:
+                    samples = group.kinds.get(kind, SampleTally()).samples
+                    parts = [(samples.get(name, (0, 0))[0], tried) for name, (_, tried) in group.base.samples.items()]
+                    cells.append(replace(Estimate.of_share(parts).cell("%"), total=None))
+                rows.append(row(pair[0], language_name(pair[1], self.words), *cells))
+        heads = (self.words.get(f"kind_{kind}") or self.words["kind_other"].format(kind=kind) for kind in kinds)
+        columns = (*self.texts("system", "data"), *heads)
+        return self.table("rejection-sources", columns, rows, [self._note("note_sources")], keys=2)
 
+    def _by_group(
+        self,
+        name: str,
+        note: str,
+        tallies: Mapping[tuple[str, str], Mapping[Any, SampleTally]],
+        heads: Mapping[Any, str],
+    ) -> Table:
+        """The accuracy of each system and language by the position or the kind of the relevant document."""
+        rows = []
+        for pair in systems(self.counts):
+            if pair in tallies:
+                groups = (tallies[pair].get(group) for group in heads)
+                cells = ("–" if tally is None else self.share(tally, tally.scored) for tally in groups)
+                rows.append(row(pair[0], language_name(pair[1], self.words), *cells))
+        columns = (*self.texts("system", "data"), *heads.values())
+        return self.table(name, columns, rows, [self._note(note)], keys=2)
 
-def _sources_table(counts: RgbCounts, words: Mapping[str, str], scoring: str) -> Table:
-    """Questions that no document answers: refused, guessed, or misled by which kind of passage."""
-    kinds_seen = {kind for group in counts.rejections.values() for kind in group.kinds}
-    others = sorted(kinds_seen - {*_KINDS, "", "none"})
-    kinds = [kind for kind in (*_KINDS, *others, "", "none") if kind in kinds_seen]
-    rows = []
-    for pair in systems(counts):
-        group = counts.rejections.get(pair)
-        if group is None:
-            continue
-        cells = [Cell(pair[0]), Cell(language_name(pair[1], words))]
-        for kind in kinds:
-            tally = group.kinds.get(kind, SampleTally())
-            parts = [(tally.samples.get(sample, (0, 0))[0], tried) for sample, (_, tried) in group.base.samples.items()]
-            cells.append(replace(Estimate.of_share(parts).cell("%"), total=None))
-        rows.append(Row(tuple(cells)))
-    heads = (words.get(f"kind_{kind}") or words["kind_other"].format(kind=kind) for kind in kinds)
-    notes = (words["note_sources"].format(headline=scoring),)
-    columns = (words["system"], words["data"], *heads)
-    return Table("rgb-rejection-sources", words["title_sources"], columns, tuple(rows), notes, 2)
+    def _repeats_table(self) -> Table:
+        """The variation of the figures between repeats; only for runs with repeats."""
+        rows = []
+        for key in sorted(self.counts.cells, key=by_language):
+            cell = self.counts.cells[key]
+            for measure in ("Acc", "Rej", "Rej*", "ED", "ED*"):
+                tally = cell.tally(measure, self.counts.scoring)
+                if tally is not None and (variation := generation(tally)) is not None:
+                    figures = (Cell(value=value, unit="%") for value in variation)
+                    name = data_name(key.language, key.dataset, self.words)
+                    rows.append(row(
+                        key.system, name, self._condition(key), measure, self.share(tally, cell.total), *figures
+                    ))  # fmt: skip
+        columns = self.texts("system", "data", "condition", "measure", "figure", "deviation", "changed")
+        title = self.words["title_repeats"].format(repeats=self.counts.repeats)
+        return self.table("repeats", columns, rows, [self._note("note_repeats")], keys=4, title=title)
 
-
-def _place_table(counts: RgbCounts, words: Mapping[str, str], scoring: str) -> Table:
-    places = sorted({place for tallies in counts.positions.values() for place in tallies})
-    pairs = [pair for pair in systems(counts) if pair in counts.positions and len(places) > 1]
-    rows = [_by_group(pair, [counts.positions[pair].get(place) for place in places], words) for pair in pairs]
-    heads = (words["position"].format(place=place) for place in places)
-    columns = (words["system"], words["data"], *heads)
-    notes = (words["note_positions"].format(headline=scoring),)
-    return Table("rgb-positions", words["title_positions"], columns, tuple(rows), notes, 2)
-
-
-def _kind_table(counts: RgbCounts, words: Mapping[str, str], scoring: str) -> Table:
-    kinds_seen = {kind for tallies in counts.relevant_kinds.values() for kind in tallies}
-    kinds = [kind for kind in (*_RELEVANT, *sorted(kinds_seen - set(_RELEVANT))) if kind in kinds_seen]
-    pairs = [pair for pair in systems(counts) if pair in counts.relevant_kinds]
-    rows = [_by_group(pair, [counts.relevant_kinds[pair].get(kind) for kind in kinds], words) for pair in pairs]
-    columns = (words["system"], words["data"], *(words.get(f"relevant_{kind}", kind) for kind in kinds))
-    notes = (words["note_kinds"].format(headline=scoring),)
-    return Table("rgb-relevant-kinds", words["title_kinds"], columns, tuple(rows), notes, 2)
-
-
-def _by_group(pair: tuple[str, str], tallies: list[SampleTally | None], words: Mapping[str, str]) -> Row:
-    cells = [Cell(pair[0]), Cell(language_name(pair[1], words))]
-    cells += [Cell("–") if tally is None else proportion(tally, tally.scored, words) for tally in tallies]
-    return Row(tuple(cells))
-
-
-def _repeats_table(counts: RgbCounts, words: Mapping[str, str], scoring: str) -> Table:
-    """The variation of the figures between repeats; only for runs with repeats."""
-    rows = []
-    for key in sorted(counts.cells, key=by_language):
-        cell = counts.cells[key]
-        for measure in ("Acc", "Rej", "Rej*", "ED", "ED*"):
-            tally = cell.tally(measure, counts.scoring)
-            variation = None if tally is None else generation(tally)
-            if variation is None:
-                continue
-            deviation, changed = (Cell(value=value, unit="%") for value in variation)
-            names = (key.system, data_name(key.language, key.dataset, words), _condition(key, words), measure)
-            rows.append(Row((*map(Cell, names), proportion(tally, cell.total, words), deviation, changed)))
-    heads = ("system", "data", "condition", "measure", "figure", "deviation", "changed")
-    title = words["title_repeats"].format(repeats=counts.repeats)
-    notes = (words["note_repeats"].format(headline=scoring),)
-    return Table("rgb-repeats", title, tuple(words[head] for head in heads), tuple(rows), notes, 4)
-
-
-def _condition(key: RgbKey, words: Mapping[str, str]) -> str:
-    """The name of a condition: the ability with its noise ratio, or closed book."""
-    name = words["closed_book"] if key.closed_book else words["ratio"].format(ratio=ratio_text(key.noise_ratio))
-    return words["separator"].join((words.get(key.ability, key.ability), name))
+    def _condition(self, key: RgbKey) -> str:
+        """The name of a condition: the ability with its noise ratio, or closed book."""
+        ratio = self.words["ratio"].format(ratio=ratio_text(key.noise_ratio))
+        name = self.words["closed_book"] if key.closed_book else ratio
+        return self.words["separator"].join((self.words.get(key.ability, key.ability), name))

@@ -5,8 +5,7 @@ paper's rows are in the same table if data, selection, scoring and template are 
 table with the reasons.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from ragstone.benchmarks.rgb import extra_tables
@@ -21,8 +20,9 @@ from ragstone.benchmarks.rgb.aggregate import (
     language_name,
     ratio_text,
 )
-from ragstone.benchmarks.rgb.extra_tables import difference, proportion
+from ragstone.benchmarks.rgb.extra_tables import difference, lines_of
 from ragstone.benchmarks.rgb.published import RgbFigure, RgbSetting, paper, reasons_apart
+from ragstone.benchmarks.table_builder import Entry, row
 from ragstone.messages import messages
 from ragstone.types import Cell, Row, Run, Table
 
@@ -43,13 +43,8 @@ class HasOptions(Protocol):
 def tables(run: Run, benchmark: HasOptions, language: str = "en") -> list[Table]:
     """All tables of a run that have rows, in the language of the report ("en" or "zh")."""
     counts = count_run(run, scoring=str(benchmark.options.get("scoring", "default")))
-    writer = _RgbTables(counts, setting(benchmark.options), language, messages(__name__, language))
-    candidates = [
-        writer.summary(),
-        *writer.paper_tables(),
-        *extra_tables.tables(counts, messages(__name__, language)),
-        *writer.published(),
-    ]
+    writer = _RgbTables(counts, setting(benchmark.options), language)
+    candidates = [writer.summary(), *writer.paper_tables(), *writer.extra_tables(), *writer.published()]
     return [table for table in candidates if table.rows]
 
 
@@ -70,14 +65,12 @@ def setting(options: Mapping[str, Any]) -> RgbSetting:
     )
 
 
-@dataclass(frozen=True)
-class _RgbTables:
+class _RgbTables(extra_tables.ExtraTables):
     """Writes the tables of one run in one language."""
 
-    counts: RgbCounts
-    setting: RgbSetting
-    language: str
-    words: Mapping[str, str]
+    def __init__(self, counts: RgbCounts, setting: RgbSetting, language: str) -> None:
+        super().__init__(counts, messages(__name__, language))
+        self.setting, self.language = setting, language
 
     # -- at a glance
 
@@ -86,93 +79,71 @@ class _RgbTables:
         abilities = [ability for ability in ABILITIES if self.counts.keys(ability)]
         rows = []
         for system, language in extra_tables.systems(self.counts):
-            cells = [Cell(system), Cell(language_name(language, self.words))]
-            for ability in abilities:
-                pool = extra_tables.pooled(self.counts, system, language, ability)
-                cells.append(Cell(self.words["not_asked"]) if pool is None else proportion(*pool, self.words))
-            rows.append(Row(tuple(cells)))
-        columns = (self.words["system"], self.words["data"], *(self.words[ability] for ability in abilities))
-        notes = (
-            self.words["note_summary"],
-            self.words["note_headline"].format(headline=self.words[self.counts.scoring]),
-            self.words["note_default"],
-            self.words["note_interval_repeats" if self.counts.repeats > 1 else "note_interval"],
-        )
-        return Table("rgb-summary", self.words["title_summary"], columns, tuple(rows), notes, 2)
+            pools = (extra_tables.pooled(self.counts, system, language, ability) for ability in abilities)
+            cells = (self.words["not_asked"] if pool is None else self.share(*pool) for pool in pools)
+            rows.append(row(system, language_name(language, self.words), *cells))
+        interval = "note_interval_repeats" if self.counts.repeats > 1 else "note_interval"
+        notes = (self.words["note_summary"], self._note("note_headline"), *self.texts("note_default", interval))
+        return self.table("summary", self.texts("system", "data", *abilities), rows, notes, keys=2)
 
     # -- the paper's tables
 
-    def paper_tables(self) -> Iterator[Table]:
+    def paper_tables(self) -> list[Table]:
         """Tables 1, 3, 5 and 7, with the published rows where they are comparable."""
-        yield self._by_ratio(1)
-        yield self._rejection()
-        yield self._by_ratio(5)
-        yield from self._counterfactual()
+        return [self._by_ratio(1), self._rejection(), self._by_ratio(5), *self._counterfactual()]
 
     def _by_ratio(self, number: int) -> Table:
         """Table 1 or 5: accuracy, one column for each noise ratio."""
         keys = self.counts.keys(_ABILITY[number])
         ratios = sorted({key.noise_ratio for key in keys})
         rows = []
-        for line in _rows_of_keys(keys):
+        for line in lines_of(keys):
             by_ratio = {key.noise_ratio: self.counts.cells[key] for key in line}
             for scoring in self.counts.scorings:
-                cells = []
-                for ratio in ratios:
-                    cell = by_ratio.get(ratio)
-                    if cell is None:
-                        cells.append(Cell(self.words["not_asked"]))
-                    else:
-                        cells.append(proportion(cell.tally("Acc", scoring), cell.total, self.words))
-                rows.append(self._row(line[0], scoring, cells))
+                cells = {ratio: self.share(cell.tally("Acc", scoring), cell.total) for ratio, cell in by_ratio.items()}
+                shown = [cells.get(ratio, self.words["not_asked"]) for ratio in ratios]
+                rows.append(self._row(line[0], scoring, shown))
         columns = [self.words["ratio"].format(ratio=ratio_text(ratio)) for ratio in ratios]
-        wanted = [("Acc", ratio) for ratio in ratios]
-        return self._table(number, columns, rows, wanted)
+        return self._paper_table(number, columns, rows, [("Acc", ratio) for ratio in ratios])
 
     def _rejection(self) -> Table:
         """Table 3: Rej, Rej*, the gap between them, and lucky guesses."""
+        empty = "not_scored" if self.counts.judged else "no_judge"
         rows = []
         for key in sorted(self.counts.keys("rejection"), key=by_language):
             cell = self.counts.cells[key]
             for scoring in self.counts.scorings:
-                empty = "not_scored" if self.counts.judged else "no_judge"
-                cells = [
-                    proportion(cell.tally("Rej", scoring), cell.total, self.words),
-                    proportion(cell.tally("Rej*", scoring), cell.total, self.words, empty=empty),
-                    difference(cell.tally("gap", scoring), cell.total, self.words, empty=empty),
-                    proportion(cell.tally("guess", scoring), cell.total, self.words),
-                ]
+                gap = difference(cell.tally("gap", scoring), cell.total, self.words, empty=empty)
+                rej, judged, guess = (cell.tally(measure, scoring) for measure in ("Rej", "Rej*", "guess"))
+                judged_cell = self.share(judged, cell.total, empty)
+                cells = [self.share(rej, cell.total), judged_cell, gap, self.share(guess, cell.total)]
                 rows.append(self._row(key, scoring, cells))
         columns = ["Rej", "Rej*", "Rej* − Rej", self.words["kind_guess"]]
-        return self._table(3, columns, rows, [("Rej", 1.0), ("Rej*", 1.0)], self._judge_notes("note_rej"))
+        return self._paper_table(3, columns, rows, [("Rej", 1.0), ("Rej*", 1.0)], self._judge_notes("note_rej"))
 
-    def _counterfactual(self) -> Iterator[Table]:
+    def _counterfactual(self) -> list[Table]:
         """Table 7, and the same restricted to questions that the system answers without documents."""
         all_rows, known_rows, above = [], [], []
         conditions = {(key.noise_ratio, key.correct_rate) for key in self.counts.keys("counterfactual")}
         for key in self._counterfactual_keys():
-            cell = self.counts.cells.get(key)
             closed = self.counts.cells.get(_closed(self.counts, key))
+            ratios = f" (r {ratio_text(key.noise_ratio)}, c {ratio_text(key.correct_rate)})"
+            suffix = ratios if len(conditions) > 1 else ""
+            total, empty = (0, "not_asked") if closed is None else (closed.total, "not_scored")
             for scoring in self.counts.scorings:
                 acc = None if closed is None else closed.tally("Acc", scoring)
                 passes = None if acc is None or not acc.scored else acc.won / acc.scored > _RULE
                 if scoring == self.counts.scoring:
                     above.append(passes)
-                suffix = self._documents(key) if len(conditions) > 1 else ""
+                verdict = DASH if passes is None else self.words["yes" if passes else "no"]
                 judged = self._with_documents(key, scoring, None)
-                verdict = Cell(DASH if passes is None else self.words["yes" if passes else "no"])
-                empty = "not_asked" if closed is None else "not_scored"
-                cells = [
-                    proportion(acc, 0 if closed is None else closed.total, self.words, empty=empty),
-                    *judged,
-                    verdict,
-                ]
+                cells: list[Entry] = [self.share(acc, total, empty), *judged, verdict]
                 all_rows.append(self._row(key, scoring, cells, suffix))
-                if acc is not None and cell is not None:
+                if acc is not None and key in self.counts.cells:
                     known = acc.majority()
                     part = self.words["of"].format(part=len(known), whole=len(acc.samples))
-                    cells = [Cell(part), *self._with_documents(key, scoring, known)]
-                    known_rows.append(self._row(key, scoring, cells, suffix))
+                    known_cells: list[Entry] = [part, *self._with_documents(key, scoring, known)]
+                    known_rows.append(self._row(key, scoring, known_cells, suffix))
         notes = [*self._judge_notes("note_table7"), self.words["note_rule"]]
         if any(passes is None for passes in above):
             notes.append(self.words["note_rule_unknown"])
@@ -180,10 +151,12 @@ class _RgbTables:
             notes.append(self.words["note_rule_none"])
         measures = ["Acc_doc", "ED", "ED*", "CR", "CR*"]
         wanted = [(metric, 0.0) for metric in ("Acc", *measures)]
-        yield self._table(7, ["Acc", *measures, self.words["in_paper"]], all_rows, wanted, notes)
         columns = (*self._keys(), self.words["known"], *measures)
         about = (self.words["note_known"], *self._judge_notes("note_table7"), *self._common_notes())
-        yield Table("rgb-table7-known", self.words["title_known"], columns, tuple(known_rows), about, 3)
+        return [
+            self._paper_table(7, ["Acc", *measures, self.words["in_paper"]], all_rows, wanted, notes),
+            self.table("table7-known", columns, known_rows, about, keys=3, title=self.words["title_known"]),
+        ]
 
     def _counterfactual_keys(self) -> list[RgbKey]:
         """The conditions with documents, and a placeholder for systems that were asked only without documents."""
@@ -212,7 +185,7 @@ class _RgbTables:
                 detected = _only(cell.tally(of_measure, scoring), known)
                 if detected is not None and detected.scored:
                     whole, empty = detected.won, "none_detected" if not detected.won else empty
-            return proportion(tally, whole, self.words, empty=empty)
+            return self.share(tally, whole, empty)
 
         return [
             of("Acc", nothing),
@@ -224,45 +197,30 @@ class _RgbTables:
 
     # -- rows, columns and notes that the paper's tables share
 
-    def _keys(self) -> tuple[str, str, str]:
-        return (self.words["system"], self.words["data"], self.words["scoring"])
+    def _keys(self) -> tuple[str, ...]:
+        return self.texts("system", "data", "scoring")
 
-    def _row(self, key: RgbKey, scoring: str, cells: list[Cell], suffix: str = "") -> Row:
-        name = data_name(key.language, key.dataset, self.words) + suffix
-        return Row((Cell(key.system), Cell(name), Cell(self.words[scoring]), *cells))
+    def _row(self, key: RgbKey, scoring: str, cells: Sequence[Entry], suffix: str = "") -> Row:
+        return row(key.system, data_name(key.language, key.dataset, self.words) + suffix, self.words[scoring], *cells)
 
-    def _documents(self, key: RgbKey) -> str:
-        """A suffix that distinguishes several counterfactual conditions of one run."""
-        return f" (r {ratio_text(key.noise_ratio)}, c {ratio_text(key.correct_rate)})"
-
-    def _table(
-        self,
-        number: int,
-        columns: list[str],
-        rows: list[Row],
-        wanted: list[tuple[str, float]],
-        notes: list[str] | None = None,
-    ) -> Table:
+    def _paper_table(
+        self, number: int, columns: Sequence[str], rows: Sequence[Row], wanted: Sequence[tuple[str, float]],
+        notes: Sequence[str] = (),
+    ) -> Table:  # fmt: skip
         """A table of the paper, with the published rows of the languages where they are comparable."""
+        comparable = [language for language in paper().table(number).datasets if not self._reasons(number, language)]
         published_rows = [
-            row
-            for language in self._comparable_languages(number)
-            for row in self._published_rows(number, language, wanted)
+            published for language in comparable for published in self._published_rows(number, language, wanted)
         ]
-        all_notes = [*(notes or []), *self._common_notes()]
+        all_notes = [*notes, *self._common_notes()]
         if published_rows and rows:
             all_notes += [self.words["note_beside"], *self._published_notes(number)]
-        width = len(columns)
-        padded = [Row((*row.cells, *[Cell()] * (3 + width - len(row.cells))), published=True) for row in published_rows]
-        title = self.words[f"title_{number}"]
-        return Table(
-            f"rgb-table{number}",
-            title,
-            (*self._keys(), *columns),
-            (*rows, *padded) if rows else (),
-            tuple(all_notes),
-            3,
-        )
+        width = 3 + len(columns)
+        padded = [row(*shown.cells, *[""] * (width - len(shown.cells)), published=True) for shown in published_rows]
+        return self.table(
+            f"table{number}", (*self._keys(), *columns), (*rows, *padded) if rows else (), all_notes, keys=3,
+            title=self.words[f"title_{number}"],
+        )  # fmt: skip
 
     def _common_notes(self) -> list[str]:
         notes = []
@@ -293,24 +251,19 @@ class _RgbTables:
         measured = [(key.dataset, len(self.counts.cells[key].requested)) for key in keys]
         return reasons_apart(number, language, self.setting, measured)
 
-    def _comparable_languages(self, number: int) -> list[str]:
-        return [language for language in paper().table(number).datasets if not self._reasons(number, language)]
-
-    def _published_rows(self, number: int, language: str, wanted: list[tuple[str, float]]) -> Iterator[Row]:
+    def _published_rows(self, number: int, language: str, wanted: Sequence[tuple[str, float]]) -> Iterator[Row]:
         """The paper's rows of a table and language for these columns; Table 3 also gets the gap."""
-        dataset = paper().table(number).datasets[language]
+        name = data_name(language, paper().table(number).datasets[language], self.words)
         for (model, of), figures in paper().rows(number).items():
             if of != language:
                 continue
-            cells = [Cell(model), Cell(data_name(language, dataset, self.words)), Cell(self.words["official"])]
-            for metric, ratio in wanted:
-                # The paper's CR is over answers in which the judge found an objection: our CR*.
-                printed = {"CR": None, "CR*": "CR"}.get(metric, metric)
-                cells.append(self._printed(figures.get((printed, ratio)) if printed else None))
+            # The paper's CR is over answers in which the judge found an objection: our CR*.
+            printed = {"CR": "", "CR*": "CR"}
+            cells = [self._printed(figures.get((printed.get(metric, metric), ratio))) for metric, ratio in wanted]
             if number == 3:
                 gap = figures[("Rej*", 1.0)].share - figures[("Rej", 1.0)].share
                 cells.append(Cell(value=round(gap, 4), unit="%"))
-            yield Row(tuple(cells), published=True)
+            yield row(model, name, self.words["official"], *cells, published=True)
 
     def _printed(self, figure: RgbFigure | None) -> Cell:
         if figure is None:
@@ -333,37 +286,25 @@ class _RgbTables:
                 continue
             rows: list[Row] = []
             notes = self._published_notes(number)
-            shown = list(dict.fromkeys(key for figures in paper().rows(number).values() for key in figures))
+            shown = dict.fromkeys(key for figures in paper().rows(number).values() for key in figures)
             wanted = [("CR*" if metric == "CR" else metric, ratio) for metric, ratio in shown]
             for language in paper().table(number).datasets:
-                reasons = self._reasons(number, language)
-                if reasons:
+                if reasons := self._reasons(number, language):
                     rows += self._published_rows(number, language, wanted)
                     notes.append(self._reason_note(number, language, reasons))
-            by_ratio = number in (1, 5)
-            columns = [
-                self.words["ratio"].format(ratio=ratio_text(ratio)) if by_ratio else metric for metric, ratio in wanted
+            heads = [
+                self.words["ratio"].format(ratio=ratio_text(ratio)) if number in (1, 5) else metric
+                for metric, ratio in wanted
             ]
-            if number == 3:
-                columns.append("Rej* − Rej")
+            columns = (*self._keys(), *heads, *(["Rej* − Rej"] if number == 3 else []))
             title = self.words["title_published"].format(title=self.words[f"title_{number}"])
-            yield Table(f"rgb-published{number}", title, (*self._keys(), *columns), tuple(rows), tuple(notes), 3)
+            yield self.table(f"published{number}", columns, rows, notes, keys=3, title=title)
 
     def _reason_note(self, number: int, language: str, reasons: list[str]) -> str:
         table = paper().table(number)
-        texts = [
-            self.words[reason].format(wanted=table.datasets[language], questions=table.questions) for reason in reasons
-        ]
-        joined = self.words["alt_join"].join(texts)
+        values = {"wanted": table.datasets[language], "questions": table.questions}
+        joined = self.words["alt_join"].join(self.words[reason].format(**values) for reason in reasons)
         return self.words["note_apart"].format(language=language_name(language, self.words), reasons=joined)
-
-
-def _rows_of_keys(keys: list[RgbKey]) -> list[list[RgbKey]]:
-    """The conditions of each line: all noise ratios of a system and data set."""
-    lines: dict[tuple[str, str, str, float], list[RgbKey]] = {}
-    for key in sorted(keys, key=by_language):
-        lines.setdefault((key.system, key.language, key.dataset, key.correct_rate), []).append(key)
-    return list(lines.values())
 
 
 def _closed(counts: RgbCounts, key: RgbKey) -> RgbKey:
