@@ -6,13 +6,14 @@ computed again.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragstone.benchmarks.niah.aggregate import NOLIMA_SHARE, RULER_BAR, NeedleKey, NeedleTally, tally_needles
 from ragstone.benchmarks.niah.tables import name_of_length
+from ragstone.benchmarks.table_builder import row
 from ragstone.messages import messages
 from ragstone.stats import Estimate
-from ragstone.types import Cell, Row, Run, Table
+from ragstone.types import Cell, Run, Table
 
 __all__ = ["EffectiveLengths", "Lengths", "compare_tables", "effective_of", "paired_cells"]
 
@@ -72,8 +73,10 @@ def compare_tables(a: tuple[Run, str, str], b: tuple[Run, str, str], *, language
     """Tables by length and of effective lengths for two systems, each (its run, its id, its display name). [] if they
     share no cell."""
     texts = messages(__name__, language)
-    first, second = ({_without_system(key): group for key, group in tally_needles(run).items() if key.system == system}
-                     for run, system, _ in (a, b))  # fmt: skip
+    first, second = (
+        {replace(key, system=""): group for key, group in tally_needles(run).items() if key.system == system}
+        for run, system, _ in (a, b)
+    )
     shared = {
         key: cells for key in sorted(first.keys() & second.keys()) if (cells := paired_cells(first[key], second[key]))
     }
@@ -83,13 +86,9 @@ def compare_tables(a: tuple[Run, str, str], b: tuple[Run, str, str], *, language
     return [_by_length(shared, names, texts), *_effective(shared, names, texts)]
 
 
-def _without_system(key: NeedleKey) -> NeedleKey:
-    return NeedleKey("", key.language, key.needle, key.template, key.mode, key.retriever)
-
-
-def _key_cell(key: NeedleKey, texts: Mapping[str, str]) -> Cell:
+def _name_of(key: NeedleKey, texts: Mapping[str, str]) -> str:
     parts = (texts.get(key.language, key.language), texts.get(key.needle, key.needle), key.template, key.retriever)
-    return Cell(texts["comma"].join(part for part in parts if part))
+    return texts["comma"].join(part for part in parts if part)
 
 
 def _by_length(shared: Mapping[NeedleKey, Lengths], names: tuple[str, str], texts: Mapping[str, str]) -> Table:
@@ -97,15 +96,9 @@ def _by_length(shared: Mapping[NeedleKey, Lengths], names: tuple[str, str], text
     for key, lengths in shared.items():
         for length, cells in lengths.items():
             first, second = ([pair[side] for pair in cells] for side in (0, 1))
-            gain = Estimate.of_difference([after - before for before, after in cells])
-            rows.append(
-                Row((
-                    _key_cell(key, texts), Cell(name_of_length(length)),
-                    Cell(value=sum(first) / len(first), unit="%"),
-                    Cell(value=sum(second) / len(second), unit="%"), gain.cell("%"),
-                    Cell(str(len(cells))),
-                ))
-            )  # fmt: skip
+            means = (Cell(value=sum(values) / len(values), unit="%") for values in (first, second))
+            gain = Estimate.of_difference([after - before for before, after in cells]).cell("%")
+            rows.append(row(_name_of(key, texts), name_of_length(length), *means, gain, str(len(cells))))
     columns = (texts["asked"], texts["length"], *names, texts["difference"], texts["cells"])
     return Table("niah-compare-lengths", texts["beside_lengths"], columns, tuple(rows), (texts["beside_note"],), keys=2)
 
@@ -117,13 +110,9 @@ def _effective(shared: Mapping[NeedleKey, Lengths], names: tuple[str, str], text
             continue
         for name, bar in (("effective_nolima", None), ("effective_ruler", RULER_BAR)):
             both, shortest = effective_of(lengths, bar), min(lengths)
-            rows.append(
-                Row((
-                    _key_cell(key, texts), Cell(texts[name]), Cell(_range(both.a, both.a_range, shortest, texts)),
-                    Cell(_range(both.b, both.b_range, shortest, texts)), Cell(value=both.longer, unit="%"),
-                    Cell(value=both.shorter, unit="%"),
-                ))
-            )  # fmt: skip
+            shares = (Cell(value=share, unit="%") for share in (both.longer, both.shorter))
+            ranges = (_range(both.a, both.a_range, shortest, texts), _range(both.b, both.b_range, shortest, texts))
+            rows.append(row(_name_of(key, texts), texts[name], *ranges, *shares))
     columns = (texts["asked"], texts["bar"], *names, texts["longer"], texts["shorter"])
     notes = (texts["effective_note"], texts["draws_note"].format(n=f"{_DRAWS:,}", b=names[1]))
     table = Table("niah-compare-effective", texts["effective"], columns, tuple(rows), notes, keys=2)

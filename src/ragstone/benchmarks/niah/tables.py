@@ -1,7 +1,7 @@
 """The tables of a needle run: needles found by length and depth, effective lengths, templates compared pairwise, and
 disagreements between the rule and the judge."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -16,9 +16,10 @@ from ragstone.benchmarks.niah.aggregate import (
     nolima_bar,
     tally_needles,
 )
+from ragstone.benchmarks.table_builder import Entry, TableWriter, row
 from ragstone.messages import messages
 from ragstone.stats import Estimate, holm, paired_test
-from ragstone.types import Cell, Row, Run, Table
+from ragstone.types import Cell, Run, Table
 
 __all__ = ["name_of_length", "tables"]
 
@@ -44,16 +45,19 @@ def name_of_length(tokens: int) -> str:
     return f"{tokens / 1000:g}k" if tokens >= 1000 else str(tokens)
 
 
-class _NeedleTables:
+class _NeedleTables(TableWriter):
+    prefix = "niah"
+
     def __init__(self, groups: Mapping[NeedleKey, NeedleTally], language: str) -> None:
-        self.groups, self.words = groups, messages(__name__, language)
+        super().__init__(messages(__name__, language))
+        self.groups = groups
         values: dict[str, set[Any]] = {
             "language": {key.language for key in groups}, "needle": {key.needle for key in groups},
             "template": {key.template for key in groups}, "mode": {(key.mode, key.retriever) for key in groups},
         }  # fmt: skip
         self.varying_keys = tuple(name for name, distinct in values.items() if len(distinct) > 1)
 
-    def _keys(self, key: NeedleKey, except_for: str = "") -> tuple[Cell, ...]:
+    def _keys(self, key: NeedleKey, except_for: str = "") -> tuple[str, ...]:
         """The system and the keys that vary between rows, except `except_for`."""
         texts = self.words
         mode = texts.get(key.mode, key.mode)
@@ -61,38 +65,45 @@ class _NeedleTables:
             "language": texts.get(key.language, key.language), "needle": texts.get(key.needle, key.needle),
             "template": key.template, "mode": f"{mode} ({key.retriever})" if key.retriever else mode,
         }  # fmt: skip
-        return (Cell(key.system), *(Cell(labels[name]) for name in self.varying_keys if name != except_for))
+        return (key.system, *(labels[name] for name in self.varying_keys if name != except_for))
 
-    @property
-    def keys(self) -> int:
-        return 1 + len(self.varying_keys)
-
-    def _columns(self, *names: str) -> tuple[str, ...]:
-        return tuple(self.words[name] for name in ("system", *self.varying_keys, *names))
+    def _by_key(
+        self, name: str, columns: Iterable[str], cells_of: Callable[[NeedleTally], Iterable[Entry] | None],
+        notes: Iterable[str] = (),
+    ) -> Table:  # fmt: skip
+        """A table with a row for each key whose cells are not None."""
+        rows = [
+            row(*self._keys(key), *cells, published=group.published)
+            for key, group in self.groups.items()
+            if (cells := cells_of(group)) is not None
+        ]
+        columns = (*self.texts("system", *self.varying_keys), *columns)
+        return self.table(name, columns, rows, notes, keys=1 + len(self.varying_keys), title=self.words[name])
 
     def summary(self) -> Table:
-        rows = []
-        judged = any(group.judged.values or group.given.values for group in self.groups.values())
-        searched = any(group.retrieved.values for group in self.groups.values())
-        for key, group in self.groups.items():
+        groups = self.groups.values()
+        judged = any(group.judged.values or group.given.values for group in groups)
+        searched = any(group.retrieved.values for group in groups)
+
+        def cells_of(group: NeedleTally) -> Iterator[Entry]:
             means = group.main.means()
             whole = sum(value >= _WHOLE for value in means.values())
-            cells = [
-                *self._keys(key), _percent(group.found.mean()),
-                Cell(value=whole / len(means), unit="%", scored=whole, total=len(group.main.grid)) if means else Cell(),
-                Cell(str(len(means) - whole)) if means else Cell(),
-                _percent(group.refused.mean()), _percent(group.alarms.mean()),
-            ]  # fmt: skip
+            yield _percent(group.found.mean())
+            if means:
+                yield Cell(value=whole / len(means), unit="%", scored=whole, total=len(group.main.grid))
+            yield from ("", "") if not means else (str(len(means) - whole),)
+            yield _percent(group.refused.mean())
+            yield _percent(group.alarms.mean())
             if judged:
                 score = (group.judged if group.judged.values else group.given).mean().value
-                cells.append(Cell() if score is None else Cell(value=1 + 9 * score))
+                yield Cell() if score is None else Cell(value=1 + 9 * score)
             if searched:
-                cells += [_percent(scores.mean()) for scores in (group.retrieved, group.both)]
-            rows.append(Row(tuple(cells), group.published))
+                yield _percent(group.retrieved.mean())
+                yield _percent(group.both.mean())
+
         more = (*(("judged",) if judged else ()), *(("retrieved", "both") if searched else ()))
-        names = ("found", "whole", "misses", "refused", "alarms", *more)
-        columns = self._columns(*names)
-        return Table("niah-summary", self.words["summary"], columns, tuple(rows), tuple(self._notes()), keys=self.keys)
+        columns = self.texts("found", "whole", "misses", "refused", "alarms", *more)
+        return self._by_key("summary", columns, cells_of, self._notes())
 
     def _notes(self) -> Iterator[str]:
         if self.groups:
@@ -123,88 +134,75 @@ class _NeedleTables:
 
     def by_length(self) -> Table:
         lengths = sorted({length for group in self.groups.values() for length in group.main.lengths})
-        rows = []
-        for key, group in self.groups.items():
-            if group.main.values:
-                cells = [_percent(Estimate.of_mean(group.main.at_length(length))) for length in lengths]
-                rows.append(Row((*self._keys(key), *cells), group.published))
-        columns = (*self._columns(), *map(name_of_length, lengths))
-        return Table("niah-lengths", self.words["lengths"], columns, tuple(rows), keys=self.keys)
+
+        def cells_of(group: NeedleTally) -> list[Entry] | None:
+            if not group.main.values:
+                return None
+            return [_percent(Estimate.of_mean(group.main.at_length(length))) for length in lengths]
+
+        return self._by_key("lengths", map(name_of_length, lengths), cells_of)
 
     def by_depth(self) -> Table:
         bands = _bands(sorted({depth for group in self.groups.values() for depth in group.main.depths}))
-        rows = []
-        for key, group in self.groups.items():
-            if group.main.values:
-                cells = [
-                    _percent(Estimate.of_mean([mean for depth in band for mean in group.main.at_depth(depth)]))
-                    for band in bands.values()
-                ]
-                rows.append(Row((*self._keys(key), *cells), group.published))
-        columns = (*self._columns(), *bands)
-        return Table("niah-depths", self.words["depths"], columns, tuple(rows), keys=self.keys)
+
+        def cells_of(group: NeedleTally) -> list[Entry] | None:
+            if not group.main.values:
+                return None
+            means = ([mean for depth in band for mean in group.main.at_depth(depth)] for band in bands.values())
+            return [_percent(Estimate.of_mean(values)) for values in means]
+
+        return self._by_key("depths", bands, cells_of)
 
     def effective(self) -> Table:
-        rows = []
-        for key, group in self.groups.items():
+        def cells_of(group: NeedleTally) -> list[Entry] | None:
             if len(group.main.lengths) < 2:
-                continue
-            cells = [self._effective(group.main, bar) for bar in (nolima_bar(group.main), RULER_BAR)]
-            rows.append(Row((*self._keys(key), *cells), group.published))
-        columns = self._columns("effective_nolima", "effective_ruler")
-        return Table(
-            "niah-effective", self.words["effective"], columns, tuple(rows), (self.words["effective_note"],), self.keys
-        )
+                return None
+            return [self._effective(group.main, bar) for bar in (nolima_bar(group.main), RULER_BAR)]
 
-    def _effective(self, cells: CellScores, bar: float | None) -> Cell:
+        columns, notes = self.texts("effective_nolima", "effective_ruler"), self.texts("effective_note")
+        return self._by_key("effective", columns, cells_of, notes)
+
+    def _effective(self, cells: CellScores, bar: float | None) -> str:
         if bar is None or bar == 0:
-            return Cell("–")
+            return "–"
         reached = effective_length(cells, bar)
         beyond = next((length for length in cells.lengths if reached is None or length > reached), None)
         name = name_of_length(cells.lengths[0] if reached is None else reached)
         if beyond is not None and cells.is_open(beyond):
-            return Cell("–" if reached is None else self.words["so_far"].format(length=name))
-        return Cell(self.words["none_effective"].format(length=name) if reached is None else name)
+            return "–" if reached is None else self.words["so_far"].format(length=name)
+        return self.words["none_effective"].format(length=name) if reached is None else name
 
     def templates(self) -> Table:
         """Pairs of templates with the same system, language, needle and mode: misses of both, and a paired test over
         cells, with Holm's correction over the pairs."""
-        rows: list[tuple[Cell, ...]] = []
+        entries: list[tuple[str, ...]] = []
         ps: list[float] = []
-        sizes: list[int] = []
         for (key, group), (other_key, other_group) in combinations(self.groups.items(), 2):
-            if replace(key, template="") != replace(other_key, template=""):
-                continue
             pairs = by_pair(group, other_group)
-            if not pairs:
+            if replace(key, template="") != replace(other_key, template="") or not pairs:
                 continue
-            cells = [cell for cell, _, _ in pairs]
             first = [float(value >= _WHOLE) for _, value, _ in pairs]
             second = [float(value >= _WHOLE) for _, _, value in pairs]
-            ps.append(paired_test(first, second, groups=cells)[1])
+            ps.append(paired_test(first, second, groups=[cell for cell, _, _ in pairs])[1])
             only = [sum(x > y for x, y in zip(*sides, strict=True)) for sides in ((first, second), (second, first))]
             counts = (len(pairs) - sum(first), len(pairs) - sum(second), *only)
-            about = (*self._keys(key, except_for="template"), Cell(key.template), Cell(other_key.template))
-            rows.append((*about, *(Cell(f"{count:.0f}") for count in counts)))
-            sizes.append(len(pairs))
+            about = (*self._keys(key, except_for="template"), key.template, other_key.template)
+            entries.append((*about, *(f"{count:.0f}" for count in counts), str(len(pairs))))
         keys = ("system", *(name for name in self.varying_keys if name != "template"), "first", "second")
-        names = (*keys, "misses_first", "misses_second", "only_first", "only_second", "p")
-        columns = (*(self.words[name] for name in names), "n")
-        finished = [
-            Row((*cells, Cell(f"{p:.3g}"), Cell(str(n)))) for cells, p, n in zip(rows, holm(ps), sizes, strict=True)
-        ]
-        notes = (self.words["templates_note"],)
-        return Table("niah-templates", self.words["templates"], columns, tuple(finished), notes, keys=len(keys))
+        columns = (*self.texts(*keys, "misses_first", "misses_second", "only_first", "only_second", "p"), "n")
+        rows = [row(*cells, f"{p:.3g}", n) for (*cells, n), p in zip(entries, holm(ps), strict=True)]
+        notes = self.texts("templates_note")
+        return self.table("templates", columns, rows, notes, keys=len(keys), title=self.words["templates"])
 
     def disagreements(self) -> Table:
         disagreements = [(key, *item) for key, group in self.groups.items() for item in group.disagreements]
         rows = [
-            Row((Cell(key.system), Cell(case), Cell(value=rule, unit="%"), Cell(value=1 + 9 * judge)))
+            row(key.system, case, Cell(value=rule, unit="%"), Cell(value=1 + 9 * judge))
             for key, case, rule, judge in disagreements[:_SHOWN]
         ]
         notes = (self.words["and_more"].format(n=len(disagreements) - _SHOWN),) if len(disagreements) > _SHOWN else ()
-        columns = tuple(self.words[name] for name in ("system", "case", "by_rule", "by_judge"))
-        return Table("niah-rule-judge", self.words["disagreements"], columns, tuple(rows), notes, keys=2)
+        columns = self.texts("system", "case", "by_rule", "by_judge")
+        return self.table("rule-judge", columns, rows, notes, keys=2, title=self.words["disagreements"])
 
 
 def _bands(depths: Sequence[float]) -> dict[str, list[float]]:

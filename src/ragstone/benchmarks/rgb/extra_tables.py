@@ -142,14 +142,13 @@ class ExtraTables(TableWriter):
         places = sorted({place for tallies in self.counts.positions.values() for place in tallies})
         kinds_seen = {kind for tallies in self.counts.relevant_kinds.values() for kind in tallies}
         kinds = [kind for kind in (*_RELEVANT, *sorted(kinds_seen - set(_RELEVANT))) if kind in kinds_seen]
+        positions = self.counts.positions if len(places) > 1 else {}
         place_heads = {place: self.words["position"].format(place=place) for place in places}
         kind_heads = {kind: self.words.get(f"relevant_{kind}", kind) for kind in kinds}
         return [
             self._drop_table(),
             self._sources_table(),
-            self._by_group(
-                "positions", "note_positions", self.counts.positions if len(places) > 1 else {}, place_heads
-            ),
+            self._by_group("positions", "note_positions", positions, place_heads),
             self._by_group("relevant-kinds", "note_relevant_kinds", self.counts.relevant_kinds, kind_heads),
             self._repeats_table(),
         ]
