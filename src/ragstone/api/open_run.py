@@ -83,7 +83,7 @@ def open_checked(path: str | Path) -> RunReader:
 
 
 def _expect(run: RunReader, plugin: Plugin) -> None:
-    run.expect(plugin.Condition, plugin.Notes)
+    run.expect(plugin.condition_types, plugin.note_types)
 
 
 def check_target(target: str | Path, run: Path | None = None) -> None:

@@ -85,8 +85,9 @@ class Plugin(Protocol):
 
     `summary`: one line, for lists. `Options`: a struct of typed fields (see `options`); None for a benchmark that
     `bench` cannot run but whose runs can be read. `judged`: the metrics that a judge adds. `own_metrics`: the metrics
-    that apply to its cases only. `rescoring`: how saved predictions are scored. `Condition`, `Notes`: typed dicts of
-    the condition and of the sample's `meta` of its cases, by which those in run files are checked when read."""
+    that apply to its cases only. `rescoring`: how saved predictions are scored. `condition_types`,
+    `note_types`: the types of the fields of the condition and of the sample's `meta` of its cases, by which those in
+    run files are checked when they are read; other fields are not."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -94,8 +95,8 @@ class Plugin(Protocol):
     judged: ClassVar[tuple[str, ...]] = ()
     own_metrics: ClassVar[tuple[str, ...]] = ()
     rescoring: ClassVar[Rescoring | None] = None
-    Condition: ClassVar[Any] = dict[str, Any]
-    Notes: ClassVar[Any] = dict[str, Any]
+    condition_types: ClassVar[Mapping[str, Any]] = {}
+    note_types: ClassVar[Mapping[str, Any]] = {}
 
     async def make(self, options: Any, context: Context, /) -> Benchmark:
         """Build the benchmark. Raises UsageError or DataError, one line each."""

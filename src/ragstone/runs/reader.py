@@ -72,13 +72,15 @@ class RunReader:
         self.path = path
         self._connection = connection
         self._plans: tuple[int, Mapping[str, Plan]] | None = None  # with the state of the file at that time
-        self._condition: Any = dict[str, Any]
-        self._notes: Any = dict[str, Any]
+        self.expect({}, {})
 
-    def expect(self, condition: Any, notes: Any) -> None:
+    def expect(self, condition: Mapping[str, Any], notes: Mapping[str, Any]) -> None:
         """From now on, check the condition and the notes (`meta` of the sample) of each case that is read against these
-        types: `DataError` for a value of another type."""
-        self._condition, self._notes = condition, notes
+        types of their fields: `DataError` for a value of another type."""
+        self._condition, self._notes = (
+            msgspec.defstruct("Fields", [(name, kind, None) for name, kind in kinds.items()])
+            for kinds in (condition, notes)
+        )
 
     def close(self) -> None:
         """Closes the file."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ragstone.benchmarks.options import chunk_sizes, endpoint_address
 from ragstone.benchmarks.plugin import Context, DataReport, Option, Plugin, Rescored, Rescoring
@@ -136,36 +136,6 @@ def _lines(document: Mapping[str, Any]) -> list[str]:
     return [*lines, f"n: {document['n']}"]
 
 
-class MirageCondition(TypedDict, total=False):
-    """The condition of a case. `chunk`: tokens per chunk, 0: unchanged. `contexts`: the number of chunks in the prompt;
-    `gold`: whether one of them is supporting. `found`: "1" or "0" for each retrieved chunk, best first; `labels`: the
-    number of supporting chunks in the pool."""
-
-    setting: str
-    retriever: str
-    k: int
-    chunk: int
-    source: str
-    language: str
-    contexts: int
-    gold: bool
-    probe: str
-    found: str
-    labels: int
-    repeat: int
-
-
-class MirageNotes(TypedDict, total=False):
-    """The notes on a question. `labels`: its supporting chunks; `hops`: how many of them an answer needs. `ranking`:
-    the retrieved units as [id, score]; `ranking_cut`: whether there may be more."""
-
-    source: str
-    labels: int
-    hops: int
-    ranking: list[tuple[str, float]] | None
-    ranking_cut: bool
-
-
 class MiragePlugin(Plugin):
     """MIRAGE: which retriever and model fit together, and why (Park et al. 2025).
 
@@ -176,8 +146,16 @@ class MiragePlugin(Plugin):
     Options: ClassVar[type[Any] | None] = MirageOptions
     own_metrics: ClassVar[tuple[str, ...]] = ("mirage.em_loose", "mirage.em_strict", "mirage.f1")
     rescoring: ClassVar[Rescoring | None] = MirageRescoring()
-    Condition: ClassVar[Any] = MirageCondition
-    Notes: ClassVar[Any] = MirageNotes
+    # `chunk`: tokens, 0: unchanged. `contexts`: chunks in the prompt; `gold`: whether one is supporting. `found`: "1", "0"
+    # for each retrieved chunk; `labels`: supporting chunks in the pool; `hops`: how many of them an answer needs.
+    # `ranking`: the retrieved units as [id, score]; `ranking_cut`: whether there may be more.
+    condition_types: ClassVar[Mapping[str, Any]] = {
+        "setting": str, "retriever": str, "k": int, "chunk": int, "source": str, "language": str, "contexts": int,
+        "gold": bool, "probe": str, "found": str, "labels": int, "repeat": int,
+    }  # fmt: skip
+    note_types: ClassVar[Mapping[str, Any]] = {
+        "source": str, "labels": int, "hops": int, "ranking": list[tuple[str, float]] | None, "ranking_cut": bool,
+    }  # fmt: skip
 
     def without_model(self, options: MirageOptions, /) -> bool:
         if not options.retrievers:

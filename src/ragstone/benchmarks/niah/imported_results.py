@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.niah.aggregate import GIVEN, PUBLISHED
 from ragstone.benchmarks.niah.needles import NeedleQuestion, make_needle
-from ragstone.benchmarks.niah.plugin import NeedleCondition, NeedleNotes
+from ragstone.benchmarks.niah.plugin import NeedlePlugin
 from ragstone.benchmarks.niah.rescore import TOP, CellResult, Results, read_results
 from ragstone.benchmarks.plugin import ImportedResults
 from ragstone.errors import DataError, UsageError
@@ -54,7 +54,7 @@ def read_all(paths: Sequence[Path]) -> list[ImportedResults]:
     imported = [*map(records_from_results, results)]
     for path in runs:
         with open_run(path) as run:
-            run.expect(NeedleCondition, NeedleNotes)
+            run.expect(NeedlePlugin.condition_types, NeedlePlugin.note_types)
             imported += records_from_run(run, path.name, names=duplicates)
     return imported
 

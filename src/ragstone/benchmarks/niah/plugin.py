@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ragstone.benchmarks.options import chunk_sizes, endpoint_address
 from ragstone.benchmarks.plugin import Context, ImportedResults, Option, Plugin, Rescored, Rescoring
@@ -117,33 +117,6 @@ class NeedleRescoring(Rescoring):
         return Rescored([result.summary() for result in results], lines)
 
 
-class NeedleCondition(TypedDict, total=False):
-    """The condition of a case. `length`, `depth`: as requested, in tokens and percent; `…_reached`: as built. `chunk`
-    and `k`: tokens and number of the retriever's chunks."""
-
-    ability: str
-    language: str
-    length: int
-    depth: float
-    length_reached: int
-    depth_reached: float
-    template: str
-    needle: str
-    needles: int
-    repeat: int
-    tokenizer: str
-    mode: str
-    retriever: str
-    chunk: int
-    k: int
-
-
-class NeedleNotes(TypedDict, total=False):
-    """The notes on a question: the text of its needles."""
-
-    needle: str
-
-
 class NeedlePlugin(Plugin):
     """Needle in a haystack: does the model find a sentence in a long text, by length and depth?
 
@@ -157,8 +130,13 @@ class NeedlePlugin(Plugin):
     judged: ClassVar[tuple[str, ...]] = ("needle.judge",)
     own_metrics: ClassVar[tuple[str, ...]] = ("needle.found", "needle.refused", "needle.retrieved", *judged)
     rescoring: ClassVar[Rescoring | None] = NeedleRescoring()
-    Condition: ClassVar[Any] = NeedleCondition
-    Notes: ClassVar[Any] = NeedleNotes
+    # `length`, `depth`: as requested, in tokens and percent; `…_reached`: as built. `chunk`, `k`: the retriever's.
+    condition_types: ClassVar[Mapping[str, Any]] = {
+        "ability": str, "language": str, "length": int, "depth": float, "length_reached": int, "depth_reached": float,
+        "template": str, "needle": str, "needles": int, "repeat": int, "tokenizer": str, "mode": str, "retriever": str,
+        "chunk": int, "k": int,
+    }  # fmt: skip
+    note_types: ClassVar[Mapping[str, Any]] = {"needle": str}
 
     def without_model(self, options: NeedleOptions, /) -> bool:
         return bool(options.retrievers)

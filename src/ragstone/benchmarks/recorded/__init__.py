@@ -1,7 +1,7 @@
 """The user's own data as a benchmark: each row is a case with a recorded answer."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ragstone.benchmarks.plugin import Plugin
 from ragstone.benchmarks.recorded.ragchecker_plugin import RagCheckerPlugin
@@ -12,25 +12,13 @@ if TYPE_CHECKING:
 __all__ = ["PLUGINS", "RecordedAnswersPlugin"]
 
 
-class RecordedCondition(TypedDict, total=False):
-    """The condition of a case. `judge_repeat`: how often the judge was asked about the answer before."""
-
-    judge_repeat: int
-
-
-class RecordedNotes(TypedDict, total=False):
-    """The notes on a row: its other columns."""
-
-    columns: dict[str, str | int | float | bool]
-
-
 class RecordedAnswersPlugin(Plugin):
     """Scores of recorded answers."""
 
     name: ClassVar[str] = "eval"
     summary: ClassVar[str] = "Scores of recorded answers."
-    Condition: ClassVar[Any] = RecordedCondition
-    Notes: ClassVar[Any] = RecordedNotes
+    condition_types: ClassVar[Mapping[str, Any]] = {"judge_repeat": int}
+    note_types: ClassVar[Mapping[str, Any]] = {"columns": dict[str, str | int | float | bool]}
 
     def from_meta(self, meta: Mapping[str, Any], /) -> "RecordedAnswers":
         from ragstone.benchmarks.recorded.benchmark import RecordedAnswers  # noqa: PLC0415

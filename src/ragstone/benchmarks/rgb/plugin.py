@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ragstone.benchmarks.plugin import Context, DataReport, Option, Plugin, Rescored, Rescoring
 from ragstone.errors import UnknownName, UsageError
@@ -109,30 +109,6 @@ class RgbRescoring(Rescoring):
         return Rescored(results, lines, notes)
 
 
-class RgbCondition(TypedDict, total=False):
-    """The condition of a case. `documents`: the number of passages it got; `first_relevant`: the position of the first
-    relevant one, from 1; 0 if there is none."""
-
-    ability: str
-    dataset: str
-    language: str
-    noise_ratio: float
-    correct_rate: float
-    passages: int
-    documents: int
-    first_relevant: int
-    closed_book: bool
-    selection: str
-    repeat: int
-
-
-class RgbNotes(TypedDict, total=False):
-    """The notes on a question: its false answers, and the kinds of its documents by reference."""
-
-    fake: str | list[str]
-    kinds: dict[str, str]
-
-
 class RgbPlugin(Plugin):
     """RGB: noise robustness, negative rejection, information integration, counterfactual robustness.
 
@@ -144,8 +120,12 @@ class RgbPlugin(Plugin):
     judged: ClassVar[tuple[str, ...]] = ("rgb.judge.rejection", "rgb.judge.error_detection")
     own_metrics: ClassVar[tuple[str, ...]] = ("error_detection", "rgb.official", *judged)
     rescoring: ClassVar[Rescoring | None] = RgbRescoring()
-    Condition: ClassVar[Any] = RgbCondition
-    Notes: ClassVar[Any] = RgbNotes
+    # `documents`: the passages it got; `first_relevant`: the position of the first relevant one, from 1, or 0.
+    condition_types: ClassVar[Mapping[str, Any]] = {
+        "ability": str, "dataset": str, "language": str, "noise_ratio": float, "correct_rate": float, "passages": int,
+        "documents": int, "first_relevant": int, "closed_book": bool, "selection": str, "repeat": int,
+    }  # fmt: skip
+    note_types: ClassVar[Mapping[str, Any]] = {"fake": str | list[str], "kinds": dict[str, str]}
 
     async def make(self, options: RgbOptions, context: Context, /) -> "RGB":
         from ragstone.benchmarks.rgb.benchmark import RGB  # noqa: PLC0415
