@@ -146,9 +146,9 @@ class MiragePlugin(Plugin):
     Options: ClassVar[type[Any] | None] = MirageOptions
     own_metrics: ClassVar[tuple[str, ...]] = ("mirage.em_loose", "mirage.em_strict", "mirage.f1")
     rescoring: ClassVar[Rescoring | None] = MirageRescoring()
-    # `chunk`: tokens, 0: unchanged. `contexts`: chunks in the prompt; `gold`: whether one is supporting. `found`: "1", "0"
-    # for each retrieved chunk; `labels`: supporting chunks in the pool; `hops`: how many of them an answer needs.
-    # `ranking`: the retrieved units as [id, score]; `ranking_cut`: whether there may be more.
+    # `chunk`: tokens, 0: unchanged. `contexts`: chunks in the prompt; `gold`: one is supporting. `found`: 1 or 0
+    # for each retrieved chunk. `labels`: supporting chunks; `hops`: how many of them an answer needs. `ranking`:
+    # the retrieved units as [id, score]; `ranking_cut`: whether there may be more.
     condition_types: ClassVar[Mapping[str, Any]] = {
         "setting": str, "retriever": str, "k": int, "chunk": int, "source": str, "language": str, "contexts": int,
         "gold": bool, "probe": str, "found": str, "labels": int, "repeat": int,
