@@ -291,10 +291,9 @@ def test_who_counted_the_tokens_of_chunks_and_how_they_were_cut_is_told() -> Non
     assert told.startswith("Chunk: the maximum number of tokens, counted by ragstone/estimate; cut between sentences")
     assert told.endswith("with an overlap of 0 tokens.")
     cut = {"method": "recursive", "overlap": 20, "tokenizer": "local/e5-small"}
-    (told,) = [n for n in by_id(records, "zh", chunking=cut)["mirage-retrievers"].notes if n.startswith("块大小")]
-    assert (
-        told == "块大小：每块的词元数上限，由 local/e5-small 计数；依次按段落、行、句子切分，相邻两块重叠 20 个词元。"
-    )
+    (told,) = [n for n in by_id(records, "zh", chunking=cut)["mirage-retrievers"].notes if n.startswith("段落大小")]
+    assert told.startswith("段落大小：每个段落的词元数上限，由 local/e5-small 计数；")
+    assert told.endswith("；依次按段落、行、句子切分，相邻两个段落重叠 20 个词元。")
     plain = by_id([found_by("bm25", "q1", "10010", 2)])["mirage-retrievers"]
     assert not any("tokens" in note for note in plain.notes)
 
