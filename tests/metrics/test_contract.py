@@ -123,7 +123,6 @@ async def test_a_metric_that_needs_labels_does_not_apply_without(name: str) -> N
     assert (await resolve(metric(name).score(BARE, Response("Norway", PASSAGES)))).status == "not_applicable"
 
 
-NAMES_OF_OURS = [name for name in NAMES if type(metric(name)).__module__.startswith("ragstone.")]
 # What is left out measures refusals, the form of an answer and nothing beside it, or meaning as our embedder of fixed
 # vectors sees it; or it asks a model itself, which here gives one reply (`test_ragas`, `test_rubric` have theirs).
 ANSWERING = [
@@ -133,7 +132,7 @@ ANSWERING = [
     and name not in {"refusal", "needle.refused", "semantic_similarity"}
     and "rgb" not in name
     and "model" not in getattr(metric(name), "uses", ())
-    and (name in NAMES_OF_OURS or metric(name).needs != {Need.ANSWER})
+    and ("judge" in getattr(metric(name), "uses", ()) or metric(name).needs != {Need.ANSWER})
 ]
 
 
