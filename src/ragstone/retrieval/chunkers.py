@@ -4,7 +4,9 @@
     chunk(text, size=330, overlap=60, method="recursive")   # paragraphs first, then lines, sentences, clauses, words
     chunk(text, size=330, method="token")                   # windows of 330 tokens, cut between any two words
 
-Whatever the method, a chunk is a slice of its document: nothing is rewritten, and blanks at its ends are left out.
+Whatever the method, a chunk is a slice of its document: nothing is rewritten, and blanks at its ends are left out. The
+first two keep a code block, a table, and a heading with what follows it together where they fit; each chunk of a longer
+table has the table's header besides (`Chunk.header`).
 A length in tokens means nothing without the tokenizer, so that is named (`tokenizer_id`); the estimate is the default
 because it needs no download. MIRAGE's 330 and RGB's 300 tokens were counted by those papers' own tokenizers (MIRAGE's
 is BERT-base-uncased), which spend more on Chinese and on rare words.
@@ -20,6 +22,7 @@ import msgspec
 
 from ragstone.errors import UsageError
 from ragstone.models.tokenizers import ESTIMATE, count_here
+from ragstone.retrieval.markdown import Structure
 from ragstone.text import estimate_tokens, sentences
 from ragstone.text.characters import HAN
 from ragstone.types import Frozen, Passage, Tokenizer
@@ -47,12 +50,14 @@ class Counts(Protocol):
 
 
 class Chunk(Frozen, frozen=True):
-    """A piece of a document: `text == document[start:end]`, which has `tokens` by the tokenizer that cut it."""
+    """A piece of a document: `text == document[start:end]`, which has `tokens` by the tokenizer that cut it. `header`,
+    counted too: that of the table whose rows it begins with, if they are not all of the table."""
 
     text: str
     start: int
     end: int
     tokens: int
+    header: str = ""
 
 
 class Chunking(Frozen, frozen=True):
@@ -142,6 +147,8 @@ def chunk(
     """
     _check(size, overlap, method)
     cutter = _Cutter(text, size, overlap, _counting(tokenizer), language)
+    if method != "token":
+        cutter.keep_together()
     whole = _trimmed(text, 0, len(text))
     if whole is None:
         return []
@@ -192,7 +199,7 @@ def chunk_passages(
                 msgspec.structs.replace(
                     passage,
                     id=f"{passage.id}#{number}",
-                    text=part.text,
+                    text=f"{part.header}\n{part.text}" if part.header else part.text,
                     relevant=passage.relevant if sure else None,
                     meta={**passage.meta, **place},
                 )
@@ -282,19 +289,37 @@ class _Cutter:
     def __init__(self, text: str, size: int, overlap: int, count: Callable[[str], int], language: str) -> None:
         self.text, self.size, self.overlap, self._count, self._language = text, size, overlap, count, language
         self._rate = 0.25
+        self._structure: Structure | None = None
         # A token has hundreds of characters at the very most, so that what is longer needs no counting.
         self._surely_too_long = 1000 * size
 
+    def keep_together(self) -> None:
+        """Find what no chunk should part: code blocks and tables that fit, headings and what follows."""
+        self._structure = Structure(self.text, self.fits, lambda start, end: 2 * self.count(start, end) <= self.size)
+
     def count(self, start: int, end: int) -> int:
-        return self._count(self.text[start:end])
+        header = self._header(start)
+        return self._count(f"{header}\n{self.text[start:end]}" if header else self.text[start:end])
 
     def fits(self, start: int, end: int) -> bool:
         return end - start <= self._surely_too_long and self.count(start, end) <= self.size
 
     def parts(self, start: int, end: int, level: int) -> list[_Range]:
-        """The parts of a range at a level, without blanks at their ends."""
+        """The parts of a range at a level, without blanks at their ends, joined again where nothing should be cut."""
         pieces = (_trimmed(self.text, *part) for part in _LEVELS[level](self.text, start, end, self._language))
-        return [part for part in pieces if part is not None]
+        parts: list[_Range] = []
+        for part in pieces:
+            if part is not None and parts and self._together(parts[-1][1], part[0]):
+                parts[-1] = parts[-1][0], part[1]
+            elif part is not None:
+                parts.append(part)
+        return parts
+
+    def _together(self, end: int, start: int) -> bool:
+        return self._structure is not None and self._structure.together(end, start)
+
+    def _header(self, start: int) -> str:
+        return "" if self._structure is None else self._structure.header(start)
 
     def units(self, start: int, end: int, level: int) -> Iterator[_Range]:
         """The parts of a range at a level; of each that is too long, its parts at the next."""
@@ -325,7 +350,7 @@ class _Cutter:
         while first < len(units):
             stop, tokens = self._reach(units, ends, first)
             start, end = units[first][0], units[stop - 1][1]
-            yield Chunk(self.text[start:end], start, end, tokens)
+            yield Chunk(self.text[start:end], start, end, tokens, self._header(start))
             if stop == len(units):
                 return
             first = self._again(units, first, stop) if self.overlap else stop

@@ -1,0 +1,69 @@
+"""What a chunk should not part in a Markdown text: code blocks, tables, and headings from what follows them."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+__all__ = ["Structure"]
+
+_CODE = re.compile(
+    r"^[^\S\n]{0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?\n)??[^\S\n]{0,3}(?P=fence)[`~]*[^\S\n]*$", re.M | re.S
+)
+_TABLE = re.compile(
+    r"^(?P<header>[^\n|]*\|[^\n]*\n[^\S\n]*\|?[^\S\n]*:?-+:?[^\S\n]*(?:\|[^\S\n]*:?-+:?[^\S\n]*)*\|?[^\S\n]*)"
+    r"(?P<rows>(?:\n[^\n|]*\|[^\n]*)*)$",
+    re.M,
+)
+_HEADING = re.compile(
+    r"^(?:#{1,6}[^\S\n]+\S[^\n]*|第[一二三四五六七八九十百千0-9０-９]+[章节節篇][^\n。！？]{0,40})$", re.M
+)
+_NEXT = re.compile(r"\S")
+
+
+class _Table(NamedTuple):
+    """Where a table starts and ends, and where its header ends."""
+
+    start: int
+    end: int
+    header: int
+
+
+class Structure:
+    """Code blocks, tables and headings of a text. `fits`: whether a range may be one chunk; `short`: whether a header
+    is short enough to be repeated."""
+
+    def __init__(self, text: str, fits: Callable[[int, int], bool], short: Callable[[int, int], bool]) -> None:
+        self._text = text
+        # Ranges inside which no cut is made, by their starts. A heading's reaches into what follows it.
+        kept = [match.span() for match in _CODE.finditer(text)] if "```" in text or "~~~" in text else []
+        outside = _CODE.sub(lambda match: "x" * len(match[0]), text) if kept else text
+        tables = _tables(outside)
+        kept += [(table.start, table.end) for table in tables]
+        kept += [(start, following + 1) for start, following in _headings(outside)]
+        self._kept = sorted(block for block in kept if fits(*block))
+        # Tables that are too long for a chunk.
+        self._long = [one for one in tables if not fits(one.start, one.end) and short(one.start, one.header)]
+
+    def together(self, end: int, start: int) -> bool:
+        """Whether there is to be no cut between a part's end and the next one's start."""
+        at = bisect_left(self._kept, (end, 0)) - 1
+        return at >= 0 and start < self._kept[at][1]
+
+    def header(self, start: int) -> str:
+        """The header of the long table whose rows a chunk begins with."""
+        at = bisect_right(self._long, start, key=lambda table: table.header) - 1
+        if at < 0 or start >= self._long[at].end:
+            return ""
+        return self._text[self._long[at].start : self._long[at].header]
+
+
+def _tables(text: str) -> list[_Table]:
+    return [_Table(*match.span(), match.end("header")) for match in _TABLE.finditer(text)] if "|" in text else []
+
+
+def _headings(text: str) -> Iterator[tuple[int, int]]:
+    """Where a heading (`# …`, 第三章 …) starts, and where the text that follows it does."""
+    for match in _HEADING.finditer(text):
+        if (following := _NEXT.search(text, match.end())) is not None:
+            yield match.start(), following.start()
