@@ -19,7 +19,7 @@ __all__ = [
     "Expand", "Frozen", "Metric", "Model", "Need", "Passage", "Plan", "PlanCell", "Point", "Query", "Record", "Request",
     "RequestPlan", "Resources", "Response", "RetrievalCost", "Retriever", "Row", "Run", "Sample", "Sampling", "Scalar",
     "Score", "Series", "Span", "Step", "System", "Table", "Template", "Tokenizer", "Turn", "Usage", "from_json",
-    "to_json",
+    "plain_text", "to_json",
 ]  # fmt: skip
 
 JSON: TypeAlias = "dict[str, Any] | list[Any] | str | int | float | bool | None"
@@ -31,9 +31,19 @@ class Frozen(msgspec.Struct, frozen=True, omit_defaults=True):
     """Base of the data types: immutable, compared by value, serialised without fields that have their default."""
 
 
+def plain_text(value: Any) -> str:
+    """The text that an object of a subclass of str is: msgspec's `enc_hook`. NotImplementedError for other objects."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise NotImplementedError(f"Encoding objects of type {type(value).__name__} is unsupported")
+
+
 def to_json(value: Any) -> str:
-    """Write a data type or plain JSON data as ASCII JSON. Lone surrogates and NUL survive; NaN raises ValueError."""
-    return json.dumps(msgspec.to_builtins(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    """Write a data type or plain JSON data as ASCII JSON. Lone surrogates and NUL survive; NaN raises ValueError. An
+    object of a subclass of str (LangChain's `TextAccessor`) is written as the text that it is."""
+    return json.dumps(
+        msgspec.to_builtins(value, enc_hook=plain_text), ensure_ascii=True, allow_nan=False, separators=(",", ":")
+    )
 
 
 def from_json(text: str | bytes, kind: type[T]) -> T:
@@ -466,6 +476,7 @@ class Benchmark(Protocol):
       command on the same run file may widen the `growing` ones.
     - `axes`: the fields of a case's condition that span the grid. `leads`: ids of the tables shown first (empty: all).
     - `cases` streams; the same options give the same ids and bytes. `size`: the number of cases, if known.
+    - `gives_passages`: a system must answer from the passages of the query; one that retrieves for itself is refused.
     - `prepare` runs before the first case (retrieval…) and returns a hash of the data. If it takes long (`prepares`),
       `planned` yields the cases as far as they are known before it, and `preparation` reports what it took.
     - `expand`: turns the query of a case into its full text when it is asked, if cases are recipes. `plan`: how to send
@@ -507,6 +518,8 @@ class Benchmark(Protocol):
     def expand(self) -> Expand | None: ...
     @property
     def prepares(self) -> bool: ...
+    @property
+    def gives_passages(self) -> bool: ...
     @property
     def preparation(self) -> Mapping[str, Mapping[str, Any]]: ...
     async def prepare(self, resources: Resources, /) -> str: ...

@@ -21,6 +21,7 @@ from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.runs.scoring import is_async
 from ragstone.systems import open_system
 from ragstone.systems.expand import Expanding
+from ragstone.systems.given_passages import GivenPassages
 from ragstone.types import Benchmark, Metric, Resources, Sampling, System, Template, to_json
 
 __all__ = [
@@ -90,6 +91,8 @@ async def execute(job: Job, shell: Shell) -> Executed:
     async with contextlib.AsyncExitStack() as stack:
         opened = await stack.enter_async_context(open_tools(job.judging, job.metrics, job.model_options))
         systems = [await stack.enter_async_context(_system(system, job)) for system in job.systems]
+        if benchmark.gives_passages:
+            systems = [GivenPassages(system, benchmark.name) for system in systems]
         if benchmark.expand is not None:  # its cases are recipes, made into texts when they are asked
             systems = [Expanding(system, benchmark.expand) for system in systems]
         resources = Resources(cache=str(cache_folder().parent))

@@ -79,6 +79,10 @@ class BaseBenchmark(Benchmark):
         return False
 
     @property
+    def gives_passages(self) -> bool:
+        return False
+
+    @property
     def preparation(self) -> Mapping[str, Mapping[str, Any]]:
         return {}
 

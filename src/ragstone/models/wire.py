@@ -12,7 +12,7 @@ from ragstone.errors import BadReply, ContentBlocked, PromptCut
 from ragstone.models.providers import Provider
 from ragstone.models.structured import Form, ParsedReply, ask_for_schema
 from ragstone.text import estimate_tokens
-from ragstone.types import Completion, Request, Usage
+from ragstone.types import Completion, Request, Usage, plain_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,7 +75,7 @@ class _Vectors(msgspec.Struct):
 def encode(payload: Any) -> bytes:
     """JSON bytes. If there are lone surrogates, which UTF-8 cannot hold, everything is sent as ASCII escapes."""
     try:
-        return msgspec.json.encode(payload)
+        return msgspec.json.encode(payload, enc_hook=plain_text)
     except UnicodeEncodeError:
         return json.dumps(payload, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 

@@ -87,6 +87,7 @@ class MIRAGE(BaseBenchmark):
 
     name: ClassVar[str] = "mirage"
     version: ClassVar[int] = 2
+    gives_passages: ClassVar[bool] = True
     citation: ClassVar[str] = (
         "Chanhee Park, Hyeonseok Moon, Chanjun Park, Heuiseok Lim: MIRAGE: A Metric-Intensive Benchmark for "
         "Retrieval-Augmented Generation Evaluation. Findings of NAACL 2025. arXiv:2504.17137."

@@ -119,6 +119,7 @@ class NIAH(BaseBenchmark):
 
     name: ClassVar[str] = "niah"
     version: ClassVar[int] = 1
+    gives_passages: ClassVar[bool] = True
     license: ClassVar[str] = ""
     citation: ClassVar[str] = (
         "Greg Kamradt: LLMTest_NeedleInAHaystack (2023). Aparna Dhinakaran: The Needle in a Haystack Test (2024)."

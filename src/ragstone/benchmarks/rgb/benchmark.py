@@ -90,6 +90,7 @@ class RGB(BaseBenchmark):
 
     name: ClassVar[str] = "rgb"
     version: ClassVar[int] = 1
+    gives_passages: ClassVar[bool] = True
     citation: ClassVar[str] = (
         "Jiawei Chen, Hongyu Lin, Xianpei Han, Le Sun: Benchmarking Large Language Models in Retrieval-Augmented "
         "Generation. AAAI 2024. arXiv:2309.01431."

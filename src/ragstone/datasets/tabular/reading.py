@@ -17,7 +17,7 @@ from ragstone.datasets.tabular.spans import are_spans, spans_as_rows
 from ragstone.datasets.tabular.trec import Qrels, is_run, runs_as_rows
 from ragstone.datasets.tabular.words import ColumnMapping, resolve
 from ragstone.errors import DataError, UsageError
-from ragstone.types import to_json
+from ragstone.types import plain_text, to_json
 
 __all__ = ["read_eval_data"]
 
@@ -168,7 +168,7 @@ def _sha256(items: Iterable[Item]) -> str:
         extra = dict(sorted(item.extra.items()))
         content = (item.sample, item.response, extra, item.history)
         try:
-            digest.update(msgspec.json.encode(content))
+            digest.update(msgspec.json.encode(content, enc_hook=plain_text))
         except (UnicodeEncodeError, msgspec.ValidationError):  # a lone surrogate
             digest.update(to_json(content).encode("ascii"))
         digest.update(b"\n")
