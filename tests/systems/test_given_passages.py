@@ -14,7 +14,8 @@ from ragstone.types import Passage, Query, Response
 class Answers:
     """Answers, and tells passages: those of the query, its own, or none."""
 
-    id, spec = "own/system", {}
+    id = "own/system"
+    spec: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, passages: Any) -> None:
         self._passages, self.asked = passages, 0
@@ -31,7 +32,7 @@ class Retrieving(Answers):
 @pytest.mark.parametrize("benchmark", ["rgb", "mirage", "niah"])
 def test_a_system_that_says_that_it_retrieves_is_refused_before_it_is_asked(tmp_path: Path, benchmark: str) -> None:
     system = Retrieving(lambda query: ())
-    options: dict[str, Any] = {"lengths": ("300",)} if benchmark == "niah" else {"fictional_size": 2}
+    options: dict[str, Any] = {"lengths": (300,)} if benchmark == "niah" else {"fictional_size": 2}
     with pytest.raises(UsageError, match=f"own/system retrieves for itself, but {benchmark} must hand it the passages"):
         bench(benchmark, model=system, run=tmp_path / "a.run", **options)
     assert (system.asked, (tmp_path / "a.run").exists()) == (0, False)
