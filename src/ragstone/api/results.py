@@ -76,7 +76,7 @@ class _ImportedCases(BaseBenchmark):
     license: str
     citation: str
     template: Template
-    records: tuple[Record, ...] = field(default=(), repr=False)
+    records: tuple[Record, ...] = field(repr=False)
     metrics: tuple[Metric, ...] = ()
 
     @property

@@ -2,12 +2,11 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragstone.messages import messages
 from ragstone.types import (
     Aggregate,
-    Benchmark,
     Case,
     Cell,
     Chart,
@@ -26,8 +25,13 @@ from ragstone.types import (
 
 __all__ = ["BaseBenchmark"]
 
+if TYPE_CHECKING:
+    from ragstone.types import Benchmark as _Declared
+else:
+    _Declared = object  # its properties would stand in the way of a dataclass's fields
 
-class BaseBenchmark(Benchmark):
+
+class BaseBenchmark(_Declared):
     """A subclass defines `name`, `version`, `license`, `citation`, `template`, `metrics` and `cases`, and overrides the
     rest as needed. `types.Benchmark` documents each member."""
 
