@@ -443,3 +443,18 @@ def test_a_rubric_alone_is_scored_alone(tmp_path: Path) -> None:
     assert plan.judging.names(plan.metrics) == ["rubric:empathy"]
     both = plan_evaluation(read_data(rows()), ["token_f1"], Judging.of(scripted_judge(), rubrics="empathy"))
     assert both.judging.names(both.metrics) == ["token_f1", "rubric:empathy"]
+
+
+async def test_the_documents_say_what_a_question_of_its_own_would_cost(tmp_path: Path) -> None:
+    data = read_data(Path(__file__).parents[2] / "examples" / "answers.jsonl")
+
+    async def cost(*metrics: str) -> Any:
+        plan = plan_evaluation(data, metrics, Judging.of(scripted_judge()))
+        return (await estimate_evaluation(plan, tmp_path / "none.run")).usage
+
+    five, three = await cost(*FIVE), await cost("ragas.answer_relevancy")  # three questions of each answer
+    parts = [getattr(three, name) / 3 / getattr(five, name) for name in ("prompt_tokens", "completion_tokens")]
+    text = (Path(__file__).parents[2] / "docs" / "what-the-numbers-mean.md").read_text(encoding="utf-8")
+    words = " ".join(text.split())
+    assert f"{five.requests + three.requests // 3} requests instead of {five.requests} (+50%)" in words
+    assert f"{parts[0]:.0%} more prompt tokens and {parts[1]:.0%} more completion tokens" in words

@@ -22,7 +22,8 @@ class AnswerRelevancy(FromMatrix):
     Needs: the answer; a judge, an embedder.
     Evidence: {"questions": [{"text", "cosine"}], "noncommittal": whether the answer declines, "verdicts"}.
     Source: Es et al. 2024, "RAGAs: Automated Evaluation of Retrieval Augmented Generation", with the later factor for
-    noncommittal answers.
+    noncommittal answers. The judge sees the real question too; docs/what-the-numbers-mean.md says why, and what the
+    alternative (`ragas.answer_relevancy`) costs.
 
     | case | result |
     |---|---|
