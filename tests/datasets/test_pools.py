@@ -3,12 +3,15 @@
 import gzip
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ragstone.datasets.pools import Pool, read_any_pool, read_beir, read_hub, read_mirage
+from ragstone.datasets.pool_files import read_any_pool, read_beir, read_hub, read_mirage
 from ragstone.errors import DataError
+
+if TYPE_CHECKING:
+    from ragstone.datasets.pools import Pool
 
 QUESTIONS: list[dict[str, Any]] = [
     {"source": "popqa", "query_id": "q1", "query": "What is Ada's occupation?", "answer": ["engineer", "builder"],

@@ -1,40 +1,19 @@
 """Questions with a pool of labelled passages: what retrieval, and answers from what was retrieved, are measured on.
 
-A pool comes from MIRAGE's files (`datasets.mirage`), from the hub's form of the same (one row a question, its chunks
-beside it), from a BEIR folder (`corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`; answers where a query has them), or is
-invented (`datasets.fictional`).
+A pool comes from files (`datasets.pool_files`) or is invented (`datasets.fictional`).
 """
 
-import csv
-import json
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ragstone.datasets.mirage import (
-    MirageChunk,
-    MirageQuestion,
-    no_json,
-    plain,
-    read_oracle,
-    read_pool,
-    read_questions,
-    sha256_of,
-)
-from ragstone.errors import DataError, MissingExtra
+from ragstone.datasets.mirage import MirageChunk, MirageQuestion
+from ragstone.errors import DataError
 from ragstone.messages import messages, preferred_language
-from ragstone.storage import check_regular
 from ragstone.types import Frozen, Passage
 
-__all__ = ["Pool", "PoolQuestion", "mirage_pool", "read_any_pool", "read_beir", "read_hub", "read_mirage"]
-
-_GRADE = re.compile(r"[+-]?[0-9]{1,9}")
-_HEADERS = ("score", "relevance", "rel", "grade", "label")
-MIRAGE_FILES = ("dataset.json", "doc_pool.json", "oracle.json")
+__all__ = ["Pool", "PoolQuestion", "mirage_pool"]
 
 
 class PoolQuestion(Frozen, frozen=True):
@@ -99,37 +78,45 @@ def mirage_pool(
     for question in questions:
         collected = mapped[question.query_id]
         if not collected:
-            none = sum(not collected_chunks for collected_chunks in mapped.values())
+            none = sum(not group for group in mapped.values())
             raise DataError(
                 where, f"the query {question.query_id!r} has no chunk in the pool; "
                 f"{none:,} of {len(mapped):,} have none.",
                 advice="Are the files whole, and of one release?",
             )  # fmt: skip
-        ids = tuple(f"{question.query_id}#{place}" for place in range(len(collected)))
-        gold = tuple(key for key, chunk in zip(ids, collected, strict=True) if chunk.support == 1)
-        if not gold:
-            raise DataError(
-                where, f"the query {question.query_id!r} has no label: no chunk supports it.", field="support",
-                advice="Label one of its chunks, or leave the query out.",
-            )  # fmt: skip
-        if (right := oracle.get(question.query_id)) is None:
-            raise DataError(where, f"the query {question.query_id!r} has no oracle chunk.")
-        whole = (right,) if isinstance(right, MirageChunk) else tuple(right)
+        pool_question = _pool_question(where, question, collected, oracle.get(question.query_id), language)
         passages += [
-            Passage(key, chunk.doc_chunk, chunk.doc_name) for key, chunk in zip(ids, collected, strict=True)
-        ]  # fmt: skip
-        pool_questions.append(
-            PoolQuestion(
-                question.query_id, question.query, question.answer, question.source, language, gold, ids,
-                tuple(
-                    Passage(f"{question.query_id}#oracle{place or ''}", chunk.doc_chunk, chunk.doc_name, relevant=True)
-                    for place, chunk in enumerate(whole)
-                ),
-                evidence=question.evidence,
-            )
-        )  # fmt: skip
+            Passage(key, chunk.doc_chunk, chunk.doc_name)
+            for key, chunk in zip(pool_question.mapped, collected, strict=True)
+        ]
+        pool_questions.append(pool_question)
     doubts = _doubts(questions, pool_questions, chunks)
     return Pool(name, tuple(pool_questions), tuple(passages), dict(sha256 or {}), license, doubts)
+
+
+def _pool_question(
+    where: object, question: MirageQuestion, chunks: Sequence[MirageChunk],
+    oracle: MirageChunk | Sequence[MirageChunk] | None, language: str,
+) -> PoolQuestion:  # fmt: skip
+    """A question with the ids of its chunks and its oracle. Raises DataError if no chunk supports it."""
+    key = question.query_id
+    ids = tuple(f"{key}#{place}" for place in range(len(chunks)))
+    gold = tuple(chunk_id for chunk_id, chunk in zip(ids, chunks, strict=True) if chunk.support == 1)
+    if not gold:
+        raise DataError(
+            where, f"the query {key!r} has no label: no chunk supports it.", field="support",
+            advice="Label one of its chunks, or leave the query out.",
+        )  # fmt: skip
+    if oracle is None:
+        raise DataError(where, f"the query {key!r} has no oracle chunk.")
+    whole = (oracle,) if isinstance(oracle, MirageChunk) else oracle
+    passages = tuple(
+        Passage(f"{key}#oracle{place or ''}", chunk.doc_chunk, chunk.doc_name, relevant=True)
+        for place, chunk in enumerate(whole)
+    )
+    return PoolQuestion(
+        key, question.query, question.answer, question.source, language, gold, ids, passages, evidence=question.evidence
+    )
 
 
 def _doubts(
@@ -155,249 +142,3 @@ def _doubts(
             texts["other_number"].format(count=len(mislabelled), total=len(pool_questions), first=mislabelled[0])
         )
     return tuple(lines)
-
-
-def read_mirage(folder: Path, *, name: str = "", license: str = "") -> Pool:  # noqa: A002
-    """`dataset.json`, `doc_pool.json` and `oracle.json` of a folder. Raises DataError."""
-    paths = {part: folder / part for part in MIRAGE_FILES}
-    if missing := [part for part, path in paths.items() if not path.is_file()]:
-        raise DataError(folder, f"has no {' and no '.join(missing)}; MIRAGE needs {', '.join(MIRAGE_FILES)}.")
-    return mirage_pool(
-        name or folder.name,
-        read_questions(paths["dataset.json"]),
-        read_pool(paths["doc_pool.json"]),
-        read_oracle(paths["oracle.json"]),
-        where=folder,
-        sha256={part: sha256_of(path) for part, path in paths.items()},
-        license=license,
-    )
-
-
-def read_hub(path: Path, *, name: str = "", license: str = "") -> Pool:  # noqa: A002
-    """The hub's form: one row a question, with `doc_pool` as a mapping of lists (or a list of chunks) and `oracle` as
-    a chunk (or several that are needed together). JSON lines, a JSON list, or Parquet (extra `files`). Raises DataError
-    or MissingExtra."""
-    questions, chunks, oracle = [], list[MirageChunk](), dict[str, MirageChunk | list[MirageChunk]]()
-    ids: set[str] = set()
-    for number, row in enumerate(_rows(path), 1):
-        part = ""
-        try:
-            question = msgspec.convert(row, MirageQuestion)
-            part = "doc_pool"
-            row_chunks = msgspec.convert(_listed(row.get("doc_pool")), list[MirageChunk])
-            part = "oracle"  # without its query, as in `oracle.json` by query
-            oracle_chunks = [
-                {"mapped_id": question.query_id} | part_of_oracle
-                if isinstance(part_of_oracle, dict)
-                else part_of_oracle
-                for part_of_oracle in _several(row)
-            ]
-            oracle[question.query_id] = msgspec.convert(oracle_chunks, list[MirageChunk])
-        except msgspec.ValidationError as error:
-            problem, place = plain(error)
-            message = f"row {number} is none of MIRAGE: {problem}."
-            raise DataError(path, message, field=(part + place).removeprefix(".")) from None
-        if not question.query.strip():
-            raise DataError(path, f"row {number} ({question.query_id}) has no question.", field="query")
-        if question.query_id in ids:
-            raise DataError(path, f"row {number}: {question.query_id!r} occurs twice.", field="query_id")
-        ids.add(question.query_id)
-        questions.append(question)
-        chunks += row_chunks
-    if not questions:
-        raise DataError(path, "holds no question.")
-    return mirage_pool(
-        name or path.stem, questions, chunks, oracle, where=path, sha256={path.name: sha256_of(path)}, license=license
-    )
-
-
-def _listed(pool: Any) -> Any:
-    """The chunks of a row, where they are a mapping of lists as the hub has them; anything else as it is."""
-    if not isinstance(pool, dict):
-        return pool
-    columns = [values if isinstance(values, list) else [] for values in pool.values()]
-    if len(set(map(len, columns))) > 1:
-        raise msgspec.ValidationError("the lists of doc_pool differ in length")
-    return [dict(zip(pool, values, strict=True)) for values in zip(*columns, strict=True)]
-
-
-def _several(row: Mapping[str, Any]) -> list[Any]:
-    """The oracle of a row, one chunk or more; an empty list is as invalid as a missing one."""
-    oracle = row.get("oracle")
-    return oracle if isinstance(oracle, list) and oracle else [oracle]
-
-
-def read_beir(folder: Path, *, name: str = "", split: str = "") -> Pool:
-    """A BEIR folder. A query's `answer` or `answers`, and its `evidence`, beside its text or in its `metadata`, are
-    taken as such; the passages that the qrels judge are those mapped to it, those with a grade above 0 its gold and its
-    oracle. `split`: the file of `qrels/` by its stem; "": test, or the only one.
-
-    Queries without a positive grade are left out, as in BEIR; they, and relevant documents that the corpus does not
-    have, are counted in `doubts`. Raises DataError."""
-    corpus, queries, qrels = folder / "corpus.jsonl", folder / "queries.jsonl", _qrels_of(folder, split)
-    passages = tuple(_corpus(corpus))
-    by_id = {passage.id: passage for passage in passages}
-    if len(by_id) < len(passages):
-        (twice, _), *_ = Counter(passage.id for passage in passages).most_common(1)
-        raise DataError(corpus, f"the document {twice!r} occurs twice.", field="_id")
-    graded = _graded(qrels)
-    questions, query_ids, without = [], set[str](), []
-    for line, row in _lines(queries):
-        key, text = (str(row.get("_id", "")), row.get("text")) if isinstance(row, dict) else ("", None)
-        if not key or not isinstance(text, str) or not text.strip():
-            raise DataError(queries, "expected _id and text.", line=line)
-        if key in query_ids:
-            raise DataError(queries, f"the query {key!r} occurs twice.", line=line, field="_id")
-        query_ids.add(key)
-        judged = graded.pop(key, {})
-        grades = {doc: float(grade) for doc, grade in judged.items() if grade > 0}
-        if not grades:
-            without.append(key)
-            continue
-        oracle = tuple(msgspec.structs.replace(by_id[doc], relevant=True) for doc in grades if doc in by_id)
-        questions.append(
-            PoolQuestion(
-                key, text, _texts(queries, line, row, "answers", "answer"), "", "", tuple(grades),
-                tuple(doc for doc in judged if doc in by_id), oracle,
-                {doc: grade for doc, grade in grades.items() if grade != 1}, _texts(queries, line, row, "evidence"),
-            )
-        )  # fmt: skip
-    if graded:
-        raise DataError(qrels, f"judges the query {next(iter(graded))!r}, which queries.jsonl does not have.")
-    if not any(question.oracle for question in questions):
-        raise DataError(qrels, "no query has a relevant document in the corpus." if questions else
-                        "no query has a relevant document.", advice=f"The corpus is {corpus}.")  # fmt: skip
-    hashes = {part: sha256_of(path) for part, path in ((file.name, file) for file in (corpus, queries, qrels))}
-    doubts = tuple(_beir_doubts(qrels, questions, by_id, without, len(query_ids)))
-    return Pool(name or folder.name, tuple(questions), passages, hashes, doubts=doubts)
-
-
-def _qrels_of(folder: Path, split: str) -> Path:
-    """The file of judgements of a split."""
-    listed = sorted((folder / "qrels").glob("*.tsv")) if (folder / "qrels").is_dir() else []
-    by_split = {path.stem: path for path in listed}
-    if split and split not in by_split:
-        known = f"It has: {', '.join(by_split)}." if by_split else "It has no folder qrels."
-        raise DataError(folder, f"has no split {split!r}.", advice=known)
-    if split or "test" in by_split:
-        return by_split[split or "test"]
-    return listed[0] if listed else folder / "qrels.tsv"
-
-
-def _texts(path: Path, line: int, row: Mapping[str, Any], *names: str) -> tuple[str, ...]:
-    """The texts of the first of these fields, of a query or of its `metadata`."""
-    metadata = row.get("metadata")
-    about = metadata if isinstance(metadata, dict) else {}
-    value = next((part[word] for part in (row, about) for word in names if part.get(word)), ())
-    values = (value,) if isinstance(value, str) else value
-    if not isinstance(values, (list, tuple)) or not all(isinstance(element, str | int | float) for element in values):
-        raise DataError(path, "expected a text or a list of texts.", line=line, field=names[0])
-    return tuple(text for element in values if (text := str(element)).strip())
-
-
-def _beir_doubts(
-    qrels: Path, questions: Sequence[PoolQuestion], by_id: Mapping[str, Passage], without: Sequence[str], total: int
-) -> Iterator[str]:
-    texts = messages(__name__, preferred_language())
-    if without:
-        yield texts["no_relevant"].format(count=len(without), total=total, file=qrels.name, first=without[0])
-    absent = [(question.id, doc) for question in questions for doc in question.gold if doc not in by_id]
-    if absent:
-        queries = len({query for query, _ in absent})
-        yield texts["absent"].format(count=len(absent), queries=queries, file=qrels.name, first=absent[0][1])
-
-
-def read_any_pool(path: Path, *, split: str = "") -> Pool:
-    """The pool in a folder or file, by its format. `split`: of BEIR's qrels. Raises DataError if it is none."""
-    if (path / "corpus.jsonl").is_file():
-        return read_beir(path, split=split)
-    if split:
-        raise DataError(path, f"has no split {split!r}: only a BEIR folder with qrels/{split}.tsv has splits.")
-    if path.is_dir():
-        if any((path / part).is_file() for part in MIRAGE_FILES):
-            return read_mirage(path)
-        tables = sorted([*path.glob("*.parquet"), *path.glob("data/*.parquet")])
-        if len(tables) == 1:
-            return read_hub(tables[0])
-        packed = any(path.glob("*.gz"))
-        raise DataError(
-            path, f"holds neither MIRAGE's files ({', '.join(MIRAGE_FILES)}) nor BEIR's (corpus.jsonl, queries.jsonl, "
-            "qrels/test.tsv).", advice="Unpack its .gz files first." if packed else "",
-        )  # fmt: skip
-    if path.name in MIRAGE_FILES and all((path.parent / part).is_file() for part in MIRAGE_FILES):
-        raise DataError(path, "is one of MIRAGE's three files.", advice=f"Name their folder: {path.parent}")
-    if path.is_file():
-        return read_hub(path)
-    raise DataError(path, "is neither a file nor a folder." if path.exists() else "no such folder or file.")
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    if path.suffix == ".parquet":
-        try:
-            from pyarrow import parquet  # noqa: PLC0415
-        except ImportError:
-            raise MissingExtra("Parquet files need the extra `files`: pip install 'ragstone[files]'.") from None
-        try:
-            yield from parquet.read_table(path).to_pylist()
-        except (OSError, ValueError) as error:
-            raise DataError(path, f"is no Parquet file ({' '.join(str(error).split())[:120]}).") from None
-        return
-    for line, row in _lines(path):
-        if not isinstance(row, dict):
-            raise DataError(path, "expected a JSON object a line.", line=line)
-        yield row
-
-
-def _lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """The JSON objects of a file: one a line, or a list of them."""
-    try:
-        check_regular(path)
-        data = path.read_bytes()
-        text = data.decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
-    except UnicodeDecodeError as error:
-        raise no_json(path, data, str(error)) from None
-    if text.lstrip().startswith("["):
-        try:
-            yield from enumerate(json.loads(text), 1)
-        except (ValueError, RecursionError) as error:
-            raise DataError(path, f"is not JSON ({error}).") from None
-        return
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                yield number, json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise DataError(path, f"is not JSON ({error}).", line=number) from None
-
-
-def _corpus(path: Path) -> Iterator[Passage]:
-    for line, row in _lines(path):
-        if not isinstance(row, dict) or not row.get("_id") or not isinstance(row.get("text"), str):
-            raise DataError(path, "expected _id and text.", line=line)
-        yield Passage(str(row["_id"]), row["text"], str(row.get("title") or ""))
-
-
-def _graded(path: Path) -> dict[str, dict[str, int]]:
-    """Query → document → grade, of a BEIR or TREC file of judgements."""
-    grades: dict[str, dict[str, int]] = {}
-    try:
-        check_regular(path)
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            for number, cells in enumerate(csv.reader(stream, delimiter="\t"), 1):
-                parts = [cell.strip() for cell in cells] if len(cells) > 1 else (cells[0].split() if cells else [])
-                if not parts or (number == 1 and parts[-1].lower() in _HEADERS):
-                    continue
-                if len(parts) < 3 or not _GRADE.fullmatch(parts[-1]):
-                    message = f"expected query, document and grade; found {parts[:4]}."
-                    raise DataError(path, message, line=number)
-                query, doc, grade = parts[0], parts[-2], parts[-1]
-                grades.setdefault(query, {})[doc] = int(grade)
-    except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
-    except UnicodeDecodeError:
-        raise DataError(path, "is not UTF-8.", advice="Save it as UTF-8.") from None
-    except csv.Error as error:
-        raise DataError(path, f"cannot be read as a table ({error}).") from None
-    return grades

@@ -6,7 +6,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ragstone.datasets.label_noise import Doubt, LabelNoise, label_noise
-from ragstone.datasets.pools import MIRAGE_FILES, Pool, read_any_pool, read_mirage
+from ragstone.datasets.pool_files import MIRAGE_FILES, read_any_pool, read_mirage
+from ragstone.datasets.pools import Pool
 from ragstone.datasets.pull import data_folder, known_hashes
 from ragstone.datasets.sources import SOURCES
 from ragstone.errors import UnknownName, UsageError
