@@ -11,6 +11,7 @@ RagstoneError
 │   └── FileLost               the file was deleted or replaced while it was in use
 ├── EndpointRefused            an endpoint refuses every request (exit 2; 3 if it had answered before)
 │   └── AllowanceSpent         the limit on requests or cost is reached (exit 3)
+├── SystemFailed               the user's system gave no usable answer to one question
 ├── Unfinished                 work remains; the same command resumes it (exit 3)
 └── ModelError                 a call to a model endpoint did not end in a value (exit 3)
     ├── Unreachable            no connection: name lookup, refused, reset, TLS        retried
@@ -49,6 +50,7 @@ __all__ = [
     "RunMismatch",
     "ServerFault",
     "StorageError",
+    "SystemFailed",
     "Terminated",
     "TimedOut",
     "Unauthorized",
@@ -188,6 +190,19 @@ class AllowanceSpent(EndpointRefused):
     def __init__(self, limit: str) -> None:
         RagstoneError.__init__(self, f"The limit {limit} is reached, so no more requests are sent.")
         self.answered, self.sent = True, False
+
+
+class SystemFailed(RagstoneError):
+    """The user's system gave no usable answer to one question; the run goes on with the next one.
+
+    `kind` says how: "raised" an exception, "timed_out", "crashed" (its process ended), "no_answer" (it returned nothing
+    with a text), "too_long"."""
+
+    exit_code = 3
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class ModelError(RagstoneError):

@@ -124,7 +124,7 @@ async def test_a_system_of_another_package_is_one_entry_point(monkeypatch: pytes
     monkeypatch.setattr(EntryPoint, "load", lambda self: Pipeline if self.name == "my-pipeline" else object)
     async with open_system("my-pipeline", template=Plain()) as system:
         assert (await system.answer(QUERY)).answer == "mine"
-    with pytest.raises(UsageError, match="needs id, spec and answer"):
+    with pytest.raises(UsageError, match="cannot be asked"):
         async with open_system("nothing", template=Plain()):
             pass
     with pytest.raises(UnknownName, match="openai"):

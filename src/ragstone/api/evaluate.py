@@ -45,6 +45,8 @@ __all__ = [
     "EvalEstimate",
     "EvalPlan",
     "EvalResult",
+    "check_columns",
+    "default_metrics",
     "default_run",
     "estimate_evaluation",
     "evaluate",
@@ -150,13 +152,7 @@ def plan_evaluation(
     if data_language:
         checked_language(data_language)
     rows, warnings = [], list(data.warnings)
-    known = {column for item in data.items for column in item.extra}
-    for column in group_by:
-        if column not in known:
-            raise UsageError(
-                f"--group-by {column}: {data.name} has no such column of single values"
-                + (f"; there are: {', '.join(sorted(known)[:20])}." if known else ".")
-            )
+    check_columns(data, group_by)
     unanswered = [item.where for item in data.items if item.response is None]
     for item in data.items:
         if item.response is not None:
@@ -170,15 +166,28 @@ def plan_evaluation(
         raise UsageError(f"{data.name} has no row with an answer to score.")
     requested = tuple(metrics or ())
     if not requested and not judging.rubrics:
-        requested = _default_metrics(rows, judging)
+        requested = default_metrics(rows, judging)
     judging.check(requested)
     warnings += _family_warning(judging, rows, system_model)
     benchmark = RecordedAnswers(
         rows, data_name=data.name, sha256=data.sha256, language=data_language, repeat=repeat, group_by=tuple(group_by),
         mapping=data.mapping, warnings=tuple(warnings),
     )  # fmt: skip
-    system = Recorded(name or data.name, {row.row: row.response for row in rows}, data.sha256)
+    system = Recorded(
+        name or data.name, {item.row: item.response for item in data.items if item.response is not None}, data.sha256
+    )
     return EvalPlan(data, benchmark, system, requested, judging, tuple(warnings))
+
+
+def check_columns(data: EvalData, group_by: Sequence[str]) -> None:
+    """Raises UsageError if the data do not have one of these columns."""
+    known = {column for item in data.items for column in item.extra}
+    for column in group_by:
+        if column not in known:
+            raise UsageError(
+                f"--group-by {column}: {data.name} has no such column of single values"
+                + (f"; there are: {', '.join(sorted(known)[:20])}." if known else ".")
+            )
 
 
 async def run_evaluation(
@@ -358,13 +367,15 @@ class _NoModel:
         raise AssertionError("an estimate called an embedder")
 
 
-def _default_metrics(rows: Sequence[RecordedRow], judging: Judging) -> tuple[str, ...]:
-    """The metrics that the data allow: those that need references, labels or passages only if some row has them."""
-    answers = any(row.response.finish_reason != NO_ANSWER for row in rows)
+def default_metrics(rows: Sequence[RecordedRow], judging: Judging) -> tuple[str, ...]:
+    """The metrics that the data allow: those that need references, labels or passages only if some row has them. A
+    row that a system is yet to answer may have passages."""
+    recorded = [row.response for row in rows if row.response is not None]
+    answers = not recorded or any(response.finish_reason != NO_ANSWER for response in recorded)
     references = any(row.sample.references for row in rows)
-    passages = any(row.response.passages for row in rows)
+    passages = not recorded or any(response.passages for response in recorded)
     labels = any(passage.relevant for row in rows for passage in row.sample.passages) or any(
-        passage.relevant is not None for row in rows for passage in row.response.passages
+        passage.relevant is not None for response in recorded for passage in response.passages
     )
     names: list[str] = []
     if judging.model is not None:
@@ -396,7 +407,7 @@ def _family_warning(judging: Judging, rows: Sequence[RecordedRow], system_model:
     family = family_of(judge or "")
     if not family:
         return []
-    models = {system_model, *(row.response.model for row in rows)} - {""}
+    models = {system_model, *(row.response.model for row in rows if row.response is not None)} - {""}
     same = sorted(model for model in models if family_of(model) == family)
     if not same:
         return []

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import importlib.metadata
 import platform
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ class Job:
     `question` and `info` are stored in the run file with the benchmark's own."""
 
     benchmark: Benchmark
-    systems: Sequence[str | System]
+    systems: Sequence[Any]
     run: Path
     concurrency: int
     metrics: Sequence[str | Metric] = ()
@@ -79,10 +79,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Executed:
-    """How a job ended, and the metrics that scored it."""
+    """How a job ended, the metrics that scored it, and the ids of its systems."""
 
     outcome: Outcome
     metrics: tuple[Metric, ...]
+    systems: tuple[str, ...]
 
 
 async def execute(job: Job, shell: Shell) -> Executed:
@@ -113,7 +114,7 @@ async def execute(job: Job, shell: Shell) -> Executed:
                 progress=shell.progress,
                 stop=shell.stop,
             )
-    return Executed(outcome, metrics)
+    return Executed(outcome, metrics, tuple(specs))
 
 
 def default_name(name: str, question: object) -> Path:
@@ -132,11 +133,8 @@ def concurrency_of(models: Sequence[object], most: int) -> int:
 
 
 @contextlib.asynccontextmanager
-async def _system(system: str | System, job: Job) -> Any:
-    """The system with this name, opened; an object is yielded as it is."""
-    if not isinstance(system, str):
-        yield system
-        return
+async def _system(system: Any, job: Job) -> AsyncIterator[System]:
+    """The system of this name or object, opened."""
     template, calling, plan = job.benchmark.template, job.model_options, job.benchmark.plan
     if plan is not None:  # long prompts in an order that shares their beginnings
         lanes = plan.lanes if all_local(job.systems) else 1

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ragstone.api.evaluate import EvalPlan, EvalResult
     from ragstone.models import ModelOptions
 
-__all__ = ["command"]
+__all__ = ["command", "model_options_of", "print_result", "rate_options"]
 
 
 file_options = both(
@@ -64,15 +64,20 @@ metric_options = both(
     click.option("--system-model", default="", metavar="NAME", help="The model that answered, if the data do not say."),
 )  # fmt: skip
 
+rate_options = both(
+    click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute."),
+    click.option("--tpm", type=Number(0, min_open=True), help="Maximum tokens per minute."),
+    click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies."),
+    limit_options,
+)  # fmt: skip
+
+
 call_options = both(
     click.option("--concurrency", type=click.IntRange(1, 4096),
                  help="Samples scored concurrently.  [default: 64; 4 if local]"),
-    click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute."),
-    click.option("--tpm", type=Number(0, min_open=True), help="Maximum tokens per minute."),
     click.option("--deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
                  help="Time limit of a call including its retries, in seconds."),
-    click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies."),
-    limit_options,
+    rate_options,
 )  # fmt: skip
 
 
@@ -143,7 +148,7 @@ def _names(plan: "EvalPlan") -> list[str] | None:
     return None if any(name.startswith("rubric:") for name in names) else names
 
 
-def _model_options(values: dict[str, Any]) -> "ModelOptions":
+def model_options_of(values: dict[str, Any]) -> "ModelOptions":
     from ragstone.api.execute import cache_folder, limited  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 
@@ -172,13 +177,13 @@ async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:
             values["language"],
         )
         result = await run_evaluation(
-            plan, run=values["run_file"], model_options=_model_options(values), concurrency=values["concurrency"],
+            plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
             price=values["price"], gates=thresholds_of(values), shell=shell,
         )  # fmt: skip
-    return _say_result(result, values)
+    return print_result(result, values)
 
 
-def _say_result(result: "EvalResult", values: dict[str, Any]) -> int:
+def print_result(result: "EvalResult", values: dict[str, Any]) -> int:
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
@@ -186,7 +191,10 @@ def _say_result(result: "EvalResult", values: dict[str, Any]) -> int:
     with result.open() as run:
         language = run.language
         report = run.write_report(values["report_file"], language=language) if values["report_file"] else None
-        failures = [f"{failure.kind}: {failure.message}" for failure in run.run.failures()][:3]
+        failures = [
+            failure.message if failure.message.startswith(f"{failure.kind}:") else f"{failure.kind}: {failure.message}"
+            for failure in run.run.failures()
+        ][:3]
         if values["as_json"]:
             code, gates = _gated(result, values)
             document = {

@@ -28,6 +28,7 @@ SIGNALLED = 128
 COMMANDS = {
     "bench": ("ragstone.cli.bench", "Run a benchmark."),
     "cases": ("ragstone.cli.cases", "Print the cases of a benchmark, without asking any model."),
+    "run": ("ragstone.cli.run", "Ask a system your own questions, and score its answers."),
     "eval": ("ragstone.cli.evaluate", "Score existing answers."),
     "compare": ("ragstone.cli.compare", "Compare two runs, sample by sample."),
     "agreement": ("ragstone.cli.agreement", "Measure how far different ways of judging agree."),

@@ -1,8 +1,8 @@
-"""What is under test, by name: a chat model as a reader, the extractive baseline, or a system that somebody registered.
+"""The system under test, by name: a chat model as a reader, the extractive baseline, or the user's own.
 
-A system is an object with `id`, `spec` and `answer` (`types.System`). Another package offers one by an entry point of
-the group `ragstone.systems`, and anybody by its place (`package.module:name`, `file.py:name`): the system, or a
-function without arguments that returns it.
+The user's own is code (`file.py:name`, `package.module:name`), which runs in a process of its own; a live object in
+Python, which runs where it is; an HTTP address; or a name that another package offers by an entry point of the group
+`ragstone.systems`. Objects with `id`, `spec` and `answer` (`types.System`) are asked as they are.
 """
 
 import contextlib
@@ -12,23 +12,26 @@ from typing import Any
 
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions, open_model
-from ragstone.registry import is_place, load_place
+from ragstone.registry import is_place
 from ragstone.types import Sampling, System, Template
 
-__all__ = ["is_registered", "open_system"]
+__all__ = ["is_address", "is_registered", "open_system", "system_settings"]
 
 _DEFAULT = ModelOptions()
 
 
 def is_registered(name: str) -> bool:
-    """Whether a name is that of a system of another package, or the place of one."""
-    return is_place(name) or bool(entry_points(group="ragstone.systems", name=name))
+    """Whether a name is an address, the location of code, or that of a system of another package."""
+    return is_address(name) or is_place(name) or bool(entry_points(group="ragstone.systems", name=name))
 
 
-def _registered(name: str) -> Any:
-    """What somebody offers under this name, or None."""
-    if is_place(name):
-        return load_place("system", name)
+def is_address(name: str) -> bool:
+    """Whether a name is an HTTP address."""
+    return name.startswith(("http://", "https://"))
+
+
+def _offered(name: str) -> Any:
+    """What another package offers under this name, or None."""
     entries = list(entry_points(group="ragstone.systems", name=name))
     if len(entries) > 1:
         raise UsageError(f"Two systems are named {name!r}: {', '.join(entry.value for entry in entries)}.")
@@ -37,38 +40,83 @@ def _registered(name: str) -> Any:
 
 @contextlib.asynccontextmanager
 async def open_system(
-    name: str | System, *, template: Template, sampling: Sampling | None = None, options: ModelOptions = _DEFAULT
+    name: Any, *, template: Template, sampling: Sampling | None = None, options: ModelOptions = _DEFAULT
 ) -> AsyncIterator[System]:
-    """The system of this name (or itself, where it is one), ready to be asked: `local/extractive`, `local/retrieval`
-    (no reader), one that is registered under the name or at its place, or the chat model of the name as a `Reader` with
-    `template` and `sampling` (None: the template's).
+    """The system of this name, or that a live object is, ready to be asked.
 
-    Raises as `open_model` does where there is no such system.
+    A chat model becomes a `Reader` with `template` and `sampling` (None: the template's). Of `options`, a user's own
+    system takes `deadline` (seconds for an answer) and `in_flight` (concurrent questions). Raises as `open_model` does
+    if there is no such system, and UsageError if an object cannot be asked.
     """
-    if not isinstance(name, str):
-        yield name
-        return
-    if name == "local/extractive":
-        from ragstone.systems.extractive import Extractive  # noqa: PLC0415  (brings the tools for Chinese)
+    async with contextlib.AsyncExitStack() as stack:
+        yield await _opened(name, template, sampling, options, stack)
 
-        yield Extractive(refuses=getattr(template, "refuses", True))
-        return
+
+async def _opened(
+    name: Any, template: Template, sampling: Sampling | None, options: ModelOptions, stack: contextlib.AsyncExitStack
+) -> System:
+    from ragstone.systems.http import HttpSystem, HttpTarget  # noqa: PLC0415
+    from ragstone.systems.rag import RagTarget, open_rag  # noqa: PLC0415
+
+    if isinstance(name, RagTarget):
+
+        async def open_reader(model: str, template: Template) -> System:
+            return await _opened(model, template, None, options, stack)
+
+        return await stack.enter_async_context(open_rag(name, options, open_reader))
+    if isinstance(name, HttpTarget):
+        return await stack.enter_async_context(HttpSystem(name, options))
+    if not isinstance(name, str):
+        return _live(name, _name_of(name), options)
+    if name == "local/extractive":
+        from ragstone.systems.extractive import Extractive  # noqa: PLC0415  (loads the tools for Chinese)
+
+        return Extractive(refuses=getattr(template, "refuses", True))
     if name == "local/retrieval":
         from ragstone.systems.retrieval_only import RetrievalOnly  # noqa: PLC0415
 
-        yield RetrievalOnly()
-        return
-    if (offered := _registered(name)) is not None:
-        system = offered if isinstance(offered, System) and not isinstance(offered, type) else offered()
-        if not isinstance(system, System):
-            raise UsageError(f"The system {name!r} is not one: it needs id, spec and answer.")
-        yield system
-        return
+        return RetrievalOnly()
+    if is_address(name):
+        return await stack.enter_async_context(HttpSystem(HttpTarget(name), options))
+    if is_place(name):
+        from ragstone.systems.isolated import open_isolated  # noqa: PLC0415
+
+        isolated = open_isolated(name, timeout=options.deadline, threads=options.in_flight)
+        return await stack.enter_async_context(isolated)
+    if (offered := _offered(name)) is not None:
+        return _live(offered, name, options)
     from ragstone.models.network import normal_base_url  # noqa: PLC0415
     from ragstone.systems.reader import Reader  # noqa: PLC0415
     from ragstone.text.redaction import shown_url  # noqa: PLC0415
 
-    async with open_model(name, options) as model:
-        local = name.startswith(("local/", "scripted/"))  # a base URL is for the other models of the same command
-        endpoint = shown_url(normal_base_url(options.base_url)) if options.base_url and not local else ""
-        yield Reader(model, template, sampling, endpoint=endpoint)
+    model = await stack.enter_async_context(open_model(name, options))
+    local = name.startswith(("local/", "scripted/"))  # a base URL is for the other models of the same command
+    endpoint = shown_url(normal_base_url(options.base_url)) if options.base_url and not local else ""
+    return Reader(model, template, sampling, endpoint=endpoint)
+
+
+def _live(target: Any, name: str, options: ModelOptions) -> System:
+    """A system from an object of this process."""
+    from ragstone.systems.python import system_from  # noqa: PLC0415
+
+    return system_from(target, name, timeout=options.deadline)
+
+
+def system_settings(system: Any) -> Any:
+    """What is known of a system before it is opened, as JSON: its name and the hash of its code, or its settings. The
+    default name of a run file contains it, so that changed code starts a new file."""
+    from ragstone.systems.http import HttpTarget  # noqa: PLC0415
+    from ragstone.systems.isolated import source_hash  # noqa: PLC0415
+    from ragstone.systems.rag import RagTarget  # noqa: PLC0415
+
+    if isinstance(system, HttpTarget):
+        return dict(system.spec)
+    if isinstance(system, RagTarget):
+        return [system.name, str(system.corpus)]
+    if not isinstance(system, str):
+        return _name_of(system)
+    return [system, source_hash(system)] if is_place(system) else system
+
+
+def _name_of(target: Any) -> str:
+    return str(getattr(target, "__name__", "") or type(target).__name__)

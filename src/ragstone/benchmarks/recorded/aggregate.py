@@ -81,6 +81,8 @@ class ScoreTally:
     costs: dict[str, JudgeCost] = field(default_factory=lambda: defaultdict(JudgeCost))
     judges: Counter[str] = field(default_factory=Counter)  # model names as the endpoint returned them
     refusals: dict[bool, list[tuple[str, bool]]] = field(default_factory=lambda: {True: [], False: []})
+    errors: Counter[str] = field(default_factory=Counter)  # questions without an answer, by kind of failure
+    group_errors: dict[str, dict[str, Counter[str]]] = field(default_factory=dict)  # the same: column → value → kind
     problems: int = 0  # replies of the judge that could not be used
     replies: int = 0
     # What several judges scored, by metric: (sample, {judge: value}).
@@ -104,7 +106,20 @@ def tally_scores(run: Run) -> dict[str, ScoreTally]:
         metrics = tallies[system].metrics
         for name in {*metrics, *plan.unscored}:
             metrics.setdefault(name, MetricScores()).unasked = plan.total - plan.asked + plan.unscored.get(name, 0)
+    for tally in tallies.values():
+        _count_errors(tally)
     return tallies
+
+
+def _count_errors(tally: ScoreTally) -> None:
+    """Counts questions that the system failed to answer as failures of every metric."""
+    places = [(tally.metrics, tally.errors)]
+    for column, values in tally.group_errors.items():
+        places += [(tally.groups.get(column, {}).get(value, {}), kinds) for value, kinds in values.items()]
+    for metrics, kinds in places:
+        for scores in metrics.values():
+            scores.failed += kinds.total()
+            scores.reasons.update({f"the system failed ({kind})": count for kind, count in kinds.items()})
 
 
 def columns_of(record: Record) -> Mapping[str, Any]:
@@ -116,6 +131,11 @@ def columns_of(record: Record) -> Mapping[str, Any]:
 def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
     values = columns_of(record)
     groups = {column: str(values[column]) for column in columns if column in values}
+    if record.error is not None:
+        kind = record.error.partition(":")[0]
+        tally.errors[kind] += 1
+        for column, value in groups.items():
+            tally.group_errors.setdefault(column, {}).setdefault(value, Counter())[kind] += 1
     for name, score in record.scores.items():
         places = [tally.metrics.setdefault(name, MetricScores())]
         for column, value in groups.items():

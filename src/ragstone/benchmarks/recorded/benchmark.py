@@ -28,16 +28,17 @@ from ragstone.types import (
     Turn,
 )
 
-__all__ = ["RecordedAnswers", "RecordedRow"]
+__all__ = ["OwnQuestions", "RecordedAnswers", "RecordedRow"]
 
 
 class RecordedRow(Frozen, frozen=True):
-    """A row of the data. `row`: its number in the whole data, from 1. `columns`: the scalar values of its other
+    """A row of the data. `row`: its number in the whole data, from 1. `response`: None for a question without an
+    answer. `columns`: the scalar values of its other
     columns, to group by."""
 
     row: int
     sample: Sample
-    response: Response
+    response: Response | None = None
     history: tuple[Turn, ...] = ()
     columns: dict[str, Scalar] = msgspec.field(default_factory=dict)
 
@@ -137,13 +138,14 @@ class RecordedAnswers(BaseBenchmark):
             sample = (
                 replace(row.sample, meta={**row.sample.meta, "columns": row.columns}) if row.columns else row.sample
             )
-            query = Query(
-                row.sample.question, None, row.history, language=self.language or row.sample.language, repeat=row.row
-            )
             for number in range(self.repeat):
-                condition: dict[str, Scalar] = {"judge_repeat": number} if number else {}
-                tail = f"/r{number}" if number else ""
-                yield Case(f"{row.row:06d}{tail}", sample, condition, query)
+                yield self._case(row, sample, number)
+
+    def _case(self, row: RecordedRow, sample: Sample, number: int) -> Case:
+        """Repeat `number` of a row: the judge is asked again."""
+        query = Query(sample.question, None, row.history, language=self.language or sample.language, repeat=row.row)
+        condition: dict[str, Scalar] = {"judge_repeat": number} if number else {}
+        return Case(_case_id(row, number), sample, condition, query)
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         return tables.tables(run, language=language)
@@ -159,3 +161,19 @@ def _thresholds(gates: Any) -> dict[str, float]:
     """The gates of a run file, which may come from anywhere."""
     known = gates.items() if isinstance(gates, Mapping) else ()
     return {str(name): float(limit) for name, limit in known if isinstance(limit, int | float)}
+
+
+def _case_id(row: RecordedRow, number: int) -> str:
+    return f"{row.row:06d}" + (f"/r{number}" if number else "")
+
+
+@dataclass(frozen=True)
+class OwnQuestions(RecordedAnswers):
+    """The user's questions, which a system is asked. It is asked again for each repeat of a row."""
+
+    name: ClassVar[str] = "run"
+
+    def _case(self, row: RecordedRow, sample: Sample, number: int) -> Case:
+        query = Query(sample.question, None, row.history, language=self.language or sample.language, repeat=number)
+        condition: dict[str, Scalar] = {"repeat": number} if number else {}
+        return Case(_case_id(row, number), sample, condition, query)

@@ -1,0 +1,156 @@
+"""`run`: ask a system the user's own questions, and score its answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec.structs import replace
+
+from ragstone.api.blocking import blocking, public
+from ragstone.api.evaluate import EvalResult, check_columns, default_metrics, read_data
+from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute
+from ragstone.api.judging import Judging
+from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
+from ragstone.datasets.tabular import EvalData
+from ragstone.messages import checked_language, messages, preferred_language
+from ragstone.models import ModelOptions
+from ragstone.systems import system_settings
+from ragstone.types import Embedder, Metric, Model
+
+__all__ = ["QuestionPlan", "plan_questions", "run", "run_async", "run_questions"]
+
+_CONCURRENCY = 64
+
+
+@dataclass(frozen=True)
+class QuestionPlan:
+    """Questions and the system that is to answer them, before any of them is asked."""
+
+    data: EvalData
+    benchmark: OwnQuestions
+    system: Any
+    metrics: tuple[str | Metric, ...]
+    judging: Judging
+
+
+def plan_questions(
+    data: EvalData,
+    system: Any,
+    metrics: Sequence[str | Metric] | None,
+    judging: Judging,
+    *,
+    data_language: str = "",
+    group_by: Sequence[str] = (),
+    repeat: int = 1,
+) -> QuestionPlan:
+    """Checks everything that can be checked before the system is opened. Raises UsageError."""
+    if data_language:
+        checked_language(data_language)
+    check_columns(data, group_by)
+    rows = []
+    for item in data.items:
+        sample = replace(item.sample, language=data_language) if data_language else item.sample
+        rows.append(RecordedRow(item.row, sample, None, item.history, item.extra))
+    requested = tuple(metrics or ())
+    if not requested and not judging.rubrics:
+        requested = default_metrics(rows, judging)
+    judging.check(requested)
+    warnings = [*data.warnings]
+    if recorded := sum(item.response is not None for item in data.items):
+        texts = messages(__name__, preferred_language())
+        warnings.append(texts["recorded"].format(count=recorded, total=len(rows)))
+    benchmark = OwnQuestions(
+        rows, data_name=data.name, sha256=data.sha256, language=data_language, repeat=repeat, group_by=tuple(group_by),
+        mapping=data.mapping, warnings=tuple(warnings),
+    )  # fmt: skip
+    return QuestionPlan(data, benchmark, system, requested, judging)
+
+
+async def run_questions(
+    plan: QuestionPlan,
+    *,
+    run: str | Path | None = None,
+    model_options: ModelOptions | None = None,
+    concurrency: int | None = None,
+    price: str = "",
+    gates: Mapping[str, float] | None = None,
+    shell: Shell | None = None,
+) -> EvalResult:
+    """Runs the plan into the file `run`; by default its name is derived from the questions and the system."""
+    question = {**plan.benchmark.question, "system": system_settings(plan.system)}
+    path = Path(run) if run is not None else default_name(plan.benchmark.name, question)
+    most = concurrency or concurrency_of([plan.system], _CONCURRENCY)
+    options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
+    info = {**({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})}
+    job = Job(plan.benchmark, [plan.system], path, most, plan.metrics, plan.judging, options, info=info)
+    done = await execute(job, shell or Shell())
+    return EvalResult(path, done.outcome, plan.benchmark.warnings, system=done.systems[0])
+
+
+@public
+async def run_async(
+    questions: Any,
+    system: Any,
+    metrics: str | Sequence[str | Metric] | None = None,
+    judge: str | Model | None = None,
+    *,
+    embedder: str | Embedder | None = None,
+    judge_protocol: Literal["matrix", "ragas"] = "matrix",
+    verify: Literal["joint", "separate"] = "joint",
+    prompts: str | Path | None = None,
+    rubrics: str | Path | Sequence[str | Path] = (),
+    run: str | Path | None = None,
+    data_language: str = "",
+    language: str | None = None,
+    group_by: str | Sequence[str] = (),
+    mapping: Mapping[str, str] | None = None,
+    sample: int | None = None,
+    limit: int | None = None,
+    repeat: int = 1,
+    timeout: float = 120.0,
+    judge_base_url: str | None = None,
+    embedder_base_url: str | None = None,
+    model_options: ModelOptions | None = None,
+    concurrency: int | None = None,
+    price: str = "",
+    sheet: str | None = None,
+    split: str | None = None,
+) -> EvalResult:
+    """Ask a system the user's questions, score its answers, and keep everything in one run file.
+
+    `questions`: a path (CSV, JSONL, JSON, XLSX, Parquet…), a list of dicts or a data frame with a column of questions;
+    references, labelled passages and other columns are used as in `evaluate`. `system`: a function or coroutine that
+    takes a question; an object of LangChain, LlamaIndex, Haystack or DSPy; a `System`; `HttpTarget`; or a name:
+    `file.py:name`, `package.module:name`, an HTTP address, a model, "local/extractive". Named code runs in a process of
+    its own, a live object where it is. `timeout`: seconds for one answer. `repeat`: how often each question is asked.
+    `concurrency`: questions asked at once (64). The other options are those of `evaluate`. An exception, a hang or a
+    crash of the system is the error of that question; the run goes on. Raises `RagstoneError`s, one line each.
+    """
+    reading = {"sheet": sheet, "split": split}
+    judging = Judging.of(
+        judge, embedder=embedder, protocol=judge_protocol, verify=verify, prompts=prompts, rubrics=rubrics,
+        base_url=judge_base_url, embedder_base_url=embedder_base_url, language=data_language,
+    )  # fmt: skip
+    plan = plan_questions(
+        read_data(
+            questions, mapping=mapping, limit=limit, sample=sample,
+            **{name: value for name, value in reading.items() if value is not None},
+        ),
+        system,
+        [metrics] if isinstance(metrics, str) else metrics,
+        judging,
+        data_language=data_language,
+        group_by=[group_by] if isinstance(group_by, str) else group_by,
+        repeat=repeat,
+    )  # fmt: skip
+    if model_options is None:
+        in_flight = concurrency or _CONCURRENCY
+        model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=in_flight)
+    shell = Shell(language=checked_language(language) if language else None)
+    return await run_questions(
+        plan, run=run, model_options=model_options, concurrency=concurrency, price=price, shell=shell
+    )
+
+
+run = blocking(run_async, name="run")

@@ -1,0 +1,113 @@
+"""`ragstone run`."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ragstone.cli.bench_command import command_line, read_price
+from ragstone.cli.evaluate import model_options_of, print_result, rate_options
+from ragstone.cli.gates import check_gate_options, gate_options, thresholds_of
+from ragstone.cli.options import (
+    MOST_REPEATS,
+    NameList,
+    Number,
+    Pairs,
+    both,
+    json_option,
+    judge_options,
+    judging_of,
+    language_option,
+    metrics_option,
+    once,
+)  # fmt: skip
+from ragstone.cli.output import say
+from ragstone.cli.systems import system_of, system_options
+
+__all__ = ["command"]
+
+question_options = both(
+    click.option("--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN",
+                 help="Meaning of a column, such as reference=gold_answer (repeatable)."),
+    click.option("--sheet", metavar="NAME", help="Sheet of a spreadsheet."),
+    click.option("--split", metavar="NAME", help="Split of a Hugging Face data set."),
+    click.option("--sample", type=click.IntRange(1), help="Number of questions, drawn with a fixed seed."),
+    click.option("--limit", type=click.IntRange(1), help="Use only the first questions."),
+    click.option("--data-language", type=click.Choice(["en", "zh"]),
+                 help="Language of all rows.  [default: each row's own]"),
+)  # fmt: skip
+
+
+@click.command(name="run")
+@click.argument("questions", type=click.Path(path_type=Path))
+@system_options
+@question_options
+@metrics_option("Metrics and groups to score (repeatable); `ragstone metrics` lists them.")
+@judge_options
+@click.option("--judge-protocol", type=click.Choice(["matrix", "ragas"]), default="matrix", show_default=True,
+              help="matrix: two requests per sample; ragas: metric by metric, for comparison.")  # fmt: skip
+@click.option("--repeat", type=click.IntRange(1, MOST_REPEATS), default=1, show_default=True,
+              help="How often the system is asked each question.")  # fmt: skip
+@click.option("--group-by", type=NameList(), default=(), help="Columns to group the tables by.")
+@click.option(
+    "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: named after the settings]"
+)
+@click.option("--report", "report_file", type=click.Path(path_type=Path), help="Also write the report to this file.")
+@click.option("--judge-price", "price", metavar="IN/OUT", default="",
+              help="The judge's price per million prompt and answer tokens.")  # fmt: skip
+@language_option
+@click.option("--quiet", is_flag=True, help="Do not show progress.")
+@click.option("--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
+              help="Time limit of an answer, and of a call of the judge, in seconds.")  # fmt: skip
+@click.option("--concurrency", type=click.IntRange(1, 4096),
+              help="Questions asked concurrently.  [default: 64; 4 if local]")  # fmt: skip
+@rate_options
+@gate_options
+@json_option
+def command(**values: Any) -> int:
+    """Ask a system the questions in QUESTIONS, and score its answers.
+
+    QUESTIONS is CSV, JSONL, JSON, TSV, XLSX or Parquet with a column `question`; a column `reference` makes answers
+    right or wrong. The system is Python code (app.py:ask), an HTTP address, or a model."""
+    from ragstone.api.evaluate import read_data  # noqa: PLC0415
+    from ragstone.api.open_run import check_target  # noqa: PLC0415
+    from ragstone.api.questions import plan_questions  # noqa: PLC0415
+
+    if values["price"]:
+        read_price(values["price"])
+    if values["report_file"]:
+        check_target(values["report_file"], values["run_file"])  # before anything is asked
+    language = values["data_language"] or ""
+    judging = judging_of(values, protocol=values["judge_protocol"], language=language)
+    judging.check(values["metrics"])
+    reading = {name: values[name] for name in ("sheet", "split") if values[name] is not None}
+    data = read_data(
+        values["questions"], mapping=once(values["mapping"], "--map"), limit=values["limit"], sample=values["sample"],
+        **reading,
+    )  # fmt: skip
+    plan = plan_questions(
+        data, system_of(values), values["metrics"], judging, data_language=language, group_by=values["group_by"],
+        repeat=values["repeat"],
+    )  # fmt: skip
+    check_gate_options(values, None)
+    return asyncio.run(_run(plan, values))
+
+
+async def _run(plan: Any, values: dict[str, Any]) -> int:
+    from ragstone.api.execute import Shell  # noqa: PLC0415
+    from ragstone.api.questions import run_questions  # noqa: PLC0415
+    from ragstone.cli.progress import make_progress  # noqa: PLC0415
+    from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
+
+    async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
+        shell = Shell(
+            command_line(sys.argv[1:]), make_progress(quiet=values["quiet"], language=values["language"]), stop,
+            values["language"],
+        )  # fmt: skip
+        result = await run_questions(
+            plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
+            price=values["price"], gates=thresholds_of(values), shell=shell,
+        )  # fmt: skip
+    return print_result(result, values)

@@ -1,0 +1,183 @@
+"""The user's documents as passages: a file or a folder of text, Markdown, HTML, PDF, Word, JSONL or CSV.
+
+A passage is a file, a page of a PDF, or a row; its id is the path within the folder (`faq/returns.md`,
+`manual.pdf#page=3`), or the row's own id. PDF, Word and HTML need the extra `documents`.
+"""
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragstone.errors import DataError, MissingExtra, UsageError
+from ragstone.types import Passage
+
+__all__ = ["Corpus", "read_corpus"]
+
+_TEXTS = ("text", "content", "passage", "body", "document", "chunk", "page_content", "正文", "内容", "文本")
+_TITLES = ("title", "heading", "name", "标题")
+_IDS = ("id", "_id", "doc_id", "document_id", "chunk_id", "url", "编号")
+_LARGEST = 200_000_000  # bytes of a file
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents that were read. `warnings`: one line for each file or page without a text. `sha256`: of ids and texts,
+    whatever the files' formats and order."""
+
+    name: str
+    passages: tuple[Passage, ...]
+    sha256: str
+    warnings: tuple[str, ...] = ()
+
+
+def read_corpus(path: str | Path) -> Corpus:
+    """The documents of a file, or of all files of a folder and its folders; hidden files are left out.
+
+    Raises UsageError if there is none, DataError for a file that cannot be read as its name says, MissingExtra."""
+    root = Path(path).expanduser()
+    if not root.exists():
+        raise UsageError(f"{root}: there is no such file or folder of documents.")
+    files = [root] if root.is_file() else [item for item in sorted(root.rglob("*")) if _is_document(item, root)]
+    passages: dict[str, Passage] = {}
+    warnings: list[str] = []
+    for file in files:
+        name = file.name if root.is_file() else file.relative_to(root).as_posix()
+        if file.suffix.lower() not in _READERS:
+            if root.is_file():
+                raise UsageError(f"{file}: documents are {', '.join(_READERS)}.")
+            warnings.append(f"{name} is not read: documents are {', '.join(_READERS)}.")
+            continue
+        found = False
+        for passage in _read(file, name):
+            if not passage.text.strip():
+                warnings.append(f"{passage.id} has no text (a scanned page?) and is left out.")
+                continue
+            if passage.id in passages:
+                raise DataError(file, f"two documents have the id {passage.id!r}. Give each its own.")
+            found = True
+            passages[passage.id] = passage
+        if not found and not any(warning.startswith(name) for warning in warnings):
+            warnings.append(f"{name} is empty and is left out.")
+    if not passages:
+        raise UsageError(f"{root} has no document with a text. Documents are {', '.join(_READERS)}.")
+    digest = hashlib.sha256()
+    for key in sorted(passages):
+        digest.update(json.dumps([key, passages[key].title, passages[key].text]).encode("ascii"))
+    return Corpus(root.name or str(root), tuple(passages.values()), digest.hexdigest(), tuple(warnings))
+
+
+def _is_document(path: Path, root: Path) -> bool:
+    return path.is_file() and not any(part.startswith(".") for part in path.relative_to(root).parts)
+
+
+def _read(path: Path, name: str) -> Iterator[Passage]:
+    if path.stat().st_size > _LARGEST:
+        raise DataError(path, f"it has more than {_LARGEST:,} bytes. Split it.")
+    try:
+        yield from _READERS[path.suffix.lower()](path, name)
+    except (DataError, MissingExtra):
+        raise
+    except OSError as error:
+        raise DataError(path, f"it cannot be read ({error.strerror or error}).") from error
+    except Exception as error:  # the libraries of formats raise errors of their own for damaged files
+        kind = path.suffix.lower().removeprefix(".").upper()
+        raise DataError(path, f"it cannot be read as {kind} ({type(error).__name__}: {error}).") from error
+
+
+def _text_of(path: Path) -> str:
+    data = path.read_bytes()
+    for encoding in ("utf-8-sig", "gb18030"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise DataError(path, "its text is neither UTF-8 nor GB 18030. Save it as UTF-8.")
+
+
+def _plain(path: Path, name: str) -> Iterator[Passage]:
+    text = _text_of(path)
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    heading = first.lstrip("#").strip() if first.startswith("#") else ""
+    yield Passage(name, text, title=heading)
+
+
+def _html(path: Path, name: str) -> Iterator[Passage]:
+    html = _library("lxml.html")
+    page = html.fromstring(_text_of(path))
+    title = page.findtext(".//title") or ""
+    for element in page.xpath("//script|//style|//nav|//template|//noscript|//head"):
+        element.drop_tree()
+    blocks = "//p|//div|//li|//tr|//h1|//h2|//h3|//h4|//h5|//h6|//br|//section|//article|//pre|//blockquote"
+    for element in page.xpath(blocks):
+        element.tail = "\n" + (element.tail or "")
+    lines = (" ".join(line.split()) for line in page.text_content().splitlines())
+    yield Passage(name, "\n".join(line for line in lines if line), title=title.strip())
+
+
+def _pdf(path: Path, name: str) -> Iterator[Passage]:
+    reader = _library("pypdf").PdfReader(path)
+    for number, page in enumerate(reader.pages, 1):
+        yield Passage(f"{name}#page={number}", page.extract_text().strip(), meta={"page": number})
+
+
+def _word(path: Path, name: str) -> Iterator[Passage]:
+    document = _library("docx").Document(str(path))
+    lines = []
+    for block in document.iter_inner_content():
+        if hasattr(block, "rows"):  # a table: its cells, a row a line
+            lines += [" | ".join(cell.text.strip() for cell in row.cells) for row in block.rows]
+        else:
+            lines.append(block.text)
+    yield Passage(name, "\n".join(lines), title=str(document.core_properties.title or ""))
+
+
+def _library(name: str) -> Any:
+    import importlib  # noqa: PLC0415
+
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise MissingExtra(
+            "PDF, Word and HTML documents need the extra `documents`: pip install 'ragstone[documents]'"
+        ) from None
+
+
+def _jsonl(path: Path, name: str) -> Iterator[Passage]:
+    for number, line in enumerate(_text_of(path).splitlines(), 1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise DataError(path, f"this is not JSON ({error}).", line=number) from None
+            yield _row(path, name, number, row)
+
+
+def _table(path: Path, name: str) -> Iterator[Passage]:
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    for number, row in enumerate(csv.DictReader(io.StringIO(_text_of(path)), delimiter=delimiter), 2):
+        yield _row(path, name, number, row)
+
+
+def _row(path: Path, name: str, number: int, row: Any) -> Passage:
+    fields: Mapping[str, Any] = row if isinstance(row, Mapping) else {"text": row}
+    text = _first(fields, _TEXTS)
+    if not isinstance(text, str):
+        raise DataError(path, f"the document has no text. Name its column one of {', '.join(_TEXTS[:4])}.", line=number)
+    title = _first(fields, _TITLES)
+    return Passage(str(_first(fields, _IDS) or f"{name}#{number}"), text, title=title if isinstance(title, str) else "")
+
+
+def _first(fields: Mapping[str, Any], names: Sequence[str]) -> Any:
+    lowered = {str(key).strip().lower(): value for key, value in fields.items()}
+    return next((lowered[name] for name in names if lowered.get(name) not in (None, "")), None)
+
+
+_READERS: Mapping[str, Callable[[Path, str], Iterator[Passage]]] = {
+    ".txt": _plain, ".md": _plain, ".markdown": _plain, ".rst": _plain, ".html": _html, ".htm": _html, ".pdf": _pdf,
+    ".docx": _word, ".jsonl": _jsonl, ".csv": _table, ".tsv": _table,
+}  # fmt: skip

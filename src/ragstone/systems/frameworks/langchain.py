@@ -1,0 +1,94 @@
+"""LangChain: any Runnable, such as a chain, an agent or a retrieval chain.
+
+Its callbacks tell what the retrievers were asked and returned, and the prompts and tokens of the models.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.callbacks import BaseCallbackHandler
+
+from ragstone.systems.outputs import passages_of, response_of
+from ragstone.systems.stages import StageRecorder
+from ragstone.types import Query, Response
+
+__all__ = ["call_of"]
+
+_QUESTION_KEYS = ("question", "input", "query")
+_HISTORY_KEYS = ("chat_history", "history")
+# What a chain raises if it gets a text where it wants a mapping, or the other way round.
+_WRONG_INPUT = (TypeError, KeyError, AttributeError, ValueError)
+
+
+def call_of(runnable: Any) -> tuple[Callable[[Query], Awaitable[Response]], frozenset[str]]:
+    """How to ask a Runnable, and what it takes besides the question."""
+    properties = _properties(runnable)
+    keys = [key for key in _QUESTION_KEYS if key in properties] or list(getattr(runnable, "input_keys", []))[:1]
+    history = next((key for key in _HISTORY_KEYS if key in properties), "")
+    forms: list[Callable[[Query], Any]] = [lambda query: query.question, lambda query: _mapping(query, _QUESTION_KEYS)]
+    if keys:
+        forms = [lambda query: _mapping(query, keys, history)]
+
+    async def ask(query: Query) -> Response:
+        first: Exception | None = None
+        for form in list(forms):
+            recorder = StageRecorder(query.question)
+            try:
+                value = await runnable.ainvoke(form(query), config={"callbacks": [_Callbacks(recorder)]})
+            except _WRONG_INPUT as error:
+                if len(forms) == 1:
+                    raise
+                first = first or error
+                continue
+            forms[:] = [form]  # the form that worked
+            return recorder.response(response_of(value))
+        assert first is not None
+        raise first
+
+    return ask, frozenset({"history"} if history else ())
+
+
+def _properties(runnable: Any) -> Mapping[str, Any]:
+    try:
+        schema = runnable.get_input_jsonschema()
+    except Exception:  # a schema of the user's own types may not be computable
+        return {}
+    properties = schema.get("properties", {})
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _mapping(query: Query, keys: Sequence[str], history: str = "") -> dict[str, Any]:
+    values: dict[str, Any] = dict.fromkeys(keys, query.question)
+    if history:
+        values[history] = [(turn.role, turn.content) for turn in query.history]
+    return values
+
+
+class _Callbacks(BaseCallbackHandler):
+    """Records the stages of one call."""
+
+    def __init__(self, recorder: StageRecorder) -> None:
+        self._recorder, self._started = recorder, dict[Any, float]()
+
+    def on_retriever_start(self, serialized: Any, query: str, *, run_id: Any, **_: Any) -> None:
+        self._started[run_id] = time.perf_counter()
+        self._recorder.queries.append(str(query))
+
+    def on_retriever_end(self, documents: Sequence[Any], *, run_id: Any, **_: Any) -> None:
+        started = self._started.pop(run_id, None)
+        seconds = None if started is None else time.perf_counter() - started
+        self._recorder.fetch(passages_of(documents), seconds)
+
+    def on_chat_model_start(self, serialized: Any, messages: Sequence[Sequence[Any]], **_: Any) -> None:
+        for conversation in messages:
+            self._recorder.prompts.append("\n".join(str(message.content) for message in conversation))
+
+    def on_llm_start(self, serialized: Any, prompts: Sequence[str], **_: Any) -> None:
+        self._recorder.prompts.extend(prompts)
+
+    def on_llm_end(self, response: Any, **_: Any) -> None:
+        for generation in (item for batch in response.generations for item in batch):
+            usage = getattr(getattr(generation, "message", None), "usage_metadata", None) or {}
+            if usage:
+                self._recorder.count(usage.get("input_tokens"), usage.get("output_tokens"))

@@ -1,0 +1,185 @@
+"""Reads what a user's system returned: text, a mapping, or an object of a framework with such fields.
+
+The fields are those that applications and frameworks use: `answer`, `output` or `result` for the answer; `contexts`,
+`documents`, `source_nodes` and others for the passages, each of them a text, a mapping or a document object. LangChain,
+LlamaIndex, Haystack and DSPy need no import for this, because their objects have fields of these names.
+"""
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ragstone.errors import SystemFailed
+from ragstone.types import Passage, Response, Usage
+
+__all__ = ["LONGEST_ANSWER", "passages_of", "response_of"]
+
+LONGEST_ANSWER = 1_000_000  # characters; a longer one is a bug of the system, and would fill the run file
+
+_ANSWERS = (
+    "answer", "output", "result", "response", "text", "content", "output_text", "reply", "generation", "completion",
+    "replies", "answers",
+)  # fmt: skip
+_PASSAGES = (
+    "contexts", "context", "documents", "docs", "source_documents", "source_nodes", "sources", "passages",
+    "retrieved_contexts", "retrieved_documents", "retrieved_passages", "chunks",
+)  # fmt: skip
+_TEXTS = ("text", "content", "page_content", "passage", "body", "chunk", "snippet")
+_IDS = ("id", "id_", "node_id", "doc_id", "document_id", "chunk_id", "_id", "source", "url", "path", "file_name")
+_METADATA = ("metadata", "meta")
+_INPUT_TOKENS = ("prompt_tokens", "input_tokens")
+_OUTPUT_TOKENS = ("completion_tokens", "output_tokens")
+
+
+def response_of(value: Any) -> Response:
+    """The response in what a system returned. Raises SystemFailed ("no_answer", "too_long") if it has no answer."""
+    response = value if isinstance(value, Response) else _read(value)
+    if len(response.answer) > LONGEST_ANSWER:
+        raise SystemFailed(
+            "too_long", f"The answer has {len(response.answer):,} characters; the limit is {LONGEST_ANSWER:,}."
+        )
+    return response
+
+
+def _read(value: Any) -> Response:
+    if isinstance(value, str):
+        return Response(str(value))
+    if value is None or isinstance(value, bool | int | float | bytes):
+        shown = "None" if value is None else f"{type(value).__name__} {str(value)[:40]}"
+        raise SystemFailed("no_answer", f"The system returned {shown} instead of an answer. Return text or a dict.")
+    fields = _fields(value)
+    answer = _first_text(fields, _ANSWERS)
+    source = fields
+    if answer is None:  # a pipeline returns the outputs of its components by their names
+        for part in fields.values():
+            inner = _fields(part) if isinstance(part, Mapping) else {}
+            answer, source = _first_text(inner, _ANSWERS), inner
+            if answer is not None:
+                break
+    if answer is None:
+        known = ", ".join(map(str, list(fields)[:10])) or "none"
+        raise SystemFailed(
+            "no_answer",
+            f"The system returned {type(value).__name__} without an answer (fields: {known}). Return text, or a dict "
+            f"with `answer` and `contexts`.",
+        )
+    return Response(answer, _first_passages([source, *_inner(source), fields, *_inner(fields)]), usage=_usage(fields))
+
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    """The named values of a mapping or of an object, with the fields of answers and passages only of the latter."""
+    if isinstance(value, Mapping):
+        return {str(key): item for key, item in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    names = (*_ANSWERS, *_PASSAGES, "usage", "usage_metadata", "data", "node", *_TEXTS, *_IDS, "score", *_METADATA)
+    return {name: item for name in names if (item := _attribute(value, name)) is not None}
+
+
+def _attribute(value: Any, name: str) -> Any:
+    """An attribute, or None: frameworks have properties that raise, and methods by these names."""
+    try:
+        item = getattr(value, name, None)
+    except Exception:  # a property of a framework may raise anything
+        return None
+    return None if callable(item) else item
+
+
+def _inner(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The fields of the mappings and answer objects inside."""
+    parts = [part for value in fields.values() for part in (value if isinstance(value, list | tuple) else [value])]
+    return [_fields(part) for part in parts if not isinstance(part, str | bytes | int | float | None)]
+
+
+def _first_text(fields: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    for name in names:
+        if name in fields and (text := _text(fields[name])) is not None:
+            return text
+    return None
+
+
+def _text(value: Any) -> str | None:
+    """The text of a value: itself, that of a message or document, or the first of a list of such; None if it has none.
+    The content of a message may be a list of parts."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, list | tuple):
+        if value and all(isinstance(part, Mapping) and isinstance(part.get("text"), str) for part in value):
+            return "".join(part["text"] for part in value)
+        return _text(value[0]) if value else None
+    if value is None or isinstance(value, bool | int | float | bytes):
+        return None
+    return _first_text(_fields(value), ("answer", *_TEXTS, "data", "response"))
+
+
+def _first_passages(sources: Iterable[Mapping[str, Any]]) -> tuple[Passage, ...]:
+    for fields in sources:
+        for name in _PASSAGES:
+            value = fields.get(name)
+            if isinstance(value, list | tuple) and (passages := passages_of(value)):
+                return passages
+            if isinstance(value, str) and value.strip() and name in ("context", "contexts"):
+                return passages_of([value])
+    return ()
+
+
+def passages_of(items: Iterable[Any]) -> tuple[Passage, ...]:
+    """The passages among these items: texts, mappings, documents of a framework, or pairs of one and its score.
+
+    A passage without an id gets one from its text, so that the same passage has the same id in every answer."""
+    passages: dict[str, Passage] = {}
+    for item in items:
+        passage = _passage(item)
+        if passage is not None:
+            passages.setdefault(passage.id, passage)
+    return tuple(passages.values())
+
+
+def _passage(item: Any) -> Passage | None:
+    if isinstance(item, Passage):
+        return item
+    if isinstance(item, str):
+        return Passage(_text_id(item), str(item)) if item.strip() else None
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], int | float):
+        inner = _passage(item[0])
+        return None if inner is None else replace(inner, score=float(item[1]))
+    fields = _fields(item)
+    if (node := fields.get("node")) is not None:  # LlamaIndex: a node with a score
+        fields = {**_fields(node), **{key: value for key, value in fields.items() if key == "score"}}
+    text = _first_text(fields, _TEXTS)
+    if text is None:
+        return None
+    metadata: Mapping[str, Any] = next(
+        (fields[name] for name in _METADATA if isinstance(fields.get(name), Mapping)), {}
+    )
+    score, title = fields.get("score"), fields.get("title", metadata.get("title", ""))
+    return Passage(
+        _first_id(fields) or _first_id(metadata) or _text_id(text),
+        text,
+        title=title if isinstance(title, str) else "",
+        score=float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None,
+    )
+
+
+def _first_id(fields: Mapping[str, Any]) -> str:
+    values = (fields.get(name) for name in _IDS)
+    return next((str(value) for value in values if isinstance(value, str | int) and str(value)), "")
+
+
+def _text_id(text: str) -> str:
+    return "text-" + hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def _usage(fields: Mapping[str, Any]) -> Usage | None:
+    """Token counts, as OpenAI's, Anthropic's and LangChain's objects have them."""
+    for name in ("usage", "usage_metadata"):
+        value = fields.get(name)
+        counts = value if isinstance(value, Mapping) else vars(value) if hasattr(value, "__dict__") else None
+        if counts:
+            prompt = next((counts[key] for key in _INPUT_TOKENS if isinstance(counts.get(key), int)), 0)
+            answer = next((counts[key] for key in _OUTPUT_TOKENS if isinstance(counts.get(key), int)), 0)
+            return Usage(prompt_tokens=prompt, completion_tokens=answer, requests=1)
+    return None

@@ -1,0 +1,134 @@
+"""The plainest RAG system over the user's documents: a retriever, a prompt and a model.
+
+    rag(retriever=hybrid(bm25,local/e5-small), model=openai/gpt-4o-mini, k=5)
+
+It is the embedded default of `ragstone run --corpus`, with BM25 and `local/extractive`, and a baseline for any other.
+"""
+
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from ragstone.errors import UnknownName, UsageError
+from ragstone.models import ModelOptions
+from ragstone.retrieval import check_retriever, open_retriever, parse
+from ragstone.retrieval.chunkers import chunk_passages
+from ragstone.retrieval.corpus import Corpus, read_corpus
+from ragstone.systems.stages import stage_step
+from ragstone.systems.template import PromptTemplate, prompt_template
+from ragstone.types import Passage, Query, Response, Retriever, Sampling, System, Template
+
+__all__ = ["RAG_TEMPLATE", "RagSystem", "RagTarget", "open_rag", "rag_target"]
+
+OpenReader: TypeAlias = Callable[[str, Template], Awaitable[System]]
+
+RAG_TEMPLATE = PromptTemplate(
+    name="rag",
+    system={
+        "en": (
+            "Answer the question from the documents. Be brief. If the documents do not contain the answer, say that "
+            "they do not contain it."
+        ),
+        "zh": "请根据文档回答问题，回答要简短。如果文档中没有答案，请说明文档中没有答案。",
+    },
+    user={"en": "Documents:\n{DOCS}\n\nQuestion: {QUERY}", "zh": "文档：\n{DOCS}\n\n问题：{QUERY}"},
+    closed_book={"en": "Answer the question briefly: {QUERY}", "zh": "请简短回答问题：{QUERY}"},
+    joiner="\n\n",
+    sampling=Sampling(temperature=0.0),
+)
+
+
+@dataclass(frozen=True)
+class RagTarget:
+    """What to build. `chunk`: size of the chunks in tokens, 0 for whole documents. `template`: "rag" (ours), "paper" or
+    "official" (RGB's). `model`: a chat model, or "local/extractive"."""
+
+    corpus: str | Path
+    retriever: str = "bm25"
+    model: str = "local/extractive"
+    k: int = 5
+    chunk: int = 330
+    template: str = "rag"
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise UsageError(f"rag(k={self.k}): k should be 1 or more.")
+        if self.chunk < 0:
+            raise UsageError(f"rag(chunk={self.chunk}): chunk should be 0 or more.")
+
+    @property
+    def name(self) -> str:
+        """Its spelling on the command line."""
+        parts = [f"retriever={self.retriever}", f"model={self.model}", f"k={self.k}"]
+        parts += [f"{item.name}={getattr(self, item.name)}" for item in fields(self)[4:]
+                  if getattr(self, item.name) != item.default]  # fmt: skip
+        return f"rag({', '.join(parts)})"
+
+
+def rag_target(text: str, corpus: str | Path) -> RagTarget:
+    """The target of a name such as `rag(retriever=bm25, k=3)`. Raises UsageError."""
+    spec = parse(text)
+    if spec.function != "rag" or spec.arguments:
+        raise UsageError(f"{text!r} should be rag(NAME=VALUE, …), for example rag(retriever=bm25, k=5).")
+    known = {item.name: item for item in fields(RagTarget) if item.name != "corpus"}
+    values: dict[str, Any] = {}
+    for key, value in spec.options.items():
+        if key not in known:
+            raise UnknownName("option of rag", key, known)
+        if known[key].type in (int, "int"):
+            if not (value.isascii() and value.isdecimal()):
+                raise UsageError(f"rag({key}={value}): {key} should be a whole number.")
+            values[key] = int(value)
+        else:
+            values[key] = value
+    return RagTarget(corpus, **values)
+
+
+class RagSystem:
+    """Retrieves `k` passages for a question and asks a reader with them; passages that a benchmark hands over are used
+    instead. Its stages are `fetch` and `prompt`, the same passages."""
+
+    accepts = frozenset({"passages", "history", "language"})
+
+    def __init__(self, target: RagTarget, corpus: Corpus, retriever: Retriever, reader: System) -> None:
+        self.target, self.corpus, self._retriever, self._reader = target, corpus, retriever, reader
+
+    @property
+    def id(self) -> str:
+        return self.target.name
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return {
+            "kind": "rag", "retriever": self.target.retriever, "k": self.target.k, "chunk": self.target.chunk,
+            "corpus": self.corpus.sha256, "reader": dict(self._reader.spec),
+        }  # fmt: skip
+
+    async def answer(self, query: Query, /) -> Response:
+        if query.passages is not None:
+            return await self._reader.answer(query)
+        started = time.perf_counter()
+        (passages,) = await self._retriever.retrieve([query.question], k=self.target.k)
+        seconds = time.perf_counter() - started
+        given = tuple(replace(passage, relevant=None) for passage in passages)
+        response = await self._reader.answer(replace(query, passages=given))
+        steps = (stage_step("fetch", given, query=query.question, seconds=seconds), stage_step("prompt", given))
+        seconds += response.seconds or 0.0
+        return replace(response, passages=given, steps=(*steps, *response.steps), seconds=seconds)
+
+
+@contextlib.asynccontextmanager
+async def open_rag(target: RagTarget, options: ModelOptions, open_reader: OpenReader) -> AsyncIterator[RagSystem]:
+    """Reads the documents, builds the index and opens the reader. Raises UsageError and DataError."""
+    template = RAG_TEMPLATE if target.template == "rag" else prompt_template(target.template)
+    check_retriever(target.retriever, options)
+    corpus = read_corpus(target.corpus)
+    pool: list[Passage] = chunk_passages(corpus.passages, size=target.chunk)
+    async with open_retriever(target.retriever, pool, options=options) as retriever:
+        reader = await open_reader(target.model, template)
+        yield RagSystem(target, corpus, retriever, reader)

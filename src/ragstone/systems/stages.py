@@ -1,0 +1,89 @@
+"""What a system did on its way to an answer: the query it searched for, what it fetched, and what reached the prompt.
+
+A response has these as `steps` named `rewrite`, `fetch`, `rerank` and `prompt`; the output of a step is its passages.
+Adapters of frameworks record them while they run; the passages of the prompt are those fetched passages whose text the
+model's prompt contains.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ragstone.types import Passage, Response, Step, Usage
+
+__all__ = ["STAGES", "StageRecorder", "passages_at", "stage_step"]
+
+STAGES = ("fetch", "rerank", "prompt")
+"""The stages that have passages, in their order."""
+
+_LONGEST_PROBE = 200  # characters of a passage that are looked for in the prompt
+
+
+def stage_step(name: str, passages: Sequence[Passage], *, query: str = "", seconds: float | None = None) -> Step:
+    """A step of this name with these passages as its output."""
+    output = [msgspec.to_builtins(passage) for passage in passages]
+    return Step(name, input=query or None, output=output, seconds=seconds)
+
+
+def passages_at(response: Response, stage: str) -> tuple[Passage, ...] | None:
+    """The passages of a response at a stage: those of its last step of that name; None if it has no such step."""
+    steps = [step for step in response.steps if step.name == stage and isinstance(step.output, list)]
+    return tuple(msgspec.convert(steps[-1].output, list[Passage])) if steps else None
+
+
+@dataclass
+class StageRecorder:
+    """Collects what an adapter sees of one question; `response` adds it to the answer."""
+
+    question: str
+    queries: list[str] = field(default_factory=list)
+    fetched: list[Passage] = field(default_factory=list)
+    reranked: list[Passage] = field(default_factory=list)
+    prompts: list[str] = field(default_factory=list)
+    usage: Usage | None = None
+    fetch_seconds: float | None = None
+
+    def fetch(self, passages: Sequence[Passage], seconds: float | None = None) -> None:
+        """Adds what a retriever returned. Nested retrievers report the same passages more than once."""
+        known = {passage.id for passage in self.fetched}
+        self.fetched += [passage for passage in passages if passage.id not in known]
+        if seconds is not None:
+            self.fetch_seconds = (self.fetch_seconds or 0.0) + seconds
+
+    def count(self, prompt_tokens: Any, completion_tokens: Any) -> None:
+        """Adds the tokens of one call of a model."""
+        prompt, completion = (number if isinstance(number, int) else 0 for number in (prompt_tokens, completion_tokens))
+        self.usage = (self.usage or Usage()) + Usage(prompt, completion, requests=1)
+
+    def response(self, response: Response) -> Response:
+        """The response with these stages. Its passages are those of the last known stage; if it names passages itself
+        and no prompt was seen, they are what was given to the model."""
+        returned = list(response.passages)
+        fetched = self.fetched or returned
+        steps: list[Step] = []
+        rewritten = [query for query in dict.fromkeys(self.queries) if query.strip() != self.question.strip()]
+        if rewritten:
+            steps.append(Step("rewrite", input=self.question, output=rewritten))
+        if fetched:
+            query = self.queries[-1] if self.queries else self.question
+            steps.append(stage_step("fetch", fetched, query=query, seconds=self.fetch_seconds))
+        reranked = self.reranked or (returned if returned != fetched else [])
+        if reranked:
+            steps.append(stage_step("rerank", reranked))
+        candidates = reranked or fetched
+        prompted = [passage for passage in candidates if any(_contains(prompt, passage) for prompt in self.prompts)]
+        if prompted:
+            steps.append(stage_step("prompt", prompted))
+        passages = prompted or returned or reranked or fetched
+        return replace(
+            response, passages=tuple(passages), steps=(*steps, *response.steps), usage=response.usage or self.usage
+        )
+
+
+def _contains(prompt: str, passage: Passage) -> bool:
+    """Whether a prompt has the beginning of a passage; templates may cut its end."""
+    text = passage.text.strip()
+    return bool(text) and text[:_LONGEST_PROBE] in prompt

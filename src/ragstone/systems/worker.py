@@ -1,0 +1,124 @@
+"""The process that runs a user's code named by file or module. `isolated.py` starts it as a script.
+
+Messages are frames in both directions: four bytes of length, then ASCII JSON. The first frame has the settings, the
+reply to it what was loaded or why nothing could be; then each question has a number, which its answer repeats. The
+code sees no standard input, and what it prints goes to standard error, so it can disturb neither frames nor output.
+"""
+
+import asyncio
+import functools
+import io
+import json
+import os
+import signal
+import struct
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from ragstone.errors import RagstoneError, SystemFailed
+from ragstone.registry import load_place
+from ragstone.systems.python import PythonSystem, located, system_from
+from ragstone.types import Query, System, to_json
+
+__all__: list[str] = []
+
+HEADER = struct.Struct(">I")
+
+
+class _Connection:
+    """The two pipes to ragstone. Only this process writes: a copy that user code has forked ends instead."""
+
+    def __init__(self, source: BinaryIO, target: int) -> None:
+        self._source, self._target, self._pid = source, target, os.getpid()
+
+    def read(self) -> dict[str, Any]:
+        """The next message; ends the process if ragstone has ended."""
+        header = self._source.read(HEADER.size)
+        if len(header) < HEADER.size:
+            os._exit(0)
+        return dict(json.loads(self._source.read(HEADER.unpack(header)[0])))
+
+    def write(self, message: dict[str, Any]) -> None:
+        if os.getpid() != self._pid:
+            os._exit(0)
+        data = to_json(message).encode("ascii")
+        view = memoryview(HEADER.pack(len(data)) + data)
+        while view:
+            view = view[os.write(self._target, view) :]
+
+
+def _load(settings: dict[str, Any]) -> System:
+    place = settings["place"]
+    module = place.rpartition(":")[0]
+    folders = [str(Path.cwd())]
+    if module.endswith(".py"):
+        folders.insert(0, str(Path(module).expanduser().resolve().parent))
+    sys.path[:0] = folders  # for good: functions import when they are called, too
+    target = load_place("system", place)
+    return system_from(target, place, timeout=settings["timeout"])
+
+
+async def _answer(system: System, number: int, query: dict[str, Any], connection: _Connection) -> None:
+    try:
+        response = await system.answer(msgspec.convert(query, Query))
+        connection.write({"number": number, "response": response})
+    except asyncio.CancelledError:
+        connection.write({"number": number, "kind": "timed_out", "error": "cancelled"})
+    except Exception as error:
+        kind = error.kind if isinstance(error, SystemFailed) else "raised"
+        message = str(error) if isinstance(error, RagstoneError) else located(error)
+        # A thread cannot be ended: it goes on and takes a place.
+        stuck = kind == "timed_out" and isinstance(system, PythonSystem) and system.blocks
+        connection.write({"number": number, "kind": kind, "error": message, "stuck": stuck})
+
+
+async def _serve(connection: _Connection) -> None:
+    loop = asyncio.get_running_loop()
+    settings = await loop.run_in_executor(None, connection.read)
+    reader = ThreadPoolExecutor(1, thread_name_prefix="reader")
+    # Where frameworks run their blocking parts.
+    loop.set_default_executor(ThreadPoolExecutor(settings["threads"], thread_name_prefix="question"))
+    try:
+        system = _load(settings)
+        spec = {name: value for name, value in system.spec.items() if name != "kind"}
+        accepts = sorted(getattr(system, "accepts", ("passages", "history", "k", "language")))
+        connection.write({"id": system.id, "spec": spec, "accepts": accepts, "kind": system.spec.get("kind", "")})
+    except BaseException as error:  # user code may raise anything, SystemExit too
+        message = str(error) if isinstance(error, RagstoneError) else located(error)
+        connection.write({"error": message, "kind": "UsageError"})
+        os._exit(1)
+    tasks: dict[int, asyncio.Task[None]] = {}
+    while True:
+        request = await loop.run_in_executor(reader, connection.read)
+        number: int = request["number"]
+        if "query" in request:
+            task = asyncio.create_task(_answer(system, number, request["query"], connection))
+            tasks[number] = task
+            task.add_done_callback(functools.partial(_forget, tasks, number))
+        elif number in tasks:
+            tasks[number].cancel()
+
+
+def _forget(tasks: dict[int, asyncio.Task[None]], number: int, _: asyncio.Task[None]) -> None:
+    tasks.pop(number, None)
+
+
+def main() -> None:
+    for name in ("SIGINT", "SIGHUP"):  # for ragstone, whose end ends this process
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    connection = _Connection(os.fdopen(os.dup(0), "rb"), os.dup(1))
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # a crash loses no line
+    asyncio.run(_serve(connection))
+
+
+if __name__ == "__main__":
+    main()

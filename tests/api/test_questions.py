@@ -1,0 +1,131 @@
+"""`run`: a system is asked the user's own questions, and its answers are scored in one run file."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragstone
+from ragstone.errors import UnknownName, UsageError
+from ragstone.runs import open_run
+from ragstone.systems.rag import RagTarget
+
+QUESTIONS = [
+    {"id": "a", "question": "What is the capital of France?", "reference": "Paris", "topic": "geo"},
+    {"id": "b", "question": "raise", "reference": "x", "topic": "bad"},
+    {"id": "c", "question": "法国的首都是哪里？", "reference": "巴黎", "topic": "geo"},
+]
+CALLS: list[str] = []
+
+
+def ask(question: str) -> dict[str, Any]:
+    CALLS.append(question)
+    if question == "raise":
+        raise ValueError("no")
+    answer = "它是巴黎。" if "法国" in question else "It is Paris."
+    return {"answer": answer, "contexts": ["Paris is the capital of France."]}
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    CALLS.clear()
+
+
+def test_a_live_function_is_asked_and_scored() -> None:
+    result = ragstone.run(QUESTIONS, ask, metrics=["answer_match"], group_by="topic")
+    assert result.system == "ask"
+    assert result.summary["answer_match"]["mean"] == 1.0
+    assert (result.summary["answer_match"]["n"], result.summary["answer_match"]["total"]) == (2, 3)
+    assert result.summary["answer_match"]["failed"] == 1
+    assert "answer_match" in repr(result)
+    with open_run(result.run) as run:
+        records = {record.case.sample.id: record for record in run.records()}
+        assert run.meta["question"]["benchmark"] == "run"
+    assert records["b"].error is not None
+    assert records["b"].error.startswith("raised: ValueError: no (test_questions.py")
+    assert records["a"].response is not None
+    assert [passage.text for passage in records["a"].response.passages] == ["Paris is the capital of France."]
+
+
+def test_a_question_that_failed_counts_in_its_group() -> None:
+    result = ragstone.run(QUESTIONS, ask, metrics="answer_match", group_by="topic", run="g.run")
+    (groups,) = [table for table in result.tables() if table.id.startswith("eval-groups")]
+    counts = {row.cells[0].text: (row.cells[1].scored, row.cells[1].total) for row in groups.rows if row.cells[0].text}
+    assert counts.get("geo") == (2, 2)
+
+
+def test_the_same_command_asks_only_what_is_missing() -> None:
+    ragstone.run(QUESTIONS[:1], ask, metrics="answer_match", run="one.run")
+    assert len(CALLS) == 1
+    again = ragstone.run(QUESTIONS[:1], ask, metrics=["answer_match", "token_f1"], run="one.run")
+    assert len(CALLS) == 1
+    assert set(again.summary) == {"answer_match", "token_f1"}
+
+
+def test_repeats_ask_the_system_again() -> None:
+    result = ragstone.run(QUESTIONS[:1], ask, metrics="answer_match", repeat=3)
+    assert len(CALLS) == 3
+    assert result.summary["answer_match"]["total"] == 3
+
+
+def test_default_metrics_follow_the_references() -> None:
+    result = ragstone.run([QUESTIONS[0]], ask)
+    assert set(result.summary) == {"answer_match", "exact_match", "token_f1", "rouge_l"}
+    with pytest.raises(UsageError, match="nothing to score without a judge"):
+        ragstone.run([{"question": "why?"}], ask)
+
+
+def test_recorded_answers_beside_the_questions_are_told_and_ignored() -> None:
+    result = ragstone.run([{**QUESTIONS[0], "answer": "Berlin"}], ask, metrics="answer_match")
+    assert result.warnings == ("1 of 1 rows have a recorded answer, which `run` ignores; `ragstone eval` scores it.",)
+    assert result.summary["answer_match"]["mean"] == 1.0
+
+
+def test_rag_over_documents_is_a_system(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "fr.md").write_text("Shipping to Norway costs 12 euros.", "utf-8")
+    rows = [{"question": "What does shipping to Norway cost?", "reference": "12 euros"}]
+    result = ragstone.run(rows, RagTarget(tmp_path / "docs"), metrics="answer_match")
+    assert result.summary["answer_match"]["mean"] == 1.0
+    assert result.system == "rag(retriever=bm25, model=local/extractive, k=5)"
+
+
+def test_changed_code_starts_another_run_file(tmp_path: Path) -> None:
+    app = tmp_path / "app.py"
+    app.write_text('def ask(question):\n    return "It is Paris."\n', "utf-8")
+    first = ragstone.run(QUESTIONS[:1], "app.py:ask", metrics="answer_match")
+    assert ragstone.run(QUESTIONS[:1], "app.py:ask", metrics="answer_match").run == first.run
+    app.write_text('def ask(question):\n    return "It is Berlin."\n', "utf-8")
+    second = ragstone.run(QUESTIONS[:1], "app.py:ask", metrics="answer_match")
+    assert second.run != first.run
+    assert second.summary["answer_match"]["mean"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("questions", "system", "words"),
+    [
+        ([], ask, "holds no rows"),
+        ([{"question": " ", "reference": "x"}], ask, "is empty; expected the question"),
+        (QUESTIONS, 3, "cannot be asked"),
+        (QUESTIONS, "app.py:nothing", "app.py"),
+        (QUESTIONS, "gpt-4o", "has no provider"),
+    ],
+)
+def test_bad_input_is_one_line(questions: Any, system: Any, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        ragstone.run(questions, system, metrics="answer_match")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_options_and_columns_suggest_what_is_there() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'repeat'"):
+        ragstone.run(QUESTIONS, ask, repaet=2)  # type: ignore[call-arg]
+    with pytest.raises(UsageError, match="there are: topic"):
+        ragstone.run(QUESTIONS, ask, group_by="topci")
+
+
+async def test_it_is_awaited_where_a_loop_runs() -> None:
+    result = await ragstone.run_async(QUESTIONS[:1], ask, metrics="answer_match")
+    assert result.summary["answer_match"]["mean"] == 1.0

@@ -1,0 +1,54 @@
+"""Systems by name in ragstone.toml."""
+
+from pathlib import Path
+
+import pytest
+
+from ragstone.api.system_config import configured_system
+from ragstone.errors import UsageError
+from ragstone.systems.http import HttpTarget
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "ragstone.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_a_table_is_a_system(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        '[systems.prod]\nurl = "https://app.example/ask"\nheaders = { Authorization = "Bearer $TOKEN" }\n'
+        'answer = "a.b"\n[systems.local]\npython = "app.py:chain"\n',
+    )
+    headers = {"Authorization": "Bearer $TOKEN"}
+    assert configured_system("prod", path) == HttpTarget(
+        "https://app.example/ask", headers=headers, answer="a.b", name="prod"
+    )
+    assert configured_system("local", path) == "app.py:chain"
+
+
+def test_what_no_table_names_stays_as_it_is(tmp_path: Path) -> None:
+    assert configured_system("app.py:chain", written(tmp_path, "[gates]\nx = 1\n")) == "app.py:chain"
+    assert configured_system("app.py:chain", tmp_path / "missing.toml") == "app.py:chain"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[systems.prod", "it is not TOML"),
+        ("systems = 3", "it should be a table of systems"),
+        ("[systems]\nprod = 3", "it should be a table"),
+        ('[systems.prod]\nulr = "x"', "Did you mean 'url'?"),
+        ('[systems.prod]\nanswer = "x"', "it names no system: add url"),
+        ("[systems.prod]\nurl = 3", "url should be a text"),
+        ('[systems.prod]\nurl = "x"\nheaders = "y"', "headers should be a table"),
+        ('[systems.prod]\npython = "x"\nurl = "y"', "a Python system has just one entry"),
+    ],
+)
+def test_a_table_that_cannot_be_is_one_line(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        configured_system("prod", written(tmp_path, text))
+    assert words in str(caught.value)
+    assert "ragstone.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,170 @@
+"""`ragstone run` in processes of its own: the user's code, an address, documents; what is printed and the exit code."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from tests.cli.tools import one_line, process
+
+APP = """
+import os
+print("noise " * 1000)
+def ask(question):
+    print("asked", question)
+    if question == "crash": os._exit(7)
+    return {"answer": "It is Paris." if "capital" in question else "它是巴黎。", "contexts": ["c"]}
+def broken(question):
+    raise ValueError("no such tenant")
+"""
+QUESTIONS = "id,question,reference\na,What is the capital of France?,Paris\nb,法国的首都是哪里？,巴黎\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "app.py").write_text(APP, "utf-8")
+    (tmp_path / "q.csv").write_text(QUESTIONS, "utf-8")
+    return tmp_path
+
+
+def test_code_is_asked_and_its_output_disturbs_nothing(folder: Path) -> None:
+    ended = process("run", "q.csv", "--system", "app.py:ask", "--json", "--quiet", "--report", "r.html", folder=folder)
+    assert ended.code == 0, ended
+    assert ended.document["scores"]["answer_match"]["mean"] == 1.0
+    assert ended.document["done"] == 2
+    assert "noise" not in ended.err
+    assert "answer_match" in (folder / "r.html").read_text("utf-8")
+    again = process("run", "q.csv", "--system", "app.py:ask", "--json", "--quiet", folder=folder)
+    assert again.document["asked"] == 0
+
+
+def test_failures_are_named_and_exit_3(folder: Path) -> None:
+    (folder / "q.csv").write_text(QUESTIONS + "c,crash,x\n", "utf-8")
+    ended = process("run", "q.csv", "--system", "app.py:ask", "--quiet", folder=folder)
+    assert ended.code == 3
+    assert "crashed: The system's process ended (exit code 7" in ended.err
+    assert "2/3" in ended.out
+    ended = process("run", "q.csv", "--system", "app.py:broken", "--quiet", folder=folder)
+    assert ended.code == 3
+    assert "raised: ValueError: no such tenant (app.py, line 9, in broken)" in ended.err
+
+
+def test_documents_answer_without_a_key(folder: Path) -> None:
+    (folder / "docs").mkdir()
+    (folder / "docs" / "a.md").write_text("Shipping to Norway costs 12 euros.", "utf-8")
+    (folder / "q.csv").write_text("question,reference\nWhat does shipping to Norway cost?,12 euros\n", "utf-8")
+    ended = process("run", "q.csv", "--corpus", "docs", "--json", "--quiet", folder=folder)
+    assert ended.code == 0, ended
+    assert ended.document["scores"]["answer_match"]["mean"] == 1.0
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            known = self.headers.get("X-Token") == "t0ken-value-123"
+            data = json.dumps({"out": "It is Paris. 它是巴黎。" if known else body["q"], "hits": [{"t": "c"}]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    serving = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=serving.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{serving.server_address[1]}/ask"
+    serving.shutdown()
+    serving.server_close()
+
+
+def test_an_address_is_asked_with_headers_and_paths(folder: Path, server: str) -> None:
+    options = [
+        "--body",
+        '{"q": "{question}"}',
+        "--answer",
+        "out",
+        "--contexts",
+        "hits[].t",
+        "--header",
+        "X-Token=$APP_TOKEN",
+    ]
+    ended = process(
+        "run", "q.csv", "--system", server, *options, "--json", "--quiet", "--run", "h.run", folder=folder,
+        APP_TOKEN="t0ken-value-123",
+    )  # fmt: skip
+    assert ended.code == 0, ended
+    assert ended.document["scores"]["answer_match"]["mean"] == 1.0
+    assert b"t0ken" not in (folder / "h.run").read_bytes()
+
+
+def test_the_same_address_by_a_name_of_the_configuration(folder: Path, server: str) -> None:
+    config = f'[systems.prod]\nurl = "{server}"\nbody = \'{{"q": "{{question}}"}}\'\nanswer = "out"\n'
+    (folder / "ragstone.toml").write_text(config, "utf-8")
+    ended = process("run", "q.csv", "--system", "prod", "--json", "--quiet", "--run", "p.run", folder=folder)
+    assert ended.code == 0, ended
+    shown = process("show", "p.run", "--json", folder=folder)
+    assert '"prod"' in shown.out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "Name a system to ask"),
+        (["--system", "app.py:aks"], "Did you mean 'ask'?"),
+        (["--system", "app.py:ask", "--body", "{}"], "--body is for HTTP addresses"),
+        (["--system", "app.py:ask", "--header", "X=1"], "--header is for HTTP addresses"),
+        (["--system", "app.py:ask", "--model", "openai/x"], "--model is for rag"),
+        (["--system", "app.py:ask", "--corpus", "."], "--corpus is for rag"),
+        (["--system", "rag(k=2)"], "name a folder or file with --corpus"),
+        (["--corpus", "nowhere"], "no such file or folder"),
+        (["--corpus", ".", "--system", "rag(model=a/b)", "--model", "c/d"], "Name the model once"),
+        (["--system", "http://127.0.0.1:9/x", "--body", "{"], "--body is not JSON"),
+        (["--system", "http://127.0.0.1:9/x", "--answer", "a["], "not a JMESPath expression"),
+        (["--system", "http://u:p4ssword@127.0.0.1:9/x"], "must not contain a password"),
+        (["--system", "app.py:ask", "--metrics", "answer_relevancy"], "--judge"),
+    ],
+)
+def test_wrong_options_are_one_line(folder: Path, options: list[str], words: str) -> None:
+    ended = process("run", "q.csv", *options, "--quiet", folder=folder)
+    assert "p4ssword" not in one_line(ended, words)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "q.csv"),
+        ("question,reference\n", "q.csv"),
+        ("name,price\na,1\n", "question"),
+        ("question\n  \n", "holds no rows"),
+    ],
+)
+def test_questions_that_are_none_are_one_line(folder: Path, content: str, words: str) -> None:
+    (folder / "q.csv").write_text(content, "utf-8")
+    one_line(
+        process("run", "q.csv", "--system", "app.py:ask", "--metrics", "answer_match", "--quiet", folder=folder), words
+    )
+
+
+def test_a_run_of_questions_is_read_by_every_command(folder: Path) -> None:
+    assert process("run", "q.csv", "--system", "app.py:ask", "--quiet", "--run", "a.run", folder=folder).code == 0
+    for arguments in (
+        ["show", "a.run"], ["report", "a.run", "-o", "a.html"], ["export", "a.run", "--format", "csv", "-o", "a.csv"],
+        ["gate", "a.run", "--min", "answer_match=0.9", "--gate-by", "mean"], ["compare", "a.run", "a.run"],
+    ):  # fmt: skip
+        ended = process(*arguments, folder=folder)
+        assert ended.code in (0, 2), (arguments, ended)
+        assert "bug" not in ended.err, (arguments, ended)
+
+
+def test_nothing_of_asyncio_leaks(folder: Path) -> None:
+    ended = process("run", "q.csv", "--system", "app.py:ask", "--quiet", folder=folder, PYTHONASYNCIODEBUG="1")
+    assert ended.code == 0
+    assert "was never awaited" not in ended.err
+    assert "Event loop is closed" not in ended.err

@@ -1,0 +1,159 @@
+"""Documents of every kind as passages; what cannot be read is told."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ragstone.errors import DataError, MissingExtra, UsageError
+from ragstone.retrieval.corpus import read_corpus
+
+
+def write_pdf(path: Path, pages: list[str]) -> None:
+    from reportlab.pdfgen.canvas import Canvas
+
+    canvas = Canvas(str(path))
+    for text in pages:
+        canvas.drawString(50, 700, text)
+        canvas.showPage()
+    canvas.save()
+
+
+def write_word(path: Path) -> None:
+    import docx
+
+    document = docx.Document()
+    document.core_properties.title = "Returns"
+    document.add_heading("Returns", 1)
+    document.add_paragraph("Goods may be returned within 30 days.")
+    table = document.add_table(1, 2)
+    table.rows[0].cells[0].text, table.rows[0].cells[1].text = "Fee", "5 EUR"
+    document.save(str(path))
+
+
+def test_a_folder_of_every_kind_is_read(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "a.md").write_text("# 退货\n\n三十天内可以退货。", "utf-8")
+    (tmp_path / "deep" / "b.txt").write_bytes("全额退款。".encode("gb18030"))
+    (tmp_path / "c.html").write_text(
+        "<html><head><title>Fees</title><style>x{}</style></head><body><nav>menu</nav><p>Shipping costs 5.</p>"
+        "<ul><li>One</li><li>Two</li></ul><script>bad()</script></body></html>",
+        "utf-8",
+    )
+    write_pdf(tmp_path / "d.pdf", ["Page one text.", "", "Page three text."])
+    write_word(tmp_path / "e.docx")
+    (tmp_path / "f.jsonl").write_text('{"id": "f1", "text": "Row one.", "title": "T"}\n\n"Just text."\n', "utf-8")
+    (tmp_path / "g.csv").write_text("编号,标题,正文\n7,保修,两年保修。\n", "utf-8-sig")
+    (tmp_path / ".hidden.txt").write_text("hidden", "utf-8")
+    (tmp_path / "image.png").write_bytes(b"\x89PNG")
+    (tmp_path / "h.txt").write_text("  \n", "utf-8")
+    corpus = read_corpus(tmp_path)
+    texts = {passage.id: (passage.title, passage.text) for passage in corpus.passages}
+    assert texts == {
+        "a.md": ("退货", "# 退货\n\n三十天内可以退货。"),
+        "deep/b.txt": ("", "全额退款。"),
+        "c.html": ("Fees", "Shipping costs 5.\nOne\nTwo"),
+        "d.pdf#page=1": ("", "Page one text."),
+        "d.pdf#page=3": ("", "Page three text."),
+        "e.docx": ("Returns", "Returns\nGoods may be returned within 30 days.\nFee | 5 EUR"),
+        "f1": ("T", "Row one."),
+        "f.jsonl#3": ("", "Just text."),
+        "7": ("保修", "两年保修。"),
+    }
+    assert sorted(corpus.warnings) == [
+        "d.pdf#page=2 has no text (a scanned page?) and is left out.",
+        "h.txt has no text (a scanned page?) and is left out.",
+        (
+            "image.png is not read: documents are .txt, .md, .markdown, .rst, .html, .htm, .pdf, .docx, .jsonl, .csv, "
+            ".tsv."
+        ),
+    ]
+
+
+def test_the_hash_is_of_ids_and_texts(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one", "utf-8")
+    first = read_corpus(tmp_path).sha256
+    (tmp_path / "empty.txt").write_text("", "utf-8")
+    assert read_corpus(tmp_path).sha256 == first
+    (tmp_path / "a.txt").write_text("two", "utf-8")
+    assert read_corpus(tmp_path).sha256 != first
+
+
+def nothing(_: Path) -> None:
+    pass
+
+
+def empty(folder: Path) -> None:
+    (folder / "a.txt").write_text("", "utf-8")
+
+
+def damaged(folder: Path) -> None:
+    (folder / "a.pdf").write_bytes(b"%PDF-1.7 nonsense")
+
+
+def not_word(folder: Path) -> None:
+    (folder / "a.docx").write_bytes(b"not a zip")
+
+
+def not_json(folder: Path) -> None:
+    (folder / "a.jsonl").write_text('{"text": "x"}\n{"text"', "utf-8")
+
+
+def no_text(folder: Path) -> None:
+    (folder / "a.csv").write_text("name,price\nx,3\n", "utf-8")
+
+
+def twice(folder: Path) -> None:
+    (folder / "a.jsonl").write_text('{"id": 1, "text": "x"}\n{"id": 1, "text": "y"}\n', "utf-8")
+
+
+def binary(folder: Path) -> None:
+    (folder / "a.txt").write_bytes(bytes([0xFF, 0xFF, 0xFF]))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (nothing, UsageError, "has no document with a text"),
+        (empty, UsageError, "has no document with a text"),
+        (damaged, DataError, "a.pdf: it cannot be read as PDF"),
+        (not_word, DataError, "a.docx: it cannot be read as DOCX"),
+        (not_json, DataError, "a.jsonl, line 2: this is not JSON"),
+        (no_text, DataError, "a.csv, line 2: the document has no text. Name its column one of text"),
+        (twice, DataError, "two documents have the id '1'"),
+        (binary, DataError, "neither UTF-8 nor GB 18030"),
+    ],
+)
+def test_documents_that_cannot_be_read_are_one_line(
+    tmp_path: Path, make: Callable[[Path], None], error: type[UsageError], words: str
+) -> None:
+    make(tmp_path)
+    with pytest.raises(error) as caught:
+        read_corpus(tmp_path)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_alone_is_a_corpus_and_must_be_of_a_known_kind(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one", "utf-8")
+    (tmp_path / "a.png").write_bytes(b"x")
+    assert [passage.id for passage in read_corpus(tmp_path / "a.txt").passages] == ["a.txt"]
+    with pytest.raises(UsageError, match=r"a\.png: documents are \.txt"):
+        read_corpus(tmp_path / "a.png")
+    with pytest.raises(UsageError, match="there is no such file or folder"):
+        read_corpus(tmp_path / "missing")
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"%PDF")
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[documents\]'"):
+        read_corpus(tmp_path)
+
+
+def test_json_of_a_passage_without_text_names_the_line(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": None}) + "\n", "utf-8")
+    with pytest.raises(DataError, match="line 1: the document has no text"):
+        read_corpus(tmp_path)

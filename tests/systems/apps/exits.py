@@ -1,0 +1,2 @@
+print("goodbye")
+raise SystemExit(5)

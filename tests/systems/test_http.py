@@ -1,0 +1,259 @@
+"""A system behind an address: what is sent, what is read, and what its failures are called. The server is real."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+from tests.waiting import turns
+
+from ragstone.errors import BadReply, Rejected, ServerFault, SystemFailed, Unauthorized, UsageError
+from ragstone.models.options import ModelOptions
+from ragstone.systems.http import HttpSystem, HttpTarget
+from ragstone.types import Passage, Query, Response, Turn, Usage
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+OPTIONS = ModelOptions(attempts=1, deadline=10, timeout=5)
+
+
+@asynccontextmanager
+async def serving(handler: Handler) -> AsyncIterator[str]:
+    app = web.Application(client_max_size=50_000_000)
+    app.router.add_route("*", "/{tail:.*}", handler)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+async def ask(handler: Handler, query: Query | None = None, options: ModelOptions = OPTIONS, **target: Any) -> Response:
+    async with serving(handler) as url, HttpSystem(HttpTarget(url + "/ask", **target), options) as system:
+        return await system.answer(query or Query("why?"))
+
+
+def replying(value: Any, status: int = 200) -> Handler:
+    async def handler(_: web.Request) -> web.Response:
+        return web.json_response(value, status=status)
+
+    return handler
+
+
+async def echo(request: web.Request) -> web.Response:
+    body = await request.json() if request.can_read_body else None
+    return web.json_response(
+        {"answer": json.dumps({"body": body, "query": dict(request.query), "method": request.method,
+                               "token": request.headers.get("Authorization", "")}, ensure_ascii=False)}
+    )  # fmt: skip
+
+
+async def echoed(query: Query | None = None, **target: Any) -> Any:
+    return json.loads((await ask(echo, query, **target)).answer)
+
+
+async def test_the_question_is_in_the_body() -> None:
+    assert await echoed() == {"body": {"question": "why?"}, "query": {}, "method": "POST", "token": ""}
+
+
+async def test_the_body_is_a_template_filled_once() -> None:
+    body = '{"q": "Q: {question}", "docs": "{passages}", "past": "{history}", "n": [1, {"lang": "{language}"}]}'
+    query = Query('a "quote" {passages} 问', (Passage("p", "given"),), (Turn("user", "before"),), language="zh")
+    assert (await echoed(query, body=body))["body"] == {
+        "q": 'Q: a "quote" {passages} 问', "docs": ["given"], "past": [{"role": "user", "content": "before"}],
+        "n": [1, {"lang": "zh"}],
+    }  # fmt: skip
+
+
+async def test_get_puts_the_question_into_the_address() -> None:
+    async with serving(echo) as url:
+        target = HttpTarget(url + "/ask?q={question}", method="GET")
+        async with HttpSystem(target, OPTIONS) as system:
+            response = await system.answer(Query("a&b 你"))
+    assert json.loads(response.answer)["query"] == {"q": "a&b 你"}
+
+
+async def test_a_header_is_read_from_the_environment_and_never_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APP_TOKEN", "secret-token-123")
+    headers = {"Authorization": "Bearer $APP_TOKEN"}
+    assert (await echoed(headers=headers))["token"] == "Bearer secret-token-123"
+    async with serving(echo) as url, HttpSystem(HttpTarget(url, headers=headers), OPTIONS) as system:
+        assert "secret" not in json.dumps(dict(system.spec))
+        assert system.spec["headers"] == headers
+
+
+def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("APP_TOKEN", raising=False)
+    with pytest.raises(UsageError, match="environment variable APP_TOKEN, which is not set"):
+        HttpSystem(HttpTarget("http://127.0.0.1:1", headers={"X": "${APP_TOKEN}"}), OPTIONS)
+
+
+async def test_paths_say_where_answer_passages_ids_and_usage_are() -> None:
+    reply = {"data": {"text": "yes", "hits": [{"body": "b1", "key": "k1"}, {"body": "b2", "key": "k2"}]},
+             "tokens": {"prompt_tokens": 5, "completion_tokens": 6}}  # fmt: skip
+    response = await ask(
+        replying(reply), answer="data.text", contexts="data.hits[].body", ids="data.hits[].key", usage="tokens"
+    )
+    assert response.answer == "yes"
+    assert [(passage.id, passage.text) for passage in response.passages] == [("k1", "b1"), ("k2", "b2")]
+    assert response.usage == Usage(5, 6, requests=1)
+    assert [step.name for step in response.steps] == ["fetch"]
+    assert response.seconds is not None
+
+
+async def test_usual_names_need_no_paths() -> None:
+    response = await ask(replying({"answer": "yes", "sources": [{"text": "b1", "id": "k1"}]}))
+    assert (response.answer, response.passages[0].id) == ("yes", "k1")
+
+
+async def test_passages_at_a_path_go_with_an_answer_under_its_usual_name() -> None:
+    response = await ask(replying({"output": "yes", "deep": {"list": ["b1"]}}), contexts="deep.list")
+    assert (response.answer, response.passages[0].text) == ("yes", "b1")
+
+
+async def test_a_reply_that_is_plain_text_is_the_answer() -> None:
+    async def text(_: web.Request) -> web.Response:
+        return web.Response(text="just text")
+
+    assert (await ask(text)).answer == "just text"
+
+
+def streaming(kind: str, lines: list[str]) -> Handler:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        reply = web.StreamResponse(headers={"Content-Type": kind})
+        await reply.prepare(request)
+        for line in lines:
+            await reply.write(line.encode())
+            await turns()
+        return reply
+
+    return handler
+
+
+END = 'data: {"sources": ["c"]}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines", "paths"),
+    [
+        (
+            "text/event-stream",
+            ['data: {"delta": "a "}\n\n', f'data: {{"delta": "b"}}\n\n{END}\n\n', "data: [DONE]\n\n"],
+            {},
+        ),
+        ("text/event-stream; charset=utf-8", [": ping\n\nevent: x\ndata: a \n\nda", "ta: b\n\n", END], {}),
+        ("application/x-ndjson", ['{"token": "a "}\n{"to', 'ken": "b"}\n', '{"sources": ["c"]}\n'], {}),
+        (
+            "text/event-stream",
+            ['data: {"choices": [{"delta": {"content": "a "}}]}\n\n',
+             'data: {"choices": [{"delta": {"content": "b"}}], "sources": ["c"]}\n\n'],
+            {},
+        ),
+        (
+            "text/event-stream",
+            ['data: {"o": {"t": "a "}}\n\n', 'data: {"o": {"t": "b"}, "hits": [{"x": "c"}]}\n\n'],
+            {"answer": "o.t", "contexts": "hits[].x"},
+        ),
+    ],
+)  # fmt: skip
+async def test_a_stream_is_joined_and_the_time_to_its_first_piece_kept(kind: str, lines: list[str], paths: Any) -> None:
+    response = await ask(streaming(kind, lines), **paths)
+    assert response.answer == "a b"
+    assert [passage.text for passage in response.passages] == ["c"]
+    first = next(step for step in response.steps if step.name == "first token")
+    assert first.seconds is not None
+    assert response.seconds is not None
+    assert 0 < first.seconds < response.seconds
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "words"),
+    [
+        (401, Unauthorized, "not allowed (401"), (403, Unauthorized, "Check the --header with the key"),
+        (404, Rejected, "status 404"), (422, Rejected, "status 422"), (500, ServerFault, "status 500"),
+        (302, Rejected, "status 302"),
+    ],
+)  # fmt: skip
+async def test_statuses_have_their_errors(status: int, error: type[Exception], words: str) -> None:
+    with pytest.raises(error) as caught:
+        await ask(replying({"detail": "no"}, status))
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+async def test_a_key_in_an_error_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APP_TOKEN", "secret-token-123")
+    with pytest.raises(Rejected) as caught:
+        await ask(replying({"detail": "bad key secret-token-123"}, 422), headers={"X-Key": "$APP_TOKEN"})
+    assert "secret" not in str(caught.value)
+
+
+async def test_transient_failures_are_retried() -> None:
+    calls = 0
+
+    async def flaky(_: web.Request) -> web.Response:
+        nonlocal calls
+        calls += 1
+        return web.json_response({"answer": "yes"} if calls == 3 else {}, status=200 if calls == 3 else 503)
+
+    assert (await ask(flaky, options=ModelOptions(attempts=4, deadline=30))).answer == "yes"
+    assert calls == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "paths", "words"),
+    [
+        ({"answer": None}, {}, "without an answer (fields: answer)"),
+        ([1, 2], {}, "returned list without an answer"),
+        ({"a": 1}, {"answer": "b.c"}, "no text at 'b.c': its keys are a."),
+        ({"a": 1}, {"answer": "a"}, "no text at 'a'"),
+        (5, {}, "returned int 5"),
+    ],
+)
+async def test_a_reply_without_an_answer_is_named(reply: Any, paths: dict[str, Any], words: str) -> None:
+    with pytest.raises(SystemFailed) as caught:
+        await ask(replying(reply), **paths)
+    assert caught.value.kind == "no_answer"
+    assert words in str(caught.value)
+
+
+async def test_a_web_page_is_no_answer() -> None:
+    async def page(_: web.Request) -> web.Response:
+        return web.Response(text="<!DOCTYPE html><html></html>")
+
+    with pytest.raises(BadReply, match="the reply is a web page"):
+        await ask(page)
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ({"body": "{question}"}, "--body is not JSON"),
+        ({"answer": "a["}, "'a[' is not a JMESPath expression"),
+        ({"url": "http://user:secret@127.0.0.1/ask"}, "must not contain a password"),
+        ({"url": "http://127.0.0.1/ask?api_key=secret123456789"}, "must not contain a password or key"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_before_anything_is_sent(target: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        HttpSystem(HttpTarget(**{"url": "http://127.0.0.1/ask", **target}), OPTIONS)
+    assert words in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+async def test_passages_that_a_benchmark_hands_over_need_a_place_in_the_body() -> None:
+    query = Query("why", (Passage("p", "given"),))
+    with pytest.raises(SystemFailed, match=r"Put \{passages\} into the --body") as caught:
+        await ask(echo, query)
+    assert caught.value.kind == "takes_no_passages"
+    assert (await echoed(query, body='{"p": "{passages}"}'))["body"] == {"p": ["given"]}
+
+
+async def test_it_is_named_by_its_address_or_by_the_user() -> None:
+    assert HttpSystem(HttpTarget("http://127.0.0.1:1/ask"), OPTIONS).id == "http://127.0.0.1:1/ask"
+    assert HttpSystem(HttpTarget("http://127.0.0.1:1/ask", name="prod"), OPTIONS).id == "prod"

@@ -1,0 +1,142 @@
+"""Named code in a process of its own: it may print, hang, crash and fork, and costs no more than its own answer."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from ragstone.errors import SystemFailed, UsageError
+from ragstone.systems.isolated import IsolatedSystem, open_isolated
+from ragstone.types import Passage, Query, Turn
+
+APPS = Path(__file__).parent / "apps"
+
+
+@asynccontextmanager
+async def opened(name: str, *, timeout: float = 20.0, threads: int = 8) -> AsyncIterator[IsolatedSystem]:
+    async with open_isolated(f"{APPS / 'app.py'}:{name}", timeout=timeout, threads=threads) as system:
+        yield system
+
+
+async def outcome(system: IsolatedSystem, question: str) -> str:
+    """The answer, or the kind of failure and its message."""
+    try:
+        return (await system.answer(Query(question))).answer
+    except SystemFailed as error:
+        return f"{error.kind}: {error}"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("ask", "WHY"), ("wait", "why 3"), ("stream", "why "), ("astream", "why "), ("make", "WHY"), ("Bot", "bot: why"),
+     ("Whole", "whole: why")],
+)  # fmt: skip
+async def test_every_form_of_code_is_asked(name: str, expected: str) -> None:
+    async with opened(name) as system:
+        response = await system.answer(Query("why"))
+    assert response.answer == expected
+    if name in ("ask", "stream"):
+        assert [passage.text for passage in response.passages][:1] == ["Paris is the capital of France."]
+
+
+async def test_it_gets_passages_and_history() -> None:
+    async with opened("read") as system:
+        query = Query("为什么", (Passage("p", "一段"),), (Turn("user", "之前"),))
+        assert (await system.answer(query)).answer == "为什么 | 一段 | 之前"
+        assert system.accepts == {"passages", "history"}
+
+
+async def test_its_settings_have_the_hash_of_the_code() -> None:
+    async with opened("Whole") as system:
+        assert system.id == "whole"
+        assert system.spec["kind"] == "python"
+        assert system.spec["version"] == 2
+        assert len(system.spec["sha256"]) == 64
+
+
+async def test_each_way_to_fail_has_a_name_and_the_others_are_answered() -> None:
+    questions = ["raise", "none", "number", "flag", "empty", "big", "exit", "fork", "print", "input", "ok"]
+    async with opened("bad") as system:
+        outcomes = dict(
+            zip(questions, await asyncio.gather(*(outcome(system, question) for question in questions)), strict=True)
+        )
+    line = next(
+        number for number, text in enumerate((APPS / "app.py").read_text("utf-8").splitlines(), 1) if "1 / 0" in text
+    )
+    assert outcomes["raise"] == f"raised: ZeroDivisionError: division by zero (app.py, line {line}, in bad)"
+    assert outcomes["none"] == "no_answer: The system returned None instead of an answer. Return text or a dict."
+    assert outcomes["number"].startswith("no_answer: The system returned int 42")
+    assert outcomes["flag"].startswith("no_answer: The system returned bool True")
+    assert outcomes["empty"].startswith("no_answer: The system returned dict without an answer")
+    assert outcomes["big"].startswith("too_long: The answer has 10,000,000 characters")
+    assert outcomes["exit"].startswith("raised: SystemExit: 4 (app.py")
+    assert outcomes["fork"] == "parent: True"
+    assert outcomes["print"] == "printed"
+    assert outcomes["input"] == "input: "
+    assert outcomes["ok"] == "fine"
+
+
+async def test_a_crash_costs_one_answer() -> None:
+    questions = ["slow a", "crash", "slow b", "slow c"]
+    async with opened("bad") as system:
+        outcomes = await asyncio.gather(*(outcome(system, question) for question in questions))
+        after = await outcome(system, "ok")
+    assert outcomes[0] == outcomes[2] == outcomes[3] == "fine"
+    assert outcomes[1].startswith(
+        "crashed: The system's process ended (exit code 3; it printed: loading the application"
+    )
+    assert after == "fine"
+
+
+async def test_a_segmentation_fault_names_its_signal() -> None:
+    async with opened("bad") as system:
+        assert (await outcome(system, "segfault")).startswith("crashed: The system's process ended (signal 11")
+
+
+async def test_a_blocking_call_that_hangs_is_ended_and_the_others_are_answered() -> None:
+    async with opened("bad", timeout=1.0, threads=2) as system:
+        started = time.perf_counter()
+        outcomes = await asyncio.gather(*(outcome(system, question) for question in ("hang", "ok", "slow")))
+        again = await outcome(system, "ok")
+    assert outcomes[0] == "timed_out: No answer within 1 seconds (--timeout)."
+    assert outcomes[1:] == ["fine", "fine"]
+    assert again == "fine"
+    assert time.perf_counter() - started < 30
+
+
+@pytest.mark.parametrize("question", ["wait", "block"])
+async def test_a_coroutine_that_hangs_is_ended_even_if_it_blocks_its_loop(question: str) -> None:
+    async with opened("hang", timeout=1.0) as system:
+        assert (await outcome(system, question)).startswith("timed_out: ")
+        assert await outcome(system, "ok") == "fine"
+
+
+async def test_the_process_ends_with_the_context() -> None:
+    async with opened("ask") as system:
+        await system.answer(Query("why"))
+        process = system._worker._process
+        assert process.returncode is None
+    assert process.returncode is not None
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("app.py:aks", "No system named 'aks'. Did you mean 'ask'?"),
+        ("app.py:text", "is a str, which cannot be asked"),
+        ("app.py:unknown_parameter", "needs the parameter 'tenant'"),
+        ("app.py:nothing_to_ask", "takes no question"),
+        ("broken.py:ask", "No module named 'a_module_that_nobody_has'"),
+        ("exits.py:ask", "SystemExit: 5"),
+        ("missing.py:ask", "missing.py:ask"),
+    ],
+)
+async def test_code_that_cannot_be_loaded_is_one_line(place: str, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        async with open_isolated(str(APPS / place), timeout=5, threads=2):
+            raise AssertionError("it was opened")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)

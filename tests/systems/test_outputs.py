@@ -1,0 +1,149 @@
+"""What a system may return, read as a response."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+
+from ragstone.errors import SystemFailed
+from ragstone.systems.outputs import LONGEST_ANSWER, passages_of, response_of
+from ragstone.types import Passage, Response, Usage
+
+
+class Text(str):
+    """A text of a framework (LangChain's `TextAccessor` is one)."""
+
+
+@dataclass
+class Document:
+    page_content: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+    id: str | None = None
+
+
+@dataclass
+class Node:
+    text: str
+    node_id: str = ""
+
+
+@dataclass
+class NodeWithScore:
+    node: Node
+    score: float
+
+
+class Message:
+    content: ClassVar[Any] = [{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}]
+    usage_metadata: ClassVar[Any] = {"input_tokens": 7, "output_tokens": 2}
+
+    def text(self) -> str:
+        return "a method, not a text"
+
+
+@pytest.mark.parametrize(
+    ("value", "answer", "passages"),
+    [
+        ("plain", "plain", []),
+        (Text("subclass"), "subclass", []),
+        ({"answer": "a", "contexts": ["c", "d"]}, "a", ["c", "d"]),
+        ({"output": "a", "documents": [{"content": "c"}]}, "a", ["c"]),
+        ({"result": "a", "source_documents": [Document("c")]}, "a", ["c"]),
+        ({"response": "a", "source_nodes": [NodeWithScore(Node("c", "n1"), 0.5)]}, "a", ["c"]),
+        ({"answer": {"content": "a"}}, "a", []),
+        ({"replies": ["a", "b"]}, "a", []),
+        ({"context": "one text", "answer": "a"}, "a", ["one text"]),
+        ({"llm": {"replies": ["a"]}, "retriever": {"documents": [Document("c")]}}, "a", ["c"]),
+        ({"builder": {"answers": [SimpleNamespace(data="a", documents=[Document("c")])]}}, "a", ["c"]),
+        (SimpleNamespace(answer="a", passages=["c"]), "a", ["c"]),
+        (Message(), "in parts", []),
+        ({"answer": ""}, "", []),
+        (Response("kept", (Passage("p", "c"),)), "kept", ["c"]),
+    ],
+)
+def test_the_answer_and_the_passages_are_found_by_their_names(value: Any, answer: str, passages: list[str]) -> None:
+    response = response_of(value)
+    assert response.answer == answer
+    assert type(response.answer) is str
+    assert [passage.text for passage in response.passages] == passages
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (None, "returned None instead of an answer"),
+        (42, "returned int 42"),
+        (True, "returned bool True"),
+        (b"bytes", "returned bytes"),
+        ({}, "without an answer (fields: none)"),
+        ({"docs": ["c"]}, "without an answer (fields: docs)"),
+        ([], "returned list without an answer"),
+        ({"answer": None}, "without an answer (fields: answer)"),
+        ({"answer": 3}, "without an answer"),
+    ],
+)
+def test_what_is_no_answer_is_named(value: Any, words: str) -> None:
+    with pytest.raises(SystemFailed, match="answer") as caught:
+        response_of(value)
+    assert caught.value.kind == "no_answer"
+    assert words in str(caught.value)
+
+
+def test_an_answer_of_ten_megabytes_is_too_long() -> None:
+    assert response_of("x" * LONGEST_ANSWER).answer
+    with pytest.raises(SystemFailed, match="10,000,000 characters; the limit is 1,000,000") as caught:
+        response_of("x" * 10_000_000)
+    assert caught.value.kind == "too_long"
+
+
+def test_usage_is_read_in_the_words_of_openai_and_anthropic() -> None:
+    assert response_of({"answer": "a", "usage": {"prompt_tokens": 3, "completion_tokens": 4}}).usage == Usage(
+        3, 4, requests=1
+    )
+    assert response_of(Message()).usage == Usage(7, 2, requests=1)
+    assert response_of({"answer": "a", "usage": SimpleNamespace(input_tokens=5, output_tokens=6)}).usage == Usage(
+        5, 6, requests=1
+    )
+    assert response_of({"answer": "a"}).usage is None
+
+
+def test_passages_keep_ids_titles_and_scores() -> None:
+    passages = passages_of(
+        [
+            {"id": 7, "text": "seven", "score": 0.5, "title": "T"},
+            (Document("pair", {"source": "file.md", "title": "M"}), 0.25),
+            NodeWithScore(Node("node", "n1"), 0.75),
+            Document("own", {}, "d1"),
+            "just text",
+        ]
+    )
+    assert [(passage.id, passage.text, passage.score, passage.title) for passage in passages[:4]] == [
+        ("7", "seven", 0.5, "T"),
+        ("file.md", "pair", 0.25, "M"),
+        ("n1", "node", 0.75, ""),
+        ("d1", "own", None, ""),
+    ]
+    assert passages[4].id.startswith("text-")
+
+
+def test_a_passage_without_an_id_has_the_same_one_in_every_answer() -> None:
+    (first,), (again,) = passages_of(["同一段文字"]), passages_of([{"content": "同一段文字"}])
+    assert first.id == again.id
+    assert passages_of(["other"])[0].id != first.id
+
+
+def test_passages_that_are_none_are_left_out_and_doubles_counted_once() -> None:
+    assert passages_of(["", "  ", None, {"no": "text"}, 3]) == ()
+    assert len(passages_of(["same", "same", {"text": "same"}])) == 1
+
+
+def test_an_object_whose_properties_raise_is_read_as_far_as_it_goes() -> None:
+    class Awkward:
+        answer = "fine"
+
+        @property
+        def documents(self) -> list[str]:
+            raise RuntimeError("not retrieved")
+
+    assert response_of(Awkward()) == Response("fine")

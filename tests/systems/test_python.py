@@ -1,0 +1,233 @@
+"""Python code as a system: how it is called, and what its failures are called."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, ClassVar
+
+import pytest
+
+from ragstone.errors import SystemFailed, UsageError
+from ragstone.systems.python import PythonSystem, system_from
+from ragstone.types import Passage, Query, Response, System, Turn
+
+PASSAGES = (Passage("p", "given"),)
+
+
+async def answer(target: Any, query: Query | None = None, *, timeout: float = 5.0) -> Response:
+    return await system_from(target, "app.py:it", timeout=timeout).answer(query or Query("why"))
+
+
+def plain(question: str) -> str:
+    return "plain " + question
+
+
+async def coroutine(question: str) -> str:
+    return "coroutine " + question
+
+
+def pieces(question: str) -> Iterator[Any]:
+    yield "piece "
+    yield question
+    yield {"contexts": ["c"]}
+
+
+async def async_pieces(question: str) -> AsyncIterator[str]:
+    yield "async "
+    yield question
+
+
+class Callable:
+    def __call__(self, question: str) -> str:
+        return "object " + question
+
+
+class Asynchronous:
+    async def __call__(self, question: str) -> str:
+        return "async object " + question
+
+    async def method(self, question: str) -> str:
+        return "method " + question
+
+
+class Ready:
+    id = "ready"
+    spec: ClassVar[dict[str, str]] = {"kind": "mine"}
+
+    async def answer(self, query: Query, /) -> Response:
+        return Response("ready " + query.question)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (plain, "plain why"),
+        (coroutine, "coroutine why"),
+        (pieces, "piece why"),
+        (async_pieces, "async why"),
+        (Callable(), "object why"),
+        (Callable, "object why"),
+        (Asynchronous(), "async object why"),
+        (Asynchronous().method, "method why"),
+        (lambda q: "lambda " + q, "lambda why"),
+        (Ready(), "ready why"),
+        (Ready, "ready why"),
+    ],
+)
+async def test_whatever_can_be_asked_is_asked(target: Any, expected: str) -> None:
+    assert (await answer(target)).answer == expected
+
+
+async def test_a_function_without_parameters_makes_the_system() -> None:
+    def make() -> Any:
+        return plain
+
+    assert (await answer(make)).answer == "plain why"
+
+
+async def test_parameters_get_what_they_are_named_after() -> None:
+    def rag(query: str, *, contexts: list[str], chat_history: list[dict[str, str]], lang: str = "") -> str:
+        return f"{query} {contexts} {[turn['content'] for turn in chat_history]} {lang}"
+
+    query = Query("why", PASSAGES, (Turn("user", "before"),), language="zh")
+    system = system_from(rag, "it")
+    assert isinstance(system, PythonSystem)
+    assert system.accepts == {"passages", "history", "language"}
+    assert (await system.answer(query)).answer == "why ['given'] ['before'] zh"
+
+
+async def test_a_keyword_question_after_the_passages_is_still_the_question() -> None:
+    def rag(passages: list[str], *, question: str) -> str:
+        return f"{question} {passages}"
+
+    assert (await answer(rag, Query("why", PASSAGES))).answer == "why ['given']"
+
+
+async def test_passages_go_only_to_a_system_that_takes_them() -> None:
+    with pytest.raises(
+        SystemFailed, match="retrieves for itself, but this benchmark hands over the passages"
+    ) as caught:
+        await answer(plain, Query("why", PASSAGES))
+    assert caught.value.kind == "takes_no_passages"
+
+
+async def test_a_system_that_may_retrieve_is_given_no_passages_where_there_are_none() -> None:
+    def rag(question: str, passages: list[str] | None = None) -> str:
+        return "own" if passages is None else str(passages)
+
+    assert (await answer(rag)).answer == "own"
+    assert (await answer(rag, Query("why", ()))).answer == "[]"
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (3, "it.py:x is an int, which cannot be asked"),
+        ("text", "is a str, which cannot be asked"),
+        (lambda question, tenant: "", "needs the parameter 'tenant'"),
+        (lambda passages: "", "takes no question"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_at_once(target: Any, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        system_from(target, "it.py:x")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+async def test_an_exception_tells_the_line_of_the_users_own_code() -> None:
+    def deep() -> None:
+        raise ValueError("no such tenant")
+
+    def ask(question: str) -> str:
+        deep()
+        return question
+
+    with pytest.raises(SystemFailed) as caught:
+        await answer(ask)
+    assert caught.value.kind == "raised"
+    line = deep.__code__.co_firstlineno + 1
+    assert str(caught.value) == f"ValueError: no such tenant (test_python.py, line {line}, in deep)"
+
+
+@pytest.mark.parametrize("error", [SystemExit(4), KeyError("x"), StopIteration(), TimeoutError("theirs")])
+async def test_any_exception_is_the_failure_of_that_question(error: BaseException) -> None:
+    def ask(question: str) -> str:
+        raise error
+
+    with pytest.raises(SystemFailed) as caught:
+        await answer(ask)
+    assert caught.value.kind == "raised"
+
+
+async def test_what_takes_too_long_is_given_up() -> None:
+    ended = threading.Event()
+
+    def blocking(question: str) -> str:
+        ended.wait(20)
+        return ""
+
+    async def waiting(question: str) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    try:
+        for target in (blocking, waiting):
+            started = time.perf_counter()
+            with pytest.raises(SystemFailed, match=r"No answer within 0\.1 seconds \(--timeout\)") as caught:
+                await answer(target, timeout=0.1)
+            assert caught.value.kind == "timed_out"
+            assert time.perf_counter() - started < 10
+    finally:
+        ended.set()
+
+
+async def test_blocking_calls_run_side_by_side() -> None:
+    barrier = threading.Barrier(8, timeout=10)
+
+    def ask(question: str) -> str:
+        barrier.wait()  # broken unless all eight are inside
+        return question
+
+    system = system_from(ask, "it")
+    answers = await asyncio.gather(*(system.answer(Query(str(number))) for number in range(8)))
+    assert [response.answer for response in answers] == [str(number) for number in range(8)]
+
+
+async def test_the_time_to_the_first_piece_is_kept() -> None:
+    gate = threading.Event()
+
+    def slow(question: str) -> Iterator[str]:
+        yield "first "
+        gate.wait(0.2)
+        yield "last"
+
+    response = await answer(slow)
+    (step,) = response.steps
+    assert step.name == "first token"
+    assert step.seconds is not None
+    assert response.seconds is not None
+    assert step.seconds < response.seconds - 0.15
+    assert response.answer == "first last"
+
+
+async def test_an_endless_stream_ends_at_the_limit() -> None:
+    def endless(question: str) -> Iterator[str]:
+        while True:
+            yield "x" * 100_000
+
+    with pytest.raises(SystemFailed, match="more than 1,000,000 characters") as caught:
+        await answer(endless)
+    assert caught.value.kind == "too_long"
+
+
+async def test_a_stream_of_messages_ends_with_its_passages() -> None:
+    response = await answer(pieces)
+    assert [passage.text for passage in response.passages] == ["c"]
+
+
+def test_its_settings_say_what_it_is() -> None:
+    system: System = system_from(plain, "app.py:plain")
+    assert system.id == "app.py:plain"
+    assert dict(system.spec) == {"kind": "python"}
