@@ -10,6 +10,8 @@ from ragstone.text import find_answer, matching
 from ragstone.text.folding import fold, fold_characters
 
 STATED = [
+    ("third", "3rd"),
+    ("60.40", "60.4"),
     ("12人", "一共 12 人死亡"),
     ("12", "12"),
     ("12", "12."),
@@ -197,8 +199,6 @@ NOT_STATED = [
     ("100米", "1100米"),
     ("Vells", "作者Vellsа说"),
     ("Vells", "Vellsа"),
-    ("third", "3rd"),
-    ("60.40", "60.4"),
 ]
 
 

@@ -19,6 +19,9 @@ PARTS = [
     "twenty",
     "twenty-one",
     "hundred",
+    "and",
+    "point",
+    "five",
     "thousand",
     "million",
     "bn",
@@ -63,6 +66,7 @@ wording = Wording()
 @given(TEXTS | st.text(max_size=40))
 @example("five apples $ 5m")
 @example("06\nper cent")
+@example("in two hundred and five thousand three hundred and twenty one point five per cent of it")
 @example("one a b c $ 5m two d e f g twenty one thousand")
 def test_the_words_of_many_texts_are_those_of_each(text: str) -> None:
     assert wording(text) == words(text)

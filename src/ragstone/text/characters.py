@@ -75,8 +75,8 @@ def _fold_character(char: str) -> str:
     # Soft hyphens, zero-width characters and stray accents are invisible or unintended.
     if category in {"Cf", "Mn"}:
         return ""
-    # ① and ² keep their shape: as plain digits they would run into the number beside them.
-    if category in {"No", "Cs"}:
+    # ① and ² keep their shape: as plain digits they would run into the number beside them. ₂ stands behind letters.
+    if category == "Cs" or (category == "No" and not "\u2080" <= char <= "\u2089"):
         return char
     folded = unicodedata.normalize("NFKC", char)
     if any(is_han(part) for part in folded):

@@ -1,9 +1,9 @@
-"""A date in all its wordings: July 21, 2017; 21st of July 2017; 2017-07-21; 2017年7月21日."""
+"""A date or a time of day in all its wordings: July 21, 2017; 2017-07-21; 2017年7月21日; 8:30 p.m.; 8时30分."""
 
 import re
 from typing import NamedTuple
 
-__all__ = ["DatePattern", "date_pattern"]
+__all__ = ["DatePattern", "date_pattern", "time_pattern"]
 
 _MONTH_NAMES = "january february march april may june july august september october november december"
 _MONTHS = _MONTH_NAMES.split()
@@ -73,3 +73,19 @@ def _wordings(year: str | None, month: int, day: str | None) -> str:
     if day and int(day) > 12:
         forms += [rf"{digit_month}/{d}/{y}", rf"{d}/{digit_month}/{y}"]
     return rf"(?<![a-z0-9])(?:{'|'.join(forms)})(?!\d)"
+
+
+_TIME = re.compile(r"(?P<hour>\d{1,2})(?:[:.时点](?P<minute>\d{2}))?(?P<sign>[时点分])?\s?(?P<half>[ap]\.?m)?")
+
+
+def time_pattern(folded: str) -> DatePattern | None:
+    """The pattern of every wording of the time of day that this folded text is, or None if it is none."""
+    found = _TIME.fullmatch(folded.strip(" .,"))
+    if found is None or not (found["half"] or found["sign"] or ":" in folded) or int(found["hour"]) > 24:
+        return None
+    hour, minute = str(int(found["hour"])), found["minute"]
+    minutes = rf"(?:[:.]{minute}|[时点]{minute}分?)" if minute else ""
+    if minute in {None, "00"}:
+        minutes = r"(?:[:.]00|[时点](?:整|00分?)?)?" if found["half"] or minute else r"(?:[:.]00|[时点])"
+    half = rf"\s?{found['half'][0]}\.?\s?m(?![a-z])" if found["half"] else ""
+    return DatePattern(rf"(?<![\d:.])0?{hour}{minutes}{half}(?![\d:])", (hour,))

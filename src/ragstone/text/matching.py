@@ -10,9 +10,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ragstone.text.characters import HAN, vocabulary
-from ragstone.text.dates import DatePattern, date_pattern
+from ragstone.text.dates import DatePattern, date_pattern, time_pattern
+from ragstone.text.equivalents import equal_names
 from ragstone.text.folding import Folded, fold, fold_characters
 from ragstone.text.numerals import CHINESE_NUMERALS
+from ragstone.text.quantities import (
+    is_part_of_more,
+    number_begins,
+    number_ends,
+    number_pattern,
+    quantity_pattern,
+)
 
 __all__ = ["find_answer"]
 
@@ -21,16 +29,12 @@ _PARTS = re.compile(rf"(?P<number>\d+(?:[.,]\d+)*)|(?P<han>[{HAN}])|(?P<word>[^\
 # tenth of that for any set with a non-Latin character and more than two ranges. No escaped alias contains one of them.
 _QUOTES, _PLAIN_QUOTES = r"""[\s"'《》〈〉「」『』【】·""", r"""[\s"'·"""
 _CURRENCIES = "$€£¥"
-# Units that may follow a number without a space; the number is still complete.
-_UNITS = r"(?:[kcm]?m|km/h|[km]?g|[kmgt]b|[kmg]?wh?|[kmg]hz|fps|nm|ml|l|x|h|min|s)"
 # A letter of a script that separates its words.
 _LETTER, _LETTER_OR_HAN, _ASCII_LETTER = rf"[^\W\d_{HAN}", r"[^\W\d_", "[a-zA-Z"
 _HAN, _FOREIGN, _BRACKETS = (re.compile(f"[{chars}]") for chars in (HAN, rf"^\W\d_{HAN}\x00-\x7f", "\u3008-\u3011"))
-_SCALED = (
-    r"(?!\s?[十百])(?!\s?[万亿])(?!\s?千(?![米克])(?![瓦卡])(?!赫))"
-    r"(?![\s-]?(?:hundred|thousand|[mbtr]+illion|[mbt]n\b))"
-)
-_SCORE = re.compile(r"(?<=\d)\s?比\s?(?=\d)")
+_RANGE = re.compile(r"(?<=\d)\s?[比至到]\s?(?=\d)")
+# Numbers below this stand in scores, ranges and codes; longer ones are years and amounts.
+_SMALL = 1000
 # Acronyms that are ordinary words in lower case: `US` is not `us`.
 _ACRONYMS = vocabulary(
     "US IT WHO AM PM AS AT IN IS OR AN SO NO DO GO HE ME WE BE BY IF OF ON TO UP AIDS AID ACT ALL AGE CAN MAY ARE HAS"
@@ -56,32 +60,39 @@ class _Wording:
 
 @dataclass(frozen=True)
 class _Finder:
-    """Both patterns of one alias. `capitals`: its exact spelling, if only case distinguishes it from a word."""
+    """Both patterns of one alias. `capitals`: its exact spelling, if only case distinguishes it from a word; `small`:
+    it is a number below 1,000, with or without a unit, which may be part of something else."""
 
     plain: _Wording | None
     numeral: _Wording | None
     capitals: str = ""
+    small: bool = False
+
+    def spans(self, text: str, language: str) -> list[tuple[int, int]]:
+        """Where the alias stands, as positions in `text`; not in order."""
+        spans: list[tuple[int, int]] = []
+        if self.plain is not None:
+            spans += self.plain.spans(fold_characters(text))
+        if self.numeral is not None:
+            folded = fold(text, language)
+            if self.plain is None or self.numeral is not self.plain or folded is not fold_characters(text):
+                spans += self.numeral.spans(folded)
+        if self.capitals:
+            spans = [span for span in spans if _capital(text, span, self.capitals)]
+        return [span for span in spans if not is_part_of_more(text, *span)] if self.small else spans
 
 
 def find_answer(alias: str, text: str, language: str = "") -> list[tuple[int, int]]:
     """Every place where `text` states `alias`: (start, end) in the original text, in order, without overlap.
 
     Width, case, accents, quotes, dashes, traditional and simplified characters, numerals and the wording of a date
-    do not matter; nor do hyphens, apostrophes, commas and full stops inside a name, or a leading "the". In alphabetic
+    do not matter; nor do hyphens, apostrophes, commas and full stops inside a name, or a leading "the"; nor the wording
+    of a unit, an amount of money, an ordinal or a well-known short name (`equivalents.txt`). In alphabetic
     scripts an alias is found as whole words only ("art" is not in "party", "US" is not in "bus" or "us"), and a
     number never inside a longer one ("12" is not in "112", "12.5", "2012" or "12万"), in any script. Chinese has no
     spaces, so a Chinese alias is found wherever its characters occur. `language` is passed on to `fold`.
     """
-    finder = _finder(alias, language)
-    spans: list[tuple[int, int]] = []
-    if finder.plain is not None:
-        spans += finder.plain.spans(fold_characters(text))
-    if finder.numeral is not None:
-        folded = fold(text, language)
-        if finder.plain is None or finder.numeral is not finder.plain or folded is not fold_characters(text):
-            spans += finder.numeral.spans(folded)
-    if finder.capitals:
-        spans = [span for span in spans if _capital(text, span, finder.capitals)]
+    spans = [span for finder in _finders(alias, language) for span in finder.spans(text, language)]
     if len(spans) < 2:
         return spans
     return _without_overlap(sorted(set(spans)))
@@ -121,24 +132,37 @@ def _capital(text: str, span: tuple[int, int], letters: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def _finders(alias: str, language: str) -> tuple[_Finder, ...]:
+    return tuple(_finder(name, language) for name in (alias, *equal_names(alias)))
+
+
+@lru_cache(maxsize=4096)
 def _finder(alias: str, language: str) -> _Finder:
     # OpenAI is also Open AI, and Chinese texts write iPhoneSE: a space before a capital is optional.
     parted = re.sub("(?<=[a-z]) ?(?=[A-Z])", "-", alias)
+    parted = re.sub(r"(?<=[\d ])([AaPp])\.?([Mm])\b\.?", r"\1.\2.", parted)  # 8 pm is also 8 p.m.
     plain, numeral = fold_characters(parted), fold(parted, language)
+    if quantity := quantity_pattern(numeral.text):
+        small = float(quantity.digits) < _SMALL and not quantity.signed
+        # Numerals are not folded in GDP43亿元; but only the pattern of the quantity tells $100 from 100 euros.
+        first = None if quantity.strict else _wording(plain.text, numerals=plain.text != numeral.text)
+        return _Finder(first, _Wording(quantity.pattern, ((quantity.digits,),)), small=small)
     # A bare integer is searched for as a number only, so that 三 does not match in 三亚.
-    bare = re.fullmatch(r"\s*\d+\s*", numeral.text) is not None and not plain.text.strip().isdecimal()
+    number = re.fullmatch(r"\s*\d+(\.\d+)?\s*", numeral.text)
+    bare = number is not None and number[1] is None and not plain.text.strip().isdecimal()
     letters = re.sub(r"[\s.]", "", alias)
     if re.fullmatch("[A-Z]{2,4}", letters):
         plain = numeral = fold_characters(".".join(letters))  # US is also U.S., and U.S. also US
     changed = plain.text != numeral.text
     first = None if bare else _wording(plain.text, numerals=changed)
-    date = date_pattern(fold(alias, language).text)
+    date = date_pattern(fold(alias, language).text) or time_pattern(fold(alias, language).text)
     second = _wording(numeral.text, date=date) if changed or date else first
-    return _Finder(first, second, letters if letters in _ACRONYMS else "")
+    small = number is not None and float(number[0]) < _SMALL
+    return _Finder(first, second, letters if letters in _ACRONYMS else "", small)
 
 
 def _wording(folded: str, *, numerals: bool = False, date: DatePattern | None = None) -> _Wording | None:
-    folded = _SCORE.sub(":", folded)
+    folded = _RANGE.sub(":", folded)
     parts = [(str(match.lastgroup), match.group()) for match in _PARTS.finditer(folded)]
     while parts and parts[0][0] == "other" and parts[0][1] not in _CURRENCIES:
         del parts[0]
@@ -151,8 +175,9 @@ def _wording(folded: str, *, numerals: bool = False, date: DatePattern | None = 
         return _Wording(re.escape(signs), ((signs,),)) if signs else None
     begins, ends = (numerals and parts[end][1] in CHINESE_NUMERALS for end in (0, -1))
     pattern = _opening(parts, begins) + _body(parts) + _closing(parts, ends)
-    # The pattern contains every part literally, except the punctuation between parts.
-    needed = tuple(dict.fromkeys(part for kind, part in parts if kind != "other"))
+    # The pattern contains every part literally, except the punctuation between parts and what may be another.
+    literal = (_literal(parts, place) for place, (kind, _) in enumerate(parts) if kind != "other")
+    needed = tuple(dict.fromkeys(literal))
     return _Wording(f"{pattern}|{date.pattern}", (needed, date.digits)) if date else _Wording(pattern, (needed,))
 
 
@@ -163,8 +188,7 @@ def _body(parts: list[tuple[str, str]]) -> str:
     for position, (kind, part) in enumerate(parts):
         if kind == "other":
             if part in _CURRENCIES and position in {0, len(parts) - 1}:
-                # $10 and 10 dollars: the sign may be missing, but a different currency is not accepted.
-                pieces.append(rf"(?:{re.escape(part)}\s?)?" if position == 0 else rf"\s?{re.escape(part)}")
+                pieces.append(rf"{re.escape(part)}\s?" if position == 0 else rf"\s?{re.escape(part)}")
             elif position == len(parts) - 1:
                 pieces.append(rf"(?:\s?|{re.escape(gap)}){re.escape(part)}")
             else:
@@ -172,9 +196,30 @@ def _body(parts: list[tuple[str, str]]) -> str:
             continue
         if last:
             pieces.append(f"(?:{_between(last, gap, kind)}|{re.escape(gap)})" if gap else _between(last, gap, kind))
-        pieces.append(re.escape(part) + ("0*" if kind == "number" and "." in part else ""))
+        pieces.append(_part(parts, position))
         last, gap = kind, ""
     return "".join(pieces)
+
+
+# After a number these are used for each other: 上午9时 and 上午9点, 12名学生 and 12个学生.
+_AFTER_NUMBER = {char: f"[{chars}]" for chars in ("时点", "日号", "名位个") for char in chars}
+
+
+def _part(parts: list[tuple[str, str]], position: int) -> str:
+    kind, part = parts[position]
+    if kind == "number":
+        return number_pattern(part) if re.fullmatch(r"\d+(?:\.\d+)?", part) else re.escape(part)
+    if kind == "han" and position and parts[position - 1][0] == "number":
+        return _AFTER_NUMBER.get(part, part)
+    return re.escape(part)
+
+
+def _literal(parts: list[tuple[str, str]], position: int) -> str:
+    """What of this part stands in every wording of it."""
+    kind, part = parts[position]
+    if kind == "number" and "." in part:
+        return part.rstrip("0").rstrip(".,")
+    return part if kind == "number" or _part(parts, position) == re.escape(part) else ""
 
 
 def _between(left: str, gap: str, right: str) -> str:
@@ -208,14 +253,12 @@ def _opening(parts: list[tuple[str, str]], numeral: bool) -> str:
     kind, first = parts[0]
     money = kind == "other" and first in _CURRENCIES and parts[1][0] == "number"
     if kind == "number" or money:
-        digits = parts[1][1] if money else first
-        other_money = rf"(?<![{_CURRENCIES.replace(first, '')}])" if money else ""
-        grouped = r"(?<!\d,)" if len(re.split(r"[.,]", digits)[0]) == 3 else ""  # 234 is not in 1,234
         # 15 is not in A15; but Chinese writes GDP3% without a space, and there the sign marks the end of the number.
-        code = "a-z" if len(parts) == 1 and "." not in digits else ""
-        return rf"(?<![{code}\d])(?<![千百])(?<![万亿])(?<!\d\.){grouped}{other_money}"
+        rank = "(?<!第)" if parts[1:] and parts[1][1] in "人名位个" else ""  # 2名 is not in 第2名
+        return rank + number_begins(parts[1][1] if money else first, code=len(parts) == 1 and "." not in first)
     if kind == "word":
-        return rf"(?<!{_LETTER}])" + (r"(?<!\d)" if len(first) < 3 else "")
+        idiom = r"(?<!at )(?!first of all)" if parts == [("word", "first")] else ""
+        return rf"{idiom}(?<!{_LETTER}])" + (r"(?<!\d)" if len(first) < 3 else "")
     # 十二人 is not in 二十二人.
     return f"(?<![{CHINESE_NUMERALS}])" if numeral else ""
 
@@ -224,10 +267,10 @@ def _closing(parts: list[tuple[str, str]], numeral: bool) -> str:
     kind, last = parts[-1]
     if kind == "number":
         # Data sets omit the unit of decimal amounts: 60.4 for 60.4亿. An integer stands for itself.
-        scaled = "" if "." in last and len(parts) == 1 else _SCALED
-        return rf"(?!\d)(?!\.\d)(?!,\d{{3}}(?!\d)){scaled}(?!(?!{_UNITS}(?!{_LETTER}])){_LETTER}])"
+        after_name = any(kind in {"word", "han"} for kind, _ in parts)
+        return number_ends(scaled="." in last and len(parts) == 1, after_name=after_name)
     if kind == "word":
-        return rf"(?!{_LETTER}])" + (r"(?!\d)" if len(last) < 3 else "")
+        return rf"(?!{_LETTER}])" + (r"(?!\d|\+\+|#)" if len(last) < 3 else "")
     if last in "万亿":
         return "(?![万亿])"
     return f"(?![{CHINESE_NUMERALS}])" if numeral else ""

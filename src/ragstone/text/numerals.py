@@ -19,6 +19,8 @@ _SCALE = {
     "billion": 10**9, "bn": 10**9, "b": 10**9, "trillion": 10**12, "tn": 10**12,
 }  # fmt: skip
 
+# The numerals of cheques, which are harder to alter.
+_FORMAL = str.maketrans("壹贰叁肆伍陆柒捌玖拾佰仟", "一二三四五六七八九十百千")
 _ONES_IN_ORDER = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
     " eighteen nineteen"
@@ -38,26 +40,31 @@ _ONE_TO_NINE = "[一二两三四五六七八九]"
 _SECTION = f"(?:{_ONE_TO_NINE}千零?)?(?:{_ONE_TO_NINE}百零?)?(?:{_ONE_TO_NINE}?十)?{_ONE_TO_NINE}?"
 _NUMBER = re.compile(f"(?:({_SECTION})亿零?)?(?:({_SECTION})万零?)?({_SECTION})")
 
+_SCALES = r"(?:hundred|thousand|million|billion|trillion)\b"
+_UP_TO_99 = rf"(?:(?:{'|'.join(_TENS)})(?:[\s-](?:{'|'.join(_ONES[1:10])})\b)?|{'|'.join(_ONES[2:])}"
+# "one" alone counts nothing: "one of us".
+_GROUP = rf"(?:{_UP_TO_99}|one(?=[\s-]{_SCALES}))\b)"
 _TOKEN = re.compile(
     rf"""
-    (?=[\d{CHINESE_NUMERALS}]|\b[efnost])(?:  # what a numeral can begin with, tried first: it is most of the speed
+    (?=[\d{CHINESE_NUMERALS}壹贰叁肆伍陆柒捌玖]|\b[efnost])(?:  # what a numeral can begin with, tried first: it is most of the speed
     (?P<per>[百千]分之)(?P<part>\d+(?:\.\d+)?|[{CHINESE_NUMERALS}]+(?:点[零〇一二三四五六七八九]+)?)
+    | (?P<formal>[壹贰叁肆伍陆柒捌玖](?=[拾佰仟万亿])[零壹贰叁肆伍陆柒捌玖拾佰仟万亿]+)
+    | (?P<fraction>(?P<below>[二三四五六七八九十]|\d{{1,2}})分之(?P<above>[一二三四五六七八九]|\d{{1,2}}))
     | (?P<arabic>(?<![a-z0-9])(?<!\d[.,])
         (?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?(?![.,]?\d)
-        (?:(?P<chinese_scale>\s?(?:万亿|亿|万|千)(?:\d+(?:\.\d+)?(?:万|千))*)
+        (?:(?P<chinese_scale>\s?(?:万亿|亿|万|千(?![米克瓦]))(?:\d+(?:\.\d+)?(?:万|千))*)
           |(?P<english_scale>[\s-]?(?:thousand|million|billion|trillion|[mbt]n)\b|(?<=[0-9])[mb]\b)
           |(?P<percent>\s?(?:%|percent\b|per\scent\b|pct\b)))?)
     | (?P<chinese>[{CHINESE_NUMERALS}]+(?:点[零〇一二三四五六七八九]+(?:万亿|[万亿])?)?)
-    | \b(?P<english>(?:{"|".join(_TENS)})(?:[\s-](?:{"|".join(_ONES[1:10])})\b)?
-        |{"|".join(_ONES[2:])}|one(?=[\s-](?:hundred|thousand|million|billion|trillion)\b))\b
-        (?P<words_scale>[\s-](?:hundred|thousand|million|billion|trillion)\b)?
+    | \b(?P<english>{_GROUP}(?:[\s-]{_SCALES}(?:\s(?:(?:and\s)?{_GROUP}|and\sone\b))?)*(?:\spoint(?:\s(?:{"|".join(_ONES[:10])})\b)+)?)
+        (?P<words_scale>(?:(?<=[a-z])\s{_SCALES})?)(?P<words_percent>\s(?:percent|per\scent)\b)?
     )""",
     re.VERBOSE,
 )
 BEGINS_NUMERAL = re.compile(rf"[{CHINESE_NUMERALS}]|(?<![a-z0-9])\d|\b(?:{'|'.join([*_TENS, *_ONES[1:]])})\b")
 """Found in every folded text that holds a numeral of either language."""
 JOINS_NUMERAL = re.compile(
-    rf"^(?:hundred|thousand|million|billion|trillion|[mbt]n\b|%|percent|per\b|cent\b|pct|(?:{'|'.join(_ONES[1:10])})\b)|[$€£¥]$"
+    rf"^(?:hundred|thousand|million|billion|trillion|[mbt]n\b|%|percent|per\b|cent\b|pct|point\b|(?:{'|'.join(_ONES[:10])})\b)|[$€£¥]$"
 )
 """Found where a folded text between two spaces may belong to a numeral beyond one of them: it ends with a sign of
 money, or begins as what an English or Arabic numeral goes on with."""
@@ -75,6 +82,12 @@ def rewrites(text: str, *, chinese: bool = True, english: bool = True) -> Iterat
         if found["per"]:
             part = _plain(found["part"]) if chinese else None
             new = None if part is None else part + ("%" if found["per"][0] == "百" else "\u2030")
+        elif found["formal"]:
+            value = _value(found["formal"].translate(_FORMAL)) if chinese else None
+            new = None if value is None else str(value)
+        elif found["fraction"]:
+            parts = (_plain(found["above"]), _plain(found["below"])) if chinese else (None, None)
+            new = None if None in parts else "/".join(map(str, parts))
         elif found["arabic"]:
             new = _arabic(found, text)
         elif found["chinese"]:
@@ -120,10 +133,22 @@ def _arabic(found: re.Match[str], text: str) -> str | None:
 
 
 def _english(found: re.Match[str]) -> str:
-    words = re.split(r"[\s-]", found["english"])
-    value = sum(_WORDS.get(word, _TENS.get(word, 0)) for word in words)
-    scale = found["words_scale"]
-    return str(value * (_SCALE[scale.strip(" -\t")] if scale else 1))
+    """one thousand two hundred and five → 1205, two point five million → 2500000, fifty per cent → 50%."""
+    whole, _, decimals = found["english"].partition(" point ")
+    total = section = 0
+    for word in re.split(r"[\s-]", whole):
+        if word == "hundred":
+            section *= 100
+        elif word in _SCALE:
+            total, section = total + section * _SCALE[word], 0
+        elif word != "and":
+            section += _WORDS.get(word, _TENS.get(word, 0))
+    value = Decimal(total + section)
+    if decimals:
+        value += Decimal("0." + "".join(str(_WORDS[word]) for word in decimals.split()))
+    if scale := found["words_scale"].strip():
+        value *= _SCALE[scale]
+    return _written(value) + ("%" if found["words_percent"] else "")
 
 
 def _plain(numeral: str) -> str | None:
@@ -173,6 +198,10 @@ def _chinese(text: str, start: int, end: int) -> str | None:
     if len(run) > 1 or before == "第":
         value = _value(run)
         return None if value is None else str(value)
+    # 二比一 is a score, 三至五 a range.
+    beside = (after and after in "比至到" and text[end + 1 : end + 2]) or (before and before in "比至到" and text[start - 2 : start - 1])
+    if beside and (beside.isdecimal() or beside in _DIGIT or beside == "十") and run not in "百千万亿":
+        return "10" if run == "十" else str(_DIGIT[run])
     if run in "零〇百千万亿":
         return None
     written = "10" if run == "十" else str(_DIGIT[run])
@@ -188,9 +217,10 @@ def _chinese(text: str, start: int, end: int) -> str | None:
 
 
 def _decimal(run: str, after: str) -> str | None:
-    """六点五亿 → 650000000, 七点八(级) → 7.8; but 六点五(分) is a time of day."""
+    """六点五亿 → 650000000, 七点八(级) and 七点八 at the end of a clause → 7.8; but 六点五(分) is a time of day."""
     scale = next((scale for scale in ("万亿", "万", "亿") if run.endswith(scale)), "")
     plain = _plain(run[: len(run) - len(scale)])
-    if plain is None or (not scale and (not after or after not in _MEASURES or after in "时号")):
+    counted = after in _MEASURES and after not in "时号" if after else True
+    if plain is None or not (scale or counted or not after.isalnum()):
         return None
     return _written(Decimal(plain) * _SCALE[scale]) if scale else plain

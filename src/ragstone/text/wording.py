@@ -51,8 +51,8 @@ class Wording:
         return list(chain.from_iterable(found))
 
     def _with_numerals(self, chunks: Sequence[str], found: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-        """A numeral beside what may belong to it is read with the chunk before it and the two after it, which is as
-        far as numerals go; together with the next one where they share those."""
+        """A numeral beside what may belong to it is read with the chunk before it and the six after it ("one hundred
+        and twenty five per cent" goes on from its next part); together with the next one where they share those."""
         joining = [place for place, chunk in enumerate(chunks) if chunk in self._known.joining]
         places = sorted({
             near
@@ -64,15 +64,16 @@ class Wording:
         done = number = 0
         while number < len(places):
             start = places[number] - 1
-            while number + 1 < len(places) and places[number + 1] <= places[number] + 3:
+            while number + 1 < len(places) and places[number + 1] <= places[number] + _REACH:
                 number += 1
-            end = places[number] + 3
+            end = places[number] + _REACH
             read += found[done : max(done, start)]
             read.append(tuple(self._each(words(" ".join(chunks[max(done, start) : end])))))
             done, number = end, number + 1
         return read + found[done:]
 
 
+_REACH = 7
 # Chunks that are remembered at most: about 50 MB.
 _MOST = 200_000
 _CHINESE = re.compile(rf"[{HAN}{CHINESE_NUMERALS}]")

@@ -1,0 +1,123 @@
+"""How often refusals and matches are recognised as a person reads them, on labelled answers, and how long it takes.
+
+    python bench/labelled.py [--json] [--rounds 5]
+
+The answers are in tests/metrics/labelled: `+` holds (it declines; it states the reference), `-` does not, `~` and `~-`
+are the same where no rule can know (synonyms, sums), which the figures leave out. The rules are developed on one half;
+of the other half only the figures are printed, so that nobody develops on it by accident.
+"""
+
+import argparse
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragstone.metrics.answer_match import AnswerMatch
+from ragstone.metrics.refusal import refusal_spans
+from ragstone.types import Case, Query, Response, Sample
+
+FOLDER = Path(__file__).resolve().parents[1] / "tests" / "metrics" / "labelled"
+LANGUAGES = ("en", "zh")
+HALVES = ("developed", "measured")
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """One labelled answer. `reference` is empty where the question is whether it declines. `holds`: the label;
+    `knowable`: whether a rule can know it."""
+
+    reference: str
+    answer: str
+    holds: bool
+    knowable: bool
+
+    def judged(self) -> bool:
+        """What the rules say."""
+        if not self.reference:
+            return bool(refusal_spans(self.answer))
+        case = Case("a", Sample("s", "q", ((self.reference,),)), {}, Query("q"))
+        return AnswerMatch().score(case, Response(self.answer)).value == 1.0
+
+
+@dataclass(frozen=True)
+class Figures:
+    """n answers, `holding` of them with the label that holds; precision and recall in [0, 1]."""
+
+    n: int
+    holding: int
+    precision: float
+    recall: float
+
+
+def read(kind: str, language: str, half: str) -> list[Labelled]:
+    """The labelled answers of one table. `kind`: "refusals" or "matches"."""
+    found = []
+    for line in (FOLDER / f"{kind}_{language}_{half}.txt").read_text("utf-8").splitlines():
+        sign, _, rest = line.partition(" ")
+        if sign not in ("+", "-", "~", "~-"):
+            raise ValueError(f"{kind}_{language}_{half}.txt: a line begins with +, -, ~ or ~-, not {line!r}")
+        reference, arrow, answer = rest.partition(" => ") if kind == "matches" else ("", " => ", rest)
+        if not arrow or not answer:
+            raise ValueError(f"{kind}_{language}_{half}.txt: no ' => ' in {line!r}")
+        found.append(Labelled(reference, answer.replace("\\n", "\n"), sign in ("+", "~"), "~" not in sign))
+    return found
+
+
+def figures(rows: list[Labelled]) -> Figures:
+    """Precision and recall of the rules over the rows that a rule can know."""
+    judged = [(row.judged(), row.holds) for row in rows if row.knowable]
+    right = sum(1 for said, holds in judged if said and holds)
+    said, holding = sum(said for said, _ in judged), sum(holds for _, holds in judged)
+    return Figures(len(judged), holding, right / max(said, 1), right / max(holding, 1))
+
+
+def errors(rows: list[Labelled]) -> list[Labelled]:
+    """The rows whose label the rules miss, of those that a rule can know."""
+    return [row for row in rows if row.knowable and row.judged() != row.holds]
+
+
+def milliseconds_per_thousand(rows: list[Labelled], rounds: int) -> float:
+    """Best of the rounds, after one that fills the caches. Every round reads answers nobody has read before."""
+    best = float("inf")
+    for number in range(-1, rounds):
+        fresh = [Labelled(row.reference, f"{row.answer} ({number})", row.holds, row.knowable) for row in rows]
+        begin = time.process_time()
+        for row in fresh:
+            row.judged()
+        if number >= 0:
+            best = min(best, time.process_time() - begin)
+    return best / len(rows) * 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="one line of JSON")
+    options = parser.parse_args()
+    table = {}
+    for kind in ("refusals", "matches"):
+        for language in LANGUAGES:
+            for half in HALVES:
+                rows = read(kind, language, half)
+                found = figures(rows)
+                took = milliseconds_per_thousand(rows, options.rounds)
+                table[f"{kind}.{language}.{half}"] = {
+                    "n": found.n,
+                    "holding": found.holding,
+                    "precision": round(found.precision, 3),
+                    "recall": round(found.recall, 3),
+                    "unknowable": len(rows) - found.n,
+                    "ms_per_1000": round(took, 1),
+                }
+    if options.json:
+        print(json.dumps(table))
+        return
+    print(f"{'':28}{'n':>5}{'hold':>6}{'precision':>11}{'recall':>8}{'left out':>10}{'ms per 1,000':>14}")
+    for name, row in table.items():
+        print(f"{name:28}{row['n']:5}{row['holding']:6}{row['precision']:11.3f}{row['recall']:8.3f}", end="")
+        print(f"{row['unknowable']:10}{row['ms_per_1000']:14.1f}")
+
+
+if __name__ == "__main__":
+    main()

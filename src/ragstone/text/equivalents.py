@@ -1,0 +1,117 @@
+"""Wordings that mean the same, from `equivalents.txt`."""
+
+import re
+from functools import lru_cache
+from itertools import product
+
+from ragstone.text.characters import HAN
+from ragstone.text.patterns import pattern_lines
+
+__all__ = ["equal_names", "equivalents", "ordinal_words"]
+
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth"
+    " sixteenth seventeenth eighteenth nineteenth"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_ONES = "one two three four five six seven eight nine".split()
+_SMALL = (
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
+    " nineteen twenty"
+).split()
+_DENOMINATORS = {2: "half", 4: "quarter"} | {number: _ORDINALS[number - 1] for number in (3, *range(5, 11))}
+_ROMAN = "II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX XX".split()
+
+
+@lru_cache(maxsize=32)
+def equivalents(section: str) -> tuple[tuple[str, ...], ...]:
+    """The lines of a section, each as its wordings."""
+    lines = pattern_lines("ragstone.text", "equivalents.txt")[section]
+    return tuple(tuple(line.split(" | ")) for line in lines)
+
+
+@lru_cache(maxsize=1)
+def ordinal_words() -> dict[str, str]:
+    """1st → first, …, 99th → ninety-ninth, and the other way round."""
+    tens = [f"{ten[:-1]}ieth" for ten in _TENS]
+    words = dict(enumerate(_ORDINALS, 1)) | {10 * place: word for place, word in enumerate(tens, 2)}
+    for (place, ten), (one, word) in product(enumerate(_TENS, 2), enumerate(_ORDINALS[:9], 1)):
+        words[10 * place + one] = f"{ten}-{word}"
+    digits = {f"{number}{_ending(number)}": word for number, word in words.items()}
+    return digits | {word: number for number, word in digits.items()}
+
+
+def _ending(number: int) -> str:
+    return {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number // 10 % 10 != 1 else 0, "th")
+
+
+@lru_cache(maxsize=1)
+def _fractions() -> dict[str, str]:
+    """1/3 → one third, and the other way round."""
+    found = {}
+    for above, below in product(range(1, 10), range(2, 11)):
+        if above < below:
+            found[f"{above}/{below}"] = f"{_ONES[above - 1]} {_DENOMINATORS[below]}{'s' if above > 1 else ''}"
+    return found | {words: digits for digits, words in found.items()}
+
+
+@lru_cache(maxsize=1)
+def _numbers() -> dict[str, tuple[str, ...]]:
+    """2, two and ii → the other two, up to 20."""
+    sets = [(str(place), word, roman) for place, (word, roman) in enumerate(zip(_SMALL, _ROMAN, strict=True), 2)]
+    return {name.lower(): tuple(other for other in names if other != name) for names in sets for name in names}
+
+
+@lru_cache(maxsize=1)
+def _words() -> dict[str, tuple[str, ...]]:
+    """A word of a name, in lower case → how else it is written."""
+    found: dict[str, list[str]] = {}
+    for word, other in ordinal_words().items():
+        found.setdefault(word, []).append(other)
+    for long, short in equivalents("name.abbreviations"):
+        found.setdefault(long, []).append(short)
+        found.setdefault(short.removesuffix("."), []).append(long)
+    return {word: tuple(others) for word, others in found.items()}
+
+
+_WORD = re.compile(r"[A-Za-z0-9]+(?:-[a-z]+)?")
+_NUMBERED = re.compile(r"(?<=[A-Za-z] )(?:[IVX]+|\d{1,2}|[A-Z][a-z]+)$")
+_THOUSANDS = re.compile(r"(\d{1,3}),?000")
+_RANK = re.compile(r"(第.{1,4})[名位]")
+_SIGNS = {"1/2": "½", "1/3": "⅓", "2/3": "⅔", "1/4": "¼", "3/4": "¾"}
+
+
+@lru_cache(maxsize=1)
+def _affixes() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    titles, suffixes = ("|".join(equivalents(f"name.{part}")[0]) for part in ("titles", "suffixes"))
+    chinese = "|".join("|".join(line) for line in equivalents("name.suffixes.zh"))
+    return (
+        re.compile(rf"(?:{titles})\.? (?=[^\W\d_]+\.? [^\W\d_])", re.IGNORECASE),
+        re.compile(rf"(?<=\w),? (?:{suffixes})\.?", re.IGNORECASE),
+        re.compile(rf"([{HAN}]{{2,}})(?:{chinese})"),
+    )
+
+
+def equal_names(alias: str) -> tuple[str, ...]:
+    """Other wordings of an alias: World War II, World War 2; the U.S., United States; Dr. Ada Holm, Ada Holm."""
+    name = alias.strip()
+    plain = name.removeprefix("the ").removeprefix("The ").replace(".", "")
+    found = [other for names in equivalents("name.same") if plain in names for other in names if other != plain]
+    found += [table[name.lower()] for table in (_fractions(), _SIGNS) if name.lower() in table]
+    title, suffix, chinese = _affixes()
+    if at := title.match(name):
+        found.append(name[at.end() :])
+    if (at := suffix.search(name)) and at.end() == len(name):
+        found.append(name[: at.start()])
+    if at := chinese.fullmatch(name):
+        found.append(at[1])
+    if (at := _NUMBERED.search(name)) and (numbers := _numbers().get(at[0].lower())):
+        found += [name[: at.start()] + number for number in numbers]
+    if at := _THOUSANDS.fullmatch(name):
+        found.append(f"{at[1]}k")
+    if at := _RANK.fullmatch(name):
+        found.append(at[1])
+    for word in _WORD.finditer(name):
+        for other in _words().get(word[0].lower(), ()):
+            found.append(f"{name[: word.start()]}{other}{name[word.end() :].removeprefix('.')}")
+    return tuple(dict.fromkeys(other for other in found if other != name))
