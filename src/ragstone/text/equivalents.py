@@ -5,22 +5,18 @@ from functools import lru_cache
 from itertools import product
 
 from ragstone.text.characters import HAN
+from ragstone.text.numerals import ONES, TENS
 from ragstone.text.patterns import pattern_lines
 
 __all__ = ["equal_names", "equivalents", "ordinal_words"]
 
-_ORDINALS = (
+_ORDINALS_IN_ORDER = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth"
     " sixteenth seventeenth eighteenth nineteenth"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ONES = "one two three four five six seven eight nine".split()
-_SMALL = (
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
-    " nineteen twenty"
-).split()
+)
+_ROMAN_IN_ORDER = "II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX XX"
+_ORDINALS = _ORDINALS_IN_ORDER.split()
 _DENOMINATORS = {2: "half", 4: "quarter"} | {number: _ORDINALS[number - 1] for number in (3, *range(5, 11))}
-_ROMAN = "II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX XX".split()
 
 
 @lru_cache(maxsize=32)
@@ -33,9 +29,9 @@ def equivalents(section: str) -> tuple[tuple[str, ...], ...]:
 @lru_cache(maxsize=1)
 def ordinal_words() -> dict[str, str]:
     """1st → first, …, 99th → ninety-ninth, and the other way round."""
-    tens = [f"{ten[:-1]}ieth" for ten in _TENS]
+    tens = [f"{ten[:-1]}ieth" for ten in TENS]
     words = dict(enumerate(_ORDINALS, 1)) | {10 * place: word for place, word in enumerate(tens, 2)}
-    for (place, ten), (one, word) in product(enumerate(_TENS, 2), enumerate(_ORDINALS[:9], 1)):
+    for (place, ten), (one, word) in product(enumerate(TENS, 2), enumerate(_ORDINALS[:9], 1)):
         words[10 * place + one] = f"{ten}-{word}"
     digits = {f"{number}{_ending(number)}": word for number, word in words.items()}
     return digits | {word: number for number, word in digits.items()}
@@ -51,14 +47,17 @@ def _fractions() -> dict[str, str]:
     found = {}
     for above, below in product(range(1, 10), range(2, 11)):
         if above < below:
-            found[f"{above}/{below}"] = f"{_ONES[above - 1]} {_DENOMINATORS[below]}{'s' if above > 1 else ''}"
+            found[f"{above}/{below}"] = f"{ONES[above]} {_DENOMINATORS[below]}{'s' if above > 1 else ''}"
     return found | {words: digits for digits, words in found.items()}
 
 
 @lru_cache(maxsize=1)
 def _numbers() -> dict[str, tuple[str, ...]]:
     """2, two and ii → the other two, up to 20."""
-    sets = [(str(place), word, roman) for place, (word, roman) in enumerate(zip(_SMALL, _ROMAN, strict=True), 2)]
+    sets = [
+        (str(place), word, roman)
+        for place, (word, roman) in enumerate(zip([*ONES[2:], TENS[0]], _ROMAN_IN_ORDER.split(), strict=True), 2)
+    ]
     return {name.lower(): tuple(other for other in names if other != name) for names in sets for name in names}
 
 

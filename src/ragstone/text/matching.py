@@ -68,15 +68,11 @@ class _Finder:
     capitals: str = ""
     small: bool = False
 
-    def spans(self, text: str, language: str) -> list[tuple[int, int]]:
-        """Where the alias stands, as positions in `text`; not in order."""
-        spans: list[tuple[int, int]] = []
-        if self.plain is not None:
-            spans += self.plain.spans(fold_characters(text))
-        if self.numeral is not None:
-            folded = fold(text, language)
-            if self.plain is None or self.numeral is not self.plain or folded is not fold_characters(text):
-                spans += self.numeral.spans(folded)
+    def spans(self, text: str, plain: Folded, numeral: Folded) -> list[tuple[int, int]]:
+        """Where the alias stands, as positions in `text`, given its folded forms; not in order."""
+        spans = list(self.plain.spans(plain)) if self.plain is not None else []
+        if self.numeral is not None and (self.numeral is not self.plain or numeral is not plain):
+            spans += self.numeral.spans(numeral)
         if self.capitals:
             spans = [span for span in spans if _capital(text, span, self.capitals)]
         return [span for span in spans if not is_part_of_more(text, *span)] if self.small else spans
@@ -92,7 +88,8 @@ def find_answer(alias: str, text: str, language: str = "") -> list[tuple[int, in
     number never inside a longer one ("12" is not in "112", "12.5", "2012" or "12万"), in any script. Chinese has no
     spaces, so a Chinese alias is found wherever its characters occur. `language` is passed on to `fold`.
     """
-    spans = [span for finder in _finders(alias, language) for span in finder.spans(text, language)]
+    plain, numeral = fold_characters(text), fold(text, language)
+    spans = [span for finder in _finders(alias, language) for span in finder.spans(text, plain, numeral)]
     if len(spans) < 2:
         return spans
     return _without_overlap(sorted(set(spans)))

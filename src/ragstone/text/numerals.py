@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-__all__ = ["BEGINS_NUMERAL", "CHINESE_NUMERALS", "JOINS_NUMERAL", "rewrites"]
+__all__ = ["BEGINS_NUMERAL", "CHINESE_NUMERALS", "JOINS_NUMERAL", "ONES", "TENS", "rewrites"]
 
 CHINESE_NUMERALS = "零〇一二两三四五六七八九十百千万亿"
 _DIGIT = {char: value for value, chars in enumerate(("零〇", "一", "二两", *"三四五六七八九")) for char in chars}
@@ -26,9 +26,10 @@ _ONES_IN_ORDER = (
     " eighteen nineteen"
 )
 _TENS_IN_ORDER = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ONES = _ONES_IN_ORDER.split()
-_WORDS = {word: value for value, word in enumerate(_ONES)}
-_TENS = {word: 10 * value for value, word in enumerate(_TENS_IN_ORDER.split(), 2)}
+ONES = _ONES_IN_ORDER.split()
+TENS = _TENS_IN_ORDER.split()
+_WORDS = {word: value for value, word in enumerate(ONES)}
+_TENS = {word: 10 * value for value, word in enumerate(TENS, 2)}
 
 # What follows a numeral that counts or dates something: measure words, units, parts of a date.
 _MEASURES = (
@@ -41,12 +42,12 @@ _SECTION = f"(?:{_ONE_TO_NINE}千零?)?(?:{_ONE_TO_NINE}百零?)?(?:{_ONE_TO_NIN
 _NUMBER = re.compile(f"(?:({_SECTION})亿零?)?(?:({_SECTION})万零?)?({_SECTION})")
 
 _SCALES = r"(?:hundred|thousand|million|billion|trillion)\b"
-_UP_TO_99 = rf"(?:(?:{'|'.join(_TENS)})(?:[\s-](?:{'|'.join(_ONES[1:10])})\b)?|{'|'.join(_ONES[2:])}"
+_UP_TO_99 = rf"(?:(?:{'|'.join(_TENS)})(?:[\s-](?:{'|'.join(ONES[1:10])})\b)?|{'|'.join(ONES[2:])}"
 # "one" alone counts nothing: "one of us".
 _GROUP = rf"(?:{_UP_TO_99}|one(?=[\s-]{_SCALES}))\b)"
 _TOKEN = re.compile(
     rf"""
-    (?=[\d{CHINESE_NUMERALS}壹贰叁肆伍陆柒捌玖]|\b[efnost])(?:  # what a numeral can begin with, tried first: it is most of the speed
+    (?=[\d{CHINESE_NUMERALS}壹贰叁肆伍陆柒捌玖]|\b[efnost])(?:  # what a numeral can begin with, tried first for speed
     (?P<per>[百千]分之)(?P<part>\d+(?:\.\d+)?|[{CHINESE_NUMERALS}]+(?:点[零〇一二三四五六七八九]+)?)
     | (?P<formal>[壹贰叁肆伍陆柒捌玖](?=[拾佰仟万亿])[零壹贰叁肆伍陆柒捌玖拾佰仟万亿]+)
     | (?P<fraction>(?P<below>[二三四五六七八九十]|\d{{1,2}})分之(?P<above>[一二三四五六七八九]|\d{{1,2}}))
@@ -56,15 +57,16 @@ _TOKEN = re.compile(
           |(?P<english_scale>[\s-]?(?:thousand|million|billion|trillion|[mbt]n)\b|(?<=[0-9])[mb]\b)
           |(?P<percent>\s?(?:%|percent\b|per\scent\b|pct\b)))?)
     | (?P<chinese>[{CHINESE_NUMERALS}]+(?:点[零〇一二三四五六七八九]+(?:万亿|[万亿])?)?)
-    | \b(?P<english>{_GROUP}(?:[\s-]{_SCALES}(?:\s(?:(?:and\s)?{_GROUP}|and\sone\b))?)*(?:\spoint(?:\s(?:{"|".join(_ONES[:10])})\b)+)?)
+    | \b(?P<english>{_GROUP}(?:[\s-]{_SCALES}(?:\s(?:(?:and\s)?{_GROUP}|and\sone\b))?)*
+        (?:\spoint(?:\s(?:{"|".join(ONES[:10])})\b)+)?)
         (?P<words_scale>(?:(?<=[a-z])\s{_SCALES})?)(?P<words_percent>\s(?:percent|per\scent)\b)?
     )""",
     re.VERBOSE,
 )
-BEGINS_NUMERAL = re.compile(rf"[{CHINESE_NUMERALS}]|(?<![a-z0-9])\d|\b(?:{'|'.join([*_TENS, *_ONES[1:]])})\b")
+BEGINS_NUMERAL = re.compile(rf"[{CHINESE_NUMERALS}]|(?<![a-z0-9])\d|\b(?:{'|'.join([*_TENS, *ONES[1:]])})\b")
 """Found in every folded text that holds a numeral of either language."""
 JOINS_NUMERAL = re.compile(
-    rf"^(?:hundred|thousand|million|billion|trillion|[mbt]n\b|%|percent|per\b|cent\b|pct|point\b|(?:{'|'.join(_ONES[:10])})\b)|[$€£¥]$"
+    rf"^(?:hundred|thousand|million|billion|trillion|[mbt]n\b|%|percent|per\b|cent\b|pct|point\b|(?:{'|'.join(ONES[:10])})\b)|[$€£¥]$"
 )
 """Found where a folded text between two spaces may belong to a numeral beyond one of them: it ends with a sign of
 money, or begins as what an English or Arabic numeral goes on with."""
@@ -198,9 +200,7 @@ def _chinese(text: str, start: int, end: int) -> str | None:
     if len(run) > 1 or before == "第":
         value = _value(run)
         return None if value is None else str(value)
-    # 二比一 is a score, 三至五 a range.
-    beside = (after and after in "比至到" and text[end + 1 : end + 2]) or (before and before in "比至到" and text[start - 2 : start - 1])
-    if beside and (beside.isdecimal() or beside in _DIGIT or beside == "十") and run not in "百千万亿":
+    if _beside_another(text, start, end) and run not in "百千万亿":
         return "10" if run == "十" else str(_DIGIT[run])
     if run in "零〇百千万亿":
         return None
@@ -214,6 +214,13 @@ def _chinese(text: str, start: int, end: int) -> str | None:
     alone = not after.isalnum() and after != "·"
     named = not before.isalnum() or before in "是为共达约有"
     return written if alone and named else None
+
+
+def _beside_another(text: str, start: int, end: int) -> bool:
+    """Whether this numeral and another make a score or a range: 二比一, 三至五."""
+    after = text[end + 1 : end + 2] if text[end : end + 1] in {"比", "至", "到"} else ""
+    before = text[start - 2 : start - 1] if start > 1 and text[start - 1] in "比至到" else ""
+    return any(other.isdecimal() or (other and other in _DIGIT) or other == "十" for other in (before, after))
 
 
 def _decimal(run: str, after: str) -> str | None:

@@ -70,14 +70,20 @@ def number_pattern(number: str) -> str:
 def number_begins(number: str, *, code: bool = False) -> str:
     """What must not stand before a number: the rest of a longer one, a minus, and with `code` a letter (A15)."""
     grouped = r"(?<!\d,)" if len(re.split(r"[.,]", number)[0]) == 3 else ""  # 234 is not in 1,234
-    return rf"(?<![{'a-z' if code else ''}\d])(?<![千百])(?<![万亿])(?<!\d\.)(?<!minus\s)(?<!negative\s)(?<!零下){grouped}"
+    return (
+        rf"(?<![{'a-z' if code else ''}\d])(?<![千百])(?<![万亿])(?<!\d\.)(?<!minus\s)(?<!negative\s)(?<!零下){grouped}"
+    )
 
 
 def number_ends(*, scaled: bool, after_name: bool) -> str:
     """What must not follow a number: the rest of a longer one, a scale unless it may be `scaled`, a letter unless it
     begins a unit; after a name (`after_name`) any letter, or a word such as Pro, makes another name of it."""
     models = "|".join(equivalents("name.models")[0])
-    letters = rf"(?!{_LETTER})(?!\s?(?:{models})\b)" if after_name else rf"(?!(?!{_UNITS}(?!{_LETTER})){_LETTER})(?!(?<=\d0)s\b)"
+    letters = (
+        rf"(?!{_LETTER})(?!\s?(?:{models})\b)"
+        if after_name
+        else rf"(?!(?!{_UNITS}(?!{_LETTER})){_LETTER})(?!(?<=\d0)s\b)"
+    )
     return _ENDS + ("" if scaled else _SCALED) + letters
 
 
@@ -92,8 +98,8 @@ _JOINED_AFTER = re.compile(
 
 
 def is_part_of_more(text: str, start: int, end: int) -> bool:
-    """Whether the number that begins at `start` of an original text and ends at `end`, with its unit, is part of a range,
-    a score, a time, a code or a negative number."""
+    """Whether the number at text[start:end], with its unit, is part of a range, a score, a time, a code or a negative
+    number. `text` is the original: folded, a dash is a minus and 5G is five grams."""
     if _JOINED_BEFORE.search(text[max(0, start - 4) : start]):
         return True
     return _JOINED_AFTER.match(text, end) is not None and text[max(0, start - 5) : start].lower() != "from "
@@ -159,6 +165,7 @@ def _ended(word: str) -> str:
 @lru_cache(maxsize=1)
 def _no_unit() -> str:
     """No unit follows: not a letter or Chinese character right behind (but 的 and 了), nor a unit after a blank."""
-    words = "|".join(sorted({_ended(word) for unit in _units() for word in unit.after if word[0] != "~"}, key=len, reverse=True))
+    words = "|".join(
+        sorted({_ended(word) for unit in _units() for word in unit.after if word[0] != "~"}, key=len, reverse=True)
+    )
     return rf"(?![^\W的了])(?!\s?[%‰°])(?!\s(?:{words}))(?!-\w)"
-

@@ -1,24 +1,30 @@
 """Rule-based sentence splitting of English, Chinese and mixed text. Joining the sentences gives the text back."""
 
 import re
+from bisect import bisect_left
 
 from ragstone.text.characters import HAN, vocabulary
 
 __all__ = ["sentences"]
 
-_CLOSERS = "”’』」）)\\]】》〉\"'»"
+# Marks that only close, so that they do so after a blank too; and all that may close.
+_ONLY_CLOSERS = "”’」』）】》〉］〕｣»"
+_CLOSERS = _ONLY_CLOSERS + ")\\]\"'"
+# What stands in title marks is one name, whatever its punctuation: 《谁是英雄？》.
+_TITLE = re.compile(r"《[^《》\r\n]{1,100}》|〈[^〈〉\r\n]{1,100}〉")
 # A citation after a full stop belongs to the sentence it closes: "Paris is large.[1] It grows.[2]"
 _CITATION = r"\[\^?\d{1,3}(?:\s?[,-]\s?\d{1,3})*\]"
 _BOUNDARY = re.compile(
     rf"""
     (?=[\n\r。！？；｡…⋯.!?])(?:  # tried first: it is most of the speed
     (?P<line>[\n\r]\s*)
-    | (?P<chinese>[。！？；｡]+[。！？；｡!?…]*[{_CLOSERS}]*\s*)
+    | (?P<chinese>[。！？；｡]+(?:[。！？；｡!?…{_CLOSERS}]|[^\S\r\n]+(?=[{_ONLY_CLOSERS}]))*\s*)
     | (?P<ellipsis>[…⋯]+|\.{{2,}}|(?:\.\s){{2,}}\.)(?P<after_ellipsis>[{_CLOSERS}]*\s*)
     | (?P<mark>[!?]+|\.)(?P<after_mark>(?:[{_CLOSERS}]|{_CITATION})*\s*)
     )""",
     re.VERBOSE,
 )
+_MARKS = re.compile(r"[。！？；｡!?]")
 # Always followed by a name.
 _TITLES = vocabulary(
     "mr mrs ms mx dr prof rev gen lt col maj capt cmdr sgt cpl adm gov sen rep pres hon messrs supt amb vs v"
@@ -52,16 +58,18 @@ def sentences(text: str, language: str = "") -> list[str]:
     """The sentences of `text`, each with the white space that follows it: `"".join(sentences(text)) == text`.
 
     A line break always ends a sentence. So do 。！？； in Chinese, with closing quotes and brackets, unless a comma
-    continues the sentence after the quote. A citation such as [1] right after a full stop, question or exclamation mark
-    belongs to the sentence before it. A full stop ends a sentence unless it belongs to an abbreviation, an initial, a
-    decimal or a list marker, or a lower-case letter follows; an ellipsis does only if a new sentence starts after it.
-    All rules apply to any text, so `language` makes no difference and mixed text needs no special case.
+    continues the sentence after the quote; nothing between 《 and 》 ends one. A citation such as [1] right after a
+    full stop, question or exclamation mark belongs to the sentence before it. A full stop ends one unless it belongs
+    to an abbreviation, an initial, a decimal or a list marker, or a lower-case letter follows; an ellipsis does only if
+    a new sentence starts after it. All rules apply to any text, so `language` makes no difference and mixed text needs
+    no special case.
     """
     parts: list[str] = []
     start = 0
+    titles = [title.span() for title in _TITLE.finditer(text)] if "《" in text or "〈" in text else []
     for boundary in _BOUNDARY.finditer(text):
         end = boundary.end()
-        if boundary.start() < start or end == len(text):
+        if boundary.start() < start or end == len(text) or (titles and _in_title(text, boundary, titles)):
             continue
         if boundary["line"] is not None:
             ends = bool(text[start : boundary.start()].strip())
@@ -77,6 +85,14 @@ def sentences(text: str, language: str = "") -> list[str]:
     if start < len(text):
         parts.append(text[start:])
     return parts
+
+
+def _in_title(text: str, boundary: re.Match[str], titles: list[tuple[int, int]]) -> bool:
+    """Whether the end of a sentence stands between title marks, and none follows behind them: 《谁？》。"""
+    place = bisect_left(titles, boundary.start(), key=lambda title: title[1])
+    if place == len(titles) or boundary.start() < titles[place][0]:
+        return False
+    return _MARKS.search(text, titles[place][1], max(boundary.end(), titles[place][1])) is None
 
 
 def _ends_chinese(text: str, boundary: re.Match[str]) -> bool:
