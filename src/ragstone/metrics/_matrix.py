@@ -103,7 +103,7 @@ class FromMatrix:
     is made (`_measure`); everything else is here."""
 
     name: ClassVar[str]
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     needs: ClassVar[frozenset[Need]]
     uses: ClassVar[tuple[str, ...]] = ("judge",)
     steps: ClassVar[frozenset[str]] = frozenset({"decompose", "verify"})

@@ -57,7 +57,7 @@ class AnswerMatch:
     """
 
     name: str = "answer_match"
-    version: int = 2
+    version: int = 3
     needs: frozenset[Need] = frozenset({Need.ANSWER, Need.REFERENCES})
     scores_refusals: ClassVar[bool] = True
 

@@ -51,7 +51,7 @@ class ErrorDetection:
     """
 
     name: str = "error_detection"
-    version: int = 1
+    version: int = 2
     better: ClassVar[Literal["higher", "lower", "neither"]] = "neither"
     needs: frozenset[Need] = frozenset({Need.ANSWER})
 

@@ -55,7 +55,7 @@ class ExactMatch:
     """
 
     name: ClassVar[str] = "exact_match"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.REFERENCES})
 
     def score(self, case: Case, response: Response, /) -> Score:

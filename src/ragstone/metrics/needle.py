@@ -64,7 +64,7 @@ class NeedleFound:
     """
 
     name: ClassVar[str] = "needle.found"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.REFERENCES})
 
     def score(self, case: Case, response: Response, /) -> Score:
@@ -106,7 +106,7 @@ class NeedleRefused:
     """
 
     name: ClassVar[str] = "needle.refused"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER})
     better: ClassVar[Literal["higher", "lower", "neither"]] = "neither"
 

@@ -12,6 +12,8 @@ from typing import ClassVar, Literal
 
 from ragstone.metrics._clauses import Clause, clauses
 from ragstone.metrics._phrases import phrases
+from ragstone.text.characters import HAN
+from ragstone.text.folding import fold_characters
 from ragstone.types import Case, Need, Response, Score
 
 __all__ = ["PLUGINS", "Refusal", "refusal_spans"]
@@ -21,10 +23,14 @@ __all__ = ["PLUGINS", "Refusal", "refusal_spans"]
 _LONGEST = 600
 _TITLE = re.compile("《[^《》]{1,60}》")
 _LETTERS = re.compile(r"\w")
+# Phrases of a language are looked for only in clauses of its script; a question mark alone is read as English.
+_SCRIPTS = (("en", re.compile("[a-z?]")), ("zh", re.compile(f"[{HAN}]")))
 
 
 def refusal_spans(answer: str) -> list[tuple[int, int]]:
     """Where `answer` declines for lack of information, as (start, end); [] if it does not decline."""
+    if not phrases("refusal.hint").search(fold_characters(answer).text):
+        return []
     spans: list[tuple[int, int]] = []
     answered = given_after_all = False
     declined = ""
@@ -45,14 +51,15 @@ def _kind(clause: Clause) -> tuple[str, int, int]:
     """What a clause does: "whole" (declines), "gap", "empty" or "statement", and where its words for it stand."""
     # What stands in title marks is a name: 《不知道》 is a song.
     text = _TITLE.sub(lambda title: "某" * len(title.group()), clause.text[:_LONGEST])
-    for language in ("en", "zh"):
+    languages = [code for code, letter in _SCRIPTS if letter.search(text)]
+    for language in languages:
         if match := phrases(f"refusal.only.{language}").fullmatch(text):
             return "gap", *match.span()
     for kind in ("whole", "gap"):
-        for language in ("en", "zh"):
+        for language in languages:
             if match := phrases(f"refusal.{kind}.{language}").search(text):
                 return kind, *match.span()
-    if not _LETTERS.search(text) or any(phrases(f"refusal.empty.{language}").search(text) for language in ("en", "zh")):
+    if not _LETTERS.search(text) or any(phrases(f"refusal.empty.{language}").search(text) for language in languages):
         return "empty", 0, 0
     return "statement", 0, 0
 
@@ -77,7 +84,7 @@ class Refusal:
     """
 
     name: str = "refusal"
-    version: int = 1
+    version: int = 2
     better: ClassVar[Literal["higher", "lower", "neither"]] = "neither"
     needs: frozenset[Need] = frozenset({Need.ANSWER})
 

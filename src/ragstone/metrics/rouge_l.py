@@ -40,7 +40,7 @@ class RougeL:
     """
 
     name: ClassVar[str] = "rouge_l"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.REFERENCES})
 
     def score(self, case: Case, response: Response, /) -> Score:

@@ -60,7 +60,7 @@ class TokenF1:
     """
 
     name: ClassVar[str] = "token_f1"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     needs: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.REFERENCES})
 
     def score(self, case: Case, response: Response, /) -> Score:

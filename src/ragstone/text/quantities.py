@@ -24,6 +24,13 @@ _ENDS = r"(?!\d)(?!\.\d)(?!,\d{3}(?!\d))"
 _LETTER = r"[^\W\d_" + HAN + "]"
 
 
+# What may follow a number without its unit: the end of a phrase, or a word that is no unit.
+_NO_UNIT = (
+    r"(?=的|了|\W?$|\s?[^\w\s%\u2030°-]|\s(?:a|after|and|as|at|before|but|by|during|for|from|in|is|last|of|on|or|per|that"
+    r"|this|to|was|were|when|which|with)\b)"
+)
+
+
 class Unit(NamedTuple):
     """One unit. `before`: the signs that stand before the number; `after`: its wordings behind it, those that begin
     with ~ only in texts; `alone`: how many digits the number needs to be accepted without the unit, 0 for never."""
@@ -148,7 +155,7 @@ def _forms(unit: Unit, begins: str, number: str, length: int) -> Iterator[str]:
         signs = "|".join(map(re.escape, sorted(unit.before, key=len, reverse=True)))
         yield rf"(?<![a-z])(?:{signs})\s?{number}{_ENDS}{_SCALED}"
     if unit.alone and length >= unit.alone:
-        yield rf"{counted}{own}{begins}{number}{_ENDS}{_SCALED}{_no_unit()}"
+        yield rf"{counted}{own}{begins}{number}{_ENDS}{_SCALED}{_NO_UNIT}"
 
 
 def _other_money(unit: Unit) -> str:
@@ -160,12 +167,3 @@ def _other_money(unit: Unit) -> str:
 def _ended(word: str) -> str:
     ends = "(?![a-z²³/])" if word[-1].isascii() and word[-1].isalpha() else ""
     return re.escape(word) + ends + _longer()[word]
-
-
-@lru_cache(maxsize=1)
-def _no_unit() -> str:
-    """No unit follows: not a letter or Chinese character right behind (but 的 and 了), nor a unit after a blank."""
-    words = "|".join(
-        sorted({_ended(word) for unit in _units() for word in unit.after if word[0] != "~"}, key=len, reverse=True)
-    )
-    return rf"(?![^\W的了])(?!\s?[%‰°])(?!\s(?:{words}))(?!-\w)"
