@@ -11,7 +11,8 @@ import pytest
 from tests.api.judging import Embedder, scripted_judge, verdict
 
 from ragstone import evaluate, evaluate_async
-from ragstone.api.evaluate import estimate_evaluation, plan_evaluation, read_data
+from ragstone.api.estimate import estimate_evaluation
+from ragstone.api.evaluate import plan_evaluation, read_data
 from ragstone.api.judging import Judging, family_of
 from ragstone.api.prompts import copy_prompts
 from ragstone.errors import MissingExtra, RateLimited, RunMismatch, UsageError

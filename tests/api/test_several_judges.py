@@ -12,7 +12,8 @@ from tests.cli.test_eval import judging
 from tests.servers.fake_endpoint import FakeEndpoint
 
 from ragstone import evaluate, evaluate_async
-from ragstone.api.evaluate import estimate_evaluation, plan_evaluation, read_data
+from ragstone.api.estimate import estimate_evaluation
+from ragstone.api.evaluate import plan_evaluation, read_data
 from ragstone.api.judging import Judging
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions

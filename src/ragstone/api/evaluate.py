@@ -1,6 +1,5 @@
 """`evaluate`: score answers that exist already, into one run file."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from ragstone.api.blocking import blocking, public
-from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
-from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of, open_tools
+from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
+from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, tally_scores
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
@@ -19,36 +18,28 @@ from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.errors import UsageError
 from ragstone.messages import checked_language, messages, preferred_language
-from ragstone.metrics import steps_of
 from ragstone.metrics.judge import Prompts
 from ragstone.metrics.judge.panel import Combine
 from ragstone.models import ModelOptions
-from ragstone.runs import Stored, open_run
+from ragstone.runs import open_run
 from ragstone.systems.recorded import Recorded
 from ragstone.text import estimate_tokens
 from ragstone.types import (
     NO_ANSWER,
-    Case,
-    Completion,
     Embedder,
     Metric,
     Model,
-    Request,
-    Response,
-    Usage,
 )  # fmt: skip
 
 if TYPE_CHECKING:
     import pandas
 
 __all__ = [
-    "EvalEstimate",
     "EvalPlan",
     "EvalResult",
     "check_columns",
     "default_metrics",
     "default_run",
-    "estimate_evaluation",
     "evaluate",
     "evaluate_async",
     "plan_evaluation",
@@ -57,7 +48,6 @@ __all__ = [
 
 _CONCURRENCY = 64
 _SHORT_REFERENCE = 8  # tokens
-_GUESSED_QUESTIONS = 3  # that the judge writes for an answer
 
 
 @dataclass(frozen=True, repr=False)
@@ -294,77 +284,6 @@ async def evaluate_async(
 
 
 evaluate = blocking(evaluate_async, name="evaluate")
-
-
-@dataclass(frozen=True)
-class EvalEstimate:
-    """The expected cost of an evaluation: `usage` of the judge, and the tokens to embed with `embedder`. `done`: cases
-    that the run file has with all their scores. `reasons`: of these tokens, those that the judge's reasons take."""
-
-    usage: Usage
-    embedder: str
-    embedded: int
-    done: int
-    reasons: int = 0
-
-
-async def estimate_evaluation(plan: EvalPlan, run: Path | None = None) -> EvalEstimate:
-    """The requests and tokens of everything missing from the run file, ignoring the cache. Calls no model and needs no
-    key. Raises `RunMismatch` if the file was made with different settings."""
-    offline = _without_models(plan.judging)
-    judge = {"model": plan.judging.model} if isinstance(plan.judging.model, str) else {}
-    stored = Stored(run or default_run(plan), {**plan.benchmark.question, "judge": judge}, GROWING)
-    usage, embedded, done = Usage(), 0, 0
-    async with open_tools(offline, plan.metrics, ModelOptions()) as opened:
-        for case in plan.benchmark.cases():
-            missing = [
-                metric for metric in opened.metrics if not stored.has(plan.system.id, case.id, frozenset({metric.name}))
-            ]
-            done += not missing
-            response = plan.system.answers[case.query.repeat]
-            if opened.tools.judge is not None and (steps := steps_of(missing)):
-                shared = opened.tools.judge.estimate(case, response, steps=steps)
-                usage += sum([shared] * len(plan.judging.judges), Usage())
-            for metric in missing:
-                if hasattr(metric, "estimate"):
-                    usage += metric.estimate(case, response)
-            if any("embedder" in getattr(metric, "uses", ()) for metric in missing):
-                embedded += _embedded(case, response)
-    chosen = plan.judging.embedder or DEFAULT_EMBEDDER
-    name = chosen if isinstance(chosen, str) else chosen.id
-    reasons = 0
-    if plan.judging.reasons:
-        without = dataclasses.replace(plan, judging=dataclasses.replace(plan.judging, reasons=False))
-        plain = (await estimate_evaluation(without, run or default_run(plan))).usage
-        reasons = usage.prompt_tokens + usage.completion_tokens - plain.prompt_tokens - plain.completion_tokens
-    return EvalEstimate(usage, name if embedded else "", embedded, done, reasons)
-
-
-def _embedded(case: Case, response: Response) -> int:
-    """About the tokens of the texts that are compared by vectors: question, questions like it, answer, references."""
-    references = [alias for slot in case.sample.references for alias in slot]
-    texts = [*[case.sample.question] * (1 + _GUESSED_QUESTIONS), response.answer, *references]
-    return sum(estimate_tokens(text) for text in texts)
-
-
-def _without_models(judging: Judging) -> Judging:
-    """The same judging with models that cannot be called, for estimates."""
-    judges = tuple(_NoModel(f"none {number}") for number, _ in enumerate(judging.judges))
-    first = judges[0] if judges else None
-    return dataclasses.replace(judging, model=first, others=judges[1:], embedder=_NoModel())
-
-
-class _NoModel:
-    """A model and an embedder that are never called."""
-
-    def __init__(self, name: str = "none") -> None:
-        self.id = name
-
-    async def generate(self, request: Request, /) -> Completion:
-        raise AssertionError("an estimate called a model")
-
-    async def embed(self, texts: Sequence[str], /, *, kind: str) -> Any:
-        raise AssertionError("an estimate called an embedder")
 
 
 def default_metrics(rows: Sequence[RecordedRow], judging: Judging) -> tuple[str, ...]:

@@ -222,7 +222,7 @@ def _gated(result: "EvalResult", values: dict[str, Any]) -> tuple[int, list[dict
 
 async def _dry_run(plan: "EvalPlan", values: dict[str, Any]) -> int:
     """Prints what the evaluation would take, counting every first request as it would be sent."""
-    from ragstone.api.evaluate import estimate_evaluation  # noqa: PLC0415
+    from ragstone.api.estimate import estimate_evaluation  # noqa: PLC0415
 
     expected = await estimate_evaluation(plan, values["run_file"])
     usage = expected.usage
