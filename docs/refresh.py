@@ -26,10 +26,11 @@ ROOT = Path(__file__).resolve().parent.parent
 READMES = {"en": "README.md", "zh": "README.zh-CN.md"}
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WIDTH = 1000
-# From the top of the section "At a glance" to the end of the first row of curves.
+# From the top of the first section with a figure ("At a glance") to the end of the first row of curves, in the next one.
 CLIP = """() => {
-    const top = document.querySelector('#s2').getBoundingClientRect().top;
-    const charts = [...document.querySelectorAll('#s3 figure')].slice(0, 2);
+    const drawn = [...document.querySelectorAll('section')].filter(section => section.querySelector('figure'));
+    const top = drawn[0].getBoundingClientRect().top;
+    const charts = [...drawn[1].querySelectorAll('figure')].slice(0, 2);
     const ends = charts.map(chart => chart.getBoundingClientRect().bottom);
     return [top + 20, Math.max(...ends) + 24];
 }"""
