@@ -206,6 +206,25 @@ def test_claims_of_passages_judged_one_by_one_are_put_together() -> None:
     assert lost == {"a"}
 
 
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [("en", ("only the passages together support it", "alternative reference 2")),
+     ("zh", ("需几个段落共同支持", "参考答案的第 2 种写法"))],
+)  # fmt: skip
+def test_support_by_several_passages_and_alternative_references_are_named(language: str, told: tuple[str, str]) -> None:
+    steps = [
+        step("decompose", answer_claims=[{"id": 1, "text": "a"}], sentences=["a"],
+             reference_claims=[{"id": 1, "text": "r", "alternative": 1}, {"id": 2, "text": "s", "alternative": 2}]),
+        step("verify", answer_claims=[{"id": 1, "supported_by": [1, 2], "together": True}]),
+    ]  # fmt: skip
+    score = Score.of(0.5, evidence={"verdicts": steps})
+    record = msgspec.structs.replace(judged_record(0), scores={"faithfulness": score})
+    (claim,) = merged(requests_of(record)).answer_claims
+    assert (claim.supported_by, claim.together) == ((1, 2), True)
+    text = text_of(section_of(one(record), language=language))
+    assert all(words in text for words in told)
+
+
 async def test_what_the_real_judge_and_rubrics_leave_behind_is_understood() -> None:
     """The evidence is made by the judge itself, so that its form and the report's reading cannot drift apart."""
     decomposed = {

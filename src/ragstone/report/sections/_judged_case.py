@@ -216,6 +216,10 @@ def _claim(sample: _JudgedSample, claim: AnswerClaim | ReferenceClaim, letter: s
     sentence, relevant = (claim.sentence, claim.relevant) if isinstance(claim, AnswerClaim) else (0, True)
     if not relevant:
         badges.append((w["irrelevant_claim"], ""))
+    if claim.together:
+        badges.append((w["together"], "good"))
+    if isinstance(claim, ReferenceClaim) and claim.alternative:
+        badges.append((w["alternative"].format(n=claim.alternative), ""))
     linked, sentences = min(len(sample.passages), _PASSAGES_SHOWN), min(len(sample.matrix.sentences), _SENTENCES)
     return {
         "id": claim.id, "text": one_line(claim.text, _TEXT), "badges": badges,
