@@ -1,5 +1,7 @@
 """Refusals and matches on labelled answers: what was found wrong, and the goals on the half nobody develops on."""
 
+import time
+
 import pytest
 from bench.labelled import HALVES, LANGUAGES, Labelled, errors, figures, read
 
@@ -111,3 +113,23 @@ def test_figures_count_false_alarms_against_precision_and_misses_against_recall(
     found = figures(rows)
     assert (found.n, found.holding, found.precision, found.recall) == (4, 2, 0.5, 0.5)
     assert errors(rows) == rows[1:3]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "The documents do not say, but 5 km is 3-5. ",
+        "文档没有提到《谁？》，但全长5公里，共3至5天。",
+        "5 ",
+        "one hundred and ",
+    ],
+)
+def test_the_time_of_a_long_answer_grows_with_its_length_and_not_its_square(unit: str) -> None:
+    def seconds(size: int) -> float:
+        row = Labelled("12 km", unit * (size // len(unit)), False, True)
+        begin = time.process_time()
+        row.judged()
+        return time.process_time() - begin
+
+    seconds(1000)
+    assert seconds(400_000) < 9 * seconds(100_000) + 0.05  # a square would be 16 times as long
