@@ -17,9 +17,9 @@ import numpy as np
 from ragstone.types import Cell, Point
 
 __all__ = [
-    "Array", "Estimate", "Interval", "apart", "cohen_kappa", "decisive_interval", "difference_interval", "effective",
-    "exact_interval", "gain_interval", "holm", "mcnemar_exact", "mean_interval", "most_trials", "paired_test",
-    "permutation_paired", "units_of", "wilson",
+    "UNSEEN", "Array", "Estimate", "Interval", "apart", "cohen_kappa", "decisive_interval", "difference_interval",
+    "effective", "exact_interval", "gain_interval", "holm", "mcnemar_exact", "mean_interval", "most_trials",
+    "paired_test", "permutation_paired", "share_interval", "units_of", "wilson",
 ]  # fmt: skip
 
 Interval: TypeAlias = tuple[float, float] | None
@@ -27,7 +27,7 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 _Z = NormalDist().inv_cdf(0.975)
 _LEVEL = 0.05
-_UNSEEN = 0.15  # squared deviations that every sample is taken to have beyond those seen (docs/decisions/0021)
+UNSEEN = 0.15  # squared deviations that every sample is taken to have beyond those seen (docs/decisions/0021)
 _EXACT_PAIRS = 14  # up to 2**14 ways to flip the signs are all tried
 _DRAWS = 9_999  # random draws if there are more; p is then a multiple of 1/10,000
 _ROUNDING = 1e-9
@@ -141,7 +141,7 @@ def effective(sums: Array, sizes: Array, *, trials: float = math.inf) -> tuple[A
     any further axes are separate samples. `trials`: the most that the number may be, for scores of 0 and 1 their count.
 
     The number is n / r. r compares the variance of the mean with that of n independent trials of the same mean: the
-    squared deviations of the clusters (each against the others: HC3, MacKinnon and White 1985), plus `_UNSEEN` ones on
+    squared deviations of the clusters (each against the others: HC3, MacKinnon and White 1985), plus `UNSEEN` ones on
     both sides, because few scores near an end of the range show too little of the spread. The n of unequal clusters is
     at most Kish's (1965). Scores of 0 and 1, one per cluster, give r = 1.
     """
@@ -151,15 +151,20 @@ def effective(sums: Array, sizes: Array, *, trials: float = math.inf) -> tuple[A
     deviations = n * (sums - mean * sizes) / (total - sizes)
     unequal = (n * np.square(sizes / total).sum(axis=-1)) ** 2
     mean = mean[..., 0]
-    ratio = (np.square(deviations).sum(axis=-1) + _UNSEEN * unequal) / (n * mean * (1 - mean) + _UNSEEN)
+    ratio = (np.square(deviations).sum(axis=-1) + UNSEEN * unequal) / (n * mean * (1 - mean) + UNSEEN)
     return mean, np.minimum(n / np.clip(ratio, 1e-9, unequal), trials)
 
 
 def _score_interval(sums: Array, sizes: Array, *, trials: float) -> Interval:
     if len(sums) < 2:
         return None
-    low, high = _wilson(*effective(sums, sizes, trials=trials))
+    low, high = share_interval(sums, sizes, trials=trials)
     return (float(low), float(high))
+
+
+def share_interval(sums: Array, sizes: Array, *, trials: float = math.inf) -> tuple[Array, Array]:
+    """Wilson's interval with the `effective` number of trials; shapes as there."""
+    return _wilson(*effective(sums, sizes, trials=trials))
 
 
 def mean_interval(values: Sequence[float], *, groups: Sequence[Hashable] | None = None) -> Interval:

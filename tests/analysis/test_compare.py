@@ -86,6 +86,58 @@ def test_the_difference_of_scores_of_any_size_has_students_interval() -> None:
     assert (row.low, row.high) == pytest.approx((0.5, 0.5))
 
 
+def test_metrics_with_the_same_scores_are_tested_once_and_shown_together() -> None:
+    def scored(*numbers: float) -> dict[str, dict[str, Score | float]]:
+        names = ("faithfulness", "groundedness", "ragchecker.faithfulness")
+        other = {"token_f1": 0.3}
+        return {f"q{at}": {**dict.fromkeys(names, number), **other} for at, number in enumerate(numbers)}
+
+    found = compared(scored(*[0.0] * 7, 1.0, 1.0), scored(*[1.0] * 9))
+    row, other = found.rows
+    assert (row.metric, row.aliases) == ("faithfulness", ("groundedness", "ragchecker.faithfulness"))
+    assert [one.p_holm for one in found.rows] == holm([row.p, other.p])
+    assert row.p_holm == pytest.approx(2 * 2 / 2**7)  # four tests would make it 4 * 2 / 2**7
+    assert row.significant()
+    (table, *_) = comparison_tables(found)
+    assert table.rows[0].cells[0].text == "faithfulness (same scores: groundedness, ragchecker.faithfulness)"
+    (named,) = compared(scored(0.0, 1.0), scored(1.0, 1.0), metrics=["groundedness"]).rows
+    assert (named.metric, named.aliases) == ("groundedness", ())
+
+
+def test_primary_metrics_are_corrected_among_themselves_and_decide() -> None:
+    falls = {
+        f"q{at}": {"m1": float(at < 6), "m2": 0.1 * at, "m3": float(at % 2), "m4": float(at > 2)} for at in range(9)
+    }
+    rises = {f"q{at}": {"m1": 0.0, "m2": 0.1 * (at > 5), "m3": float(at > 3), "m4": 1.0} for at in range(9)}
+    assert not compared(falls, rises).rows[0].significant()
+    found = compared(falls, rises, primary=["m1"])
+    first, *others = found.rows
+    assert (first.metric, first.primary, first.p_holm) == ("m1", True, first.p)
+    assert first.regressed()
+    assert [row.p_holm for row in others] == holm([row.p for row in others])
+    assert not any(row.primary or row.regressed() for row in others)
+    assert comparison_verdict(found).startswith("m1 fell by 0.67")
+    assert "m2" not in comparison_verdict(found)
+    assert any("m2, m3, m4" in note for note in comparison_tables(found)[0].notes)
+    with pytest.raises(UsageError, match="has scores of 'm9'"):
+        compared(falls, rises, primary=["m9"])
+
+
+def test_where_nothing_was_found_it_says_what_could_have_been() -> None:
+    found = compared(values("m", *[0.0, 1.0] * 20), values("m", *[0.0, 1.0] * 18, 1.0, 0.0, 0.0, 1.0))
+    (row,) = found.rows
+    power = next(table for table in comparison_tables(found, power=0.05) if table.id == "compare-power")
+    assert row.smallest == pytest.approx(power.rows[0].cells[2].value)
+    assert power.columns[3] == "Questions for 0.05"
+    assert int(power.rows[0].cells[3].text.replace(",", "")) == row.needed(0.05) > 40
+    few = compared(values("m", 0.0, 1.0, 0.0), values("m", 0.0, 1.0, 0.0))
+    assert few.rows[0].smallest is None
+    assert comparison_tables(few)[1].rows[0].cells[2].text == "none"
+    moved = compared(values("m", *[0.0] * 20), values("m", *[1.0] * 20))
+    assert not any(table.id == "compare-power" for table in comparison_tables(moved))
+    assert any(table.id == "compare-power" for table in comparison_tables(moved, power=0.1))
+
+
 def test_a_single_question_has_no_interval_and_decides_nothing() -> None:
     found = compared(values("m", 0.0), values("m", 1.0))
     (row,) = found.rows

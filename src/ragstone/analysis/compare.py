@@ -2,23 +2,24 @@
 
 A pair is a sample under one condition, in both runs. The difference is the mean of B minus A over the pairs, and so are
 its interval and its test; the pairs of a sample are one unit in both. Independent scores of 0 and 1 are tested by
-McNemar's exact test, others by permutation of the signs. The p-values of a comparison are corrected by Holm. Verdicts
-of different judges, prompts or protocols are different measurements: such metrics are left out, with the reason, unless
-requested.
+McNemar's exact test, others by permutation of the signs. Metrics with the same scores are one quantity and are tested
+once; the p-values of all quantities are corrected by Holm, the primary ones among themselves. Verdicts of different
+judges, prompts or protocols are different measurements: such metrics are left out, with the reason, unless requested.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ragstone.analysis.comparable import Reason, question_of, refused
 from ragstone.analysis.pairing import Pair, PairScore, Side, SideScores, read_side
+from ragstone.analysis.power import Spread, spread_of
 from ragstone.analysis.selection import matches
 from ragstone.errors import UsageError
 from ragstone.metrics import better
 from ragstone.stats import difference_interval, holm, paired_test
 
-__all__ = ["FLIPPED", "Comparison", "Difference", "Flip", "Reason", "Side", "compare_runs"]
+__all__ = ["FLIPPED", "Comparison", "Difference", "Flip", "Reason", "Side", "compare_runs", "corrected"]
 
 FLIPPED = 0.5  # the least change of a non-binary score that counts as a flip
 _MOST_FLIPS = 50
@@ -47,7 +48,10 @@ class Difference:
     `only_a`, `only_b`: pairs to which the metric applies on that side only. `gained` and `lost` are the flips for the
     better and for the worse, the largest first, with the largest other changes of non-binary scores; `gained_total`
     and `lost_total` count flips only. `samples`: the number of distinct samples, on which the test is based (the
-    effective n); the mean of `improved` and `worsened` of them changed. `group`: the group of cases, "" for all."""
+    effective n); the mean of `improved` and `worsened` of them changed. `group`: the group of cases, "" for all.
+    `aliases`: metrics with the same scores on both sides. `primary`: decides the verdict. `smallest`: the smallest
+    difference that these samples would show with 80% power, None if none; `spread` has what that is computed from, and
+    `tested` how many rows are corrected together."""
 
     metric: str
     n: int
@@ -73,6 +77,11 @@ class Difference:
     samples: int = 0
     improved: int = 0
     worsened: int = 0
+    aliases: tuple[str, ...] = ()
+    primary: bool = True
+    smallest: float | None = None
+    tested: int = 1
+    spread: Spread | None = None
 
     @property
     def label(self) -> str:
@@ -93,9 +102,14 @@ class Difference:
         """The difference with its sign set so that more is better; 0 where neither direction is better."""
         return {"higher": 1.0, "lower": -1.0, "neither": 0.0}[self.better] * self.difference
 
+    def needed(self, difference: float) -> int:
+        """The samples that would show a difference with 80% power."""
+        return 0 if self.spread is None else self.spread.needed(difference, self.tested)
+
     def regressed(self, by: float | None = None, level: float = 0.05) -> bool:
-        """Whether B is significantly worse (after Holm) and, with `by`, by more than that in the mean."""
-        if self.gain >= 0 or not self.significant(level):
+        """Whether B is significantly worse in a primary metric (after Holm) and, with `by`, by more than that in the
+        mean."""
+        if self.gain >= 0 or not self.primary or not self.significant(level):
             return False
         return by is None or -self.gain > by
 
@@ -139,10 +153,12 @@ def compare_runs(
     judges: Literal["same", "different"] = "same",
     where: Mapping[str, str] | None = None,
     group_by: Sequence[str] = (),
+    primary: Sequence[str] = (),
 ) -> Comparison:
     """Compare two systems. `metrics`: compare only these. `on`: where the data of the runs differ, "common" compares
     the identical pairs and "all" raises. `where`: only cases whose condition, or column of the data, has these values.
-    `group_by`: one row for each value of these, instead of one for all cases.
+    `group_by`: one row for each value of these, instead of one for all cases. `primary`: the metrics that decide (all
+    by default); they are corrected among themselves, and the others too.
 
     Raises UsageError where the runs cannot be compared: different benchmarks, different data, nothing in common."""
     _check_benchmarks(a, b)
@@ -158,22 +174,26 @@ def compare_runs(
     if not common:
         raise UsageError(f"{a.name} and {b.name} have no sample in common: nothing can be compared.")
     names = sorted(scores_a.metrics | scores_b.metrics)
-    if unknown := [name for name in metrics if name not in names]:
+    if unknown := [name for name in (*metrics, *primary) if name not in names]:
         raise UsageError(f"Neither run has scores of {unknown[0]!r}; available: {', '.join(names)}.")
     reasons = {} if judges == "different" else refused(a, b, scores_a, scores_b)
-    selected = [name for name in dict.fromkeys(metrics or names) if name not in reasons]
-    differences = [
-        _difference(name, group, conditions, scores_a, scores_b, better(name, b.run.meta))
-        for group, conditions in _groups(common, scores_a)
-        for name in selected
-        if name in scores_a.metrics and name in scores_b.metrics
-    ]
-    rows = [row for row in differences if row.n]
-    rows = [replace(row, p_holm=p) for row, p in zip(rows, holm([row.p for row in rows]), strict=True)]
+    selected = [name for name in dict.fromkeys([*primary, *(metrics or names)]) if name not in reasons]
+    found: dict[Hashable, Difference] = {}
+    unpaired: dict[str, tuple[int, int]] = {}
+    for group, conditions in _groups(common, scores_a):
+        for name in [name for name in selected if name in scores_a.metrics and name in scores_b.metrics]:
+            row, scores = _difference(name, group, conditions, scores_a, scores_b, better(name, b.run.meta))
+            row = replace(row, primary=not primary or name in primary)
+            if not row.n:
+                unpaired[row.label] = (row.failed_a, row.failed_b)
+            elif (same := found.get(key := (group, row.better, scores))) is not None:
+                found[key] = replace(same, aliases=(*same.aliases, name))
+            else:
+                found[key] = row
     return Comparison(
-        a, b, tuple(rows), len(common), (len(only_a), len(only_b)),
+        a, b, corrected([*found.values()]), len(common), (len(only_a), len(only_b)),
         {name: reason for name, reason in reasons.items() if not metrics or name in metrics},
-        unpaired={row.label: (row.failed_a, row.failed_b) for row in differences if not row.n},
+        unpaired=unpaired,
         one_sided=(tuple(sorted({*selected} - scores_b.metrics)), tuple(sorted({*selected} - scores_a.metrics))),
         judges=(scores_a.judges, scores_b.judges), changed=len(changed), differing=_differing(a, b),
         unfinished=unfinished,
@@ -239,9 +259,9 @@ def _difference(
     scores_a: SideScores,
     scores_b: SideScores,
     direction: Literal["higher", "lower", "neither"],
-) -> Difference:
-    """The difference of one metric over these pairs. Where no pair has both scores, `n` is 0 and no other figure means
-    anything."""
+) -> tuple[Difference, tuple[tuple[Pair, float, float], ...]]:
+    """The difference of one metric over these pairs, and the pairs with both scores. Without one, `n` is 0 and no other
+    figure means anything."""
     pairs: list[tuple[Pair, float, float]] = []
     failed_a = failed_b = lacking = only_a = only_b = 0
     absent = PairScore(None, False)
@@ -258,7 +278,7 @@ def _difference(
         only_a=only_a, only_b=only_b,
     )  # fmt: skip
     if not pairs:
-        return empty
+        return empty, ()
     a, b = [value for _, value, _ in pairs], [value for _, _, value in pairs]
     samples = [pair[0] for pair, _, _ in pairs]
     test, p = paired_test(a, b, groups=samples)
@@ -270,12 +290,25 @@ def _difference(
     means = list(zip(_by_sample(samples, a), _by_sample(samples, b), strict=True))
     higher, lower = sum(y > x for x, y in means), sum(y < x for x, y in means)
     improved, worsened = (lower, higher) if direction == "lower" else (higher, lower)
-    return replace(
+    row = replace(
         empty, n=len(pairs), a=sum(a) / len(a), b=sum(b) / len(b), difference=(sum(b) - sum(a)) / len(a),
         low=low, high=high, test=test, p=p, p_holm=p, gained=_listed(gained), lost=_listed(lost),
         gained_total=sum(flip.flipped for flip in gained), lost_total=sum(flip.flipped for flip in lost),
-        samples=len(means), improved=improved, worsened=worsened,
+        samples=len(means), improved=improved, worsened=worsened, spread=spread_of(a, b, samples),
     )  # fmt: skip
+    return row, tuple(pairs)
+
+
+def corrected(rows: Sequence[Difference]) -> tuple[Difference, ...]:
+    """The rows with Holm's correction, and with what they can show after it: the primary ones as one family, then the
+    others as another."""
+    result: list[Difference] = []
+    for primary in (True, False):
+        family = [row for row in rows if row.primary is primary]
+        for row, p in zip(family, holm([row.p for row in family]), strict=True):
+            smallest = None if row.spread is None else row.spread.smallest(len(family))
+            result.append(replace(row, p_holm=p, smallest=smallest, tested=len(family)))
+    return tuple(result)
 
 
 def _by_sample(samples: Sequence[str], values: Sequence[float]) -> list[float]:

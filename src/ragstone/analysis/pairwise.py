@@ -5,10 +5,9 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Literal
 
-from ragstone.analysis.compare import Comparison, Side, compare_runs
+from ragstone.analysis.compare import Comparison, Side, compare_runs, corrected
 from ragstone.analysis.pairing import retrieved_values
 from ragstone.errors import UnknownName, UsageError
-from ragstone.stats import holm
 
 __all__ = ["AXES", "compare_pairwise"]
 
@@ -24,6 +23,7 @@ def compare_pairwise(
     on: Literal["all", "common"] = "all",
     judges: Literal["same", "different"] = "same",
     where: Mapping[str, str] | None = None,
+    primary: Sequence[str] = (),
 ) -> Comparison:
     """Every value of `axis` in A with every other one in B; each pair once where both are the same system of one run.
     The rows are grouped by the pair ("bm25 → local/e5-small"), and Holm's correction is over all of them.
@@ -42,7 +42,7 @@ def compare_pairwise(
         compare_runs(
             replace(a, name=x if len(pairs) == 1 else "A", axis=axis, value=x),
             replace(b, name=y if len(pairs) == 1 else "B", axis=axis, value=y),
-            metrics=metrics, on=on, judges=judges, where=where,
+            metrics=metrics, on=on, judges=judges, where=where, primary=primary,
         )
         for x, y in pairs
     ]  # fmt: skip
@@ -51,11 +51,10 @@ def compare_pairwise(
         for (x, y), comparison in zip(pairs, comparisons, strict=True)
         for row in comparison.rows
     ]
-    corrected = holm([row.p for row in rows])
     first = comparisons[0]
     return replace(
         first,
-        rows=tuple(replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True)),
+        rows=corrected(rows),
         pairs=sum(one.pairs for one in comparisons),
         changed=sum(one.changed for one in comparisons),
         left_out=(sum(one.left_out[0] for one in comparisons), sum(one.left_out[1] for one in comparisons)),

@@ -30,6 +30,7 @@ def compare(
     where: Mapping[str, str] | None = None,
     group_by: str | Sequence[str] = (),
     by: Literal["retriever", "k", "chunk", ""] = "",
+    primary: str | Sequence[str] = (),
 ) -> Comparison:
     """Compares the systems of two run files; `b` None: two systems of `a`. A file with several systems needs
     `system_a`, `system_b`. Differences are those of B minus A. See `analysis.compare` for what is tested and how.
@@ -37,7 +38,8 @@ def compare(
     `on="common"`: only cases that are the same in both. `judges="different"`: also compare different judges.
     `where`: only cases with these values of the condition or of a column of the data (ability, language, topic…).
     `group_by`: such names; a row for each of their values. `by`: compare retrievers, numbers of chunks or chunk sizes
-    with each other, those of `a` with those of `b`, or all of one system of `a`.
+    with each other, those of `a` with those of `b`, or all of one system of `a`. `primary`: the metrics that decide,
+    corrected among themselves (by default all).
     Raises UsageError if nothing can be compared.
     """
     for choice, known in ((on, ("all", "common")), (judges, ("same", "different"))):
@@ -45,13 +47,18 @@ def compare(
             raise UsageError(f"Cannot compare by {choice!r}: it is {' or '.join(known)}.")
     metrics = [metrics] if isinstance(metrics, str) else metrics
     group_by = [group_by] if isinstance(group_by, str) else group_by
+    primary = [primary] if isinstance(primary, str) else primary
     if by and group_by:
         raise UsageError(f"Comparing by {by} has a group for each pair of values: leave out group_by.")
     path_b = None if b is None else Path(b)
     with opened_sides(Path(a), path_b, system_a, system_b, within=bool(by)) as (side_a, side_b):
         if by:
-            return compare_pairwise(side_a, side_b, by, metrics=metrics, on=on, judges=judges, where=where)
-        return compare_runs(side_a, side_b, metrics=metrics, on=on, judges=judges, where=where, group_by=group_by)
+            return compare_pairwise(
+                side_a, side_b, by, metrics=metrics, on=on, judges=judges, where=where, primary=primary
+            )
+        return compare_runs(
+            side_a, side_b, metrics=metrics, on=on, judges=judges, where=where, group_by=group_by, primary=primary
+        )
 
 
 @contextlib.contextmanager
@@ -97,14 +104,18 @@ def _system(run: RunReader, path: Path, requested: str | None, option: str) -> s
     return names[0]
 
 
-def comparison_tables(comparison: Comparison, *, language: str = "en", moves: int | None = None) -> list[Table]:
-    """The differences, and the samples that moved, `lost` first; of a metric at most `moves` in either direction."""
+def comparison_tables(
+    comparison: Comparison, *, language: str = "en", moves: int | None = None, power: float | None = None
+) -> list[Table]:
+    """The differences, and the samples that moved, `lost` first; of a metric at most `moves` in either direction.
+    `power`: a difference; how many questions would show it. What these questions can show is also told if they show no
+    difference."""
     texts = messages(__name__, language)
     grouped = any(row.group for row in comparison.rows)
     several = any(row.samples != row.n for row in comparison.rows)  # pairs of a sample
     rows = [
         Row((
-            Cell(row.metric if row.better == "higher" else f"{row.metric} ({texts[row.better]})"),
+            Cell(_metric(row, texts)),
             *([Cell(row.group)] if grouped else []), Cell(value=row.a), Cell(value=row.b),
             Cell(value=row.difference, low=row.low, high=row.high), Cell(f"{row.p_holm:.3g}"),
             Cell(texts[row.test]), Cell(str(row.n)), *([Cell(str(row.samples))] if several else []),
@@ -119,6 +130,8 @@ def comparison_tables(comparison: Comparison, *, language: str = "en", moves: in
     )  # fmt: skip
     title = texts["title"].format(a=comparison.a.name, b=comparison.b.name)
     tables = [Table("compare", title, columns, tuple(rows), tuple(_notes(comparison, texts)), keys=2 if grouped else 1)]
+    if power is not None or not any(row.significant() for row in comparison.rows if row.primary):
+        tables += _power_table(comparison, power, texts)
     flips = [(row, flip) for row in comparison.rows for flip in (*row.lost[:moves], *row.gained[:moves])]
     if flips:
         flip_rows = [
@@ -137,9 +150,33 @@ def comparison_tables(comparison: Comparison, *, language: str = "en", moves: in
     return tables
 
 
+def _metric(row: Difference, texts: Mapping[str, str]) -> str:
+    remarks = [texts[row.better]] if row.better != "higher" else []
+    remarks += [texts["same_scores"].format(names=", ".join(row.aliases))] if row.aliases else []
+    return f"{row.metric} ({texts['apart'].join(remarks)})" if remarks else row.metric
+
+
+def _power_table(comparison: Comparison, power: float | None, texts: Mapping[str, str]) -> list[Table]:
+    """The smallest difference that the questions can show, and the questions that the difference `power` needs."""
+    rows = []
+    for row in comparison.rows:
+        smallest = Cell(texts["no_power"]) if row.smallest is None else Cell(value=row.smallest)
+        needed = [] if power is None else [Cell(f"{row.needed(power):,}")]
+        rows.append(Row((Cell(row.label), Cell(f"{row.samples:,}"), smallest, *needed)))
+    heads = [texts[name] for name in ("metric", "samples", "smallest")]
+    heads += [] if power is None else [texts["needed"].format(difference=f"{power:g}")]
+    return (
+        [Table("compare-power", texts["power_title"], tuple(heads), tuple(rows), (texts["power_note"],))]
+        if rows
+        else []
+    )
+
+
 def _notes(comparison: Comparison, texts: Mapping[str, str]) -> Iterator[str]:
     """Notes below the table of differences: the methods, and everything that is left out."""
     yield texts["note"].format(least=FLIPPED)
+    if others := [row.label for row in comparison.rows if not row.primary]:
+        yield texts["secondary"].format(names=", ".join(others))
     if any(comparison.left_out):
         yield texts["left_out"].format(a=comparison.left_out[0], b=comparison.left_out[1])
     if comparison.changed:

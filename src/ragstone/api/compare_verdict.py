@@ -21,7 +21,7 @@ Kind = Literal["regression", "improvement", "mixed", "change", "no_difference", 
 
 def verdict_of(comparison: Comparison) -> Kind:
     """The kind of verdict, by what differs after Holm. "change": only metrics without a better direction differ."""
-    kinds = {_kind(row) for row in comparison.rows if row.significant()}
+    kinds = {_kind(row) for row in comparison.rows if row.primary and row.significant()}
     if not comparison.rows:
         return "nothing"
     if {"regression", "improvement"} <= kinds:
@@ -37,11 +37,13 @@ def comparison_verdict(comparison: Comparison, *, language: str = "en") -> str:
     """One line: which metrics fell and rose, the worst first, and which did not change."""
     words = messages(__name__, language)
     order = ("regression", "change", "improvement")
-    moved = sorted((row for row in comparison.rows if row.significant()), key=lambda row: order.index(_kind(row)))
+    moved = sorted(
+        (row for row in comparison.rows if row.primary and row.significant()), key=lambda row: order.index(_kind(row))
+    )
     parts = [_moved(row, words) for row in moved[:_NAMED]]
     if len(moved) > _NAMED:
         parts.append(words["more"].format(n=len(moved) - _NAMED))
-    if unchanged := [row for row in comparison.rows if not row.significant()]:
+    if unchanged := [row for row in comparison.rows if row.primary and not row.significant()]:
         sizes = sorted({row.samples for row in unchanged})
         unit = words["one" if sizes == [1] else "several"]
         size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,}–{sizes[-1]:,}"

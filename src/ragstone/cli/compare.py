@@ -24,6 +24,9 @@ _MOVES_SHOWN = 3  # of each metric, in either direction
 @click.option("--system-a", metavar="NAME", help="System of A, if it has several.")
 @click.option("--system-b", metavar="NAME", help="System of B, or of A if that is the only file.")
 @metrics_option("Compare only these metrics (repeatable).")
+@metrics_option("Metrics that decide, corrected among themselves (repeatable).  [default: all]", "--primary")
+@click.option("--power", type=Number(0.0001), metavar="DIFFERENCE",
+              help="Also say how many questions would show this difference.")  # fmt: skip
 @click.option("--on", type=click.Choice(["all", "common"]), default="all", show_default=True,
               help="common: only samples that both runs have, if the data differ.")  # fmt: skip
 @click.option("--judges", type=click.Choice(["same", "different"]), default="same", show_default=True,
@@ -32,7 +35,7 @@ _MOVES_SHOWN = 3  # of each metric, in either direction
 @click.option("--group-by", type=NameList(), default=(), help="One row per value of these conditions or columns.")
 @click.option("--by", type=click.Choice(["retriever", "k", "chunk"]),
               help="Compare retrievers, numbers of chunks or chunk sizes with each other.")  # fmt: skip
-@click.option("--fail-on-regression", is_flag=True, help="Exit 1 if B is significantly worse in any metric.")
+@click.option("--fail-on-regression", is_flag=True, help="Exit 1 if B is significantly worse in a (primary) metric.")
 @click.option("--tolerance", type=Number(0),
               help="With --fail-on-regression: only if the mean is worse by more than this.")  # fmt: skip
 @click.option("--min-coverage", type=Number(0, 1), default=0.95, show_default=True,
@@ -67,7 +70,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     comparison = compare(
         a, b, system_a=values["system_a"], system_b=values["system_b"], metrics=values["metrics"], on=values["on"],
         judges=values["judges"], where=once(values["where"], "--where"), group_by=values["group_by"],
-        by=values["by"] or "",
+        by=values["by"] or "", primary=values["primary"],
     )  # fmt: skip
     more = [] if values["by"] else benchmark_tables(
         a, b, system_a=values["system_a"], system_b=values["system_b"], where=dict(values["where"]),
@@ -87,7 +90,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     verdict = comparison_verdict(comparison, language=language)
     if values["as_json"]:
         document = {"verdict": {"kind": verdict_of(comparison), "line": verdict}} | _as_json(
-            comparison, values["tolerance"]
+            comparison, values["tolerance"], values["power"]
         )
         document |= {"report": None if report is None else str(report), "tables": from_json(to_json(more), list)}
         document |= {"exit": code}
@@ -95,7 +98,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         return code
     for line in (*comparison_notices(comparison, language=language), verdict):
         say(line)
-    tables = (*comparison_tables(comparison, language=language, moves=_MOVES_SHOWN), *more)
+    tables = (*comparison_tables(comparison, language=language, moves=_MOVES_SHOWN, power=values["power"]), *more)
     say_tables(tables, language=language, widest=140)
     if report is not None:
         say(messages(__name__, language)["report"].format(path=report))
@@ -126,9 +129,10 @@ def _say_regressions(
         say(texts["none"], err=True)
 
 
-def _as_json(comparison: "Comparison", tolerance: float | None) -> dict[str, Any]:
+def _as_json(comparison: "Comparison", tolerance: float | None, power: float | None) -> dict[str, Any]:
     rows = [
         {**dataclasses.asdict(row), "coverage": row.coverage, "regressed": row.regressed(tolerance)}
+        | {"spread": None, "needed": None if power is None else row.needed(power)}
         for row in comparison.rows
     ]  # fmt: skip
     return {

@@ -148,9 +148,9 @@ def once(pairs: Iterable[tuple[str, V]], option: str) -> dict[str, V]:
     return values
 
 
-def metrics_option(help_text: str) -> Callable[[F], F]:
+def metrics_option(help_text: str, flag: str = "--metrics") -> Callable[[F], F]:
     """`--metrics NAME,…`, repeatable."""
-    return click.option("--metrics", type=NameList(), multiple=True, callback=_flat, help=help_text)
+    return click.option(flag, type=NameList(), multiple=True, callback=_flat, help=help_text)
 
 
 def _flat(ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:

@@ -1,0 +1,62 @@
+"""What a number of questions can show: the smallest difference that would be found, and the questions that one needs.
+
+A difference counts as shown if it is found with 80% probability (`POWER`) at the 5% level, corrected for the number of
+quantities that are tested together.
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from ragstone.stats import UNSEEN, units_of
+
+__all__ = ["POWER", "Spread", "spread_of"]
+
+POWER, _LEVEL = 0.8, 0.05
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How the differences of `units` questions vary. `square`: the share of questions that changed for scores of 0 and
+    1 (`whole`), otherwise the variance. `shares`: the scores are in [0, 1]."""
+
+    units: int
+    square: float
+    whole: bool
+    shares: bool
+
+    def needed(self, difference: float, tested: int = 1) -> int:
+        """The questions that a true difference needs, with `tested` quantities in the family (Connor 1987 for scores of
+        0 and 1, with a correction for the exact test; the normal approximation for others)."""
+        size = abs(difference)
+        # Scores of 0 and 1 cannot differ more on average than on the share of questions that changed.
+        square = max(self.square, size) if self.whole else self.square + size**2
+        level, power = NormalDist().inv_cdf(1 - _LEVEL / (2 * tested)), NormalDist().inv_cdf(POWER)
+        reach = level * math.sqrt(square) + power * math.sqrt(max(square - size**2, 0.0))
+        root = (reach + math.sqrt(reach**2 + 4 * size * self.whole)) / (2 * size)
+        return max(math.ceil(root**2), math.ceil(math.log2(2 * tested / _LEVEL)))
+
+    def smallest(self, tested: int = 1) -> float | None:
+        """The smallest true difference that these questions show; None if they can show none."""
+        low, high = 0.0, 1.0
+        while self.needed(high, tested) > self.units:
+            if self.shares or high > 1e12:
+                return None
+            high *= 2
+        for _ in range(40):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.needed(middle, tested) > self.units else (low, middle)
+        return high
+
+
+def spread_of(a: Sequence[float], b: Sequence[float], groups: Sequence[Hashable]) -> Spread:
+    """The spread of the paired differences b − a, with all pairs of a group as one question."""
+    sums, sizes = units_of(np.asarray(b, dtype=np.float64) - np.asarray(a, dtype=np.float64), groups=groups)
+    units, values = len(sums), sums / sizes.mean()
+    shares = all(0 <= value <= 1 for value in (*a, *b))
+    if {*a, *b} <= {0.0, 1.0} and units == len(a):
+        return Spread(units, float(np.square(values).mean()), True, True)
+    return Spread(units, float((np.square(values - values.mean()).sum() + UNSEEN * shares) / units), False, shares)
