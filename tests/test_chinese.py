@@ -21,9 +21,9 @@ DOCUMENTS = ["README.zh-CN.md", "docs/ci.zh-CN.md", "docs/rubrics.zh-CN.md"]
 HAN = "\u3400-\u9fff"
 # A half-width mark after a Chinese character and before one, a space or the end; and one between a place and Chinese.
 HALF_WIDTH = re.compile(f"[{HAN}][,;:?!](?=[{HAN}\\s]|$)|[,;:?!] ?(?=[{HAN}])|[{HAN}][(]|[)][{HAN}]|[{HAN}]\\.$")
-# Twins of 段落, 阈值, 裁判模型, and of 答案 as a noun (回答 is the verb).
+# Twins of 段落, 阈值, 论断, 裁判模型, and of 答案 as a noun (回答 is the verb).
 TWINS = re.compile(
-    "块|门限|评委|评审模型|切片|回答(?=中|的内容|称|予以|没有|却|是空|为空|词元|原文|达到|不来自)"
+    "块|门限|观点|评委|评审模型|切片|回答(?=中|的内容|称|予以|没有|却|是空|为空|词元|原文|达到|不来自)"
     "|(?<=[个的空此该])回答(?!问题)|(?<=得到)回答"
 )
 
