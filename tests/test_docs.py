@@ -140,7 +140,7 @@ def file_arguments(arguments: list[str]) -> tuple[set[str], set[str]]:
         if before in WRITING:
             writes.add(word)
         elif (found := FILE.fullmatch(word)) and not word.startswith(("http", "-")):
-            reads.add(found[1])
+            reads.add(re.sub(r"\.py:\w+$", ".py", found[1]))  # code is named by its file and its name
     return reads, writes
 
 
