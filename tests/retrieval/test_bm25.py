@@ -72,8 +72,8 @@ async def test_what_it_is_made_of_is_told() -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("bm25(b=2)", "b=2 should be a number of 0 to 1"),
-        ("bm25(local/e5-small)", "takes options only"),
+        ("bm25(b=2)", "b=2 should be a number from 0 to 1"),
+        ("bm25(local/e5-small)", "takes only options"),
         ("bm25(stem=maybe)", "stem=maybe should be yes or no"),
         ("bm25(k=3)", "has no option 'k'"),
     ],

@@ -66,8 +66,8 @@ def test_a_folder_of_every_kind_is_read(tmp_path: Path) -> None:
         "d.pdf#page=2 has no text (a scanned page?) and is left out.",
         "h.txt has no text (a scanned page?) and is left out.",
         (
-            "image.png is not read: documents are .txt, .md, .markdown, .rst, .html, .htm, .pdf, .docx, .jsonl, .csv, "
-            ".tsv."
+            "image.png is skipped; supported documents: .txt, .md, .markdown, .rst, .html, .htm, .pdf, .docx, .jsonl, "
+            ".csv, .tsv."
         ),
     ]
 
@@ -116,8 +116,8 @@ def binary(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (nothing, UsageError, "has no document with a text"),
-        (empty, UsageError, "has no document with a text"),
+        (nothing, UsageError, "has no document with text"),
+        (empty, UsageError, "has no document with text"),
         (damaged, DataError, "a.pdf: it cannot be read as PDF"),
         (not_word, DataError, "a.docx: it cannot be read as DOCX"),
         (not_json, DataError, "a.jsonl, line 2: this is not JSON"),
@@ -140,7 +140,7 @@ def test_a_file_alone_is_a_corpus_and_must_be_of_a_known_kind(tmp_path: Path) ->
     (tmp_path / "a.txt").write_text("one", "utf-8")
     (tmp_path / "a.png").write_bytes(b"x")
     assert [passage.id for passage in read_corpus(tmp_path / "a.txt").passages] == ["a.txt"]
-    with pytest.raises(UsageError, match=r"a\.png: documents are \.txt"):
+    with pytest.raises(UsageError, match=r"a\.png is not a supported document. Supported: \.txt"):
         read_corpus(tmp_path / "a.png")
     with pytest.raises(UsageError, match="there is no such file or folder"):
         read_corpus(tmp_path / "missing")

@@ -3,10 +3,10 @@
 import pytest
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.cost_estimate import Texts, estimate_cost
+from ragstone.retrieval.cost_estimate import TextCount, estimate_cost
 from ragstone.types import RetrievalCost
 
-POOL, ASKED = Texts(1000, 300_000), Texts(10, 150)
+POOL, ASKED = TextCount(1000, 300_000), TextCount(10, 150)
 
 
 def told(name: str) -> list[tuple[str, int, int]]:
@@ -38,7 +38,7 @@ def test_each_model_has_its_requests_and_tokens(name: str, asked: list[tuple[str
 
 
 def test_a_small_pool_is_reranked_whole() -> None:
-    assert estimate_cost("rerank(bm25,openai/m,depth=50)", Texts(30, 300), ASKED)[0].requests == 20
+    assert estimate_cost("rerank(bm25,openai/m,depth=50)", TextCount(30, 300), ASKED)[0].requests == 20
 
 
 def test_retrievers_that_share_an_embedder_have_one_key_and_several_vectors_another() -> None:

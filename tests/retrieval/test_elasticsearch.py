@@ -162,8 +162,8 @@ async def test_vectors_are_searched_where_an_embedder_is_named(stub: Stub) -> No
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("elasticsearch", "say where it is"),
-        ("elasticsearch(url=localhost)", "say where it is"),
+        ("elasticsearch", "give the server's address"),
+        ("elasticsearch(url=localhost)", "give the server's address"),
         ("elasticsearch(url=URL,index=none)", "has no index 'none'"),
         ("elasticsearch(a/b,c/d,url=URL)", "at most one embedder"),
         ("elasticsearch(url=URL,depth=2)", "has no option 'depth'"),
@@ -181,6 +181,6 @@ async def test_a_server_that_refuses_or_is_not_there_is_an_error_of_a_model_call
     with pytest.raises(ModelError, match=KEY):
         async with open_retriever(f"elasticsearch(url={stub.url})", POOL):
             pass
-    with pytest.raises(ModelError, match=r"no connection \(Cannot connect .*\)\. Is Elasticsearch there\?$"):
+    with pytest.raises(ModelError, match=r"no connection \(Cannot connect .*\)\. Is Elasticsearch running\?$"):
         async with open_retriever("elasticsearch(url=http://127.0.0.1:9)", POOL):
             pass

@@ -121,12 +121,12 @@ async def test_vectors_of_several_lengths_are_refused() -> None:
             self._dimensions += 1
             return await super().embed(texts, kind=kind)
 
-    with pytest.raises(BadReply, match="differ in length"):
+    with pytest.raises(BadReply, match="different dimensions"):
         await embed_all(Changing(), TEXTS, kind="passage")
 
 
 async def test_long_work_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(embedders, "_TELL_EVERY", 0.0)
+    monkeypatch.setattr(embedders, "_LOG_EVERY", 0.0)
     with caplog.at_level(logging.INFO):
         await embed_all(WordEmbedder(), TEXTS, kind="passage", batch=100)
     assert len(caplog.messages) == 2
@@ -148,7 +148,7 @@ async def test_the_time_left_of_an_embedding_ignores_what_was_kept(
     async with CachedEmbedder(Slow(), tmp_path, identity={}, kinds=True) as cached:
         await embed_all(cached, TEXTS[:200], kind="passage")
         monkeypatch.setattr(embedders, "_clock", clock)
-        monkeypatch.setattr(embedders, "_TELL_EVERY", 0.0)
+        monkeypatch.setattr(embedders, "_LOG_EVERY", 0.0)
         with caplog.at_level(logging.INFO):
             await embed_all(cached, TEXTS, kind="passage", batch=50)
     assert [message.partition(": ")[2].partition(": ")[2] for message in caplog.messages] == [

@@ -99,7 +99,7 @@ async def test_a_table_of_the_user_s_is_searched_as_it_is(letters: Letters, tmp_
         ("lancedb", "takes one embedder"),
         ("lancedb(test/letters,uri=NONE,table=docs)", "there is no folder .*none"),
         ("lancedb(test/letters,metric=hamming)", "metric=hamming"),
-        ("lancedb(test/letters,table=docs)", "needs its database too"),
+        ("lancedb(test/letters,table=docs)", "need the database too"),
         ("lancedb(test/letters,uri=DB,table=docs)", "has no table 'docs'. It has: other"),
         ("lancedb(test/letters,uri=DB,table=other)", "has no column 'id'. It has: vector"),
         ("lancedb(test/letters,depth=3)", "has no option 'depth'"),

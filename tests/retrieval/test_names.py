@@ -33,20 +33,20 @@ def test_a_name_is_read(name: str, spec: Spec) -> None:
     ("name", "says"),
     [
         ("", "no name"),
-        ("run:", "names no file"),
+        ("run:", "needs a file"),
         ("hybrid(bm25", "not closed"),
-        ("hybrid(bm25))", "not opened"),
+        ("hybrid(bm25))", "has no opening one"),
         ("hybrid((bm25)", "not closed"),
-        ("hybrid(bm25,)", "empty place"),
-        ("hybrid(,bm25)", "empty place"),
+        ("hybrid(bm25,)", "empty part"),
+        ("hybrid(,bm25)", "empty part"),
         ("hybrid(bm25,k=1,k=2)", "twice"),
-        ("bm25,local/e5-small", "cannot be read"),
-        ("bm25)", "cannot be read"),
-        ("/e5", "names no embedder"),
-        ("local/", "names no embedder"),
-        ("混合", "cannot be read"),
-        ("(bm25)", "cannot be read"),
-        ("hybrid(" * 400 + "bm25" + ")" * 400, "nests too deep: at most 20"),
+        ("bm25,local/e5-small", "cannot be parsed"),
+        ("bm25)", "cannot be parsed"),
+        ("/e5", "lacks a provider or model"),
+        ("local/", "lacks a provider or model"),
+        ("混合", "cannot be parsed"),
+        ("(bm25)", "cannot be parsed"),
+        ("hybrid(" * 400 + "bm25" + ")" * 400, "is nested too deeply: at most 20"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_line(name: str, says: str) -> None:
@@ -60,7 +60,7 @@ def test_options_are_checked() -> None:
     spec = parse("bm25(k1=1.5,b=x,depth=2.5)")
     assert spec.number("k1", 1.2, least=0) == 1.5
     assert spec.number("other", 0.4, least=0) == 0.4
-    with pytest.raises(UsageError, match="b=x should be a number of 0 to 1"):
+    with pytest.raises(UsageError, match="b=x should be a number from 0 to 1"):
         spec.number("b", 0.75, least=0, most=1)
     with pytest.raises(UsageError, match="k1=inf should be a number of 0 or more"):
         parse("bm25(k1=inf)").number("k1", 1.2, least=0)

@@ -49,7 +49,7 @@ async def test_a_pool_without_passages_or_with_an_id_twice_is_refused() -> None:
     with pytest.raises(UsageError, match="no passage"):
         async with open_retriever("first", []):
             pass
-    with pytest.raises(UsageError, match="two passages of the id 'a'"):
+    with pytest.raises(UsageError, match="Two passages of the pool have the id 'a'"):
         async with open_retriever("first", [*POOL, POOL[0]]):
             pass
 
@@ -57,7 +57,7 @@ async def test_a_pool_without_passages_or_with_an_id_twice_is_refused() -> None:
 def test_an_unknown_name_is_told_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'first'"):
         check_retriever("firts")
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="cannot be parsed"):
         check_retriever("first(混)")
     check_retriever("first(first)")
 

@@ -1,14 +1,14 @@
-"""BM25 over the words of passages, in English, Chinese and both together.
+"""BM25 over the words of passages, for English, Chinese and mixed text.
 
     bm25
     bm25(k1=0.9,b=0.4)
 
-Words are folded, Chinese is segmented (`text.words`), and English words are brought to their stems (Snowball), so that
-"sails" finds "sailing". A passage's title counts as its text does; `title=no` leaves it out. `stem=no` takes words as
-they are. The formula is Lucene's (Robertson's idf kept above 0), with its defaults k1 = 1.2 and b = 0.75.
+Words are folded, Chinese is segmented (`text.words`), and English words are stemmed (Snowball), so "sails" matches
+"sailing"; `stem=no` turns stemming off. The title is searched like the text; `title=no` leaves it out. The formula is
+Lucene's (Robertson's idf, always positive), with Lucene's defaults k1 = 1.2 and b = 0.75.
 
-The index is bm25s's (Lù 2024, https://arxiv.org/abs/2407.03618), which scores every passage that shares a word with the
-query, exactly; why it and not another is in `docs/decisions/0019-bm25.md`. It is kept between runs (`bm25_store`).
+The index comes from bm25s (Lù 2024, https://arxiv.org/abs/2407.03618) and scores exactly every passage that shares a
+word with the query; `docs/decisions/0019-bm25.md` says why bm25s was chosen. `bm25_store` caches it between runs.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.bm25_store import kept_words, load_index, save_index
+from ragstone.retrieval.bm25_store import cached_terms, load_index, save_index
 from ragstone.retrieval.names import Spec
 from ragstone.retrieval.open import Building
 from ragstone.text import Wording
@@ -40,8 +40,8 @@ K1, B = 1.2, 0.75
 
 
 class Bm25:
-    """An index of `passages`. `terms`: a text's words as they are counted, which `kind` names. `folder`: where words
-    and index are kept (None: nowhere)."""
+    """A BM25 index of `passages`. `terms` splits a text into index terms; `kind` identifies that function in cache
+    keys. `folder` caches terms and index (None: no cache)."""
 
     def __init__(
         self, name: str, passages: Sequence[Passage], terms: Callable[[str], list[str]], *, k1: float = K1,
@@ -49,15 +49,15 @@ class Bm25:
     ) -> None:  # fmt: skip
         started = time.perf_counter()
         self.id, self._passages, self._terms = name, passages, terms
-        texts = [f"{one.title} {one.text}" if title and one.title else one.text for one in passages]
+        texts = [f"{passage.title} {passage.text}" if title and passage.title else passage.text for passage in passages]
         key = _key_of(texts, k1, b, kind) if folder else ""
         stored = load_index(folder, key) if folder else None
         if stored is None:
-            words = kept_words(folder, kind, texts, terms) if folder else map(terms, texts)
-            stored = _built(words, k1, b)
+            split = cached_terms(folder, kind, texts, terms) if folder else map(terms, texts)
+            stored = _built(split, k1, b)
             if folder and stored[0] is not None:
                 save_index(folder, key, *stored)
-        # Row of the index → place of the passage; passages without a word have none.
+        # Index row → position of the passage in the pool; passages without a word have no row.
         self._index, self._places = stored
         self._vocabulary: Mapping[str, int] = {} if self._index is None else self._index.vocab_dict
         self.facts: Mapping[str, Any] = {
@@ -67,7 +67,7 @@ class Bm25:
         }  # fmt: skip
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
-        """At most `k` passages a query that share a word with it, the best first, ties in the order of the pool."""
+        """At most `k` passages per query that share a word with it, best first; ties keep the pool's order."""
         return await asyncio.to_thread(lambda: [self._search(query, k) for query in queries])
 
     def _search(self, query: str, k: int) -> list[Passage]:
@@ -87,7 +87,7 @@ class Bm25:
 
 
 def _key_of(texts: Sequence[str], k1: float, b: float, kind: str) -> str:
-    """What an index is stored under: everything that it depends on."""
+    """The cache key of an index: a hash of everything it depends on."""
     version = importlib.metadata.version("bm25s")
     digest = hashlib.sha256(json.dumps([version, kind, k1, b, len(texts)]).encode())
     for text in texts:
@@ -96,14 +96,14 @@ def _key_of(texts: Sequence[str], k1: float, b: float, kind: str) -> str:
 
 
 def _built(words: Iterable[list[str]], k1: float, b: float) -> tuple[Any, list[int]]:
-    """The index of bm25s, None where no passage has a word, and the place of each of its rows."""
+    """The bm25s index (None if no passage has a word) and the pool position of each of its rows."""
     import bm25s  # noqa: PLC0415  (brings numpy)
 
     vocabulary: dict[str, int] = {}
     rows, places = list[list[int]](), list[int]()
-    for place, found in enumerate(words):
-        if found:
-            rows.append([vocabulary.setdefault(term, len(vocabulary)) for term in found])
+    for place, terms in enumerate(words):
+        if terms:
+            rows.append([vocabulary.setdefault(term, len(vocabulary)) for term in terms])
             places.append(place)
     if not rows:
         return None, []
@@ -113,7 +113,7 @@ def _built(words: Iterable[list[str]], k1: float, b: float) -> tuple[Any, list[i
 
 
 def _best(scores: "np.ndarray[Any, Any]", k: int) -> "np.ndarray[Any, Any]":
-    """Rows of the `k` greatest scores above 0, the greatest first, equal ones by their row."""
+    """Rows with the `k` highest scores above 0, highest first; ties in row order."""
     import numpy as np  # noqa: PLC0415
 
     if len(scores) > k:
@@ -126,22 +126,22 @@ def _best(scores: "np.ndarray[Any, Any]", k: int) -> "np.ndarray[Any, Any]":
 
 
 def terms_of(*, stem: bool = True) -> Callable[[str], list[str]]:
-    """What gives the words of a text as BM25 counts them: `text.words`, and their stems."""
+    """A function that splits a text into BM25 terms: `text.words`, stemmed if `stem`."""
     if not stem:
         return Wording()
     import Stemmer  # noqa: PLC0415
 
     stemmer = Stemmer.Stemmer("english")
     stemmed: Callable[[str], str] = functools.lru_cache(maxsize=100_000)(stemmer.stemWord)
-    return Wording(lambda found: [stemmed(word) if word.isascii() else word for word in found])
+    return Wording(lambda words: [stemmed(word) if word.isascii() else word for word in words])
 
 
 @contextlib.asynccontextmanager
 async def open_bm25(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
-    """The retriever, its index built. Raises UsageError."""
+    """Opens the retriever with its index built. Raises UsageError for invalid options."""
     spec.only("k1", "b", "stem", "title")
     if spec.arguments:
-        raise UsageError(f"{spec.name}: bm25 takes options only, for example bm25(k1=0.9,b=0.4).")
+        raise UsageError(f"{spec.name}: bm25 takes only options, for example bm25(k1=0.9,b=0.4).")
     for name in ("stem", "title"):
         if spec.options.get(name, "yes") not in ("yes", "no"):
             raise UsageError(f"{spec.name}: {name}={spec.options[name]} should be yes or no.")

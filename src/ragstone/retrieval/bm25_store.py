@@ -1,9 +1,9 @@
-"""What BM25 keeps between runs: the words of each text, and the index of each pool, which is mapped into memory.
+"""BM25's cache between runs: the terms of each text, and the index of each pool (memory-mapped).
 
-An index of bm25s cannot grow. Its scores are computed when it is built, from the frequencies of words in all passages
-and their mean length, so one more passage changes every score. What takes long is to find the words: of 5,000 passages
-0.9 s in English and 4.4 s in Chinese, and 0.5 s to build the index from them. So the words are kept by the text, a pool
-that has grown costs the words of what is new, and the index is built again (`docs/decisions/0019-bm25.md`).
+A bm25s index cannot grow: its scores depend on the term frequencies and mean length of all passages, so one more
+passage changes every score. Splitting texts into terms takes most of the time: 0.9 s for 5,000 English passages, 4.4 s
+for 5,000 Chinese ones, against 0.5 s for building the index. Terms are therefore cached per text. When a pool grows,
+only its new texts are split, and the index is rebuilt (`docs/decisions/0019-bm25.md`).
 """
 
 import contextlib
@@ -21,26 +21,26 @@ from typing import Any
 from ragstone.errors import StorageError, UsageError
 from ragstone.storage import Layout, connect
 
-__all__ = ["kept_words", "load_index", "save_index"]
+__all__ = ["cached_terms", "load_index", "save_index"]
 
 log = logging.getLogger(__name__)
 
-_VERSION = 1  # to be raised when what is stored changes its meaning
-_AT_ONCE = 500  # keys in one statement
+_VERSION = 1  # raise it when the meaning of the stored data changes
+_AT_ONCE = 500  # keys per SQL statement
 _SELECT = "SELECT key, words FROM words WHERE key IN ({})"
-_KEPT = 8  # indexes; the oldest are deleted
+_MAX_INDEXES = 8  # the oldest beyond these are deleted
 _LAYOUT = Layout(
     what="BM25 word cache",
     application_id=0x52474257,  # "RGBW"
     version=1,
-    # The words of a text as compressed JSON.
+    # One row per text: its terms as compressed JSON.
     tables=("CREATE TABLE words (key BLOB PRIMARY KEY, words BLOB NOT NULL) WITHOUT ROWID",),
     durable=False,
 )
 
 
-def kept_words(folder: Path, kind: str, texts: Sequence[str], find: Callable[[str], list[str]]) -> list[list[str]]:
-    """The words of each text. Those that are not stored for `kind`, how words are found, are found and stored."""
+def cached_terms(folder: Path, kind: str, texts: Sequence[str], find: Callable[[str], list[str]]) -> list[list[str]]:
+    """The terms of each text: from the cache, or from `find` and then cached. `kind` identifies `find` in the keys."""
     start = hashlib.sha256(json.dumps([_VERSION, kind]).encode())
     keys = []
     for text in texts:
@@ -66,17 +66,17 @@ def kept_words(folder: Path, kind: str, texts: Sequence[str], find: Callable[[st
 
 
 def _read(blob: Any) -> list[str] | None:
-    """The stored words; None where they are damaged."""
+    """The stored terms, or None if they are damaged."""
     with contextlib.suppress(zlib.error, ValueError, TypeError):
         words = json.loads(zlib.decompress(blob))
         if isinstance(words, list) and all(isinstance(word, str) for word in words):
             return words
-    log.warning("The words of a passage in the cache are damaged; they are found again.")
+    log.warning("The cached words of a passage are damaged; the passage is split again.")
     return None
 
 
 def load_index(folder: Path, key: str) -> tuple[Any, list[int]] | None:
-    """A stored index, mapped into memory, and the place in the pool of each of its rows; None where there is none."""
+    """A cached index (memory-mapped) and the pool position of each of its rows, or None if it is not cached."""
     import bm25s  # noqa: PLC0415  (brings numpy)
 
     stored = folder / "bm25" / key
@@ -87,26 +87,29 @@ def load_index(folder: Path, key: str) -> tuple[Any, list[int]] | None:
         places = json.loads((stored / "places.json").read_text(encoding="utf-8"))
         stored.touch()
     except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
-        log.warning("A BM25 index in the cache cannot be read (%s); it is built again.", error)
+        log.warning("A cached BM25 index cannot be read (%s); it is rebuilt.", error)
         shutil.rmtree(stored, ignore_errors=True)
         return None
     return index, places
 
 
 def save_index(folder: Path, key: str, index: Any, places: Sequence[int]) -> None:
-    """Stores an index whole or not at all, and deletes the oldest of more than `_KEPT`."""
+    """Stores an index atomically; if there are more than `_MAX_INDEXES`, deletes the oldest."""
     parent = folder / "bm25"
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=".new-", dir=parent))
+        partial = Path(tempfile.mkdtemp(prefix=".new-", dir=parent))
         try:
-            index.save(made, show_progress=False)
-            (made / "places.json").write_text(json.dumps(list(places)), encoding="utf-8")
-            made.rename(parent / key)
+            index.save(partial, show_progress=False)
+            (partial / "places.json").write_text(json.dumps(list(places)), encoding="utf-8")
+            partial.rename(parent / key)
         finally:
-            shutil.rmtree(made, ignore_errors=True)
-        indexes = sorted((one for one in parent.iterdir() if one.name[0] != "."), key=lambda one: -one.stat().st_mtime)
-        for old in indexes[_KEPT:]:
+            shutil.rmtree(partial, ignore_errors=True)
+        indexes = sorted(
+            (path for path in parent.iterdir() if path.name[0] != "."), key=lambda path: -path.stat().st_mtime
+        )
+        for old in indexes[_MAX_INDEXES:]:
             shutil.rmtree(old, ignore_errors=True)
-    except (OSError, ValueError) as error:  # another process was first, the folder cannot be written, half a character
-        log.info("The BM25 index is not kept: %s", error)
+    # Another process stored it first, the folder is read-only, or a text has a lone surrogate.
+    except (OSError, ValueError) as error:
+        log.info("The BM25 index is not cached: %s", error)

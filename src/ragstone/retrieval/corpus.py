@@ -1,7 +1,7 @@
-"""The user's documents as passages: a file or a folder of text, Markdown, HTML, PDF, Word, JSONL or CSV.
+"""Reads the user's documents as passages: a file or folder of text, Markdown, HTML, PDF, Word, JSONL, CSV or TSV.
 
-A passage is a file, a page of a PDF, or a row; its id is the path within the folder (`faq/returns.md`,
-`manual.pdf#page=3`), or the row's own id. PDF, Word and HTML need the extra `documents`.
+A passage is a file, a page of a PDF, or a row. Its id is its path within the folder (`faq/returns.md`,
+`manual.pdf#page=3`) or the row's own id. PDF, Word and HTML need the extra `documents`.
 """
 
 import csv
@@ -26,8 +26,8 @@ _LARGEST = 200_000_000  # bytes of a file
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents that were read. `warnings`: one line for each file or page without a text. `sha256`: of ids and texts,
-    whatever the files' formats and order."""
+    """Documents as passages. `warnings`: one line per file or page that was left out. `sha256`: hash of ids, titles and
+    texts, independent of the files' formats and order."""
 
     name: str
     passages: tuple[Passage, ...]
@@ -36,12 +36,12 @@ class Corpus:
 
 
 def read_corpus(path: str | Path) -> Corpus:
-    """The documents of a file, or of all files of a folder and its folders; hidden files are left out.
+    """Reads a file, or all files of a folder and its subfolders except hidden ones.
 
-    Raises UsageError if there is none, DataError for a file that cannot be read as its name says, MissingExtra."""
+    Raises UsageError if there is no document, DataError for a file that does not match its extension, MissingExtra."""
     root = Path(path).expanduser()
     if not root.exists():
-        raise UsageError(f"{root}: there is no such file or folder of documents.")
+        raise UsageError(f"{root}: there is no such file or folder.")
     files = [root] if root.is_file() else [item for item in sorted(root.rglob("*")) if _is_document(item, root)]
     passages: dict[str, Passage] = {}
     warnings: list[str] = []
@@ -49,22 +49,22 @@ def read_corpus(path: str | Path) -> Corpus:
         name = file.name if root.is_file() else file.relative_to(root).as_posix()
         if file.suffix.lower() not in _READERS:
             if root.is_file():
-                raise UsageError(f"{file}: documents are {', '.join(_READERS)}.")
-            warnings.append(f"{name} is not read: documents are {', '.join(_READERS)}.")
+                raise UsageError(f"{file} is not a supported document. Supported: {', '.join(_READERS)}.")
+            warnings.append(f"{name} is skipped; supported documents: {', '.join(_READERS)}.")
             continue
-        found = False
+        has_text = False
         for passage in _read(file, name):
             if not passage.text.strip():
                 warnings.append(f"{passage.id} has no text (a scanned page?) and is left out.")
                 continue
             if passage.id in passages:
                 raise DataError(file, f"two documents have the id {passage.id!r}. Give each its own.")
-            found = True
+            has_text = True
             passages[passage.id] = passage
-        if not found and not any(warning.startswith(name) for warning in warnings):
+        if not has_text and not any(warning.startswith(name) for warning in warnings):
             warnings.append(f"{name} is empty and is left out.")
     if not passages:
-        raise UsageError(f"{root} has no document with a text. Documents are {', '.join(_READERS)}.")
+        raise UsageError(f"{root} has no document with text. Supported: {', '.join(_READERS)}.")
     digest = hashlib.sha256()
     for key in sorted(passages):
         digest.update(json.dumps([key, passages[key].title, passages[key].text]).encode("ascii"))
@@ -84,7 +84,7 @@ def _read(path: Path, name: str) -> Iterator[Passage]:
         raise
     except OSError as error:
         raise DataError(path, f"it cannot be read ({error.strerror or error}).") from error
-    except Exception as error:  # the libraries of formats raise errors of their own for damaged files
+    except Exception as error:  # each format's library raises its own errors for damaged files
         kind = path.suffix.lower().removeprefix(".").upper()
         raise DataError(path, f"it cannot be read as {kind} ({type(error).__name__}: {error}).") from error
 
@@ -96,7 +96,7 @@ def _text_of(path: Path) -> str:
             return data.decode(encoding)
         except UnicodeDecodeError:
             continue
-    raise DataError(path, "its text is neither UTF-8 nor GB 18030. Save it as UTF-8.")
+    raise DataError(path, "the text is neither UTF-8 nor GB 18030. Save it as UTF-8.")
 
 
 def _plain(path: Path, name: str) -> Iterator[Passage]:
@@ -129,7 +129,7 @@ def _word(path: Path, name: str) -> Iterator[Passage]:
     document = _library("docx").Document(str(path))
     lines = []
     for block in document.iter_inner_content():
-        if hasattr(block, "rows"):  # a table: its cells, a row a line
+        if hasattr(block, "rows"):  # a table: one line per row
             lines += [" | ".join(cell.text.strip() for cell in row.cells) for row in block.rows]
         else:
             lines.append(block.text)

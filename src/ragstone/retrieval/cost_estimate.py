@@ -1,7 +1,7 @@
-"""What a retriever's models will be asked, told from its name before anything is spent.
+"""Estimates requests and tokens of a retriever's models from its name, before anything is spent (`--dry-run`).
 
-It is an estimate for `--dry-run`: an upper bound for requests, since what is kept from earlier runs is not asked again,
-and about the tokens of prompts. Retrievers that ask no model, and those of other packages, have nothing to tell.
+The number of requests is an upper bound, because cached replies cost nothing; prompt tokens are approximate. Retrievers
+without a model, and those of other packages, have no estimate.
 """
 
 import math
@@ -11,32 +11,32 @@ from ragstone.models.rerank import is_reranker
 from ragstone.retrieval.names import Spec, parse
 from ragstone.types import Frozen, RetrievalCost
 
-__all__ = ["Texts", "estimate_cost"]
+__all__ = ["TextCount", "estimate_cost"]
 
 _EMBEDDED = ("dense", "multivector", "late", "lancedb", "elasticsearch")
-# Tokens of an instruction with its examples.
-_FORM = 400
+# Approximate tokens of a prompt's instruction and examples.
+_PROMPT = 400
 
 
-class Texts(Frozen, frozen=True):
-    """How many passages or questions there are, and the tokens of all of them."""
+class TextCount(Frozen, frozen=True):
+    """A number of passages or questions, and their total tokens."""
 
     number: int
     tokens: int
 
     @property
     def each(self) -> float:
-        """Tokens of one, on average."""
+        """Mean tokens per text."""
         return self.tokens / self.number if self.number else 0.0
 
 
-def estimate_cost(name: str, passages: Texts, questions: Texts) -> list[RetrievalCost]:
-    """What the models within a retriever of this name are asked for so many questions; nothing where it has none.
-    Raises UsageError for a name that cannot be, not for what only opening it would tell."""
+def estimate_cost(name: str, passages: TextCount, questions: TextCount) -> list[RetrievalCost]:
+    """The cost of each model in the retriever `name`; empty if it has none. Raises UsageError for an invalid name, but
+    not for problems that only opening it would reveal."""
     return list(_of(parse(name), passages, questions))
 
 
-def _of(spec: Spec, passages: Texts, questions: Texts) -> Iterator[RetrievalCost]:
+def _of(spec: Spec, passages: TextCount, questions: TextCount) -> Iterator[RetrievalCost]:
     if spec.function in _EMBEDDED:
         if spec.arguments:
             yield _embedded(spec, passages, questions)
@@ -48,23 +48,23 @@ def _of(spec: Spec, passages: Texts, questions: Texts) -> Iterator[RetrievalCost
         searched = questions
         if spec.function == "multiquery":
             several = 1 + spec.count("n", 3)
-            searched = Texts(questions.number * several, questions.tokens * several)
+            searched = TextCount(questions.number * several, questions.tokens * several)
         yield from _of(parse(inner), passages, searched)
         requests, shown = _reranked(spec, model, passages) if spec.function == "rerank" else (1, 0.0)
-        each = questions.each * requests + shown + (0 if is_reranker(model) else _FORM * requests)
+        each = questions.each * requests + shown + (0 if is_reranker(model) else _PROMPT * requests)
         yield RetrievalCost(model, round(each * questions.number), requests * questions.number, spec.name)
 
 
-def _embedded(spec: Spec, passages: Texts, questions: Texts) -> RetrievalCost:
-    """A table or an index of the user's has its vectors already."""
+def _embedded(spec: Spec, passages: TextCount, questions: TextCount) -> RetrievalCost:
+    """The cost of embedding; a table or index of the user's own already has its vectors."""
     external = "table" in spec.options or ("index" in spec.options and spec.function == "elasticsearch")
     tokens = questions.tokens + (0 if external else passages.tokens)
     parts = spec.function if spec.function in ("multivector", "late") else ""
     return RetrievalCost(spec.arguments[0], tokens, key=f"{spec.arguments[0]} {parts} {external} {questions.number}")
 
 
-def _reranked(spec: Spec, model: str, passages: Texts) -> tuple[int, float]:
-    """(Requests, tokens of passages) for one question."""
+def _reranked(spec: Spec, model: str, passages: TextCount) -> tuple[int, float]:
+    """(Requests, passage tokens) per question."""
     depth = min(spec.count("depth", 20), passages.number)
     if is_reranker(model):
         return 1, depth * passages.each

@@ -1,14 +1,16 @@
-"""Dense retrieval: any embedder, and the passages whose vectors are nearest to the question's.
+"""Dense retrieval: the passages whose embeddings are nearest to the question's, with any embedder.
 
     local/e5-small                                  the embedder alone
     dense(openai/text-embedding-3-small,title=yes)  with options
 
-Options: `index`: exact (numpy), faiss (FAISS's flat index, which gives the same passages and scores), auto (exact, and
-faiss for 20,000 passages or more where it is installed), or hnsw (FAISS's graph, approximate and never chosen unasked:
-`links` edges a node, 32; `effort` nodes looked at, 128). `title`: yes puts a passage's title before its text, as BEIR
-does; no, the default, embeds the text alone. `url`: the address of the embedder's endpoint.
+Options:
+- `index`: exact (numpy); faiss (FAISS's flat index, same passages and scores); auto (the default: faiss for 20,000
+  passages or more if it is installed, else exact); hnsw (FAISS's approximate graph with `links` edges per node, 32,
+  visiting `effort` nodes, 128).
+- `title`: yes puts the title before the text, as BEIR does; no, the default, embeds only the text.
+- `url`: base URL of the embedder's endpoint.
 
-Scores are cosine similarities. Vectors are kept on disk by the embedder and the text, in batches as they come.
+Scores are cosine similarities. Vectors are cached on disk per embedder and text, batch by batch.
 """
 
 import asyncio
@@ -33,14 +35,14 @@ if TYPE_CHECKING:
 __all__ = ["PLUGINS", "Dense", "open_dense"]
 
 INDEXES = ("auto", "exact", "faiss", "hnsw")
-# Passages from which FAISS is worth loading.
+# Number of passages from which FAISS is worth loading.
 _MANY = 20_000
-# Passages whose nearest ten are looked up exactly too, to say how good an approximate index is.
+# Passages used to measure the recall@10 of an approximate index against exact search.
 _SAMPLED = 200
 
 
 class Dense:
-    """`vectors`: an index whose row i is the vector of `passages[i]`. `facts` are for reports."""
+    """Searches `index`, whose row i is the vector of `passages[i]` (None: no passages). `facts` go into reports."""
 
     def __init__(
         self,
@@ -54,8 +56,8 @@ class Dense:
         self._embedder, self._passages, self._index = embedder, passages, index
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
-        """At most `k` passages a query, the best first, ties in the order of the pool. A query without a character
-        finds none. Raises what the embedder raises."""
+        """At most `k` passages per query, best first; ties keep the pool's order. A blank query finds none. Raises the
+        embedder's errors."""
         results: list[list[Passage]] = [[] for _ in queries]
         nonblank = [number for number, query in enumerate(queries) if query.strip()]
         if not nonblank or k < 1 or self._index is None:
@@ -76,7 +78,7 @@ def _text(passage: Passage, *, title: bool) -> str:
 
 @contextlib.asynccontextmanager
 async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
-    """The retriever, its passages embedded. Raises UsageError, MissingExtra, and what the embedder raises."""
+    """Opens the retriever with its passages embedded. Raises UsageError, MissingExtra and the embedder's errors."""
     spec.only("index", "title", "links", "effort", "url")
     if len(spec.arguments) != 1:
         raise UsageError(f"{spec.name}: a dense retriever takes one embedder, for example dense(local/e5-small).")
@@ -88,7 +90,7 @@ async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]
     links, effort = spec.count("links", 32, least=2), spec.count("effort", 128)
     if kind != "hnsw" and {"links", "effort"} & spec.options.keys():
         raise UsageError(f"{spec.name}: links and effort are options of index=hnsw.")
-    # Endpoints refuse a text without a character; it could be found by nothing but chance.
+    # Blank texts are left out: endpoints refuse them, and only chance could find them.
     passages = [passage for passage in building.pool if _text(passage, title=title == "yes").strip()]
     async with open_embedder(spec.arguments[0], building.calling(spec)) as embedder:
         started = time.perf_counter()
@@ -105,20 +107,20 @@ async def open_dense(spec: Spec, building: Building) -> AsyncIterator[Retriever]
 
 
 def _build(vectors: "np.ndarray[Any, Any]", kind: str, links: int, effort: int) -> tuple[Nearest, dict[str, Any]]:
-    """The index, and what there is to say about it."""
+    """The index and its facts for the report."""
     if kind == "auto":
         kind = "faiss" if len(vectors) >= _MANY and has_faiss() else "exact"
     index = Exact(vectors) if kind == "exact" else Faiss(vectors, links=links if kind == "hnsw" else 0, effort=effort)
     facts: dict[str, Any] = {"index": index.name, "index_bytes": index.nbytes, "exact": kind != "hnsw"}
     if kind == "hnsw":
         sampled = vectors[:: max(1, len(vectors) // _SAMPLED)][:_SAMPLED]
-        right, _ = Exact(vectors).search(sampled, 10)
+        expected, _ = Exact(vectors).search(sampled, 10)
         approximate, _ = index.search(sampled, 10)
         common = [
             len(set(exact_row) & set(approximate_row))
-            for exact_row, approximate_row in zip(right.tolist(), approximate.tolist(), strict=True)
+            for exact_row, approximate_row in zip(expected.tolist(), approximate.tolist(), strict=True)
         ]
-        facts["recall@10"] = sum(common) / right.size
+        facts["recall@10"] = sum(common) / expected.size
     return index, facts
 
 

@@ -1,17 +1,16 @@
-"""Elasticsearch as a retriever: the search engine with which MIRAGE's queries were mapped to articles.
+"""Elasticsearch as a retriever. MIRAGE's authors used it to map queries to articles.
 
-    elasticsearch(url=http://localhost:9200,index=wiki)                   BM25 over an index of yours
-    elasticsearch(url=http://localhost:9200)                              the pool is indexed first, and stays there
+    elasticsearch(url=http://localhost:9200,index=wiki)                   BM25 over your own index
+    elasticsearch(url=http://localhost:9200)                              indexes the pool first and keeps the index
     elasticsearch(local/e5-small,url=…,index=wiki,vector=embedding)       nearest vectors (knn)
 
-An index of yours holds the pool's passages under the pool's ids, as `_id`. Options: `url`, `index`, `text` (the field
-that is searched, "text"), `title` (a second one, "title"; empty: none), `vector` (the field of vectors, "vector").
-A key in ELASTIC_API_KEY is sent where it is set; certificates and their variables are as for models. A pool that is
-indexed here gets an index of its own, `ragstone-…`, with English or Chinese analysis: `cjk`, Elasticsearch's own, cuts
-Chinese into pairs of characters.
+Your own index must hold the pool's passages with the pool's ids as `_id`. Options: `url`, `index`, and the names of the
+fields: `text` (searched, default "text"), `title` (also searched, "title"; empty: none), `vector` ("vector").
+ELASTIC_API_KEY, if set, is sent as the key; certificates are configured as for models. If no index is named, the pool
+is indexed as `ragstone-…` with Elasticsearch's analyzer `english` or, for Chinese, `cjk` (character bigrams).
 
-It is Elasticsearch's own client (extra `elasticsearch`). It was tested against a stub that plays back recorded forms of
-its replies, not against a running Elasticsearch.
+Uses the official client (extra `elasticsearch`). Tested against a stub that replays recorded replies, not against a
+running Elasticsearch.
 """
 
 import contextlib
@@ -37,13 +36,13 @@ from ragstone.types import Embedder, Passage, Retriever
 __all__ = ["KEY", "PLUGINS", "Elastic", "open_elasticsearch"]
 
 KEY = "ELASTIC_API_KEY"
-_AT_ONCE = 64  # searches in one request
-_CANDIDATES = 10  # for each of k, that a search of vectors looks at
-_SAMPLED = 50  # passages that tell the language
+_AT_ONCE = 64  # searches per request
+_CANDIDATES = 10  # that a vector search considers, per requested passage
+_SAMPLED = 50  # passages that decide on the analyzer's language
 
 
 class Fields(msgspec.Struct, frozen=True):
-    """Where an index has what."""
+    """The name of an index and of its fields."""
 
     index: str
     text: str = "text"
@@ -52,7 +51,7 @@ class Fields(msgspec.Struct, frozen=True):
 
 
 class Elastic:
-    """An index that holds `passages` under their ids. `embedder`: search vectors; None: BM25."""
+    """A retriever over an index that holds `passages` by id. With an `embedder` it searches vectors, else BM25."""
 
     def __init__(
         self, name: str, client: Any, passages: Mapping[str, Passage], fields: Fields, embedder: Embedder | None,
@@ -63,8 +62,8 @@ class Elastic:
         self._places = {key: place for place, key in enumerate(passages)}
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
-        """At most `k` passages a query, the best first, ties in the order of the pool. A query without a character
-        finds none. Raises DataError for an id in the index that is not in the pool."""
+        """At most `k` passages per query, best first; ties keep the pool's order. A blank query finds none. Raises
+        DataError if the index returns an id that is not in the pool."""
         results: list[list[Passage]] = [[] for _ in queries]
         nonblank = [number for number, query in enumerate(queries) if query.strip()]
         if not nonblank or k < 1:
@@ -102,7 +101,7 @@ class Elastic:
             if key not in self._passages:
                 raise DataError(
                     self._fields.index, f"id {key!r} is in the index but not in the pool.",
-                    advice="It should hold the pool's passages, with their ids as _id.",
+                    advice="Index the pool's passages with their ids as _id.",
                 )  # fmt: skip
             best.append((-float(hit["_score"] or 0.0), self._places[key], key))
         return [msgspec.structs.replace(self._passages[key], score=-low) for low, _, key in sorted(best)]
@@ -110,14 +109,14 @@ class Elastic:
 
 @contextlib.asynccontextmanager
 async def open_elasticsearch(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
-    """The retriever, the pool indexed where no index is named. Raises UsageError, MissingExtra, and `ModelError`s where
-    the server cannot be reached."""
+    """Opens the retriever; indexes the pool if no index is named. Raises UsageError, MissingExtra, and a `ModelError`
+    if the server cannot be reached."""
     spec.only("url", "index", "text", "title", "vector")
     if len(spec.arguments) > 1:
-        raise UsageError(f"{spec.name}: at most one embedder, for example elasticsearch(local/e5-small,url=…).")
+        raise UsageError(f"{spec.name}: give at most one embedder, for example elasticsearch(local/e5-small,url=…).")
     url = spec.options.get("url", "")
     if not url.startswith(("http://", "https://")):
-        raise UsageError(f"{spec.name}: say where it is: url=http://localhost:9200.")
+        raise UsageError(f"{spec.name}: give the server's address: url=http://localhost:9200.")
     library = _load()
     passages = {passage.id: passage for passage in building.pool}
     fields = Fields(
@@ -155,7 +154,7 @@ async def open_elasticsearch(spec: Spec, building: Building) -> AsyncIterator[Re
 
 
 async def _index(client: Any, library: Any, passages: Mapping[str, Passage], embedder: Embedder | None) -> Fields:
-    """An index of the pool: found whole from an earlier run, or made."""
+    """The pool's index: a complete one from an earlier run, or a new one."""
     fields = Fields(f"ragstone-{_digest(passages, embedder)}")
     if await client.indices.exists(index=fields.index):
         if (await client.count(index=fields.index))["count"] == len(passages):
@@ -193,19 +192,22 @@ def _digest(passages: Mapping[str, Passage], embedder: Embedder | None) -> str:
 
 @contextlib.contextmanager
 def _errors(name: str) -> Iterator[None]:
-    """The client's errors as ragstone's, in one line."""
+    """Turns the client's errors into ragstone's, in one line."""
     library = _load()
     try:
         yield
     except (library.AuthenticationException, library.AuthorizationException) as error:
-        raise Unauthorized(f"{name}: {_line(error)} A key is taken from {KEY}.") from None
+        raise Unauthorized(f"{name}: {_line(error)} Set the key in {KEY}.") from None
     except library.ApiError as error:
         raise UsageError(f"{name}: {_line(error)}") from None
     except library.helpers.BulkIndexError as error:
         raise UsageError(f"{name}: {len(error.errors)} passages were refused; the first: {_line(error)}") from None
     except library.TransportError as error:
-        cause = redact(str(error).rpartition("Error(")[2].rstrip(")") or str(error))  # it wraps itself in itself
-        raise Unreachable(f"{name}: no connection ({' '.join(cause.split())[:200]}). Is Elasticsearch there?") from None
+        # The client nests the error's text in itself.
+        cause = redact(str(error).rpartition("Error(")[2].rstrip(")") or str(error))
+        raise Unreachable(
+            f"{name}: no connection ({' '.join(cause.split())[:200]}). Is Elasticsearch running?"
+        ) from None
 
 
 def _line(error: Exception) -> str:

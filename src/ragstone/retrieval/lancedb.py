@@ -1,12 +1,13 @@
 """LanceDB, the embedded vector database, as a retriever.
 
-    lancedb(local/e5-small)                                   the pool, put into a table of its own that goes afterwards
-    lancedb(local/e5-small,uri=DIR)                           the same in a database that stays, and is used again
-    lancedb(local/e5-small,uri=DIR,table=NAME,id=COLUMN)      a table of yours that holds the pool's ids
+    lancedb(local/e5-small)                                   stores the pool in a temporary table
+    lancedb(local/e5-small,uri=DIR)                           stores it in a database that later runs reuse
+    lancedb(local/e5-small,uri=DIR,table=NAME,id=COLUMN)      searches your own table, which holds the pool's ids
 
-Options: `uri`, `table`, `id` (the column of ids, "id"), `vector` (that of vectors, "vector"), `metric` (cosine, dot or
-l2: what your table was built for; scores are similarities, l2 as 1 / (1 + distance)). Without an index in the table, as
-in those made here, the search is exact. `url` is the address of the embedder's endpoint. Needs the extra `lancedb`.
+Options: `uri`; `table`; `id` (name of the id column, "id"); `vector` (name of the vector column, "vector"); `metric`
+(cosine, dot or l2: the one your table was built for); `url` (base URL of the embedder's endpoint). Scores are
+similarities; for l2, 1 / (1 + distance). A table without a vector index, such as those created here, is searched
+exactly. Needs the extra `lancedb`.
 """
 
 import asyncio
@@ -33,13 +34,13 @@ from ragstone.types import Embedder, Passage, Retriever
 __all__ = ["PLUGINS", "Lance", "open_lancedb"]
 
 METRICS = ("cosine", "dot", "l2")
-_IN_FLIGHT = 8  # searches under way in the database
-_ROWS = 4096  # written at once
+_IN_FLIGHT = 8  # concurrent searches
+_ROWS = 4096  # per write
 _ERRORS = (OSError, ValueError, RuntimeError)  # what the library raises
 
 
 class Lance:
-    """A table of vectors whose ids are those of `passages`."""
+    """A retriever over a table of vectors with the ids of `passages`."""
 
     def __init__(
         self, name: str, embedder: Embedder, passages: Mapping[str, Passage], table: Any, columns: "Columns",
@@ -50,8 +51,8 @@ class Lance:
         self._places = {key: place for place, key in enumerate(passages)}
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
-        """At most `k` passages a query, the best first, ties in the order of the pool. A query without a character
-        finds none. Raises DataError for an id in the table that is not in the pool."""
+        """At most `k` passages per query, best first; ties keep the pool's order. A blank query finds none. Raises
+        DataError if the table returns an id that is not in the pool."""
         results: list[list[Passage]] = [[] for _ in queries]
         nonblank = [number for number, query in enumerate(queries) if query.strip()]
         if not nonblank or k < 1 or not self._passages:
@@ -73,7 +74,7 @@ class Lance:
             rows = await search.limit(k).select([columns.id, "_distance"]).to_list()
         except _ERRORS as error:
             raise UsageError(
-                f"The table {columns.table} cannot be searched ({_line(error)}). Its column {columns.vector} should "
+                f"The table {columns.table} cannot be searched ({_line(error)}). Its column {columns.vector} must "
                 f"hold vectors of {self._embedder.id}."
             ) from None
         best = []
@@ -82,14 +83,14 @@ class Lance:
             if key not in self._passages:
                 raise DataError(
                     columns.table, f"id {key!r} is in the table but not in the pool.",
-                    advice=f"It should hold the pool's passages, with their ids in the column {columns.id}.",
+                    advice=f"Fill it with the pool's passages, with their ids in the column {columns.id}.",
                 )  # fmt: skip
             best.append((-_similarity(row["_distance"], columns.metric), self._places[key], key))
         return [msgspec.structs.replace(self._passages[key], score=-low) for low, _, key in sorted(best)]
 
 
 class Columns(msgspec.Struct, frozen=True):
-    """names of the columns of a table."""
+    """Name, columns and metric of a table."""
 
     table: str
     id: str = "id"
@@ -110,22 +111,22 @@ def _bytes(folder: Path) -> int:
 
 
 def _similarity(distance: float, metric: str) -> float:
-    """LanceDB's distances are 1 - similarity, and for l2 squared lengths."""
+    """A similarity from LanceDB's distance, which is 1 - similarity, or for l2 the squared distance."""
     return 1.0 / (1.0 + distance) if metric == "l2" else 1.0 - distance
 
 
 @contextlib.asynccontextmanager
 async def open_lancedb(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
-    """The retriever, its table filled where it is its own. Raises UsageError, MissingExtra, DataError, and what the
-    embedder raises."""
+    """Opens the retriever; creates and fills the table if none is named. Raises UsageError, MissingExtra, DataError and
+    the embedder's errors."""
     spec.only("uri", "table", "id", "vector", "metric", "url")
     if len(spec.arguments) != 1:
-        raise UsageError(f"{spec.name}: LanceDB takes one embedder, for example lancedb(local/e5-small).")
+        raise UsageError(f"{spec.name}: lancedb takes one embedder, for example lancedb(local/e5-small).")
     metric, table = spec.options.get("metric", "cosine"), spec.options.get("table", "")
     if metric not in METRICS:
         raise UsageError(f"{spec.name}: metric={metric} should be one of {', '.join(METRICS)}.")
     if not spec.options.get("uri") and (table or {"id", "vector"} & spec.options.keys()):
-        raise UsageError(f"{spec.name}: a table of yours needs its database too: uri=DIR.")
+        raise UsageError(f"{spec.name}: table, id and vector need the database too: uri=DIR.")
     library = _load()
     passages = {passage.id: passage for passage in building.pool if passage.text.strip()}
     async with open_embedder(spec.arguments[0], building.calling(spec)) as embedder:
@@ -133,16 +134,16 @@ async def open_lancedb(spec: Spec, building: Building) -> AsyncIterator[Retrieve
             scratch = None if spec.options.get("uri") else stack.enter_context(tempfile.TemporaryDirectory())
             uri = scratch or spec.options["uri"]
             started = time.perf_counter()
-            if table and "://" not in uri and not _is_folder(uri):  # connecting would make it
-                raise UsageError(f"{spec.name}: there is no folder {uri}. Name that of your database: uri=DIR.")
+            if table and "://" not in uri and not _is_folder(uri):  # connecting would create it
+                raise UsageError(f"{spec.name}: there is no folder {uri}. Give your database's: uri=DIR.")
             try:
                 db = await library.connect_async(uri)
                 if table:
                     columns = Columns(table, spec.options.get("id", "id"), spec.options.get("vector", "vector"), metric)
-                    opened_table = await _yours(db, columns, uri)
+                    opened_table = await _user_table(db, columns, uri)
                 else:
                     columns = Columns(f"ragstone_{_digest(embedder.id, passages)}", metric=metric)
-                    opened_table = await _ours(db, columns.table, embedder, passages)
+                    opened_table = await _pool_table(db, columns.table, embedder, passages)
             except (OSError, ValueError, RuntimeError) as error:
                 raise UsageError(f"{spec.name}: {' '.join(redact(str(error)).split())[:200]}") from None
             facts = {
@@ -155,8 +156,8 @@ async def open_lancedb(spec: Spec, building: Building) -> AsyncIterator[Retrieve
             yield Lance(spec.name, embedder, passages, opened_table, columns, facts)
 
 
-async def _yours(db: Any, columns: Columns, uri: str) -> Any:
-    """A table that is there already. Raises UsageError where it, or one of its columns, is not."""
+async def _user_table(db: Any, columns: Columns, uri: str) -> Any:
+    """Opens the user's table. Raises UsageError if it or one of its columns is missing."""
     names = await _names(db)
     if columns.table not in names:
         raise UsageError(f"{uri} has no table {columns.table!r}. It has: {', '.join(names) or 'none'}.")
@@ -168,9 +169,9 @@ async def _yours(db: Any, columns: Columns, uri: str) -> Any:
     return table
 
 
-async def _ours(db: Any, name: str, embedder: Embedder, passages: Mapping[str, Passage]) -> Any:
-    """A table of the pool: found whole from an earlier run, or made."""
-    import pyarrow as pa  # noqa: PLC0415  (it comes with LanceDB)
+async def _pool_table(db: Any, name: str, embedder: Embedder, passages: Mapping[str, Passage]) -> Any:
+    """The pool's table: a complete one from an earlier run, or a new one."""
+    import pyarrow as pa  # noqa: PLC0415  (installed with LanceDB)
 
     exists = name in await _names(db)
     if exists:
@@ -180,7 +181,7 @@ async def _ours(db: Any, name: str, embedder: Embedder, passages: Mapping[str, P
     vectors = await embed_all(embedder, [passage.text for passage in passages.values()], kind="passage")
     ids = list(passages)
     kind = pa.schema([("id", pa.string()), ("vector", pa.list_(pa.float32(), vectors.shape[1] or 1))])
-    # Overwriting what is not there is warned of on standard error.
+    # LanceDB warns on standard error if mode="overwrite" finds no table.
     table = await db.create_table(name, schema=kind, mode="overwrite" if exists else "create")
     for start in range(0, len(ids), _ROWS):
         part = vectors[start : start + _ROWS]
@@ -195,7 +196,7 @@ async def _names(db: Any) -> list[str]:
 
 
 def _digest(embedder: str, passages: Mapping[str, Passage]) -> str:
-    """What a table of the pool is called: another pool, or another embedder, has another."""
+    """The part of a table's name that identifies the pool and the embedder."""
     digest = hashlib.sha256(embedder.encode())
     for passage in passages.values():
         digest.update(f"\x00{passage.id}\x01{passage.text}".encode("utf-8", "surrogatepass"))

@@ -1,11 +1,11 @@
-"""The names of retrievers, which compose: `bm25`, `local/e5-small`, `hybrid(bm25,local/e5-small)`,
+"""Names of retrievers, which can be nested: `bm25`, `local/e5-small`, `hybrid(bm25,local/e5-small)`,
 `rerank(bm25,openai/gpt-4o-mini,depth=50)`, `run:FILE`.
 
     name     = leaf | function "(" part { "," part } ")"
     part     = name | option "=" text
     leaf     = function | provider "/" model | "run:" file | module ":" name | file ".py:" name
 
-A comma or a parenthesis within a part is kept where its parentheses are balanced; a file's name may hold neither.
+A part may contain commas and parentheses if its parentheses are balanced; a file's name may contain neither.
 """
 
 import math
@@ -22,15 +22,14 @@ __all__ = ["Spec", "parse"]
 
 _FUNCTION = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _OPTION = re.compile(r"([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
-PLACE = "file.py:NAME"  # the function of a name that is a place of the user's own, as lists show it
+PLACE = "file.py:NAME"  # the function for code of the user's own, as lists show it
 _EXAMPLES = "bm25, local/e5-small, hybrid(bm25,local/e5-small)"
-_DEEPEST = 20  # parentheses within each other: names are read, and retrievers opened, by functions that call themselves
-_SHOWN = 80  # characters of a name that a message repeats
+_DEEPEST = 20  # levels of parentheses: names are parsed, and retrievers opened, recursively
+_SHOWN = 80  # characters of a name that an error message quotes
 
 
 class Spec(Frozen, frozen=True):
-    """A parsed name. `arguments` are inner names (of retrievers or models) or a file; `options` what was given as
-    `name=text`."""
+    """A parsed name. `arguments`: inner names (of retrievers or models) or a file. `options`: the parts `name=text`."""
 
     function: str
     arguments: tuple[str, ...] = ()
@@ -38,8 +37,8 @@ class Spec(Frozen, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name, as a user writes it, but without what an address in it may hold of passwords and keys. Where it
-        holds none, `parse(spec.name) == spec`."""
+        """The name as a user writes it, with passwords and keys in addresses redacted. If nothing was redacted,
+        `parse(spec.name) == spec`."""
         if self.function == "run":
             return f"run:{self.arguments[0]}"
         if self.function == PLACE and len(self.arguments) == 1:
@@ -50,7 +49,7 @@ class Spec(Frozen, frozen=True):
         return redact(f"{self.function}({inside})") if inside else self.function
 
     def only(self, *known: str) -> "Spec":
-        """The spec itself; UsageError for an option that is not among `known`."""
+        """Returns the spec itself. Raises UsageError for an option that is not in `known`."""
         for name in self.options:
             if name not in known:
                 accepted = f"It takes {', '.join(known)}." if known else "It takes none."
@@ -65,8 +64,8 @@ class Spec(Frozen, frozen=True):
         except ValueError:
             value = float("nan")
         if not (least <= value <= most and math.isfinite(value)):
-            upto = f" to {most:g}" if most < float("inf") else " or more"
-            raise UsageError(f"The retriever {self.function}: {name}={text} should be a number of {least:g}{upto}.")
+            limits = f"from {least:g} to {most:g}" if most < float("inf") else f"of {least:g} or more"
+            raise UsageError(f"The retriever {self.function}: {name}={text} should be a number {limits}.")
         return value
 
     def count(self, name: str, default: int, *, least: int = 1) -> int:
@@ -78,13 +77,13 @@ class Spec(Frozen, frozen=True):
 
 
 def parse(name: str) -> Spec:
-    """What a name says. `provider/model` is the function `dense`. Raises UsageError, in one line."""
+    """Parses a name; `provider/model` is short for `dense(provider/model)`. Raises UsageError for an invalid one."""
     text, shown = name.strip(), _shortened(name)
     if not text:
         raise UsageError(f"A retriever has no name. Write, for example: {_EXAMPLES}.")
     if text.startswith("run:"):
         if not text[4:].strip():
-            raise UsageError("run: names no file. Write run:FILE, for example run:bm25.trec.")
+            raise UsageError("run: needs a file. Write run:FILE, for example run:bm25.trec.")
         return Spec("run", (text[4:].strip(),))
     if is_place(text):
         return Spec(PLACE, (text,))
@@ -94,19 +93,21 @@ def parse(name: str) -> Spec:
             raise UsageError(f"The retriever {shown!r}: a parenthesis is not closed.")
         return _call(name, head.strip(), rest[:-1])
     if ")" in text or "," in text:
-        raise UsageError(f"The retriever {shown!r} cannot be read. Write, for example: {_EXAMPLES}.")
+        raise UsageError(f"The retriever {shown!r} cannot be parsed. Write, for example: {_EXAMPLES}.")
     if "/" in text:
         provider, _, model = text.partition("/")
         if not provider or not model:
-            raise UsageError(f"The retriever {shown!r} names no embedder. Write PROVIDER/MODEL: local/e5-small.")
+            raise UsageError(
+                f"The retriever {shown!r} lacks a provider or model. Write PROVIDER/MODEL, as local/e5-small."
+            )
         return Spec("dense", (text,))
     if not _FUNCTION.fullmatch(text):
-        raise UsageError(f"The retriever {shown!r} cannot be read. Write, for example: {_EXAMPLES}.")
+        raise UsageError(f"The retriever {shown!r} cannot be parsed. Write, for example: {_EXAMPLES}.")
     return Spec(text)
 
 
 def _shortened(name: str) -> str:
-    """A name for a message, cut short where it is long."""
+    """A name for an error message, truncated and redacted."""
     shown = redact(name)
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
 
@@ -114,7 +115,7 @@ def _shortened(name: str) -> str:
 def _call(name: str, function: str, inside: str) -> Spec:
     shown = _shortened(name)
     if not _FUNCTION.fullmatch(function):
-        raise UsageError(f"The retriever {shown!r} cannot be read. Write, for example: {_EXAMPLES}.")
+        raise UsageError(f"The retriever {shown!r} cannot be parsed. Write, for example: {_EXAMPLES}.")
     arguments: list[str] = []
     options: dict[str, str] = {}
     for part in _parts(name, inside):
@@ -129,16 +130,16 @@ def _call(name: str, function: str, inside: str) -> Spec:
 
 
 def _parts(name: str, inside: str) -> list[str]:
-    """The parts between commas that stand in no inner parentheses."""
+    """The parts between top-level commas."""
     if not inside.strip():
         return []
     parts, depth, start, shown = [], 0, 0, _shortened(name)
     for at, character in enumerate(inside):
         depth += (character == "(") - (character == ")")
         if depth < 0:
-            raise UsageError(f"The retriever {shown!r}: a parenthesis is closed that was not opened.")
+            raise UsageError(f"The retriever {shown!r}: a closing parenthesis has no opening one.")
         if depth >= _DEEPEST:
-            raise UsageError(f"The retriever {shown!r} nests too deep: at most {_DEEPEST} within each other.")
+            raise UsageError(f"The retriever {shown!r} is nested too deeply: at most {_DEEPEST} levels.")
         if character == "," and depth == 0:
             parts.append(inside[start:at])
             start = at + 1
@@ -146,5 +147,5 @@ def _parts(name: str, inside: str) -> list[str]:
         raise UsageError(f"The retriever {shown!r}: a parenthesis is not closed.")
     parts = [part.strip() for part in (*parts, inside[start:])]
     if not all(parts):
-        raise UsageError(f"The retriever {shown!r} has an empty place between its commas.")
+        raise UsageError(f"The retriever {shown!r} has an empty part between commas.")
     return parts

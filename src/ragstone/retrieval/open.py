@@ -1,7 +1,7 @@
-"""A retriever by its name, over a pool of passages.
+"""Opens a retriever by name over a pool of passages.
 
-A module of this package offers what it has in `PLUGINS`: from the function of a name (`bm25`, `hybrid`…) to a function
-that opens it. Another package does so by an entry point of the group `ragstone.retrievers`.
+Each module of this package lists its retrievers in `PLUGINS`, a mapping from the function in a name (`bm25`, `hybrid`…)
+to its opener. Other packages register theirs by an entry point in the group `ragstone.retrievers`.
 """
 
 import contextlib
@@ -19,15 +19,16 @@ from ragstone.types import Passage, Retriever
 __all__ = ["RETRIEVERS", "Building", "Opener", "check_retriever", "facts_of", "open_retriever"]
 
 _DEFAULT = ModelOptions()
-_NO_ADDRESS = " --base-url: the address of the endpoint."  # what a model says that has none; here it would not help
+# The end of a model's error about a missing address; the model of a retriever has other options for it.
+_NO_ADDRESS = " --base-url: the address of the endpoint."
 _EMBEDDERS = ("dense", "multivector", "late", "lancedb", "elasticsearch")  # their first argument is an embedder
-_AFTER_MODEL = ("rerank", "rewrite", "multiquery")  # they open their model before the retriever within
+_AFTER_MODEL = ("rerank", "rewrite", "multiquery")  # they open their model before the inner retriever
 
 
 @dataclass(frozen=True)
 class Building:
-    """What a retriever is built from. `pool`: all passages, whose ids differ. `queries`: question → its id, where the
-    questions are known beforehand (`run:FILE` finds its lines by it)."""
+    """What a retriever is built from. `pool`: all passages, with unique ids. `queries`: question → its ids, if the
+    questions are known in advance (`run:FILE` needs the ids)."""
 
     pool: Sequence[Passage]
     options: ModelOptions = _DEFAULT
@@ -35,13 +36,13 @@ class Building:
     _opened: dict[str, Retriever] = field(default_factory=dict, repr=False)
 
     def calling(self, spec: Spec) -> ModelOptions:
-        """The options for a model of this retriever: at the address of its option `url`, where it has one."""
+        """Options for opening this retriever's model: its option `url`, if given, is the base URL."""
         url = spec.options.get("url")
         return replace(self.options, base_url=url) if url else self.options
 
     @contextlib.asynccontextmanager
     async def open(self, name: str) -> AsyncIterator[Retriever]:
-        """The retriever of an inner name over the same pool."""
+        """Opens an inner retriever over the same pool."""
         spec = parse(name)
         async with RETRIEVERS.get(spec.function)(spec, self) as opened:
             yield opened
@@ -53,7 +54,7 @@ RETRIEVERS: Registry[Opener] = Registry("retriever", "ragstone.retrieval", "rags
 
 
 def _begin(opened: contextlib.AbstractAsyncContextManager[Any]) -> None:
-    """Opens up to the first thing that would be waited for."""
+    """Runs an async context manager up to its first real await, then closes it."""
     steps = opened.__aenter__()
     try:
         steps.send(None)
@@ -63,12 +64,12 @@ def _begin(opened: contextlib.AbstractAsyncContextManager[Any]) -> None:
         steps.close()
 
 
-class _Reached(BaseException):
-    """An opener has looked at all that stands in its name, and begins to build."""
+class _NameIsValid(BaseException):
+    """An opener has checked its whole name and starts building."""
 
 
-class _Unbuilt:
-    """Stands for a `Building` where only a name is checked: what is within it is, and nothing is built."""
+class _CheckOnly:
+    """Replaces `Building` when only a name is checked: inner names are checked too, and nothing is built."""
 
     def __init__(self, options: ModelOptions | None) -> None:
         self._options = options
@@ -79,25 +80,26 @@ class _Unbuilt:
         yield
 
     def __getattr__(self, name: str) -> Any:
-        raise _Reached
+        raise _NameIsValid
 
 
 def check_retriever(name: str, options: ModelOptions | None = None) -> None:
-    """Raises UsageError where nothing can have this name, or its options, and DataError for a run that is not there.
-    Builds nothing and needs no key: of several retrievers, the last one's typing error is told before the first one's
-    pool is embedded. `options`: how its models would be called; their names and addresses are then checked too."""
+    """Checks a retriever's name and options. Builds nothing and needs no key, so a typing error in the last of several
+    retrievers is reported before the first one embeds its pool. With `options`, the names and addresses of its models
+    are checked too. Raises UsageError for an invalid name or option, DataError if the file of `run:FILE` is missing."""
     spec = parse(name)
     make = RETRIEVERS.get(spec.function)
     if spec.function == "run":
         if not (path := Path(spec.arguments[0]).expanduser()).is_file():
-            raise DataError(path, "is no file of a run." if path.exists() else "there is no such file.")
+            problem = "is not a file; run: needs the file of a run." if path.exists() else "there is no such file."
+            raise DataError(path, problem)
         return
     for inner in spec.arguments:
         parse(inner)
     if not make.__module__.startswith("ragstone."):
-        return  # another package's may do anything before it asks for the pool
-    with contextlib.suppress(_Reached):
-        _begin(make(spec, cast("Building", _Unbuilt(options))))
+        return  # another package's opener may do any work before it reads the pool
+    with contextlib.suppress(_NameIsValid):
+        _begin(make(spec, cast("Building", _CheckOnly(options))))
     if spec.function in _AFTER_MODEL and spec.arguments:
         check_retriever(spec.arguments[0], options)
     if options is not None:
@@ -106,13 +108,13 @@ def check_retriever(name: str, options: ModelOptions | None = None) -> None:
 
 
 def _check_model(spec: Spec, options: ModelOptions) -> None:
-    """Raises UsageError if the model of a retriever cannot exist, or not at its address."""
+    """Raises UsageError if the name or the address of a retriever's model is invalid."""
     from ragstone.models.rerank import is_reranker, reranker_endpoint  # noqa: PLC0415  (loads aiohttp)
 
     calling = Building((), options).calling(spec)
     if spec.function in _EMBEDDERS and spec.arguments:
         check_model(spec.arguments[0], "embedder", options if spec.function == "elasticsearch" else calling)
-    elif spec.function in _AFTER_MODEL and len(spec.arguments) == 2:  # the retriever within, and the model
+    elif spec.function in _AFTER_MODEL and len(spec.arguments) == 2:  # the inner retriever and the model
         if is_reranker(model := spec.arguments[1]):
             reranker_endpoint(model, options, url=spec.options.get("url", ""))
         else:
@@ -121,7 +123,7 @@ def _check_model(spec: Spec, options: ModelOptions) -> None:
 
 @contextlib.contextmanager
 def _advising_address() -> Iterator[None]:
-    """Names the options that give an address to a retriever's model, where a model has none."""
+    """Rewrites the error for a model without an address: it names the retriever's own options for it."""
     try:
         yield
     except UsageError as error:
@@ -140,11 +142,11 @@ async def open_retriever(
     options: ModelOptions = _DEFAULT,
     queries: Mapping[str, Sequence[str]] | None = None,
 ) -> AsyncIterator[Retriever]:
-    """The retriever of this name, its index built; or itself, where it is one. `options` are for the models that it
-    asks; `queries`: question → the ids it is known by, for `run:FILE`.
+    """Opens the retriever `name` with its index built. A retriever object is returned as it is.
 
-    Raises UsageError for a name that cannot be, a pool that is empty, and an id that two passages have; what a model
-    raises, where one is asked while the index is built."""
+    `options` configure the models that it calls; `queries` maps a question to its ids, for `run:FILE`. Raises
+    UsageError for an invalid name, an empty pool or a duplicate passage id, and any error of a model that is called
+    while the index is built."""
     if not isinstance(name, str):
         yield name
         return
@@ -155,7 +157,7 @@ async def open_retriever(
     if len({passage.id for passage in pool}) < len(pool):
         ids: set[str] = set()
         twice = next(passage.id for passage in pool if passage.id in ids or ids.add(passage.id))  # type: ignore[func-returns-value]
-        raise UsageError(f"The pool has two passages of the id {twice!r}: give each its own.")
+        raise UsageError(f"Two passages of the pool have the id {twice!r}: give each its own.")
     async with contextlib.AsyncExitStack() as stack:
         with _advising_address():
             opened = await stack.enter_async_context(make(spec, Building(pool, options, queries or {})))
@@ -163,5 +165,5 @@ async def open_retriever(
 
 
 def facts_of(retriever: Retriever) -> dict[str, Any]:
-    """What a retriever tells of itself (bytes of the index, seconds to build it, its library), for a report."""
+    """What a retriever reports about itself: size of the index in bytes, seconds to build it, its library."""
     return dict(getattr(retriever, "facts", {}))

@@ -1,6 +1,6 @@
-"""A retriever of the user's at its place: `package.module:name`, `file.py:name`.
+"""The user's own retriever by its location: `package.module:name` or `file.py:name`.
 
-What is there is a retriever (an object with `retrieve`), or a function of the pool that returns one.
+The location holds a retriever (an object with `retrieve`), or a function that takes the pool and returns one.
 """
 
 import contextlib
@@ -18,14 +18,14 @@ __all__ = ["PLUGINS", "open_place"]
 
 @contextlib.asynccontextmanager
 async def open_place(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
-    """The retriever at a place. Raises UsageError where there is none."""
+    """Opens the retriever at a location. Raises UsageError if there is none."""
     retriever: Any = load_place("retriever", spec.arguments[0])
     if isinstance(retriever, type) or not hasattr(retriever, "retrieve"):
         if not callable(retriever):
-            raise UsageError(f"{spec.arguments[0]} is no retriever: it has no `retrieve`.")
+            raise UsageError(f"{spec.arguments[0]} is not a retriever: add a method `retrieve`.")
         retriever = retriever(building.pool)
     if not hasattr(retriever, "retrieve"):
-        raise UsageError(f"{spec.arguments[0]} makes no retriever: what it returns has no `retrieve`.")
+        raise UsageError(f"{spec.arguments[0]} must return an object with a method `retrieve`.")
     yield retriever
 
 

@@ -33,7 +33,7 @@ from ragstone.metrics.rank.ndcg import Ndcg
 from ragstone.metrics.rank.recall import Recall
 from ragstone.metrics.refusal import Refusal
 from ragstone.retrieval.chunkers import Chunking
-from ragstone.retrieval.cost_estimate import Texts, estimate_cost
+from ragstone.retrieval.cost_estimate import TextCount, estimate_cost
 from ragstone.text import estimate_tokens
 from ragstone.types import (
     Aggregate,
@@ -214,12 +214,12 @@ class MIRAGE(BaseBenchmark):
 
     def retrieval_cost(self) -> list[RetrievalCost]:
         """The cost of the retrievers' models, by model: tokens to embed, and requests."""
-        probe = Texts(1, 1)
+        probe = TextCount(1, 1)
         searches = [(name, size) for name, size in self._searches() if estimate_cost(name, probe, probe)]
-        questions = Texts(len(self._questions()), sum(self._token_count(q.id, q.text) for q in self._questions()))
+        questions = TextCount(len(self._questions()), sum(self._token_count(q.id, q.text) for q in self._questions()))
         sizes = {size: self.search.cut(self._pool, size).passages for _, size in searches}
         pools = {
-            size: Texts(len(passages), sum(self._token_count(p.id, p.text) for p in passages))
+            size: TextCount(len(passages), sum(self._token_count(p.id, p.text) for p in passages))
             for size, passages in sizes.items()
         }
         parts = {
