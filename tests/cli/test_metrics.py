@@ -8,7 +8,7 @@ from tests.cli.tools import Told
 
 from ragstone.metrics import GROUPS, METRICS
 from ragstone.metrics.faithfulness import Faithfulness
-from ragstone.metrics.rank.ndcg import Ndcg
+from ragstone.metrics.rank.measures import Ndcg
 
 Ragstone: TypeAlias = Callable[..., Told]
 

@@ -167,7 +167,7 @@ def test_what_is_odd_about_a_question_is_noted_once() -> None:
     ]
     tally = tally_records(records)
     assert [tally.questions(bit) for bit in (1, 2, 4, 8)] == [1, 1, 1, 1]
-    assert tally.size == 4
+    assert tally.questions() == 4
 
 
 def test_several_oracle_chunks_that_each_do_are_no_question_that_needs_several() -> None:

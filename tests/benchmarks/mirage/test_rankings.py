@@ -12,7 +12,7 @@ from ragstone.api.open_run import read_run
 from ragstone.benchmarks.mirage.data import load_pool
 from ragstone.benchmarks.mirage.official import rescore_retrieval
 from ragstone.errors import DataError, RunMismatch, UsageError
-from ragstone.metrics.rank.recall import Recall
+from ragstone.metrics.rank.measures import Recall
 from ragstone.runs import open_run
 from ragstone.types import Record, Table
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ragstone.metrics.mirage_official import em_loose, token_set_f1
 from ragstone.metrics.rank import PLUGINS as RANK_METRICS
 from ragstone.stats import Estimate
-from ragstone.types import NO_ANSWER, Plan, Record, Scalar
+from ragstone.types import NO_ANSWER, Case, Plan, Record, Scalar
 
 __all__ = [
     "BASE", "DEFAULT", "MIXED", "OFFICIAL", "ORACLE", "PROBE", "RULES", "AnswerKind", "Answers", "Condition",
@@ -28,7 +28,6 @@ RULES = (OFFICIAL, DEFAULT)
 _STRICT, _F1 = "mirage.em_strict", "mirage.f1"
 _TABULATED = {OFFICIAL, DEFAULT, _STRICT, _F1, "refusal"}  # metrics with tables of their own
 _NAN = float("nan")
-_SHORT = 2  # characters
 
 
 class Condition(NamedTuple):
@@ -210,14 +209,10 @@ class MirageTally:
         samples = [sample for _, sample in scored] if self.repeated else None
         return Estimate.of_mean([value for value, _ in scored], groups=samples, total=requested)
 
-    def questions(self, flag: int) -> int:
-        """The number of questions with a flag, without the probe's."""
-        return sum(bool(self.question_flags[at] & flag) for (probe, _), at in self._samples.items() if not probe)
-
-    @property
-    def size(self) -> int:
-        """The number of questions, without the probe's."""
-        return sum(not probe for probe, _ in self._samples)
+    def questions(self, flag: int | None = None) -> int:
+        """The number of questions (with a flag, if one is given), without the probe's."""
+        places = [at for (probe, _), at in self._samples.items() if not probe]
+        return len(places) if flag is None else sum(bool(self.question_flags[at] & flag) for at in places)
 
     def crosstab(self, system: str, conditions: Sequence[Condition], rule: str) -> CrossTab | None:
         """The answers with a score in each of these conditions; None if a condition was not asked."""
@@ -314,8 +309,7 @@ class MirageTally:
             self.question_flags[sample] |= QuestionFlag.PURE
 
     def _retrieved(self, record: Record, condition: Condition, sample: int) -> None:
-        fields = record.case.condition
-        labels = int(fields.get("labels", 0) or record.case.sample.meta.get("labels", 0) or 0)
+        fields, labels = record.case.condition, _labels(record.case)
         if "found" not in fields or not labels:
             return
         self.ks.add(condition.k)
@@ -347,7 +341,7 @@ class MirageTally:
         if passages:
             supporting = sum(bool(passage.relevant) for passage in passages)
             known = any(passage.relevant is not None for passage in passages)
-            labels = int(case.condition.get("labels", 0) or case.sample.meta.get("labels", 0) or 0)
+            labels = _labels(case)
             if case.condition.get("gold", supporting > 0):
                 flags |= _SOME | (_ALL if labels and supporting >= labels else 0)
             elif known or "gold" in case.condition:
@@ -362,10 +356,9 @@ class MirageTally:
         response = record.response
         if response is None:
             return
-        if (strict := record.scores.get(_STRICT)) is not None and strict.value is not None:
-            column.strict[place] = strict.value >= 1.0
-        if (f1 := record.scores.get(_F1)) is not None and f1.value is not None:
-            column.f1[place] = f1.value
+        for name, values in ((_STRICT, column.strict), (_F1, column.f1)):
+            if (score := record.scores.get(name)) is not None and score.value is not None:
+                values[place] = score.value
         if response.seconds is not None:
             column.seconds.append(response.seconds)
         if response.usage is not None and response.usage.prompt_tokens:
@@ -383,10 +376,15 @@ def _condition_of(fields: Mapping[str, Scalar]) -> Condition | None:
     )
 
 
+def _labels(case: Case) -> int:
+    """The number of supporting chunks of a question; 0 if unknown."""
+    return int(case.condition.get("labels", 0) or case.sample.meta.get("labels", 0) or 0)
+
+
 def is_short(alias: str, *, chinese: bool = False) -> bool:
     """Whether an alias is so short that it occurs inside other words: at most two characters, or one in Chinese, where
     two can be a name."""
-    return len(alias.strip()) <= (1 if chinese else _SHORT)
+    return len(alias.strip()) <= (1 if chinese else 2)
 
 
 def tally_records(

@@ -27,10 +27,7 @@ from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, MirageF1
 from ragstone.metrics.rank import RankMetric
-from ragstone.metrics.rank.map import AveragePrecision
-from ragstone.metrics.rank.mrr import Mrr
-from ragstone.metrics.rank.ndcg import Ndcg
-from ragstone.metrics.rank.recall import Recall
+from ragstone.metrics.rank.measures import AveragePrecision, Mrr, Ndcg, Recall
 from ragstone.metrics.refusal import Refusal
 from ragstone.retrieval.chunkers import Chunking
 from ragstone.retrieval.cost_estimate import TextCount, estimate_cost

@@ -65,7 +65,7 @@ class _MirageTables(TableWriter):
         self.tally, self.language, self.names = tally, language, Names(tally, self.words)
         headline = headline_of(meta)
         self.rules = (headline, DEFAULT if headline == OFFICIAL else OFFICIAL)
-        self.setting: MirageSetting = setting_of(meta, tally.size)
+        self.setting: MirageSetting = setting_of(meta, tally.questions())
         options = options_of(meta)
         self.ks: Sequence[Any] = options.get("ks", ())
         self.chunking = options.get("chunking")

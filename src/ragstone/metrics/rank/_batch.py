@@ -5,19 +5,23 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 
 from ragstone.errors import UnknownName, UsageError
-from ragstone.metrics.rank._lists import Family, Ranking, RankMetric
+from ragstone.metrics.rank._lists import Ranking, RankMetric
+from ragstone.metrics.rank.measures import PLUGINS
 
 __all__ = ["scored_lists"]
 
 
 def scored_lists(
-    run: Mapping[str, Mapping[str, float]],
-    labels: Mapping[str, Mapping[str, float]],
-    measures: Sequence[str],
-    plugins: Mapping[str, RankMetric | Family],
+    run: Mapping[str, Mapping[str, float]], labels: Mapping[str, Mapping[str, float]], measures: Sequence[str]
 ) -> dict[str, dict[str, float]]:
-    """As `ragstone.metrics.rank.scored_lists`, of which `plugins` are the measures by name."""
-    kinds = {name: _measure(name, plugins) for name in measures}
+    """Scores many lists at once, with the same figures as trec_eval: query → measure → value.
+
+    `run`: query → document → score, a number; `labels`: query → document → grade, relevant above 0; `measures`: names
+    such as `ndcg@10`. The order is trec_eval's: by score, in single precision; of equal scores, the last id first. A
+    query without a list, or without a relevant document, is left out, as in trec_eval. Raises UnknownName and
+    UsageError.
+    """
+    kinds = {name: _measure(name) for name in measures}
     by_list = {}
     for query, scores in run.items():
         grades = labels.get(query)
@@ -28,11 +32,11 @@ def scored_lists(
     return by_list
 
 
-def _measure(name: str, plugins: Mapping[str, RankMetric | Family]) -> RankMetric:
+def _measure(name: str) -> RankMetric:
     stem, at, k = name.partition("@")
-    known = plugins.get(f"{stem}@k" if at else stem)
+    known = PLUGINS.get(f"{stem}@k" if at else stem)
     if known is None:
-        raise UnknownName("measure", name, plugins)
+        raise UnknownName("measure", name, PLUGINS)
     if isinstance(known, RankMetric):
         return known
     if not (k.isdecimal() and int(k)):
@@ -41,7 +45,7 @@ def _measure(name: str, plugins: Mapping[str, RankMetric | Family]) -> RankMetri
 
 
 def _ranking(scores: Mapping[str, float], grades: Mapping[str, float]) -> Ranking:
-    """The places of the relevant documents, found without putting the others in order.
+    """The places of the relevant documents, found without sorting the others.
 
     trec_eval holds scores in single precision and orders equal ones by their ids, the last of the alphabet first."""
     values = array("f", scores.values())

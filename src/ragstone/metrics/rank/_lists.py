@@ -1,4 +1,4 @@
-"""A ranked list beside its labels, and what all measures of it share."""
+"""A ranked list with its labels, and the base class of its measures."""
 
 import math
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ __all__ = ["Family", "RankMetric", "Ranking", "plugins"]
 class Ranking(NamedTuple):
     """What a measure needs of a list: only its relevant passages, because they are few and the list may be long.
 
-    `places`: where they stand, from 1, ascending; `gains`: their grades, in the same order; `length`: how many passages
+    `places`: their ranks, from 1, ascending; `gains`: their grades, in the same order; `length`: how many passages
     the list has; `ideal`: the grades of all that are known to be relevant, the highest first."""
 
     places: tuple[int, ...]
@@ -24,13 +24,13 @@ class Ranking(NamedTuple):
     ideal: tuple[float, ...]
 
     def hits(self, k: int | None) -> int:
-        """How many of the first k are relevant; of the whole list where k is None."""
+        """How many of the first k are relevant; of the whole list if k is None."""
         return len(self.places) if k is None else bisect_right(self.places, k)
 
 
 @dataclass(frozen=True)
 class RankMetric(ABC):
-    """A measure of a ranked list: of its first `k` passages, or of the whole of it where `k` is None."""
+    """A measure of a ranked list: of its first `k` passages, or of the whole list if `k` is None."""
 
     stem: ClassVar[str]
     version: ClassVar[int] = 2
@@ -76,16 +76,16 @@ class Family:
 
 
 def plugins(kind: type[RankMetric]) -> dict[str, RankMetric | Family]:
-    """A measure under both its names, of the whole list and of the first k."""
+    """The two plug-ins of a measure: of the whole list, and of the first k."""
     return {kind.stem: kind(), f"{kind.stem}@k": Family(kind)}
 
 
-# The last ranking: the measures of one case use it one after the other.
+# The last ranking, because several measures of one case use it in turn.
 _last: tuple[Case, Response, Ranking | str] | None = None
 
 
 def _ranking(case: Case, response: Response) -> Ranking | str:
-    """The list of a case, or why it has none."""
+    """The ranking of a case, or the reason why there is none."""
     global _last  # noqa: PLW0603
     last = _last
     if last is not None and last[0] is case and last[1] is response:
@@ -113,8 +113,8 @@ def _build_ranking(case: Case, response: Response) -> Ranking | str:
 
 
 def _retrieved_ids(case: Case, response: Response) -> dict[str, None] | None:
-    """The ids of the list, each once. A benchmark that retrieves tells its list in `meta["ranking"]`, as [id, score],
-    because it may be longer than what a system is given; None there: nothing was retrieved."""
+    """The ids of the list, each once. A benchmark that retrieves gives its list in `meta["ranking"]`, as [id, score],
+    because it may be longer than what a system is given; None if its passages were not retrieved."""
     if "ranking" not in case.sample.meta:
         return dict.fromkeys([passage.id for passage in retrieved(case, response)])
     ranking = case.sample.meta["ranking"]
@@ -122,7 +122,7 @@ def _retrieved_ids(case: Case, response: Response) -> dict[str, None] | None:
 
 
 def _grade(passage: Passage) -> float:
-    """How relevant a relevant passage is: its grade where that is a positive number, else 1."""
+    """The grade of a relevant passage: a positive number, 1 by default."""
     grade = passage.meta.get("grade", 1)
     usable = isinstance(grade, int | float) and math.isfinite(grade) and grade > 0
     return float(grade) if usable else 1.0
