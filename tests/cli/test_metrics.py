@@ -50,7 +50,7 @@ def test_as_json_a_program_learns_what_a_metric_needs(ragstone: Ragstone) -> Non
         "embedder": True,
         "range": "0 to 1, higher is better",
         "better": "higher",
-        "version": 2,
+        "version": 3,
     }
     assert document["rgb.judge.rejection"]["judge"] is True
     assert document["ragchecker.hallucination"]["better"] == "lower"
