@@ -14,15 +14,13 @@ from ragstone.benchmarks.mirage.official import (
     GROUPS,
     KS,
     adaptability,
-    em_loose,
-    em_strict,
     groups,
     rescore_answers,
     rescore_retrieval,
     retrieval_scores,
-    token_set_f1,
 )
 from ragstone.errors import DataError, UsageError
+from ragstone.metrics.mirage_official import em_loose, em_strict, token_set_f1
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "mirage" / "dataset.json"
 official = pytest.mark.skipif(not DATA.is_file(), reason="MIRAGE's dataset.json is not beside the repository")
