@@ -4,6 +4,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import ragstone
 from ragstone.metrics.catalogue import catalogue, in_language
 from ragstone.runs import Outcome
+from ragstone.types import Need
 
 SOURCE = Path(ragstone.__file__).parent
 ROOT = SOURCE.parents[1]
@@ -80,7 +82,9 @@ def test_every_metric_and_every_range_is_described_in_chinese() -> None:
     assert [name for name in sorted(names) if not chinese(in_language(name, "zh"))] == []
     assert [entry.range for entry in entries if not chinese(in_language(entry.range, "zh"))] == []
     built = {"the answer is noncommittal", *(f"the question cannot be answered; the answer {end}" for end in _ENDS)}
-    known = names | {entry.range for entry in entries} | set(reasons()) | built
+    lacking = {f"the case has no {' and no '.join(names)}" for n in (1, 2, 3) for names in combinations(Need, n)}
+    assert [reason for need in Need if not chinese(in_language(reason := f"the case has no {need}", "zh"))] == []
+    known = names | {entry.range for entry in entries} | set(reasons()) | built | lacking
     assert [key for key, _ in of("metrics/help_zh.toml") if key not in known] == []
 
 

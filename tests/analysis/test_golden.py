@@ -58,7 +58,10 @@ def test_a_comparison(way: str) -> None:
     lines += [f"{row.label}: {[row.regressed(by, level) for by in (None, 0.0, 0.08) for level in (0.05, 1e-4)]}"
               for row in found.rows]  # fmt: skip
     lines.append(f"{found.pairs} pairs, left out {found.left_out}, changed {found.changed}, {found.unpaired}")
-    lines += [verdict_of(found), *(figures(comparison_verdict(found, language=language)) for language in ("en", "zh"))]
+    lines += [
+        verdict_of(found),
+        *(figures(line) for language in ("en", "zh") for line in comparison_verdict(found, language=language)),
+    ]
     for language in ("en", "zh"):
         for moves in (None, 2):
             lines += map(structure, comparison_tables(found, language=language, moves=moves))

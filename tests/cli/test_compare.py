@@ -128,14 +128,14 @@ def test_a_comparison_opens_with_its_verdict(ragstone: Callable[..., Told]) -> N
     line = told.out.splitlines()[0]
     assert line == document["verdict"]["line"]
     assert line.startswith("answer_match fell by 0.80 [−0.")
-    assert line.endswith("]: 16 worse, 0 better of 20 questions: a regression.")
+    assert line.endswith("]: a regression; 16 of 20 questions worse, 0 better.")
     assert document["verdict"]["kind"] == "regression"
     better = ragstone("compare", BAD, GOOD, "--metrics", "answer_match", "--json").document["verdict"]
     assert better["kind"] == "improvement"
     assert "answer_match rose by 0.80 [0." in better["line"]
     chinese = ragstone("compare", GOOD, BAD, "--metrics", "answer_match", "--language", "zh").out.splitlines()[0]
     assert chinese.startswith("answer_match 下降 0.80 [−0.")
-    assert chinese.endswith("]：20 题中 16 题变差、0 题变好：变差。")
+    assert chinese.endswith("]：变差；20 题中 16 题变差、0 题变好。")
 
 
 @pytest.mark.usefixtures("runs")
@@ -148,7 +148,9 @@ def test_no_difference_is_said_to_be_none_that_was_found(ragstone: Callable[...,
 
 
 @pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize(("language", "words"), [("en", "16 worse, 0 better of 20"), ("zh", "20 题中 16 题变差")])
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "16 of 20 questions worse, 0 better"), ("zh", "20 题中 16 题变差")]
+)
 def test_a_comparison_is_one_page_that_fetches_nothing(
     ragstone: Callable[..., Told], language: str, words: str
 ) -> None:

@@ -16,6 +16,8 @@ from ragstone.types import Cell, Row, Table
 
 __all__ = ["Comparison", "Difference", "Flip", "Reason", "compare", "comparison_tables", "opened_sides"]
 
+_LONGEST_NAME = 12  # longer names of systems stand in the title instead of the column heads
+
 
 @public
 def compare(
@@ -119,35 +121,43 @@ def comparison_tables(
             *([Cell(row.group)] if grouped else []), Cell(value=row.a), Cell(value=row.b),
             Cell(value=row.difference, low=row.low, high=row.high), Cell(f"{row.p_holm:.3g}"),
             Cell(texts[row.test]), Cell(str(row.n)), *([Cell(str(row.samples))] if several else []),
-            Cell(f"{row.gained_total} / {row.lost_total}"),
+            Cell(f"{row.improved} / {row.worsened}"),
         ))
         for row in comparison.rows
     ]  # fmt: skip
+    names = (comparison.a.name, comparison.b.name)
+    long = max(map(len, names)) > _LONGEST_NAME
     columns = (
-        texts["metric"], *([texts["group"]] if grouped else []), comparison.a.name, comparison.b.name,
+        texts["metric"], *([texts["group"]] if grouped else []),
+        *((texts["before"], texts["after"]) if long else names),
         texts["difference"], texts["p"], texts["test"], texts["n"], *([texts["samples"]] if several else []),
         texts["flips"],
     )  # fmt: skip
-    title = texts["title"].format(a=comparison.a.name, b=comparison.b.name)
+    title = texts["long_title" if long else "title"].format(a=names[0], b=names[1])
     tables = [Table("compare", title, columns, tuple(rows), tuple(_notes(comparison, texts)), keys=2 if grouped else 1)]
     if power is not None or not any(row.significant() for row in comparison.rows if row.primary):
         tables += _power_table(comparison, power, texts)
+    return tables + _flips_table(comparison, moves, texts)
+
+
+def _flips_table(comparison: Comparison, moves: int | None, texts: Mapping[str, str]) -> list[Table]:
     flips = [(row, flip) for row in comparison.rows for flip in (*row.lost[:moves], *row.gained[:moves])]
-    if flips:
-        flip_rows = [
-            Row((
-                Cell(row.label), Cell(flip.sample), Cell(flip.condition), Cell(value=flip.before),
-                Cell(value=flip.after),
-            ))
-            for row, flip in flips
-        ]  # fmt: skip
-        hidden = sum(row.gained_total + row.lost_total for row in comparison.rows) - sum(
-            flip.flipped for _, flip in flips
-        )
-        names = tuple(texts[name] for name in ("metric", "sample", "condition", "before", "after"))
-        more = (texts["more"].format(n=hidden),) if hidden else ()
-        tables.append(Table("compare-flips", texts["flip_title"], names, tuple(flip_rows), more, keys=3))
-    return tables
+    if not flips:
+        return []
+    conditions = any(flip.condition for _, flip in flips)
+    rows = [
+        Row((
+            Cell(row.label), Cell(flip.sample), *([Cell(flip.condition)] if conditions else []),
+            Cell(value=flip.before), Cell(value=flip.after),
+        ))
+        for row, flip in flips
+    ]  # fmt: skip
+    keys = ("metric", "sample", *(["condition"] if conditions else []))
+    columns = tuple(texts[name] for name in (*keys, "before", "after"))
+    hidden = sum(row.gained_total + row.lost_total for row in comparison.rows)
+    hidden -= sum(flip.flipped for _, flip in flips)
+    notes = [texts["flip_note"].format(least=FLIPPED), *([texts["more"].format(n=hidden)] if hidden else [])]
+    return [Table("compare-flips", texts["flip_title"], columns, tuple(rows), tuple(notes), keys=len(keys))]
 
 
 def _metric(row: Difference, texts: Mapping[str, str]) -> str:
@@ -174,7 +184,7 @@ def _power_table(comparison: Comparison, power: float | None, texts: Mapping[str
 
 def _notes(comparison: Comparison, texts: Mapping[str, str]) -> Iterator[str]:
     """Notes below the table of differences: the methods, and everything that is left out."""
-    yield texts["note"].format(least=FLIPPED)
+    yield texts["note"]
     if others := [row.label for row in comparison.rows if not row.primary]:
         yield texts["secondary"].format(names=", ".join(others))
     if any(comparison.left_out):

@@ -1,4 +1,4 @@
-"""The verdict of a comparison: one line to read first, and one HTML page."""
+"""The verdict of a comparison: the sentences to read first, and one HTML page."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from ragstone.types import Table
 
 __all__ = ["comparison_notices", "comparison_verdict", "verdict_of", "write_comparison"]
 
-_NAMED = 4  # metrics named in the line
+_NAMED = 4  # metrics named in the verdict
 
 Kind = Literal["regression", "improvement", "mixed", "change", "no_difference", "nothing"]
 
@@ -33,16 +33,17 @@ def _kind(row: Difference) -> Literal["regression", "improvement", "change"]:
     return "change" if row.better == "neither" else "regression" if row.gain < 0 else "improvement"
 
 
-def comparison_verdict(comparison: Comparison, *, language: str = "en") -> str:
-    """One line: which metrics fell and rose, the worst first, and which did not change."""
+def comparison_verdict(comparison: Comparison, *, language: str = "en") -> list[str]:
+    """One sentence for each metric that fell or rose, the most important first: regressions, improvements, then changes
+    without a better direction; the last sentence names what did not change."""
     words = messages(__name__, language)
-    order = ("regression", "change", "improvement")
+    order = ("regression", "improvement", "change")
     moved = sorted(
         (row for row in comparison.rows if row.primary and row.significant()), key=lambda row: order.index(_kind(row))
     )
-    parts = [_moved(row, words) for row in moved[:_NAMED]]
+    lines = [_moved(row, words) for row in moved[:_NAMED]]
     if len(moved) > _NAMED:
-        parts.append(words["more"].format(n=len(moved) - _NAMED))
+        lines.append(words["more_moved"].format(n=len(moved) - _NAMED))
     if unchanged := [row for row in comparison.rows if row.primary and not row.significant()]:
         sizes = sorted({row.samples for row in unchanged})
         unit = words["one" if sizes == [1] else "several"]
@@ -50,9 +51,8 @@ def comparison_verdict(comparison: Comparison, *, language: str = "en") -> str:
         labels = [row.label for row in unchanged[:_NAMED]]
         if len(unchanged) > _NAMED:
             labels.append(words["more"].format(n=len(unchanged) - _NAMED))
-        form = words["none_of" if moved else "none"]
-        parts.append(form.format(labels=words["join"].join(labels), n=f"{size} {unit}"))
-    return words["apart"].join(parts or [words["nothing"]]) + words["end"]
+        lines.append(words["none"].format(labels=words["join"].join(labels), n=f"{size} {unit}"))
+    return lines or [words["nothing"]]
 
 
 def _moved(row: Difference, words: Mapping[str, str]) -> str:
@@ -89,7 +89,7 @@ def write_comparison(
         key: [name, *command.splitlines()] for key, name, command in zip("ab", names, comparison.commands, strict=True)
     }
     page: str = module.render(
-        comparison.a.name, comparison.b.name, [comparison_verdict(comparison, language=language)],
+        comparison.a.name, comparison.b.name, comparison_verdict(comparison, language=language),
         comparison_notices(comparison, language=language),
         [*comparison_tables(comparison, language=language), *more], facts, language=language,
     )  # fmt: skip

@@ -89,14 +89,14 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         write_comparison(comparison, report, more=more, language=language)
     verdict = comparison_verdict(comparison, language=language)
     if values["as_json"]:
-        document = {"verdict": {"kind": verdict_of(comparison), "line": verdict}} | _as_json(
-            comparison, values["tolerance"], values["power"]
-        )
+        document = {
+            "verdict": {"kind": verdict_of(comparison), "line": " ".join(verdict), "lines": verdict}
+        } | _as_json(comparison, values["tolerance"], values["power"])
         document |= {"report": None if report is None else str(report), "tables": from_json(to_json(more), list)}
         document |= {"exit": code}
         say_json(document)
         return code
-    for line in (*comparison_notices(comparison, language=language), verdict):
+    for line in (*comparison_notices(comparison, language=language), *verdict):
         say(line)
     tables = (*comparison_tables(comparison, language=language, moves=_MOVES_SHOWN, power=values["power"]), *more)
     say_tables(tables, language=language, widest=140)

@@ -90,7 +90,7 @@ def _name(series: Series, width: float) -> str:
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.0f}%"
+    return f"{round(100 * value, 9):.0f}%"  # 57.4999… is 57.5
 
 
 def _plain(value: float) -> str:

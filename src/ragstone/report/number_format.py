@@ -27,12 +27,11 @@ def value(cell: Cell) -> str:
 
 
 def interval(cell: Cell) -> str:
-    """The cell's interval, such as "89.6–94.8"; "" where there is none."""
+    """The cell's interval: "89.6–94.8", or "[-0.421, -0.211]" where it begins below 0; "" where there is none."""
     if cell.low is None or cell.high is None:
         return ""
-    if cell.unit == "%":
-        return f"{100 * cell.low:.1f}–{100 * cell.high:.1f}"
-    return f"{number(cell.low)}–{number(cell.high)}"
+    low, high = (f"{100 * end:.1f}" if cell.unit == "%" else number(end) for end in (cell.low, cell.high))
+    return f"[{low}, {high}]" if cell.low < 0 else f"{low}–{high}"
 
 
 def counts(cell: Cell) -> str:
