@@ -33,7 +33,13 @@ def runs(ragstone: Callable[..., Told], tmp_path: Path) -> None:
 def test_a_comparison_says_differences_tests_and_flips(ragstone: Callable[..., Told]) -> None:
     told = ragstone("compare", GOOD, BAD)
     assert told.code == 0, told.err
-    for words in ("Before: mine (good.run); after: mine (bad.run)", "McNemar", "permutation", "Samples that flipped", "q-"):
+    for words in (
+        "Before: mine (good.run); after: mine (bad.run)",
+        "McNemar",
+        "permutation",
+        "Samples that flipped",
+        "q-",
+    ):
         assert words in told.out
     assert "得分翻转的样本" in ragstone("compare", GOOD, BAD, "--language", "zh").out
     document = ragstone("compare", GOOD, BAD, "--json").document
