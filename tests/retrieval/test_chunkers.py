@@ -222,10 +222,10 @@ def test_long_texts_take_a_few_counts_a_chunk() -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"size": 0}, "chunk of 0 tokens"),
+        ({"size": 0}, "chunk size of 0 tokens"),
         ({"size": 10, "overlap": 10}, "Give 0 to 9"),
         ({"size": 10, "overlap": -1}, "overlap of -1"),
-        ({"size": 10, "method": "semantic"}, "no method 'semantic'"),
+        ({"size": 10, "method": "semantic"}, "no chunking method 'semantic'"),
     ],
 )
 def test_what_cannot_be_is_refused(changes: dict[str, object], told: str) -> None:

@@ -134,8 +134,8 @@ async def test_the_error_of_a_retriever_is_told_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("hybrid(forwards)", "takes two retrievers or more"),
-        ("hybrid", "takes two retrievers or more"),
+        ("hybrid(forwards)", "takes two or more retrievers"),
+        ("hybrid", "takes two or more retrievers"),
         ("hybrid(forwards,backwards,method=sum)", "method=sum should be rrf or weighted"),
         ("hybrid(forwards,backwards,method=weighted,k=3)", "k is an option of method=rrf"),
         ("hybrid(forwards,backwards,weights=1)", "weights=1 should be 2 numbers of 0 or more, for example 0.3:0.7"),

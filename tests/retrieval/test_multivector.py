@@ -94,7 +94,7 @@ async def test_a_question_has_one_vector_and_a_passage_one_a_sentence(bags: Bags
     assert facts["single_index_bytes"] == 3 * 400 * 4
     assert facts["search_seconds_per_query"] > 0
     assert facts["single_search_seconds_per_query"] > 0
-    assert facts["kind"] == "several vectors a passage, one a question"
+    assert facts["kind"] == "several vectors per passage, one per question"
 
 
 async def test_late_interaction_wants_something_for_every_part_of_the_question(bags: Bags) -> None:
@@ -156,8 +156,8 @@ async def test_a_passage_of_a_title_alone_is_found_where_titles_count() -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("multivector", "takes one embedder, for example multivector"),
-        ("late(stub/bags,stub/bags)", "takes one embedder"),
+        ("multivector", "give one embedder, for example"),
+        ("late(stub/bags,stub/bags)", "give one embedder"),
         ("multivector(stub/bags,tokens=8)", "no option 'tokens'"),
         ("late(stub/bags,tokens=1)", "should be a number of 2 or more"),
         ("multivector(stub/bags,sentences=0)", "should be a number of 1 or more"),

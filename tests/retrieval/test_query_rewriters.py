@@ -197,8 +197,8 @@ async def test_a_name_opens_it_over_the_pool(name: str) -> None:
         ("multiquery(fixed,compat/m,n=0)", "n=0"),
         ("multiquery(fixed,compat/m,n=1.5)", "whole number"),
         ("rewrite(fixed,compat/m,n=3)", "no option 'n'"),
-        ("rewrite(run:found.trec,compat/m,url=localhost)", "as they are"),
-        ("multiquery(hybrid(fixed,run:found.trec),compat/m)", "as they are"),
+        ("rewrite(run:found.trec,compat/m,url=localhost)", "original questions only"),
+        ("multiquery(hybrid(fixed,run:found.trec),compat/m)", "original questions only"),
     ],
 )
 async def test_names_that_cannot_be_are_told_in_one_line(name: str, told: str) -> None:

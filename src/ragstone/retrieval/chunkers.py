@@ -1,15 +1,16 @@
-"""Documents cut into chunks of at most so many tokens, of English, Chinese and mixed text.
+"""Splits documents into chunks with a maximum number of tokens, for English, Chinese and mixed text.
 
     chunk(text, size=330)                                   # whole sentences, as many as fit
     chunk(text, size=330, overlap=60, method="recursive")   # paragraphs first, then lines, sentences, clauses, words
     chunk(text, size=330, method="token")                   # windows of 330 tokens, cut between any two words
 
-Whatever the method, a chunk is a slice of its document: nothing is rewritten, and blanks at its ends are left out. The
-first two keep a code block, a table, and a heading with what follows it together where they fit; each chunk of a longer
-table has the table's header besides (`Chunk.header`).
-A length in tokens means nothing without the tokenizer, so that is named (`tokenizer_id`); the estimate is the default
-because it needs no download. MIRAGE's 330 and RGB's 300 tokens were counted by those papers' own tokenizers (MIRAGE's
-is BERT-base-uncased), which spend more on Chinese and on rare words.
+A chunk is always a slice of its document without blanks at its ends; nothing is rewritten. The first two methods keep
+together a code block, a table, or a heading and the text after it, if they fit into a chunk; each chunk of a longer
+table also gets the table's header (`Chunk.header`).
+
+A length in tokens depends on the tokenizer, so run files name it (`tokenizer_id`). The default is an estimate, which
+needs no download. MIRAGE's 330 and RGB's 300 tokens were counted with those papers' own tokenizers (MIRAGE's is
+BERT-base-uncased), which use more tokens for Chinese and for rare words.
 """
 
 import re
@@ -35,14 +36,14 @@ __all__ = [
 Method: TypeAlias = Literal["sentence", "recursive", "token"]
 METHODS: tuple[Method, ...] = get_args(Method)
 PRESETS = {"mirage": 330, "rgb": 300}
-"""Sizes in tokens, of the papers' chunks."""
+"""Chunk sizes of the papers, in tokens."""
 
 _LARGEST = 1_000_000
 _Range: TypeAlias = tuple[int, int]
 
 
 class Counts(Protocol):
-    """A tokenizer that only counts: what `named_tokenizer` gives."""
+    """A tokenizer that only counts, as returned by `named_tokenizer`."""
 
     @property
     def id(self) -> str: ...
@@ -50,8 +51,8 @@ class Counts(Protocol):
 
 
 class Chunk(Frozen, frozen=True):
-    """A piece of a document: `text == document[start:end]`, which has `tokens` by the tokenizer that cut it. `header`,
-    counted too: that of the table whose rows it begins with, if they are not all of the table."""
+    """A slice of a document: `text == document[start:end]`. `header`: the header of the table in which the chunk
+    starts, if it does not include it. `tokens` counts text and header."""
 
     text: str
     start: int
@@ -61,7 +62,7 @@ class Chunk(Frozen, frozen=True):
 
 
 class Chunking(Frozen, frozen=True):
-    """How passages are cut, but for the size: see `chunk`. `tokenizer` is a name for `named_tokenizer`."""
+    """Settings of `chunk` other than the size. `tokenizer`: a name for `named_tokenizer`."""
 
     method: Method = "sentence"
     overlap: int = 0
@@ -69,22 +70,22 @@ class Chunking(Frozen, frozen=True):
 
     @property
     def spec(self) -> dict[str, str | int]:
-        """All of it, for a run file."""
+        """The settings as JSON, for run files."""
         return {"method": self.method, "overlap": self.overlap, "tokenizer": self.tokenizer}
 
     def check(self, sizes: Iterable[int]) -> None:
-        """Raises UsageError where passages cannot be cut to one of these sizes (0: not cut), and what
-        `named_tokenizer` raises."""
+        """Raises UsageError for a size (0: not cut) that is invalid with these settings, and the errors of
+        `named_tokenizer`."""
         cut = [size for size in sizes if size]
         for size in cut:
             _check(size, self.overlap, self.method)
         if cut:
             named_tokenizer(self.tokenizer)
         elif self != Chunking():
-            raise UsageError("How chunks are cut is of no use without a size: give --chunk, such as 110,330.")
+            raise UsageError("Options for chunks need a size: add --chunk, for example --chunk 110,330.")
 
     def cut(self, passages: Iterable[Passage], size: int) -> list[Passage]:
-        """The passages cut to so many tokens at most, by `chunk_passages`."""
+        """The passages in chunks of at most `size` tokens, by `chunk_passages`."""
         tokenizer = None if self.tokenizer == ESTIMATE else named_tokenizer(self.tokenizer)
         return chunk_passages(passages, size=size, overlap=self.overlap, method=self.method, tokenizer=tokenizer)
 
@@ -96,19 +97,19 @@ class _Counter:
 
 
 def named_tokenizer(name: str) -> Counts:
-    """One of `models.tokenizers.TOKENIZERS`, which count in this process. Raises UnknownName for others, a chat model's
-    own among them (its server counts one text a request, too slow for this), and MissingExtra."""
+    """One of `models.tokenizers.TOKENIZERS`, which count in this process. Raises UnknownName for any other, including a
+    chat model's own tokenizer (its server counts one text per request, which is too slow), and MissingExtra."""
     return _Counter(name, count_here(name))
 
 
 def tokenizer_id(tokenizer: Tokenizer | Counts | None) -> str:
-    """What to call a tokenizer in a run file: "ragstone/estimate" where there is none."""
+    """The tokenizer's name in run files; "ragstone/estimate" for None."""
     return ESTIMATE if tokenizer is None else tokenizer.id
 
 
 def parse_sizes(given: object) -> tuple[int, ...]:
-    """What `--chunk` says: "110,330,550", "mirage", "0,rgb", or a number or numbers from Python. In the order given,
-    each once; 0 ("none") is the documents as they are. Raises UsageError."""
+    """Parses `--chunk`: "110,330,550", "mirage", "0,rgb", or numbers from Python. Keeps the order, drops duplicates; 0
+    ("none") leaves the documents uncut. Raises UsageError."""
     several = isinstance(given, Iterable) and not isinstance(given, str)
     text = ",".join(map(str, given)) if several else str(given)  # type: ignore[call-overload]
     sizes: list[int] = []
@@ -117,8 +118,8 @@ def parse_sizes(given: object) -> tuple[int, ...]:
         known = {"none": 0, **PRESETS}
         if word not in known and not (word.isascii() and word.isdecimal() and int(word) <= _LARGEST):
             raise UsageError(
-                f"--chunk {text}: {part.strip() or 'an empty place'!r} is not a size. Write tokens, such as "
-                f"110,330,550; or {', '.join(PRESETS)}; or 0 for the passages as they are."
+                f"--chunk {text}: {part.strip() or 'an empty part'!r} is not a size. Write tokens, such as "
+                f"110,330,550; or {', '.join(PRESETS)}; or 0 for uncut passages."
             )
         sizes.append(known[word] if word in known else int(word))
     return tuple(dict.fromkeys(sizes))
@@ -133,17 +134,17 @@ def chunk(
     tokenizer: Tokenizer | Counts | None = None,
     language: str = "",
 ) -> list[Chunk]:
-    """The chunks of a text, in its order, each of at most `size` tokens; together they have all of it but blanks.
+    """The chunks of a text, in order, each of at most `size` tokens; together they cover all of it except blanks.
 
-    `sentence` packs whole sentences; one that is longer than `size` is cut, between clauses where that is enough,
-    else between words, else between characters. `recursive` packs whole paragraphs, and never part of one with part
-    of another: one that is too long is packed by its lines, a line by its sentences, and so on. `token` fills each
-    chunk to the brim and cuts between any two words; in Chinese, between any two characters.
+    `sentence` packs whole sentences; a sentence longer than `size` is cut between clauses if possible, else between
+    words, else between characters. `recursive` packs whole paragraphs and never mixes parts of different ones: a
+    paragraph that is too long is packed by lines, a line by sentences, and so on. `token` fills each chunk and cuts
+    between any two words; in Chinese, between any two characters.
 
-    `overlap`: a chunk begins with up to so many tokens that end the one before, in the units that the method keeps
-    whole; where its last sentence is longer, there is no overlap. Within a paragraph, line… for `recursive`.
-    Only where a single character (with what is joined to it) has more than `size` tokens has a chunk more.
-    `tokenizer` None: `ragstone.text.estimate_tokens`. Raises UsageError for what cannot be.
+    `overlap`: maximum tokens that a chunk repeats from the end of the one before, in the units that the method keeps
+    whole (for `recursive` within a paragraph, line…); there is no overlap if the last unit is longer. A chunk exceeds
+    `size` only if a single character with its combining marks does. `tokenizer` None: `ragstone.text.estimate_tokens`.
+    Raises UsageError for an invalid size, overlap or method.
     """
     _check(size, overlap, method)
     cutter = _Cutter(text, size, overlap, _counting(tokenizer), language)
@@ -162,13 +163,13 @@ def chunk(
 
 
 def _check(size: int, overlap: int, method: str) -> None:
-    """Raises UsageError for what cannot be."""
+    """Raises UsageError for an invalid size, overlap or method."""
     if method not in METHODS:
-        raise UsageError(f"There is no method {method!r} to cut texts. Choose of: {', '.join(METHODS)}.")
+        raise UsageError(f"There is no chunking method {method!r}. Choose one of: {', '.join(METHODS)}.")
     if not 1 <= size <= _LARGEST:
-        raise UsageError(f"A chunk of {size} tokens cannot be. Give 1 to {_LARGEST:,}.")
+        raise UsageError(f"A chunk size of {size} tokens is out of range. Give 1 to {_LARGEST:,}.")
     if not 0 <= overlap < size:
-        raise UsageError(f"An overlap of {overlap} tokens cannot be in chunks of {size}. Give 0 to {size - 1}.")
+        raise UsageError(f"An overlap of {overlap} tokens does not fit chunks of {size}. Give 0 to {size - 1}.")
 
 
 def chunk_passages(
@@ -180,12 +181,12 @@ def chunk_passages(
     tokenizer: Tokenizer | Counts | None = None,
     language: str = "",
 ) -> list[Passage]:
-    """The passages cut by `chunk`; `size` 0: as they are.
+    """The passages cut by `chunk`; `size` 0 leaves them uncut.
 
-    A chunk's id is its document's, "#" and its number from 1; its title and `meta` are its document's, with `start` and
-    `end` in characters, `tokens`, and `document` (the document's id). It keeps the label of its document where that is
-    surely its own: "not relevant", or the label of a document that is one chunk; else nobody knows. A document of
-    blanks has no chunk.
+    A chunk's id is the document's id, "#" and its number from 1. It has the document's title and its `meta` plus
+    `start` and `end` in characters, `tokens`, and `document` (the document's id). It inherits the document's relevance
+    if that is certain: not relevant, or a document with a single chunk; else the label is None. A blank document has
+    no chunk.
     """
     if size == 0:
         return list(passages)
@@ -217,19 +218,19 @@ def _counting(tokenizer: Tokenizer | Counts | None) -> Callable[[str], int]:
 
 
 def _sound(text: str) -> str:
-    """Half a character, which no tokenizer takes, is replaced: for counting only."""
+    """Replaces lone surrogates, which tokenizers reject; for counting only."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-# Levels, from the coarsest: each cuts a piece of the text where it may be cut. Parts are without blanks at their ends.
+# Levels of cutting, coarsest first. Each yields the parts of a range of the text.
 
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*|[\x0c\u2029]\s*")
 _LINE = re.compile(r"[\n\r\x0b\x85\u2028]\s*")
 _CLOSING = "，。！？；：、…⋯—,.!?;:%％”’」』》〉】）〕)\\]}\"'"
-# Behind a Chinese comma, colon, semicolon or dash; behind their Latin sisters only before a blank: not in 1,000 or 3:0.
+# After a Chinese comma, colon, semicolon or dash; after the Latin ones only before a blank, so not in 1,000 or 3:0.
 _CLAUSE = re.compile(rf"[，、；：][{_CLOSING}]*|[,;:][”’)\]\"']*(?=\s)|(?<=\s)[–—-](?=\s)|——|…+")
-# A cluster: a character with what is joined to it: accents, variation selectors, joiners and what they join. A word, or
-# a Han character, has the marks with it that open or close it, so that no chunk begins with a full stop.
+# A cluster is a character with its accents, variation selectors and joined characters. A word or Han character includes
+# its opening and closing punctuation, so that no chunk starts with a full stop.
 _JOINED = (
     "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u093a-\u094d\u0e31-\u0e4e\u20d0-\u20ff\ufe00-\ufe0f\U0001f3fb-\U0001f3ff"
 )
@@ -239,7 +240,7 @@ _WORD = re.compile(rf"(?:[{_OPENING}]*(?:[{HAN}][{_JOINED}]*|[^\s{HAN}{_OPENING}
 
 
 def _between(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[_Range]:
-    """What stands between the ends of matches."""
+    """The ranges between the ends of matches."""
     at = start
     for match in pattern.finditer(text, start, end):
         yield at, match.end()
@@ -277,24 +278,24 @@ _LEVELS = (_paragraphs, _lines, _sentences, _clauses, _words, _clusters)
 
 
 def _trimmed(text: str, start: int, end: int) -> _Range | None:
-    """The range without blanks at its ends; None where there is nothing else."""
+    """The range without blanks at its ends; None if it is blank."""
     piece = text[start:end]
     start, end = start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
     return (start, end) if start < end else None
 
 
 class _Cutter:
-    """One text being cut. `rate` is how many tokens a character has, as last seen: where to look for a chunk's end."""
+    """Cuts one text. `_rate`, the latest tokens per character, predicts where a chunk ends."""
 
     def __init__(self, text: str, size: int, overlap: int, count: Callable[[str], int], language: str) -> None:
         self.text, self.size, self.overlap, self._count, self._language = text, size, overlap, count, language
         self._rate = 0.25
         self._structure: Structure | None = None
-        # A token has hundreds of characters at the very most, so that what is longer needs no counting.
+        # A token has a few hundred characters at most, so a longer text need not be counted.
         self._surely_too_long = 1000 * size
 
     def keep_together(self) -> None:
-        """Find what no chunk should part: code blocks and tables that fit, headings and what follows."""
+        """Finds what should not be split: code blocks and tables that fit, a heading and the text after it."""
         self._structure = Structure(self.text, self.fits, lambda start, end: 2 * self.count(start, end) <= self.size)
 
     def count(self, start: int, end: int) -> int:
@@ -305,7 +306,7 @@ class _Cutter:
         return end - start <= self._surely_too_long and self.count(start, end) <= self.size
 
     def parts(self, start: int, end: int, level: int) -> list[_Range]:
-        """The parts of a range at a level, without blanks at their ends, joined again where nothing should be cut."""
+        """The parts of a range at a level, without blanks at their ends; parts that must stay together are rejoined."""
         pieces = (_trimmed(self.text, *part) for part in _LEVELS[level](self.text, start, end, self._language))
         parts: list[_Range] = []
         for part in pieces:
@@ -322,7 +323,7 @@ class _Cutter:
         return "" if self._structure is None else self._structure.header(start)
 
     def units(self, start: int, end: int, level: int) -> Iterator[_Range]:
-        """The parts of a range at a level; of each that is too long, its parts at the next."""
+        """The parts of a range at a level; a part that is too long is replaced by its parts at the next level."""
         for part in self.parts(start, end, level):
             if level == len(_LEVELS) - 1 or self.fits(*part):
                 yield part
@@ -330,7 +331,7 @@ class _Cutter:
                 yield from self.units(*part, level + 1)
 
     def runs(self, start: int, end: int, level: int) -> Iterator[list[_Range]]:
-        """Units that may share a chunk with their neighbours, of a range that is too long as a whole."""
+        """Runs of units that may share chunks, for a range that is too long as a whole."""
         run: list[_Range] = []
         for part in self.parts(start, end, level):
             if level == len(_LEVELS) - 1 or self.fits(*part):
@@ -344,7 +345,7 @@ class _Cutter:
             yield run
 
     def pack(self, units: Sequence[_Range]) -> Iterator[Chunk]:
-        """As many units as fit into each chunk, in order."""
+        """Chunks of as many units as fit, in order."""
         ends = [end for _, end in units]
         first = 0
         while first < len(units):
@@ -353,12 +354,12 @@ class _Cutter:
             yield Chunk(self.text[start:end], start, end, tokens, self._header(start))
             if stop == len(units):
                 return
-            first = self._again(units, first, stop) if self.overlap else stop
+            first = self._next_start(units, first, stop) if self.overlap else stop
 
     def _reach(self, units: Sequence[_Range], ends: Sequence[int], first: int) -> tuple[int, int]:
-        """Up to which unit a chunk from `first` reaches, at least that one, and the tokens it has.
+        """The end (exclusive) of a chunk that starts at unit `first`, with at least one unit, and its tokens.
 
-        Found by interpolation, counting two or three times where tokens are spread evenly, then by halving."""
+        Searches by interpolation, which needs two or three counts for evenly spread tokens, then by bisection."""
         start = units[first][0]
         best, beyond, tokens, steps = first, len(units) + 1, 0, 0
         guess = bisect_right(ends, start + int(self.size / self._rate))
@@ -379,8 +380,8 @@ class _Cutter:
                 guess = (best + beyond) // 2
         return best, tokens
 
-    def _again(self, units: Sequence[_Range], first: int, stop: int) -> int:
-        """Where the chunk after units[first:stop] begins: with what overlaps, yet reaching further than this one."""
+    def _next_start(self, units: Sequence[_Range], first: int, stop: int) -> int:
+        """The first unit of the chunk after units[first:stop]: with overlap, but reaching further than this chunk."""
         last, following = units[stop - 1][1], units[stop][1]
         allowed = range(first + 1, stop)
         fitting = bisect_left(allowed, True, key=lambda unit: self.count(units[unit][0], last) <= self.overlap)

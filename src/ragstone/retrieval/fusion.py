@@ -1,17 +1,17 @@
-"""Hybrid retrieval: the lists of several retrievers, fused into one.
+"""Hybrid retrieval: fuses the ranked lists of several retrievers into one.
 
     hybrid(bm25,local/e5-small)
     hybrid(bm25,local/e5-small,method=weighted,weights=0.3:0.7)
 
 `method=rrf`, the default, is reciprocal rank fusion (Cormack, Clarke and Büttcher 2009,
-https://doi.org/10.1145/1571941.1572114): a passage has, of each list that it is in, 1 / (k + its rank), with `k` 60. It
-looks at ranks alone, so the retrievers' scores need not be comparable.
+https://doi.org/10.1145/1571941.1572114): each list adds 1 / (k + rank) to a passage's score, with `k` 60. It uses only
+ranks, so the retrievers' scores need not be comparable.
 
-`method=weighted` adds up scores, each list's brought to [0, 1] for each query: its least is 0 and its greatest 1 (all
-are 1 where they are equal); a passage that is not in a list has 0 of it. `weights`, one a retriever, default to equal
-ones; they are brought to a sum of 1 here, and multiply the terms of rrf as they are there.
+`method=weighted` adds up scores. Each list's scores are scaled to [0, 1] per query, from its lowest to its highest (all
+1 if they are equal); a passage that is missing from a list gets 0 from it. `weights`, one per retriever, are equal by
+default. They are normalized to a sum of 1 here; with rrf they multiply its terms unchanged.
 
-`depth` passages of each retriever are looked at (100, or as many as are asked for).
+Each retriever returns `depth` passages (100, or k if that is more).
 """
 
 import asyncio
@@ -44,23 +44,23 @@ def fuse(
     weights: Sequence[float] | None = None,
     order: Mapping[str, int] | None = None,
 ) -> list[Passage]:
-    """The k best of `lists` (each best first), with the fused score as `score`.
+    """The k best passages of `lists` (each best first), with the fused score as `score`.
 
-    Of a passage that a list has twice, the first place counts. Ties go by `order` (id → place in the pool), then by the
-    first list that has the passage. "weighted" needs scores: a passage without one has 0."""
+    If a list has a passage twice, its first rank counts. Ties are broken by `order` (id → position in the pool), then
+    by the first list with the passage. "weighted" needs scores; a missing one counts as 0."""
     weights = [1.0] * len(lists) if weights is None else list(weights)
     if method == "weighted":
         weights = [weight / math.fsum(weights) for weight in weights]
     passages: dict[str, Passage] = {}
     terms: dict[str, list[float]] = {}
     for ranking, weight in zip(lists, weights, strict=True):
-        once = list({passage.id: passage for passage in reversed(ranking)}.values())[::-1]
-        shares = _ranked(len(once), constant) if method == "rrf" else _scaled(once)
-        for passage, share in zip(once, shares, strict=True):
+        unique = list({passage.id: passage for passage in reversed(ranking)}.values())[::-1]
+        shares = _ranked(len(unique), constant) if method == "rrf" else _scaled(unique)
+        for passage, share in zip(unique, shares, strict=True):
             passages.setdefault(passage.id, passage)
             terms.setdefault(passage.id, []).append(weight * share)
-    # fsum: the same terms have the same sum, whichever list they are of.
-    scores = {name: math.fsum(its) for name, its in terms.items()}
+    # fsum: the sum does not depend on the order of the lists.
+    scores = {name: math.fsum(values) for name, values in terms.items()}
     place = order or {}
     best = sorted(passages, key=lambda name: (-scores[name], place.get(name, len(place))))[: max(k, 0)]
     return [msgspec.structs.replace(passages[name], score=scores[name]) for name in best]
@@ -77,7 +77,7 @@ def _scaled(passages: Sequence[Passage]) -> list[float]:
 
 
 class Hybrid:
-    """`retrievers` asked at one time, their lists fused. `order`: id → place in the pool, for ties."""
+    """Queries `retrievers` concurrently and fuses their lists. `order`: id → position in the pool, for ties."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Hybrid:
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """How it fuses, the facts of each retriever under its name, and the bytes of their indexes together."""
+        """The settings, the facts of each retriever by name, and the total size of their indexes in bytes."""
         parts = {retriever.id: facts_of(retriever) for retriever in self._retrievers}
         how: dict[str, Any] = {"method": self._method, "depth": self._depth, "parts": parts}
         if self._method == "rrf":
@@ -107,8 +107,8 @@ class Hybrid:
         return how
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
-        """At most `k` passages a query. Raises what a retriever raises: a list of fewer retrievers would be another
-        retriever's, and its scores would not say so."""
+        """At most `k` passages per query. Raises any retriever's error: a list fused without it would look like this
+        retriever's but be another's."""
         depth = max(self._depth, k)
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -125,7 +125,7 @@ class Hybrid:
 
 
 def _weights(spec: Spec) -> list[float] | None:
-    """The option `weights`: numbers of 0 or more parted by colons, one a retriever, not all 0."""
+    """The option `weights`: colon-separated numbers of 0 or more, one per retriever, not all 0."""
     text = spec.options.get("weights")
     if text is None:
         return None
@@ -142,11 +142,11 @@ def _weights(spec: Spec) -> list[float] | None:
 
 @contextlib.asynccontextmanager
 async def open_hybrid(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
-    """The retriever with all that it fuses opened. Raises UsageError, and what opening one of them raises."""
+    """Opens the retriever and those that it fuses. Raises UsageError and the errors of opening any of them."""
     spec.only("method", "k", "weights", "depth")
     if len(spec.arguments) < 2:
         raise UsageError(
-            f"{spec.name}: hybrid takes two retrievers or more, for example hybrid(bm25,local/e5-small)."
+            f"{spec.name}: hybrid takes two or more retrievers, for example hybrid(bm25,local/e5-small)."
         )  # fmt: skip
     method = spec.options.get("method", "rrf")
     if method not in ("rrf", "weighted"):

@@ -1,14 +1,14 @@
-"""Asking a chat model on the way to a ranking: prompts as data, a reply of a promised form, and what is done without.
+"""Calls a chat model during retrieval: prompts as data, structured replies, and a fallback without the model.
 
-A prompt is a file `prompts/{en,zh}/NAME.toml` with `version`, `instruction`, `again` (said after a reply that could not
-be used; `{problem}` stands for what was wrong) and `[[examples]]` of `input` and `output`, both JSON. What the model is
-shown travels as JSON, in which no text can break out of its place.
+A prompt is a file `prompts/{en,zh}/NAME.toml` with `version`, `instruction`, `again` (sent after an unusable reply,
+with the reason for `{problem}`) and `[[examples]]` of `input` and `output`, both JSON. The input is sent as JSON, so
+that a text cannot be mistaken for instructions around it.
 
-What is done without, and what is not. A reply that twice could not be used, and a question that the provider refuses
-(content inspection, too long), say something of this question only: the search goes on without the model, and `Done`
-counts it. What may pass (no connection, limits, a server's fault) is raised: the case remains open and is asked again
-by the next run, and no weather of the network gets into a result. So is what is wrong for every question, the key or
-the model's name: that is, a first request that is refused.
+Two failures concern a single question: two unusable replies in a row, and a question that the provider rejects (content
+filter, too long). The search then goes on without the model, and `ModelStats` counts it. Other failures are raised:
+temporary ones (connection, rate limit, server error), so that the case stays open for the next run and no network
+trouble affects a result; and those that would hit every question (key, model name), recognized by a rejection of the
+first request.
 """
 
 import asyncio
@@ -27,7 +27,9 @@ from ragstone.errors import ContentBlocked, Rejected
 from ragstone.text import detect
 from ragstone.types import Completion, Frozen, Model, Request, Sampling, Turn, Usage
 
-__all__ = ["LANGUAGES", "LONGEST", "NAMES", "Asker", "Done", "Prompt", "all_of", "prompt_for", "read_prompt"]
+__all__ = [
+    "LANGUAGES", "LONGEST", "NAMES", "ModelStats", "Prompt", "StructuredChat", "all_of", "prompt_for", "read_prompt",
+]  # fmt: skip
 
 log = logging.getLogger(__name__)
 
@@ -35,23 +37,23 @@ T = TypeVar("T")
 
 LANGUAGES = ("en", "zh")
 LONGEST = 4096
-"""Tokens of a reply at most, its thoughts included: a small model that is held to a form may fill it for ever."""
+"""Maximum tokens of a reply, reasoning included: under a schema, a small model may never stop."""
 NAMES = ("rerank_list", "rerank_point", "rewrite", "multiquery")
 _FENCED = re.compile(r"```(?:json)?(?P<inside>.*)```", re.DOTALL | re.IGNORECASE)
 _CUT_OFF = ("length", "max_tokens")
-_UNFINISHED = "it was cut off before its end; the option tokens allows longer ones"
-_SAID_AGAIN = 4_000  # characters of an unusable reply that the model is reminded of
+_UNFINISHED = "it was cut off; raise the option tokens to allow longer replies"
+_QUOTED = 4_000  # characters of an unusable reply that are sent back to the model
 
 
 class Example(Frozen, frozen=True):
-    """One demonstration: what the model is shown, and the reply that is right."""
+    """A few-shot example: an input and its correct reply."""
 
     input: dict[str, Any]
     output: dict[str, Any]
 
 
 class Prompt(Frozen, frozen=True):
-    """What is said to the model in one step, but for the question itself."""
+    """The prompt of one step, without the input."""
 
     name: str
     language: str
@@ -61,7 +63,7 @@ class Prompt(Frozen, frozen=True):
     examples: tuple[Example, ...] = ()
 
     def turns(self, shown: Mapping[str, Any]) -> tuple[Turn, ...]:
-        """The messages: the instruction, the examples as a conversation, and what is asked now."""
+        """The messages: the instruction, the examples as a conversation, and the input `shown`."""
         turns = [Turn("system", self.instruction)]
         for example in self.examples:
             turns += [Turn("user", _written(example.input)), Turn("assistant", _compact(example.output))]
@@ -70,7 +72,7 @@ class Prompt(Frozen, frozen=True):
 
 @cache
 def read_prompt(name: str, language: str) -> Prompt:
-    """The prompt of a step in "en" or "zh"."""
+    """Reads the prompt `name` in "en" or "zh"."""
     place = files("ragstone.retrieval") / "prompts" / language / f"{name}.toml"
     read = tomllib.loads(place.read_text(encoding="utf-8"))
     examples = tuple(
@@ -80,61 +82,61 @@ def read_prompt(name: str, language: str) -> Prompt:
 
 
 def prompt_for(name: str, question: str) -> Prompt:
-    """The prompt of a step in the language of the question."""
+    """The prompt `name` in the language of the question."""
     return read_prompt(name, detect(question))
 
 
-class Done:
-    """What was asked of a model, what that took, and how often the search did without it."""
+class ModelStats:
+    """Usage of a model, and how often the search went on without it."""
 
-    def __init__(self, model: str, what: str) -> None:
-        """`what` says what it is asked for, in messages."""
-        self._model, self._what = model, what
+    def __init__(self, model: str, task: str) -> None:
+        """`task` names what the model does, for log lines."""
+        self._model, self._task = model, task
         self._usage = Usage()
-        self._heard = False  # any reply at all
-        self._problem = ""  # the first reason to do without
+        self._replied = False
+        self._problem = ""  # the reason of the first fallback
         self.answered = 0  # usable replies
         self.without = 0
 
     @property
     def facts(self) -> dict[str, Any]:
-        """For a report. `usage` counts tokens, `requests` that were sent and replies that were `cached`."""
+        """For reports. `usage` has tokens, `requests` sent and `cached` replies."""
         because = {"without_because": self._problem} if self._problem else {}
         spent = {name: value for name, value in msgspec.to_builtins(self._usage).items() if value}
         return {"model": self._model, "answered": self.answered, "without": self.without, **because, "usage": spent}
 
-    def heard(self, usage: Usage) -> None:
-        """A reply came, of use or not."""
-        self._heard = True
+    def add_usage(self, usage: Usage) -> None:
+        """Counts the usage of a reply, usable or not."""
+        self._replied = True
         self._usage += usage
 
-    def refused(self, error: ContentBlocked | Rejected) -> None:
-        """The search does without, because of this. Raises the error where it is rather about the model's name or the
-        address than about one question."""
-        if isinstance(error, Rejected) and not self._heard:
+    def add_rejection(self, error: ContentBlocked | Rejected) -> None:
+        """Counts a fallback because of `error`. Raises `error` if no reply came before it: the model's name or address
+        is then the likely cause, not this question."""
+        if isinstance(error, Rejected) and not self._replied:
             raise error
-        self.unusable(str(error))
+        self.add_fallback(str(error))
 
-    def unusable(self, problem: str) -> None:
-        """The search does without. The first reason is logged."""
+    def add_fallback(self, problem: str) -> None:
+        """Counts a question that was searched without the model. Logs the first reason."""
         self.without += 1
         if not self._problem:
             self._problem = problem
-            log.warning("%s did without the model: %s Further cases are only counted.", self._what, problem)
+            log.warning("%s continues without the model: %s Further cases are only counted.", self._task, problem)
 
 
-class Asker:
-    """A chat model that is asked with `ask`. To be used in one event loop."""
+class StructuredChat:
+    """A chat model with structured replies. Use it in one event loop only."""
 
-    def __init__(self, model: Model, what: str, *, longest: int = LONGEST) -> None:
-        """`longest`: tokens of a reply at most."""
+    def __init__(self, model: Model, task: str, *, longest: int = LONGEST) -> None:
+        """`task` names what the model does, for log lines. `longest`: maximum tokens of a reply."""
         self._model = model
         self._sampling = Sampling(temperature=0.0, max_tokens=longest)
-        self._done = Done(model.id, what)
+        self._stats = ModelStats(model.id, task)
 
     @property
     def facts(self) -> dict[str, Any]:
-        return self._done.facts
+        return self._stats.facts
 
     async def ask(
         self,
@@ -144,9 +146,9 @@ class Asker:
         schema: Mapping[str, Any],
         check: Callable[[T], str],
     ) -> T | None:
-        """The reply as a `kind`; one more request where the first reply could not be used, with the problem named. One
-        that was cut off would be so again, and is not asked for again. `check` says what else is wrong with a reply, ""
-        for nothing. None where the search does without it."""
+        """The reply parsed as `kind`, or None if there is no usable one. `check` returns a further problem of a reply,
+        "" for none. An unusable reply is requested once more with its problem named, except if it was cut off, which
+        would happen again."""
         turns = prompt.turns(shown)
         problem = ""
         for _ in range(2):
@@ -154,23 +156,23 @@ class Asker:
             try:
                 completion = await self._model.generate(request)
             except (ContentBlocked, Rejected) as error:
-                self._done.refused(error)
+                self._stats.add_rejection(error)
                 return None
-            self._done.heard(completion.usage)
+            self._stats.add_usage(completion.usage)
             answer, problem = _read(completion, kind)
             if answer is not None and not (problem := check(answer)):
-                self._done.answered += 1
+                self._stats.answered += 1
                 return answer
             if problem == _UNFINISHED:
                 break
-            reply = completion.text.strip()[:_SAID_AGAIN] or "…"
+            reply = completion.text.strip()[:_QUOTED] or "…"
             turns = (*turns, Turn("assistant", reply), Turn("user", prompt.again.replace("{problem}", problem)))
-        self._done.unusable(f"{self._model.id}: a reply could not be used ({problem}).")
+        self._stats.add_fallback(f"{self._model.id}: a reply could not be used ({problem}).")
         return None
 
 
 def _read(completion: Completion, kind: type[T]) -> tuple[T | None, str]:
-    """(the reply, ""), or (None, what is wrong with it)."""
+    """(the parsed reply, ""), or (None, its problem)."""
     if completion.finish_reason in _CUT_OFF:
         return None, _UNFINISHED
     text = completion.text.strip().removeprefix("\ufeff")
@@ -181,13 +183,14 @@ def _read(completion: Completion, kind: type[T]) -> tuple[T | None, str]:
     try:
         return msgspec.json.decode(text.encode("utf-8", "surrogatepass"), type=kind), ""
     except msgspec.ValidationError as error:
-        return None, f"it is not of the promised form: {error}"
+        return None, f"it does not match the schema: {error}"
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None, "it is not one JSON object"
 
 
 async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """The values of all, in order, awaited together. Where one fails the others are cancelled, and its error raised."""
+    """Runs `calls` concurrently and returns their results in order. If one fails, cancels the others and raises its
+    error."""
     try:
         async with asyncio.TaskGroup() as tasks:
             started = [tasks.create_task(call) for call in calls]
@@ -197,7 +200,7 @@ async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def _written(shown: Mapping[str, Any]) -> str:
-    """As JSON on several lines, which models read more easily; no text in it can begin a line."""
+    """Indented JSON, which models read more easily; strings in it cannot start a new line."""
     return json.dumps(shown, ensure_ascii=False, indent=1)
 
 

@@ -1,4 +1,4 @@
-"""What a chunk should not part in a Markdown text: code blocks, tables, and headings from what follows them."""
+"""Finds what a chunk boundary should not split in Markdown: code blocks, tables, a heading and its text."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -22,7 +22,7 @@ _NEXT = re.compile(r"\S")
 
 
 class _Table(NamedTuple):
-    """Where a table starts and ends, and where its header ends."""
+    """Start and end of a table, and the end of its header, in characters."""
 
     start: int
     end: int
@@ -30,28 +30,30 @@ class _Table(NamedTuple):
 
 
 class Structure:
-    """Code blocks, tables and headings of a text. `fits`: whether a range may be one chunk; `short`: whether a header
-    is short enough to be repeated."""
+    """Code blocks, tables and headings of a text. `fits`: whether a range fits into a chunk; `short`: whether a header
+    is short enough to repeat."""
 
     def __init__(self, text: str, fits: Callable[[int, int], bool], short: Callable[[int, int], bool]) -> None:
         self._text = text
-        # Ranges inside which no cut is made, by their starts. A heading's reaches into what follows it.
+        # Ranges that must not be cut, sorted by start. A heading's range includes the start of the text after it.
         kept = [match.span() for match in _CODE.finditer(text)] if "```" in text or "~~~" in text else []
         outside = _CODE.sub(lambda match: "x" * len(match[0]), text) if kept else text
         tables = _tables(outside)
         kept += [(table.start, table.end) for table in tables]
         kept += [(start, following + 1) for start, following in _headings(outside)]
         self._kept = sorted(block for block in kept if fits(*block))
-        # Tables that are too long for a chunk.
-        self._long = [one for one in tables if not fits(one.start, one.end) and short(one.start, one.header)]
+        # Tables that do not fit into a chunk.
+        self._long = [
+            table for table in tables if not fits(table.start, table.end) and short(table.start, table.header)
+        ]
 
     def together(self, end: int, start: int) -> bool:
-        """Whether there is to be no cut between a part's end and the next one's start."""
+        """Whether a part that ends at `end` and the next, which starts at `start`, must stay in one chunk."""
         at = bisect_left(self._kept, (end, 0)) - 1
         return at >= 0 and start < self._kept[at][1]
 
     def header(self, start: int) -> str:
-        """The header of the long table whose rows a chunk begins with."""
+        """The header to repeat for a chunk that starts inside a long table; "" elsewhere."""
         at = bisect_right(self._long, start, key=lambda table: table.header) - 1
         if at < 0 or start >= self._long[at].end:
             return ""
@@ -63,7 +65,7 @@ def _tables(text: str) -> list[_Table]:
 
 
 def _headings(text: str) -> Iterator[tuple[int, int]]:
-    """Where a heading (`# …`, 第三章 …) starts, and where the text that follows it does."""
+    """Start of each heading (`# …`, 第三章 …), and start of the text after it."""
     for match in _HEADING.finditer(text):
         if (following := _NEXT.search(text, match.end())) is not None:
             yield match.start(), following.start()

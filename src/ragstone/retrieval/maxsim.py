@@ -1,11 +1,11 @@
-"""The best passages where each has several vectors: a passage is as near as the nearest of its own.
+"""Exact search over passages with several vectors each (MaxSim).
 
-    score(query, passage) = mean over the query's vectors of the maximum over the passage's of their product
+    score(query, passage) = mean over the query's vectors of the maximum dot product with the passage's vectors
 
-With one vector a query that is multi-vector retrieval; with several it is the rule of late interaction, MaxSim (Khattab
-and Zaharia 2020, https://arxiv.org/abs/2004.12832; a mean where they sum, so that scores stay within -1 and 1).
+With one vector per query this is multi-vector retrieval; with several it is late interaction (Khattab and Zaharia 2020,
+https://arxiv.org/abs/2004.12832, who sum instead of averaging; the mean keeps scores in [-1, 1]).
 
-As in `nearest.py`, products in float32 only choose candidates; their scores are taken anew in float64.
+As in `nearest.py`, float32 products only select candidates; their scores are recomputed in float64.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["MaxSim"]
 
-# Bytes of float32 products held at one time.
+# Bytes of float32 products in memory at a time.
 _BLOCK_BYTES = 96 * 2**20
-# Numbers gathered at one time for the exact products.
+# Numbers gathered at a time for the exact products.
 _GATHERED = 4_000_000
 
 
 class MaxSim:
-    """All products, in blocks.
+    """Exhaustive search, block by block.
 
-    `matrix`: (m, d) float32, rows of unit length, the rows of a passage together; `counts`: how many rows each of the
-    n passages has, at least one each. `block` is for tests of the seams: how many vectors of queries at one time.
+    `matrix`: (m, d) float32, rows of unit length, grouped by passage. `counts`: number of rows of each of the n
+    passages, at least 1. `block`: query vectors per block, for tests of block boundaries.
     """
 
     def __init__(self, matrix: "Array", counts: Sequence[int], *, block: int = 0) -> None:
@@ -37,10 +37,10 @@ class MaxSim:
         self._rows = np.ascontiguousarray(matrix, dtype=np.float32)
         self._counts = np.asarray(counts, dtype=np.int64)
         if self._counts.sum() != len(self._rows) or self._counts.min(initial=1) < 1:
-            raise ValueError("Each passage needs at least one row, and each row a passage.")
+            raise ValueError("Each passage needs at least one row, and the counts must add up to the matrix's rows.")
         self._starts = np.concatenate([[0], np.cumsum(self._counts)[:-1]])
         self._block = block or max(1, _BLOCK_BYTES // (4 * max(1, len(self._rows))))
-        # Twice what a float32 product may be off (`nearest.py`); a mean is off no more than the worst of its terms.
+        # Twice the error bound of a float32 product (`nearest.py`); a mean's error is at most its worst term's.
         self._margin = 16 * float(self._rows.shape[1]) ** 0.5 * 2.0**-24
 
     @property
@@ -54,8 +54,8 @@ class MaxSim:
         return int(self._rows.nbytes + self._counts.nbytes + self._starts.nbytes)
 
     def search(self, queries: Sequence["Array"], k: int, /) -> "list[tuple[Array, Array]]":
-        """For each query, (w, d) float32 with w ≥ 1 rows of unit length: the numbers of its min(k, n) best passages,
-        the best first and ties by their order, and their scores (float64)."""
+        """For each query, a (w, d) float32 array of w ≥ 1 unit vectors: the indices of its min(k, n) best passages,
+        best first with ties by index, and their scores (float64)."""
         import numpy as np  # noqa: PLC0415
 
         k = min(k, len(self._counts))
@@ -90,7 +90,7 @@ class MaxSim:
             yield candidates[order], scores[order]
 
     def _scores(self, query: "Array", passages: "Array") -> "Array":
-        """The scores of these passages, in float64."""
+        """Exact scores of these passages, in float64."""
         import numpy as np  # noqa: PLC0415
 
         scores = np.empty(len(passages))
@@ -99,10 +99,10 @@ class MaxSim:
             some = passages[start : start + most]
             counts = self._counts[some]
             offsets = np.concatenate([[0], np.cumsum(counts)[:-1]])
-            # Of each passage its rows: its start, and as many steps from there as it has rows.
+            # The rows of each passage: its start and the following ones, as many as it has.
             rows = np.arange(counts.sum()) + np.repeat(self._starts[some] - offsets, counts)
             gathered = self._rows[rows].astype(np.float64)
-            # A sum over contiguous numbers of one length is taken in one order, wherever its row stands.
+            # A sum over contiguous rows of equal length always adds in the same order, whatever the row's position.
             best = [np.maximum.reduceat((gathered * token).sum(axis=-1), offsets) for token in query]
             scores[start : start + most] = np.mean(best, axis=0)
         return scores

@@ -1,24 +1,23 @@
-"""Several vectors a passage: a passage is found by the one of its sentences that is nearest to the question.
+"""Multi-vector retrieval: one vector per sentence; a passage is found by its sentence nearest to the question.
 
-    multivector(local/e5-small)     several vectors a passage, one a question, the best counts
-    late(local/e5-small)            late interaction: several vectors a question too
+    multivector(local/e5-small)     several vectors per passage, one per question; the best match counts
+    late(local/e5-small)            late interaction: several vectors per question too
 
-One vector has to stand for all that a passage says; a vector a sentence keeps what only one of them says. The price
-is told in `facts` beside what one vector a passage takes: bytes, and seconds a question.
+A single vector has to represent a whole passage; a vector per sentence keeps details that only one sentence has.
+`facts` compare the cost with one vector per passage: bytes, and seconds per question.
 
-`late` is another thing. Each window of the question looks for its own best sentence, and the mean of these counts
-(MaxSim), so that a passage has to have something for every part of the question. It is made of the vectors of whole
-windows and sentences, which any embedder gives. It is not ColBERT: that has a vector for every token, by a model that
-was trained for it.
+`late` matches each window of the question with its best sentence and averages these scores (MaxSim), so a passage
+should match every part of the question. It embeds windows and sentences with any embedder. It is not ColBERT, which has
+one vector per token from a model trained for that.
 
-Options of both: `sentences`, how many a vector stands for, each beginning one further (1); `whole`: yes adds a vector
-of the whole passage; `title`: yes puts a passage's title before each of its sentences; `url`: the address of the
-embedder's endpoint. Of `late`: `tokens`, the most
-that a window of the question has, by `ragstone.text.estimate_tokens`, each overlapping the one before by half (8).
+Options of both: `sentences` per vector, as overlapping windows with a step of one sentence (1); `whole`: yes adds a
+vector of the whole passage; `title`: yes puts the title before each sentence; `url`: base URL of the embedder's
+endpoint. `late` also has `tokens`: maximum size of a question window by `ragstone.text.estimate_tokens`, with half of
+each window overlapping the one before (8).
 
-More vectors are not always better: measure. With `local/e5-small`, MRR@10 of one vector, of `multivector`, and of
-`multivector(…,sentences=2)`: 0.64, 0.64, 0.69 over fictional English passages of 250 tokens (60 questions), where it
-takes 15 times the bytes; 0.59, 0.57, 0.55 over RGB's English snippets of two sentences (100 questions).
+More vectors are not always better: measure. With `local/e5-small`, MRR@10 of one vector, `multivector` and
+`multivector(…,sentences=2)`: 0.64, 0.64, 0.69 on fictional English passages of 250 tokens (60 questions; the index is
+15 times as large); 0.59, 0.57, 0.55 on RGB's English snippets of two sentences (100 questions).
 """
 
 import asyncio
@@ -47,17 +46,17 @@ if TYPE_CHECKING:
 
 __all__ = ["PLUGINS", "MultiVector", "open_late", "open_multivector", "parts_of", "windows_of"]
 
-# A shorter "sentence" ("Yes.", "1.", a heading) says too little to be found by; it is joined to the next.
+# A shorter "sentence" ("Yes.", "1.", a heading) has too little content and is joined to the next.
 _LEAST_TOKENS = 8
-# A longer one, such as a table without ends of sentences, says too much for one vector.
+# A longer one, such as a table without sentence ends, has too much content for one vector and is split.
 _MOST_TOKENS = 128
-# Questions by which the search is timed, beside the same over one vector a passage.
+# Questions used to time the search against one over a single vector per passage.
 _TIMED = 64
 
 
 def parts_of(text: str, *, each: int = 1, whole: bool = False) -> list[str]:
-    """What a passage's vectors stand for, in order: its sentences, or windows of `each` sentences. `whole`: all of it
-    first, where that is not the only part. None for a text of blanks."""
+    """The parts of a passage that get a vector, in order: windows of `each` sentences. `whole` puts the whole text
+    first, unless it is the only part. Empty for a blank text."""
     units = _units(text)
     last = max(1, len(units) - each + 1)
     parts = [text[units[at][0] : units[min(at + each, len(units)) - 1][1]] for at in range(last)] if units else []
@@ -65,7 +64,7 @@ def parts_of(text: str, *, each: int = 1, whole: bool = False) -> list[str]:
 
 
 def _units(text: str) -> list[tuple[int, int]]:
-    """Where the sentences are: short ones joined, long ones cut."""
+    """Ranges of the sentences, in characters: short ones are joined, long ones split."""
     units: list[tuple[int, int]] = []
     start = at = 0
     for sentence in sentences(text):
@@ -76,7 +75,7 @@ def _units(text: str) -> list[tuple[int, int]]:
         start = at
     if text[start:].strip():
         end = len(text.rstrip())
-        if units:  # the last of all is joined to the one before
+        if units:  # a short last sentence is joined to the one before
             units[-1] = (units[-1][0], end)
         else:
             units.append((len(text) - len(text.lstrip()), end))
@@ -84,13 +83,13 @@ def _units(text: str) -> list[tuple[int, int]]:
 
 
 def windows_of(question: str, *, tokens: int) -> list[str]:
-    """Parts of a question of at most so many tokens, cut between words, each half of the one before."""
+    """Windows of a question of at most `tokens` tokens, cut between words; each overlaps the one before by half."""
     return [window.text for window in chunk(question, size=tokens, overlap=tokens // 2, method="token")]
 
 
 @dataclass(frozen=True)
 class _Splitter:
-    """How texts become several: `parts` of a passage's text, `windows` of a question."""
+    """How texts are split: `parts` of a passage's text, `windows` of a question. `title`: put it before each part."""
 
     parts: Callable[[str], list[str]]
     windows: Callable[[str], list[str]]
@@ -104,8 +103,8 @@ class _Splitter:
 
 
 class MultiVector:
-    """A retriever over several vectors a passage. `facts` are for reports; what the search takes is in them after the
-    first one."""
+    """A retriever with several vectors per passage. `facts` go into reports; the first search adds its timing to
+    them."""
 
     def __init__(
         self,
@@ -114,17 +113,17 @@ class MultiVector:
         passages: Sequence[Passage],
         windows: Callable[[str], list[str]],
         index: MaxSim | None,
-        alone: MaxSim | None,
+        single: MaxSim | None,
         facts: dict[str, Any],
     ) -> None:
-        """`alone`: an index of as many vectors as there are passages, to time the search beside."""
+        """`single`: an index with one vector per passage, as the baseline for timing."""
         self.id, self.facts = name, facts
         self._embedder, self._passages, self._windows, self._index = embedder, passages, windows, index
-        self._alone = alone
+        self._single = single
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
-        """At most `k` passages a query, the best first, ties in the order of the pool. A query without a character
-        finds none. Raises what the embedder raises."""
+        """At most `k` passages per query, best first; ties keep the pool's order. A blank query finds none. Raises the
+        embedder's errors."""
         results: list[list[Passage]] = [[] for _ in queries]
         parts = {number: self._windows(query) for number, query in enumerate(queries)}
         nonblank = [number for number in parts if parts[number]]
@@ -143,15 +142,15 @@ class MultiVector:
 
     def _search(self, queries: "list[Array]", k: int) -> "list[tuple[Array, Array]]":
         assert self._index is not None
-        if (alone := self._alone) is None:
+        if (single := self._single) is None:
             return self._index.search(queries, k)
-        self._alone = None
+        self._single = None
         some, rest = queries[:_TIMED], queries[_TIMED:]
         firsts = [query[:1] for query in some]
-        for index in (alone, self._index):  # the first product of all loads the library
+        for index in (single, self._index):  # warm-up: the first product loads the library
             index.search(firsts[:1], k)
         started = time.perf_counter()
-        alone.search(firsts, k)
+        single.search(firsts, k)
         between = time.perf_counter()
         hits = self._index.search(some, k)
         self.facts |= {
@@ -170,16 +169,16 @@ def _running(counts: Sequence[int]) -> list[int]:
 
 
 def open_multivector(spec: Spec, building: Building) -> contextlib.AbstractAsyncContextManager[Retriever]:
-    """`multivector(EMBEDDER)`: a passage's best vector counts. Raises UsageError, and what the embedder raises."""
+    """`multivector(EMBEDDER)`: a passage's best vector counts. Raises UsageError and the embedder's errors."""
     spec.only("sentences", "whole", "title", "url")
-    return _open(spec, building, "several vectors a passage, one a question", _question)
+    return _open(spec, building, "several vectors per passage, one per question", _question)
 
 
 def open_late(spec: Spec, building: Building) -> contextlib.AbstractAsyncContextManager[Retriever]:
-    """`late(EMBEDDER)`: late interaction. Raises UsageError, and what the embedder raises."""
+    """`late(EMBEDDER)`: late interaction. Raises UsageError and the embedder's errors."""
     spec.only("sentences", "whole", "title", "tokens", "url")
     tokens = spec.count("tokens", 8, least=2)
-    kind = "late interaction (MaxSim): several vectors a passage and a question"
+    kind = "late interaction (MaxSim): several vectors per passage and question"
     return _open(spec, building, kind, lambda question: windows_of(question, tokens=tokens))
 
 
@@ -199,22 +198,22 @@ async def _open(
     spec: Spec, building: Building, kind: str, windows: Callable[[str], list[str]]
 ) -> AsyncIterator[Retriever]:
     if len(spec.arguments) != 1:
-        raise UsageError(f"{spec.name}: it takes one embedder, for example {spec.function}(local/e5-small).")
+        raise UsageError(f"{spec.name}: give one embedder, for example {spec.function}(local/e5-small).")
     each, whole = spec.count("sentences", 1), _yes(spec, "whole")
-    way = _Splitter(lambda text: parts_of(text, each=each, whole=whole), windows, _yes(spec, "title"))
+    splitter = _Splitter(lambda text: parts_of(text, each=each, whole=whole), windows, _yes(spec, "title"))
     async with open_embedder(spec.arguments[0], building.calling(spec)) as embedder:
         started = time.perf_counter()
-        texts = await asyncio.to_thread(lambda: [way.texts(passage) for passage in building.pool])
+        texts = await asyncio.to_thread(lambda: [splitter.texts(passage) for passage in building.pool])
         passages = [passage for passage, parts in zip(building.pool, texts, strict=True) if parts]
         counts = [len(parts) for parts in texts if parts]
         vectors = await embed_all(embedder, [part for parts in texts for part in parts], kind="passage")
         embedded = time.perf_counter()
         facts: dict[str, Any] = {"kind": kind, "embedder": embedder.id, "passages": len(passages)}
-        index = alone = None
+        index = single = None
         if passages:
             index = MaxSim(vectors, counts)
-            # Any rows do: how long an exact search takes depends on their number alone.
-            alone = MaxSim(vectors[: len(passages)], [1] * len(passages))
+            # Any rows will do: the time of an exact search depends only on their number.
+            single = MaxSim(vectors[: len(passages)], [1] * len(passages))
             facts |= {
                 "dimensions": vectors.shape[1],
                 "vectors": len(vectors),
@@ -225,7 +224,7 @@ async def _open(
                 "exact": True,
             }
         facts |= {"embed_seconds": embedded - started, "index_seconds": time.perf_counter() - embedded}
-        yield MultiVector(spec.name, embedder, passages, way.windows, index, alone, facts)
+        yield MultiVector(spec.name, embedder, passages, splitter.windows, index, single, facts)
 
 
 PLUGINS = {"multivector": open_multivector, "late": open_late}

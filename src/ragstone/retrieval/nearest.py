@@ -1,14 +1,13 @@
-"""The nearest vectors of a matrix, exactly: the same answer on every machine, whatever the library and its threads.
+"""Exact nearest-neighbour search with the same result on every machine, whatever the library and its threads.
 
-Products of many vectors at once are taken in float32, and their last bits depend on the library, the processor and how
-many are taken together. So they only choose candidates, with a margin above that error; the candidates' scores are then
-taken anew, one product at a time in float64, and ranked by them. Equal vectors therefore have equal scores, and ties go
-by the order of the rows.
+The last bits of float32 matrix products depend on the library, the processor and the block size. They therefore only
+select candidates, with a margin above that error. The candidates' scores are recomputed in float64, one product at a
+time, and decide the ranking. Equal vectors thus have equal scores, and ties are broken by row.
 
-Which index was chosen by measurement (7,560 queries over 37,800 x 384, top 5). With one thread, numpy and FAISS's flat
-index take the same time (numpy 1.02 times FAISS's), because both multiply as fast as the processor does, and that is
-nine tenths of it. With two, FAISS also chooses in parallel, and numpy takes a fifth longer. So a large pool is searched
-by FAISS where it is installed, and nothing depends on it. `bench/retrieval.py` measures it again.
+The default index was chosen by measurement (7,560 queries over 37,800 x 384, top 5). With one thread, numpy and FAISS's
+flat index take the same time (numpy 1.02 times FAISS's): nine tenths of it is matrix multiplication. With two threads
+FAISS also selects in parallel, and numpy takes a fifth longer. A large pool is therefore searched with FAISS if it is
+installed; the results are the same. `bench/retrieval.py` repeats the measurement.
 """
 
 import importlib.util
@@ -25,19 +24,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Exact", "Faiss", "Nearest", "has_faiss"]
 
-# Queries and rows multiplied at one time: 8 MB of products, still in the processor's cache when they are compared.
+# Queries and rows per matrix product: 8 MB of products, which stay in the processor's cache for the comparison.
 _BLOCK = 512
 _COLUMNS = 4096
-# Candidates of one block of queries at most: only vectors that are equal without end bring it there.
+# Maximum candidates per block of queries; only masses of equal vectors reach it.
 _MOST = 4_000_000
-# Candidates that FAISS is asked for beyond k, so that those within the margin of the k-th are among them.
+# Candidates requested from FAISS beyond k, to include those within the margin of the k-th.
 _SPARE = 8
-# Numbers gathered at one time for the exact products.
+# Numbers gathered at a time for the exact products.
 _GATHERED = 500_000
 
 
 class Nearest(Protocol):
-    """An index of rows. `name` says which, with the library's version; `nbytes` is its size in memory."""
+    """A vector index. `name` includes the library's version; `nbytes` is its size in memory."""
 
     @property
     def name(self) -> str: ...
@@ -47,22 +46,22 @@ class Nearest(Protocol):
 
 
 def _margin(dimensions: int) -> float:
-    """Twice what the float32 product of two unit vectors may be off: rounding errors add up as a random walk, of which
-    these are eight standard deviations."""
+    """Twice the error bound of a float32 product of two unit vectors: eight standard deviations of a random walk of
+    rounding errors."""
     return 16 * math.sqrt(dimensions) * 2.0**-24
 
 
-def _nothing(queries: "Array", k: int) -> "tuple[Array, Array]":
+def _empty_result(queries: "Array", k: int) -> "tuple[Array, Array]":
     import numpy as np  # noqa: PLC0415
 
     return np.empty((len(queries), k), dtype=np.int64), np.empty((len(queries), k))
 
 
 class Exact:
-    """All products, block by block, in memory that does not grow with the rows.
+    """Exhaustive search, block by block, with a working memory that does not grow with the number of rows.
 
-    `matrix`: (n, d) float32, rows of unit length; kept, and copied only where it is not contiguous. `block`, `columns`
-    and `most` are the sizes of blocks, for tests of their seams."""
+    `matrix`: (n, d) float32, rows of unit length; copied only if it is not contiguous. `block`, `columns` and `most`
+    are block sizes, for tests of block boundaries."""
 
     def __init__(self, matrix: "Array", *, block: int = _BLOCK, columns: int = _COLUMNS, most: int = _MOST) -> None:
         import numpy as np  # noqa: PLC0415
@@ -81,27 +80,27 @@ class Exact:
         return int(self._rows.nbytes)
 
     def search(self, queries: "Array", k: int, /) -> "tuple[Array, Array]":
-        """(q, d) float32 of unit length → rows (q, min(k, n)) int64 and scores float64, the best first."""
+        """(q, d) float32 unit vectors → rows (q, min(k, n)) int64 and scores float64, best first."""
         import numpy as np  # noqa: PLC0415
 
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         k = max(0, min(k, len(self._rows)))
         if not len(queries) or not k:
-            return _nothing(queries, k)
+            return _empty_result(queries, k)
         columns = min(len(self._rows), max(self._columns, 2 * k))
         step = max(1, self._size // columns)
-        room = _Room(min(step, len(queries)), columns)
-        parts = [self._block(queries[start : start + step], k, room) for start in range(0, len(queries), step)]
+        buffers = _Buffers(min(step, len(queries)), columns)
+        parts = [self._block(queries[start : start + step], k, buffers) for start in range(0, len(queries), step)]
         return np.concatenate([rows for rows, _ in parts]), np.concatenate([scores for _, scores in parts])
 
-    def _block(self, queries: "Array", k: int, room: "_Room") -> "tuple[Array, Array]":
-        """Goes through the rows with a bound for each query that rises: the k-th best so far, less the margin."""
+    def _block(self, queries: "Array", k: int, buffers: "_Buffers") -> "tuple[Array, Array]":
+        """Scans the rows with a rising bound per query: the k-th best so far, minus the margin."""
         import numpy as np  # noqa: PLC0415
 
-        n, width, margin = len(self._rows), room.columns, np.float32(_margin(queries.shape[1]))
+        n, width, margin = len(self._rows), buffers.columns, np.float32(_margin(queries.shape[1]))
         candidates, fresh, bound = _Candidates(len(queries)), 0, np.empty(0)
         for start in range(0, n, width):
-            products, above = room.of(len(queries), min(width, n - start))
+            products, above = buffers.of(len(queries), min(width, n - start))
             np.matmul(queries, self._rows[start : start + width].T, out=products)
             if not start:
                 least = products.shape[1] - k
@@ -112,13 +111,13 @@ class Exact:
                 bound, fresh = candidates.prune(k, margin), 0
             if candidates.size > self._most and len(queries) > 1:
                 halves = np.array_split(queries, 2)
-                parts = [self._block(half, k, room) for half in halves]
+                parts = [self._block(half, k, buffers) for half in halves]
                 return np.concatenate([rows for rows, _ in parts]), np.concatenate([scores for _, scores in parts])
         return candidates.best(self._rows, queries, k)
 
 
-class _Room:
-    """Memory for the products of a block, and for which of them are above the bound, used again and again."""
+class _Buffers:
+    """Reusable memory for the products of a block and the mask of those above the bound."""
 
     def __init__(self, block: int, columns: int) -> None:
         import numpy as np  # noqa: PLC0415
@@ -133,7 +132,7 @@ class _Room:
 
 
 class _Candidates:
-    """Rows that may be among the best of a query, with their float32 products."""
+    """Rows that may be among the k best of a query, with their float32 products."""
 
     def __init__(self, queries: int) -> None:
         import numpy as np  # noqa: PLC0415
@@ -143,14 +142,15 @@ class _Candidates:
         self.size = 0
 
     def add(self, places: "Array", products: "Array", start: int) -> int:
-        """`places` in the flattened `products`, whose first column is the row `start`. How many they are."""
+        """Adds `places`, indices into the flattened `products`, whose first column is the row `start`. Returns their
+        number."""
         query = places // products.shape[1]
         self._parts.append((query, places - query * products.shape[1] + start, products.ravel()[places]))
         self.size += len(places)
         return len(places)
 
     def prune(self, k: int, margin: Any) -> "Array":
-        """Leaves what is within the margin of each query's k-th best. The bounds."""
+        """Keeps the candidates within the margin of each query's k-th best. Returns the new bounds."""
         import numpy as np  # noqa: PLC0415
 
         query, row, value = (np.concatenate(part) for part in zip(*self._parts, strict=True))
@@ -163,7 +163,7 @@ class _Candidates:
         return bound
 
     def best(self, matrix: "Array", queries: "Array", k: int) -> "tuple[Array, Array]":
-        """The k best of each query by their exact products."""
+        """The k best rows of each query by exact product, and their scores."""
         import numpy as np  # noqa: PLC0415
 
         ((query, row, _),) = self._parts
@@ -174,14 +174,14 @@ class _Candidates:
 
 
 def exact_products(matrix: "Array", queries: "Array", rows: "Array", selected: "Array") -> "Array":
-    """The float64 products of `matrix[rows]` and `queries[asked]`, pair by pair: each the same wherever it stands."""
+    """Float64 products of `matrix[rows]` and `queries[selected]`, pair by pair; independent of the other pairs."""
     import numpy as np  # noqa: PLC0415
 
     scores = np.empty(len(rows))
     for some in _slices(len(rows), matrix.shape[1]):
         gathered = matrix[rows[some]].astype(np.float64)
         gathered *= queries[selected[some]]
-        # Contiguous numbers of one length are added up in one order.
+        # Contiguous rows of equal length are always summed in the same order.
         scores[some] = gathered.sum(axis=1)
     return scores
 
@@ -192,10 +192,11 @@ def _slices(n: int, size: int) -> Iterator[slice]:
 
 
 class Faiss:
-    """FAISS's flat index, exact, or its HNSW graph (`links` edges a node, `effort` nodes looked at), approximate.
+    """FAISS's exact flat index or, with `links`, its approximate HNSW graph (`links` edges per node, `effort` nodes
+    visited).
 
-    Its candidates are scored anew as in `Exact`, so that the flat index gives the same rows and scores. Raises
-    MissingExtra where faiss is not installed."""
+    Candidates are rescored as in `Exact`, so the flat index gives the same rows and scores. Raises MissingExtra if
+    faiss is not installed."""
 
     def __init__(self, matrix: "Array", *, links: int = 0, effort: int = 128) -> None:
         import numpy as np  # noqa: PLC0415
@@ -210,7 +211,7 @@ class Faiss:
         else:
             self._index = faiss.IndexFlatIP(matrix.shape[1])
         self._index.add(matrix)
-        # The index has its own copy; this is a look at it, so that there are not two.
+        # A view of the index's own copy, to keep only one in memory.
         storage = faiss.downcast_index(self._index.storage) if links else self._index
         self._rows = faiss.rev_swig_ptr(storage.get_xb(), matrix.size).reshape(matrix.shape)
 
@@ -226,12 +227,12 @@ class Faiss:
         return int(self._rows.nbytes) + int(links)
 
     def search(self, queries: "Array", k: int, /) -> "tuple[Array, Array]":
-        """As `Exact.search`; of the approximate index, what it finds."""
+        """As `Exact.search`; with the approximate index, among the rows that it finds."""
         import numpy as np  # noqa: PLC0415
 
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         n, k = len(self._rows), max(0, min(k, len(self._rows)))
-        rows, scores = _nothing(queries, k)
+        rows, scores = _empty_result(queries, k)
         left, depth = np.arange(len(queries)), min(n, k + _SPARE)
         while k and len(left):
             values, candidates = self._index.search(queries[left], depth)
@@ -244,14 +245,14 @@ class Faiss:
             scores[left] = np.take_along_axis(products, order, axis=1)
             if self._links or depth == n:
                 break
-            # What was not given is at most the last that was: where that is within the margin, ask for more.
+            # Rows beyond the last candidate score no higher than it: if it is within the margin, request more.
             left = left[values[:, -1] >= values[:, k - 1] - _margin(queries.shape[1])]
             depth = min(n, 4 * depth)
         return rows, scores
 
 
 def _filled(row: Sequence[int], size: int) -> list[int]:
-    """A graph may reach fewer nodes than were asked for: filled up with rows that it did not find."""
+    """Fills up a result with rows that were not found: the graph may reach fewer nodes than requested."""
     valid = [row_id for row_id in row if row_id >= 0]
     used = set(valid)
     return valid + [row_id for row_id in range(size + len(valid)) if row_id not in used][: size - len(valid)]

@@ -1,15 +1,15 @@
-"""Query rewriting: a chat model words the question for the search, and a retriever searches with that.
+"""Query rewriting: a chat model rewrites the question, and a retriever searches with the result.
 
-    rewrite(bm25,openai/gpt-4o-mini)             one query in place of the question
-    multiquery(bm25,openai/gpt-4o-mini,n=3)      the question and n others, their lists fused
+    rewrite(bm25,openai/gpt-4o-mini)             one query instead of the question
+    multiquery(bm25,openai/gpt-4o-mini,n=3)      the question and n more queries, their lists fused
 
-`multiquery` fuses by reciprocal rank as `hybrid` does (`k`, 60): `depth` passages (100, or as many as are asked for) of
-each query are looked at, and the question itself always is one of the queries. Where the model writes fewer different
-ones than `n`, there are fewer.
+`multiquery` fuses by reciprocal rank as `hybrid` does (`k`, 60), using `depth` passages per query (100, or the number
+requested if that is more). The question itself is always one of the queries; the others are fewer than `n` if the
+model writes fewer distinct ones.
 
-A question that the model does not word in a usable way is searched for as it is, and counted in `facts`
-(`retrieval/llm_ranking.py`). `facts` also have the first few questions with what was searched for in their place.
-`url` is the address of the model's endpoint, `tokens` (4096) the longest reply, its thoughts included.
+Without a usable reply the question is searched for unchanged and counted in `facts` (`retrieval/llm_ranking.py`).
+`facts` also show the first few questions with their queries. `url` is the base URL of the model's endpoint, `tokens`
+(4096) the maximum length of a reply, reasoning included.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ import msgspec
 from ragstone.errors import UsageError
 from ragstone.models import open_model
 from ragstone.retrieval.fusion import fuse
-from ragstone.retrieval.llm_ranking import LONGEST, Asker, all_of, prompt_for
+from ragstone.retrieval.llm_ranking import LONGEST, StructuredChat, all_of, prompt_for
 from ragstone.retrieval.names import Spec, parse
 from ragstone.retrieval.open import Building, facts_of
 from ragstone.types import Model, Passage, Retriever
@@ -31,8 +31,8 @@ __all__ = ["PLUGINS", "MultiQuery", "Rewritten", "open_multiquery", "open_rewrit
 _OTHERS = 3
 _DEPTH = 100
 _CONSTANT = 60.0
-_SHOWN = 5  # questions of which `facts` tell what was searched for
-# Characters of a query: one that is longer is an answer, or a model that repeats itself.
+_EXAMPLES = 5  # questions shown in `facts` with their queries
+# Maximum characters of a query, and as a multiple of the question; a longer one is an answer or a repetition.
 _LONGEST, _LONGER = 300, 3
 
 
@@ -54,36 +54,36 @@ _QUERIES_FORM = {
 }  # fmt: skip
 
 
-class _Shown:
-    """The first questions, with what was searched for."""
+class _Examples:
+    """The first questions with the queries that were searched for."""
 
     def __init__(self) -> None:
-        self._found: dict[str, list[str]] = {}
+        self._queries: dict[str, list[str]] = {}
 
     def add(self, question: str, queries: Sequence[str]) -> None:
-        if len(self._found) < _SHOWN:
-            self._found.setdefault(question, list(queries))
+        if len(self._queries) < _EXAMPLES:
+            self._queries.setdefault(question, list(queries))
 
     @property
     def facts(self) -> list[dict[str, Any]]:
-        return [{"question": question, "searched": queries} for question, queries in self._found.items()]
+        return [{"question": question, "searched": queries} for question, queries in self._queries.items()]
 
 
 class Rewritten:
-    """`first`, asked with what `model` makes of each question."""
+    """Searches `first` with each question as rewritten by `model`."""
 
     def __init__(self, name: str, first: Retriever, model: Model, *, longest: int = LONGEST) -> None:
-        self.id, self._first, self._shown = name, first, _Shown()
-        self._asker = Asker(model, "Query rewriting", longest=longest)
+        self.id, self._first, self._examples = name, first, _Examples()
+        self._chat = StructuredChat(model, "Query rewriting", longest=longest)
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What the model took so far, examples, and the facts of the retriever."""
-        return {**self._asker.facts, "examples": self._shown.facts, **_inner(self._first)}
+        """Usage of the model so far, examples, and the facts of the inner retriever."""
+        return {**self._chat.facts, "examples": self._examples.facts, **_inner(self._first)}
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
-        """What the retriever finds for each rewritten query, scores and all. Raises what it raises, and what may pass
-        or is wrong for every question."""
+        """The inner retriever's passages and scores for each rewritten query. Raises its errors, and model errors that
+        are temporary or concern every question."""
         if k < 1:
             return [[] for _ in queries]
         return await self._first.retrieve(await all_of(self._rewritten(query) for query in queries), k=k)
@@ -95,19 +95,19 @@ class Rewritten:
         def check(reply: _Query) -> str:
             return _problem(reply.query, question)
 
-        reply = await self._asker.ask(
+        reply = await self._chat.ask(
             prompt_for("rewrite", question), {"question": question}, _Query, _QUERY_FORM, check
         )
         if reply is None:
             return question
         query = _plain(reply.query)
-        self._shown.add(question, [query])
+        self._examples.add(question, [query])
         return query
 
 
 class MultiQuery:
-    """`first`, asked with each question and up to `others` more that `model` makes of it; the lists are fused.
-    `order`: id → place in the pool, for ties."""
+    """Searches `first` with each question and up to `others` more queries from `model`, and fuses the lists. `order`:
+    id → position in the pool, for ties."""
 
     def __init__(
         self,
@@ -123,17 +123,18 @@ class MultiQuery:
     ) -> None:
         self.id, self._first, self._order = name, first, order
         self._others, self._constant, self._depth = others, constant, depth
-        self._asker, self._shown = Asker(model, "Writing more queries", longest=longest), _Shown()
+        self._chat = StructuredChat(model, "Query expansion", longest=longest)
+        self._examples = _Examples()
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """How it fuses, what the model took so far, examples, and the facts of the retriever."""
+        """The settings, usage of the model so far, examples, and the facts of the inner retriever."""
         how = {"n": self._others, "k": self._constant, "depth": self._depth}
-        return {**how, **self._asker.facts, "examples": self._shown.facts, **_inner(self._first)}
+        return {**how, **self._chat.facts, "examples": self._examples.facts, **_inner(self._first)}
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
-        """At most `k` passages a question; scores are sums of 1 / (constant + rank), ties in the order of the pool.
-        Raises what the retriever raises, and what may pass or is wrong for every question."""
+        """At most `k` passages per question; scores are sums of 1 / (constant + rank), ties keep the pool's order.
+        Raises the inner retriever's errors, and model errors that are temporary or concern every question."""
         if k < 1:
             return [[] for _ in queries]
         groups = await all_of(self._queries(question) for question in queries)
@@ -141,26 +142,26 @@ class MultiQuery:
         return [fuse([next(lists) for _ in group], k=k, constant=self._constant, order=self._order) for group in groups]
 
     async def _queries(self, question: str) -> list[str]:
-        """The question, and the others."""
+        """The question and the model's queries."""
         if not question.strip():
             return [question]
 
         def check(reply: _Queries) -> str:
             if not self._different(question, reply.queries):
-                return "it holds no query that differs from the question"
+                return "it has no query that differs from the question"
             return next((problem for query in reply.queries if (problem := _too_long(query, question))), "")
 
         shown = {"question": question, "wanted": self._others}
         prompt = prompt_for("multiquery", question)
-        reply = await self._asker.ask(prompt, shown, _Queries, _QUERIES_FORM, check)
+        reply = await self._chat.ask(prompt, shown, _Queries, _QUERIES_FORM, check)
         if reply is None:
             return [question]
         variants = [question, *self._different(question, reply.queries)]
-        self._shown.add(question, variants)
+        self._examples.add(question, variants)
         return variants
 
     def _different(self, question: str, queries: Sequence[str]) -> list[str]:
-        """The first `others` of the queries that say something, and not what the question or one before says."""
+        """The first `others` queries that are not blank and repeat neither the question nor each other."""
         variants: dict[str, str] = {}
         for query in map(_plain, queries):
             if query and query.casefold() != _plain(question).casefold():
@@ -178,7 +179,7 @@ def _problem(query: str, question: str) -> str:
 
 def _too_long(query: str, question: str) -> str:
     most = max(_LONGEST, _LONGER * len(question))
-    return f"a query has {len(query)} characters, which is no query any more" if len(query) > most else ""
+    return f"a query has {len(query)} characters, more than {most}" if len(query) > most else ""
 
 
 def _inner(first: Retriever) -> dict[str, Any]:
@@ -194,29 +195,29 @@ def _parts(spec: Spec, example: str) -> tuple[str, str]:
     inner, model = spec.arguments
     if _recorded(inner):
         raise UsageError(
-            f"{spec.name}: a file holds what was found for the questions as they are, so it cannot be asked others."
+            f"{spec.name}: run:FILE has results for the original questions only. Rewrite queries of another retriever."
         )
     return inner, model
 
 
 def _recorded(name: str) -> bool:
-    """Whether a retriever of this name reads `run:FILE`, itself or within."""
+    """Whether this retriever or one inside it is a `run:FILE`."""
     spec = parse(name)
-    # The argument of a model's name is this name again.
+    # The argument of an embedder's name is the name itself.
     return spec.function == "run" or any(_recorded(inner) for inner in spec.arguments if inner != name)
 
 
 @contextlib.asynccontextmanager
 async def _opened(spec: Spec, building: Building, example: str) -> AsyncIterator[tuple[Retriever, Model]]:
     inner, name = _parts(spec, example)
-    # The model first: that it cannot be is told before an index is built.
+    # The model first: its errors should come before an index is built.
     async with open_model(name, building.calling(spec)) as model, building.open(inner) as first:
         yield first, model
 
 
 @contextlib.asynccontextmanager
 async def open_rewrite(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
-    """The retriever and the model that words its queries. Raises UsageError, and what opening one raises."""
+    """Opens the inner retriever and the model that rewrites. Raises UsageError and the errors of opening them."""
     spec.only("url", "tokens")
     longest = spec.count("tokens", LONGEST)
     async with _opened(spec, building, "rewrite(bm25,openai/gpt-4o-mini)") as (first, model):
@@ -225,7 +226,7 @@ async def open_rewrite(spec: Spec, building: Building) -> AsyncIterator[Retrieve
 
 @contextlib.asynccontextmanager
 async def open_multiquery(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
-    """The retriever and the model that writes more queries. Raises UsageError, and what opening one raises."""
+    """Opens the inner retriever and the model that adds queries. Raises UsageError and the errors of opening them."""
     spec.only("n", "k", "depth", "url", "tokens")
     others, depth = spec.count("n", _OTHERS), spec.count("depth", _DEPTH)
     constant, longest = spec.number("k", _CONSTANT, least=0), spec.count("tokens", LONGEST)

@@ -1,20 +1,20 @@
-"""`run:FILE`: what any search system found, kept in a file, is a retriever like the others.
+"""`run:FILE`: the results of any search system, read from a file and used like a retriever.
 
-The forms, told apart by what the file holds (it may be gzipped, `.gz`):
+The format is detected from the content (the file may be gzipped, `.gz`):
 
-- TREC: `query Q0 document rank score tag`, one line a document.
-- BEIR: `{query: {document: score}}` as JSON; or a table parted by tabs or commas with columns for query, document and
-  score or rank (`query-id  corpus-id  score`; without a header: these three); or the same as JSON lines.
-- MIRAGE: a list of `{query_id, top_chunks: [{mapped_id, doc_name, doc_chunk}], scores}`, the best chunk first. A chunk
-  is found in the pool by its text; where several have it, by the query it was collected for, then by its title.
+- TREC: `query Q0 document rank score tag`, one line per document.
+- BEIR: JSON `{query: {document: score}}`; or a table with tabs or commas and columns for query, document and score or
+  rank (`query-id  corpus-id  score`; these three if there is no header); or the same as JSON lines.
+- MIRAGE: a list of `{query_id, top_chunks: [{mapped_id, doc_name, doc_chunk}], scores}`, best chunk first. A chunk is
+  matched with the pool by its text; among equal texts by the query it was collected for, then by its title.
 
-A list is ordered by its scores, as trec_eval does; rank, then place in the file, decide between equal ones. MIRAGE's
-are taken in their order. Where the third of three columns without a header counts 1, 2, 3… for each query, it is the
-rank, as in MS MARCO's runs. A document without a score has 1 / its rank.
+Lists are sorted by score, as in trec_eval; ties by rank, then by position in the file. MIRAGE's lists keep their order.
+If a table has three columns without a header and the third counts 1, 2, 3… for each query, it is the rank, as in MS
+MARCO's runs. A document without a score gets 1 / rank.
 
-Questions are found by the ids that the benchmark knows them by, or are such ids themselves. A question that the file
-does not have finds nothing, which is said once; queries that were not asked are passed over. A document that the pool
-does not have keeps its place in the list, without a label; that none is in the pool is an error.
+A question is looked up by the ids that the benchmark gives it, or is such an id itself. A question that is missing from
+the file finds nothing, with one warning for all; the file's other queries are ignored. A document that is missing from
+the pool keeps its position in the list, without a label; if all are missing, that is an error.
 """
 
 import asyncio
@@ -39,8 +39,8 @@ log = logging.getLogger(__name__)
 
 
 class Listed:
-    """`lists`: query id → places in the pool with their scores, the best first. `queries`: question → the ids it is
-    known by."""
+    """The lists of a file. `lists`: query id → (position in the pool, score), best first. `queries`: question → its
+    ids."""
 
     def __init__(
         self,
@@ -54,13 +54,13 @@ class Listed:
         self._pool, self._lists, self._queries = pool, lists, queries
 
     async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
-        """At most `k` passages a question. A question with several ids has the list of the first that the file has;
-        `retrieve_for` tells them apart."""
+        """At most `k` passages per question. For a question with several ids, the first id in the file counts;
+        `retrieve_for` distinguishes them."""
         ids = [next((name for name in self._queries.get(query, ()) if name in self._lists), query) for query in queries]
         return await self.retrieve_for(ids, k=k)
 
     async def retrieve_for(self, ids: Sequence[str], /, *, k: int) -> list[list[Passage]]:
-        """As `retrieve`, by the ids of the queries: where two questions have the same words, each has its own."""
+        """As `retrieve`, by query id: two questions with the same words have different ids."""
         return [
             [
                 msgspec.structs.replace(self._pool[at], score=score)
@@ -72,7 +72,7 @@ class Listed:
 
 @contextlib.asynccontextmanager
 async def open_run(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
-    """The retriever of a file. Raises UsageError and, naming the line, DataError."""
+    """Opens the file. Raises UsageError, and DataError with the line of the problem."""
     spec.only()
     if len(spec.arguments) != 1:
         raise UsageError(f"{spec.name}: run takes one file, for example run:bm25.trec.")
@@ -86,37 +86,37 @@ def _listed(name: str, file: str, building: Building) -> Listed:
     known = {query_id for ids in building.queries.values() for query_id in ids}
     outside: list[Passage] = []
     find = _Places(path, pool, outside)
-    hits: dict[str, dict[int, tuple[float, float]]] = {}  # query → place → by what it is ordered
+    hits: dict[str, dict[int, tuple[float, float]]] = {}  # query → position → sort key
     others: set[str] = set()
-    for row in run.found:
+    for row in run.rows:
         if known and row.query not in known:
             others.add(row.query)
             continue
-        its = hits.setdefault(row.query, {})
-        place = find(row, its)
-        if place in its:
+        ranked = hits.setdefault(row.query, {})
+        place = find(row, ranked)
+        if place in ranked:
             raise row.error(path, f"the query {row.query!r} has the document {find.passage(place).id!r} twice.")
         least = -math.inf if row.score is None else row.score
-        its[place] = (-least, math.inf if row.rank is None else row.rank)
+        ranked[place] = (-least, math.inf if row.rank is None else row.rank)
     if not hits:
         if others:
             raise DataError(
                 path, f"none of its queries is in the benchmark; it has {_some(others)}, the benchmark {_some(known)}.",
-                advice="Its query ids should be the benchmark's.",
+                advice="Use the benchmark's query ids in the file.",
             )  # fmt: skip
-        raise DataError(path, "it holds no list of documents.")
+        raise DataError(path, "it has no ranked documents.")
     if not find.inside:
         raise DataError(
             path, f"the pool has none of its documents, such as {outside[0].id!r}; the pool's ids look like "
-            f"{pool[0].id!r}.", advice="The pool should be the one that was searched, and not cut anew.",
+            f"{pool[0].id!r}.", advice="Use the pool that was searched, with the same chunks.",
         )  # fmt: skip
-    lists = {query: _ordered(its, ordered=run.ordered) for query, its in hits.items()}
+    lists = {query: _ordered(ranked, ordered=run.ordered) for query, ranked in hits.items()}
     facts: dict[str, Any] = {"form": run.form, "sha256": run.sha256, "queries": len(lists), "not_asked": len(others)}
     facts["deepest"] = max(map(len, lists.values()))
     if run.tags:
         facts["tags"] = sorted(run.tags)
     if known:
-        # A question of several ids needs one list for each of them.
+        # A question with several ids needs a list for each of them.
         missing = sorted(known - lists.keys())
         facts["lacking"] = len(missing)
         if missing:
@@ -133,7 +133,7 @@ def _some(names: Iterable[str]) -> str:
 
 
 def _ordered(hits: Mapping[int, tuple[float, float]], *, ordered: bool) -> list[tuple[int, float]]:
-    """Places and scores, the best first; 1 / the rank where there is no score."""
+    """Positions and scores, best first; 1 / rank replaces a missing score."""
     best = list(hits) if ordered else sorted(hits, key=hits.__getitem__)
     return [
         (place, -hits[place][0] if hits[place][0] < math.inf else 1 / rank) for rank, place in enumerate(best, start=1)
@@ -141,8 +141,8 @@ def _ordered(hits: Mapping[int, tuple[float, float]], *, ordered: bool) -> list[
 
 
 class _Places:
-    """Where in the pool a document of a run is. One that the pool does not have is added to `outside`, whose places
-    follow the pool's. `inside`: how many rows the pool has."""
+    """Finds the pool position of a run's documents. Documents that are not in the pool are added to `outside`, whose
+    positions follow the pool's. `inside`: number of rows found in the pool."""
 
     def __init__(self, path: Path, pool: Sequence[Passage], outside: list[Passage]) -> None:
         self._path, self._pool, self._outside, self.inside = path, pool, outside, 0
@@ -150,11 +150,11 @@ class _Places:
         self._by_text: dict[str, list[int]] | None = None
 
     def passage(self, place: int) -> Passage:
-        """The passage at a place."""
+        """The passage at a position."""
         return self._pool[place] if place < len(self._pool) else self._outside[place - len(self._pool)]
 
     def __call__(self, row: RankedDocument, used: Mapping[int, object]) -> int:
-        """Of equal chunks, one that is not `used` yet."""
+        """The position of a row's document; among equal chunks, one that is not in `used`."""
         chunk = row.document if isinstance(row.document, Chunk) else None
         place = self._by_id.get(str(row.document)) if chunk is None else self._chunk(chunk, used)
         if place is not None:
@@ -185,7 +185,7 @@ class _Places:
             lambda place: self.passage(place).id.startswith((f"{chunk.mapped_id}#", f"{chunk.mapped_id}?")),
             lambda place: self.passage(place).title == chunk.title,
         )
-        # The first with the most of these in this order of importance; the pool's order between equal ones.
+        # The tests are in order of importance; ties keep the pool's order.
         return max(same, key=lambda place: [test(place) for test in tests]) if len(same) > 1 else same[0]
 
 

@@ -1,5 +1,5 @@
-"""Files of retrieval runs, read: TREC's lines, BEIR's JSON and tables, MIRAGE's lists (`retrieval/runs.py` has the
-forms). Nothing here knows the pool or the questions."""
+"""Reads files of retrieval runs: TREC, BEIR's JSON and tables, MIRAGE's lists (`retrieval/runs.py` describes them).
+Independent of the pool and the questions."""
 
 import csv
 import gzip
@@ -29,7 +29,7 @@ _FORMS = "a TREC run, BEIR's JSON, a table of query, document and score, or MIRA
 
 @dataclass(frozen=True)
 class Chunk:
-    """A chunk of MIRAGE's pool, as its retrieval files have it: without an id."""
+    """A chunk in MIRAGE's retrieval files, which have no chunk ids."""
 
     text: str
     title: str = ""
@@ -37,8 +37,8 @@ class Chunk:
 
 
 class RankedDocument(msgspec.Struct, frozen=True, gc=False):
-    """One document of one query's list. `line` counts from 1; 0 where the file is one JSON value, and `item` says where
-    in it."""
+    """A document in a query's list. `line` counts from 1; it is 0 in a file with a single JSON value, where `item`
+    names the position."""
 
     query: str
     document: str | Chunk
@@ -48,30 +48,30 @@ class RankedDocument(msgspec.Struct, frozen=True, gc=False):
     item: str = ""
 
     def error(self, path: Path, problem: str, advice: str = "") -> DataError:
-        """What is wrong with it, and where it stands."""
+        """A DataError that names this row's position."""
         message = f"{self.item}: {problem}" if self.item else problem
         return DataError(path, message, line=self.line, advice=advice)
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a file holds, in its order. `ordered`: its lists are in their order already. `tags`: the names of TREC runs,
-    known when all was read."""
+    """The rows of a file, in order. `ordered`: the lists are already sorted. `tags`: names of TREC runs, complete once
+    all rows have been read."""
 
     form: str
-    found: Iterable[RankedDocument]
+    rows: Iterable[RankedDocument]
     sha256: str
     ordered: bool = False
     tags: set[str] = field(default_factory=set)
 
 
 def read_run(path: Path) -> Run:
-    """The run in a file. What is wrong with a line is raised when it is come to. Raises DataError."""
+    """Reads a run. Raises DataError; for an invalid row, only when the iteration reaches it."""
     try:
         data = path.read_bytes()
         sha256 = hashlib.sha256(data).hexdigest()
         if data.startswith(b"SQLite format 3\x00"):
-            raise DataError(path, f"is a run file of ragstone, not what a search found; expected {_FORMS}.")
+            raise DataError(path, f"is a run file of ragstone, not a retrieval run; expected {_FORMS}.")
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
         text = data.decode("utf-8-sig")
@@ -98,7 +98,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _at_newlines(text: str) -> Iterator[str]:
-    """As `text.split("\\n")`, one at a time: an id may hold what else parts lines for Python."""
+    """As `text.split("\\n")`, lazily. `splitlines` would also split at other characters, which an id may contain."""
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end]
@@ -107,7 +107,7 @@ def _at_newlines(text: str) -> Iterator[str]:
 
 
 def _number(value: Any) -> float | None:
-    """A finite number, or None."""
+    """`value` as a finite number, or None."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
@@ -118,7 +118,7 @@ def _number(value: Any) -> float | None:
 
 
 def _id(value: Any) -> str:
-    """A text, or a whole number as one; "" for anything else."""
+    """`value` as an id, if it is a text or a whole number; else ""."""
     if isinstance(value, str):
         return value.strip()
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
@@ -136,7 +136,7 @@ def _trec(path: Path, text: str, tags: set[str]) -> Iterator[RankedDocument]:
         score, rank = (_number(parts[4]), _number(parts[3])) if len(parts) == 6 else (None, None)
         if score is None or rank is None:
             raise DataError(
-                path, f"not a line of a run: {line.strip()[:60]!r}; expected: query Q0 document rank score tag.",
+                path, f"is not a TREC line: {line.strip()[:60]!r}; expected: query Q0 document rank score tag.",
                 line=number,
             )  # fmt: skip
         tags.add(parts[5])
@@ -148,13 +148,13 @@ def _plain(name: str) -> str:
 
 
 def _column(columns: Sequence[str], names: Sequence[str]) -> int | None:
-    """The first of `names` that is among the columns."""
+    """The index of the column named by the first match in `names`, or None."""
     plain = [_plain(column) for column in columns]
     return next((plain.index(name) for name in names if name in plain), None)
 
 
 def _table(path: Path, text: str, first: str) -> Iterable[RankedDocument]:
-    # Tabs part tables as they are: a quotation mark between them is a character.
+    # Tab-separated tables have no quoting: a quotation mark is an ordinary character.
     form: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if "\t" in first else {"delimiter": ","}
     rows = csv.reader(io.StringIO(text, newline=""), **form)
     filled = _filled(path, rows)
@@ -167,7 +167,7 @@ def _table(path: Path, text: str, first: str) -> Iterable[RankedDocument]:
 
 
 def _filled(path: Path, rows: Any) -> Iterator[list[str]]:
-    """The rows of a csv reader that hold something."""
+    """The rows of a csv reader that are not blank."""
     try:
         yield from (cells for cells in rows if any(cell.strip() for cell in cells))
     except csv.Error as error:
@@ -175,7 +175,7 @@ def _filled(path: Path, rows: Any) -> Iterator[list[str]]:
 
 
 def _counted(entries: list[RankedDocument]) -> list[RankedDocument]:
-    """The third of three columns without names is a score, unless it counts 1, 2, 3… for each query: then, a rank."""
+    """Turns the third of three unnamed columns from scores into ranks if it counts 1, 2, 3… for each query."""
     last: dict[str, float] = {}
     for entry in entries:
         if entry.score != last.get(entry.query, 0) + 1:
@@ -187,14 +187,14 @@ def _counted(entries: list[RankedDocument]) -> list[RankedDocument]:
 
 
 def _places(path: Path, cells: Sequence[str]) -> tuple[int, int, int | None, int | None]:
-    """The columns of query, document, score and rank: by the header, or, without one, the first three."""
+    """The columns of query, document, score and rank: from the header, or the first three without one."""
     query, document = _column(cells, _QUERY), _column(cells, _DOCUMENT)
     score, rank = _column(cells, _SCORE), _column(cells, _RANK)
     if query is not None and document is not None and (score is not None or rank is not None):
         return query, document, score, rank
     if len(cells) == 3 and _number(cells[2]) is not None:
         return 0, 1, 2, None
-    raise DataError(path, f"is no retrieval run: it begins with {', '.join(cells)[:60]!r}; expected {_FORMS}.", line=1)
+    raise DataError(path, f"is not a run: it starts with {', '.join(cells)[:60]!r}; expected {_FORMS}.", line=1)
 
 
 def _of_row(
@@ -208,12 +208,12 @@ def _of_row(
 
 
 def _checked(path: Path, query: Any, document: Any, score: Any, rank: Any, *, line: int, item: str) -> RankedDocument:
-    """A document of a list, where it has ids and a score or a rank."""
+    """A row of a list. Raises DataError without ids, or without a score or rank."""
     entry = RankedDocument(_id(query), _id(document), _number(score), _number(rank), line, item)
     if not entry.query or not entry.document:
         raise entry.error(path, f"it has no {'document' if entry.query else 'query'}; expected an id.")
     if entry.score is None and (entry.rank is None or score not in (None, "")):
-        raise entry.error(path, f"its score {score!r} is no finite number.")
+        raise entry.error(path, f"its score {score!r} is not a finite number.")
     return entry
 
 
@@ -230,7 +230,7 @@ def _json(path: Path, text: str, first: str, sha256: str) -> Run:
             return Run("MIRAGE", _mirage(path, value), sha256, ordered=True)
         return Run("JSON list", _rows(path, ((0, f"item {number}", row) for number, row in enumerate(value))), sha256)
     if _column(list(value), _DOCUMENT) is not None and _column(list(value), _QUERY) is not None:
-        return Run("JSON lines", _json_lines(path, text), sha256)  # a single one
+        return Run("JSON lines", _json_lines(path, text), sha256)  # a single line
     return Run("BEIR", _beir(path, value), sha256)
 
 
@@ -256,7 +256,7 @@ def _json_lines(path: Path, text: str) -> Iterator[RankedDocument]:
 def _rows(path: Path, rows: Iterable[tuple[int, str, Any]]) -> Iterator[RankedDocument]:
     for line, item, row in rows:
         if not isinstance(row, dict):
-            raise RankedDocument("", "", line=line, item=item).error(path, f"is no object; expected {_FORMS}.")
+            raise RankedDocument("", "", line=line, item=item).error(path, f"is not an object; expected {_FORMS}.")
         keys = list(row)
         places = [_column(keys, names) for names in (_QUERY, _DOCUMENT, _SCORE, _RANK)]
         query, document, score, rank = (None if place is None else row[keys[place]] for place in places)
