@@ -166,7 +166,7 @@ async def test_chunks_are_cut_as_was_asked_and_another_way_is_another_question(a
             "overlap of 20 tokens",
         ),
         ({"chunks": (20,), "search": RetrievalPass(chunking=Chunking(tokenizer="none"))}, "none"),
-        ({"search": RetrievalPass(chunking=Chunking("token"))}, "give --chunk"),
+        ({"search": RetrievalPass(chunking=Chunking("token"))}, "add --chunk"),
     ],
 )
 def test_what_cannot_be_asked_is_told_at_once(options: dict[str, Any], says: str) -> None:
