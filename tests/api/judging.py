@@ -37,7 +37,7 @@ def verdict(request: Request) -> str:
         for one in compared[at]:
             claim = shown[at][str(one["id"])]
             places = [int(place) for place, text in passages.items() if supports(text, claim)]
-            one.update(supported_by=places, contradicted_by=[], quote="")
+            one.update(supported_by=places, contradicted_by=[], quote=passages[str(places[0])] if places else "")
     useful = [
         {"id": int(place), "relevant": True, "useful": supports(text, reference) if reference else None}
         for place, text in passages.items()
@@ -61,7 +61,9 @@ def _of_passage(shown: dict[str, Any]) -> dict[str, Any]:
     text, reference = shown["passage"], shown["reference"]
     judged = {
         at: [
-            {"id": int(number), "verdict": "supported" if supports(text, claim) else "neither", "quote": ""}
+            {"id": int(number), "verdict": "supported", "quote": text}
+            if supports(text, claim)
+            else {"id": int(number), "verdict": "neither", "quote": ""}
             for number, claim in shown[at].items()
         ]
         for at in ("answer_claims", "reference_claims")

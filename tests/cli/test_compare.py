@@ -86,6 +86,29 @@ def test_what_could_not_be_compared_never_passes_for_no_regression(
 
 
 @pytest.mark.usefixtures("runs")
+def test_a_primary_metric_that_is_not_compared_passes_no_build_and_another_blocks_none(
+    ragstone: Callable[..., Told],
+) -> None:
+    path = Path("rows.jsonl")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows()), encoding="utf-8")
+    for name in ("one", "two"):
+        Path(f"{name}.jsonl").write_text('{"contains": "judged", "text": "{}"}\n')
+        asked = ("--metrics", "faithfulness,token_f1", "--judge", f"scripted/{name}.jsonl", "--run", f"{name}.run")
+        assert ragstone("eval", path, *asked, "--quiet").code == 3
+    assert ragstone("eval", path, "--metrics", "token_f1", "--run", "plain.run", "--quiet").code == 0
+    deciding = ("--fail-on-regression", "--primary")
+    told = ragstone("compare", "one.run", "plain.run", *deciding, "faithfulness")
+    assert told.code == 3
+    assert "faithfulness" in told.err
+    assert "no metric could be compared." in told.err
+    assert told.out.startswith("No metric could be compared.")
+    told = ragstone("compare", "one.run", "two.run", "--metrics", "token_f1", *deciding, "faithfulness")
+    assert told.code == 3
+    assert "faithfulness is not compared: the judge's model differs" in told.err
+    assert ragstone("compare", "one.run", "two.run", *deciding, "token_f1").code == 0
+
+
+@pytest.mark.usefixtures("runs")
 def test_a_run_can_be_gated_afterwards(ragstone: Callable[..., Told]) -> None:
     assert ragstone("gate", GOOD, "--fail-under", "token_f1=0.2").code == 0
     failed = ragstone("gate", BAD, "--fail-under", "token_f1=0.5")

@@ -132,7 +132,7 @@ def jointly(request: Any) -> str:
     """The judge of the other tests, which finds every claim supported by the first two passages together."""
     said = json.loads(verdict(request))
     for claim in said["answer_claims"] if request.schema_name == "verify" else ():
-        claim |= {"supported_by": [1, 2], "together": True}
+        claim |= {"supported_by": [1, 2], "together": True, "quote": "Ada built it."}
     return json.dumps(said)
 
 

@@ -192,7 +192,7 @@ def compare_runs(
                 found[key] = row
     return Comparison(
         a, b, corrected([*found.values()]), len(common), (len(only_a), len(only_b)),
-        {name: reason for name, reason in reasons.items() if not metrics or name in metrics},
+        {name: reason for name, reason in reasons.items() if not metrics or name in (*metrics, *primary)},
         unpaired=unpaired,
         one_sided=(tuple(sorted({*selected} - scores_b.metrics)), tuple(sorted({*selected} - scores_a.metrics))),
         judges=(scores_a.judges, scores_b.judges), changed=len(changed), differing=_differing(a, b),

@@ -162,7 +162,7 @@ async def bench_async(
     max_cost: float | None = None,
     price: str = "",
     judge_price: str = "",
-    judge_base_url: str | None = None,
+    judge_base_url: str | Sequence[str] | None = None,
     embedder_base_url: str | None = None,
     run: str | Path | None = None,
     sampling: Mapping[str, Any] | None = None,

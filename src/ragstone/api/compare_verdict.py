@@ -21,9 +21,10 @@ Kind = Literal["regression", "improvement", "mixed", "change", "no_difference", 
 
 def verdict_of(comparison: Comparison) -> Kind:
     """The kind of verdict, by what differs after Holm. "change": only metrics without a better direction differ."""
-    kinds = {_kind(row) for row in comparison.rows if row.primary and row.significant()}
-    if not comparison.rows:
+    deciding = [row for row in comparison.rows if row.primary]
+    if not deciding:
         return "nothing"
+    kinds = {_kind(row) for row in deciding if row.significant()}
     if {"regression", "improvement"} <= kinds:
         return "mixed"
     return next((kind for kind in ("regression", "improvement", "change") if kind in kinds), "no_difference")

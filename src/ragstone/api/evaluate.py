@@ -222,7 +222,7 @@ async def evaluate_async(
     sample: int | None = None,
     limit: int | None = None,
     repeat: int = 1,
-    judge_base_url: str | None = None,
+    judge_base_url: str | Sequence[str] | None = None,
     embedder_base_url: str | None = None,
     model_options: ModelOptions | None = None,
     concurrency: int | None = None,

@@ -32,7 +32,8 @@ _FAMILIES = {
 
 @dataclass(frozen=True)
 class Judging:
-    """The judge and its settings. `model` and `embedder` are names as on the command line, or open models.
+    """The judge and its settings. `model` and `embedder` are names as on the command line, or open models. `base_url`:
+    the endpoint of every judge, or one for each, in their order.
 
     `protocol`: "matrix" (two requests a sample, shared by all metrics) or "ragas" (metric by metric, the steps of the
     ragas package; scores are labelled ragas-style). `verify`: "joint" or "separate" (a request a passage).
@@ -43,7 +44,7 @@ class Judging:
     judges of the same samples; `combine`: their scores as a "mean", as the "majority" (the median), or "each" apart."""
 
     model: str | Model | None = None
-    base_url: str | None = None
+    base_url: str | tuple[str, ...] | None = None
     embedder: str | Embedder | None = None
     embedder_base_url: str | None = None
     protocol: Literal["matrix", "ragas"] = "matrix"
@@ -65,21 +66,34 @@ class Judging:
         *,
         prompts: str | Path | None = None,
         rubrics: str | Path | Sequence[str | Path] = (),
+        base_url: str | Sequence[str] | None = None,
         **how: Any,
     ) -> Self:
         """From user input: one rubric or several, paths as strings."""
         judges: list[Any] = list(model) if isinstance(model, list | tuple) else [model]
         first, *others = judges or [None]
         several = [rubrics] if isinstance(rubrics, str | Path) else rubrics
+        url = base_url if isinstance(base_url, str) else tuple(base_url or ()) or None
         return cls(
             first, prompts=None if prompts is None else Path(prompts), rubrics=tuple(map(Path, several)),
-            others=tuple(others), **how,
+            others=tuple(others), base_url=url, **how,
         )  # fmt: skip
 
     @property
     def judges(self) -> tuple[str | Model, ...]:
         """All judges, none if there is none."""
         return () if self.model is None else (self.model, *self.others)
+
+    @property
+    def base_urls(self) -> tuple[str | None, ...]:
+        """The endpoint of each judge, None for that of its provider. Raises UsageError."""
+        given = (self.base_url,) if self.base_url is None or isinstance(self.base_url, str) else self.base_url
+        if len(given) not in {1, len(self.judges)}:
+            raise UsageError(
+                f"--judge-base-url is given {len(given)} times for {len(self.judges)} judges: give it once for all of "
+                "them, or once for each, in their order."
+            )
+        return given if len(given) == len(self.judges) else given * len(self.judges)
 
     def names(self, requested: Sequence[str | Metric]) -> list[str | Metric]:
         """The requested metrics and the rubrics, by their names under this protocol: with `ragas`, `faithfulness` is
@@ -97,6 +111,7 @@ class Judging:
     def check(self, requested: Sequence[str | Metric]) -> None:
         """Raises UsageError if these metrics need a judge and none is named. Opens nothing."""
         names = [judge if isinstance(judge, str) else getattr(judge, "id", "") for judge in self.judges]
+        _ = self.base_urls
         if twice := next((name for name in names if names.count(name) > 1), ""):
             raise UsageError(f"The judge {twice} is named twice. Name it once; --repeat asks it again.")
         if baseline := next((name for name in names if name in ("local/extractive", "local/retrieval")), ""):
@@ -144,7 +159,10 @@ async def open_tools(
         spec: dict[str, Any] = {}
         if uses & {"judge", "model"} or any(str(name).startswith("rubric:") for name in names):
             assert judging.model is not None
-            models = [await _open_judge_model(stack, judging, judge, options) for judge in judging.judges]
+            models = [
+                await _open_judge_model(stack, judging, judge, url, options)
+                for judge, url in zip(judging.judges, judging.base_urls, strict=True)
+            ]
             spec["model"] = models[0].id
             prompts = Prompts.load(judging.prompts, reasons=judging.reasons)
         if "embedder" in uses:
@@ -176,10 +194,10 @@ async def open_tools(
 
 
 async def _open_judge_model(
-    stack: contextlib.AsyncExitStack, judging: Judging, judge: str | Model, options: ModelOptions
+    stack: contextlib.AsyncExitStack, judging: Judging, judge: str | Model, base_url: str | None, options: ModelOptions
 ) -> Model:
     allowance = options.allowance and options.allowance.at(judging.price)
-    calling = replace(options, base_url=judging.base_url, allowance=allowance)
+    calling = replace(options, base_url=base_url, allowance=allowance)
     try:
         return await _opened(stack, judge, lambda name: open_model(name, calling))
     except UsageError as error:

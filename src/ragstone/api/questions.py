@@ -109,7 +109,7 @@ async def run_async(
     limit: int | None = None,
     repeat: int = 1,
     timeout: float = 120.0,
-    judge_base_url: str | None = None,
+    judge_base_url: str | Sequence[str] | None = None,
     embedder_base_url: str | None = None,
     model_options: ModelOptions | None = None,
     concurrency: int | None = None,

@@ -1,6 +1,7 @@
 """`ragstone compare`."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,14 +78,17 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         language=language,
     )  # fmt: skip
     worse = [row for row in comparison.rows if row.regressed(values["tolerance"])]
-    thin = [row.label for row in comparison.rows if row.coverage < values["min_coverage"]]
+    primary = values["primary"]
+    deciding = [row for row in comparison.rows if row.primary]
+    refused = {name: why for name, why in comparison.refused.items() if not primary or name in primary}
+    thin = [row.label for row in deciding if row.coverage < values["min_coverage"]]
     too_few = comparison.coverage < values["min_coverage"]
     thin += [name for name, failed in comparison.unpaired.items() if any(failed)]
-    thin += [name for names in comparison.one_sided for name in names if name in values["metrics"]]
+    thin += [name for names in comparison.one_sided for name in names if name in (primary or values["metrics"])]
     unfinished = [name for name, answered, total in comparison.unfinished if answered < values["min_coverage"] * total]
     code = 0
     if values["fail_on_regression"]:
-        code = 1 if worse else 3 if too_few or thin or unfinished or comparison.refused or not comparison.rows else 0
+        code = 1 if worse else 3 if too_few or thin or unfinished or refused or not deciding else 0
     if report is not None:
         write_comparison(comparison, report, more=more, language=language)
     verdict = comparison_verdict(comparison, language=language)
@@ -106,12 +110,14 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
         if too_few:
             said = {"n": f"{comparison.pairs:,}", "share": comparison.coverage}
             say(messages(__name__, language)["too_few"].format(**said), err=True)
-        _say_regressions(comparison, worse, thin, unfinished, language)
+        _say_regressions(worse, thin, unfinished, refused, language)
+        if not deciding:
+            say(messages(__name__, language)["none"], err=True)
     return code
 
 
 def _say_regressions(
-    comparison: "Comparison", worse: "list[Difference]", thin: list[str], unfinished: list[str], language: str
+    worse: "list[Difference]", thin: list[str], unfinished: list[str], refused: Mapping[str, Any], language: str
 ) -> None:
     """Says on standard error why `--fail-on-regression` ends as it does."""
     texts = messages(__name__, language)
@@ -123,10 +129,8 @@ def _say_regressions(
         say(texts["thin"].format(name=name), err=True)
     for name in unfinished:
         say(texts["unfinished"].format(name=name), err=True)
-    for name, why in comparison.refused.items():
+    for name, why in refused.items():
         say(texts["refused"].format(name=name, why=why), err=True)
-    if not comparison.rows:
-        say(texts["none"], err=True)
 
 
 def _as_json(comparison: "Comparison", tolerance: float | None, power: float | None) -> dict[str, Any]:

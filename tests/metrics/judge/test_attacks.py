@@ -78,7 +78,9 @@ def _verdicts(name: str, said: int, known: int, shown: dict[str, Any]) -> dict[s
                 {"id": number, "verdict": against if number == 1 else "neither", "quote": ""}
                 for number in range(1, said + 1)
             ],
-            "reference_claims": [{"id": number, "verdict": support, "quote": ""} for number in range(1, known + 1)],
+            "reference_claims": [
+                {"id": number, "verdict": support, "quote": "1904" if first else ""} for number in range(1, known + 1)
+            ],
             "relevant": first,
             "useful": first,
         }
@@ -89,7 +91,8 @@ def _verdicts(name: str, said: int, known: int, shown: dict[str, Any]) -> dict[s
             for number in range(1, said + 1)
         ],
         "reference_claims": [
-            {"id": number, **none, "supported_by": [1], "in_answer": False} for number in range(1, known + 1)
+            {"id": number, **none, "supported_by": [1], "quote": "1904", "in_answer": False}
+            for number in range(1, known + 1)
         ],
         "passages": [{"id": number, "relevant": number == 1, "useful": number == 1} for number in (1, 2)],
     }

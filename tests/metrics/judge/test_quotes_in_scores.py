@@ -24,6 +24,7 @@ ROWS = [
     {"question": "What of the mill?", "answer": "The mill is old.", "contexts": ["The mill is old, I think."]},
     {"question": "磨坊怎么样？", "answer": "磨坊很旧。", "contexts": ["磨坊很旧。"]},
 ]
+SPOILT = {"tower": "It is very high", "mill": "  "}  # a quote that is in no passage, and none at all
 
 
 def run(tmp_path: Path, **options: Any) -> Any:
@@ -39,14 +40,14 @@ def quoting(request: Request) -> str:
     turns = [turn for turn in request.messages if turn.content.startswith("<judged ")]
     reply = json.loads(verdict(Request((turns[-1],), schema_name=request.schema_name)))
     for one in (*reply["answer_claims"], *reply["reference_claims"]):
-        if one.get("supported_by"):
-            one["quote"] = "It is very high" if "tower" in turns[-1].content else ""
+        if one.get("supported_by") and (place := next((word for word in SPOILT if word in turns[-1].content), "")):
+            one["quote"] = SPOILT[place]
     return json.dumps(reply)
 
 
 def test_an_unsupported_quote_is_counted_in_the_summary_and_marked_on_the_page(tmp_path: Path) -> None:
     result = run(tmp_path)
-    assert result.summary["faithfulness"]["unsupported_quotes"] == 1
+    assert result.summary["faithfulness"]["unsupported_quotes"] == 2
     assert result.summary["context_relevance"]["unsupported_quotes"] == 0
     assert result.summary["faithfulness"]["n"] == 3
     with result.open() as opened:
@@ -55,15 +56,15 @@ def test_an_unsupported_quote_is_counted_in_the_summary_and_marked_on_the_page(t
             opened.write_report(tmp_path / f"{language}.html", language=language).read_text(encoding="utf-8")
             for language in ("en", "zh")
         )
-    assert "Unsupported quotes: 1 of the 1 quotes" in english
-    assert "1 条引文中，有 1 条不在任何段落中" in chinese
+    assert "Unsupported quotes: 2 of the 3 quotes" in english
+    assert "3 条引文中，有 2 条为空或不在任何段落中" in chinese
     assert "unsupported quote</span>" in page
     assert "引文无据</span>" in chinese_page
 
 
 def test_strict_quotes_leave_the_score_out_of_the_mean(tmp_path: Path) -> None:
     summary = run(tmp_path, strict_quotes=True).summary
-    assert (summary["faithfulness"]["n"], summary["faithfulness"]["failed"]) == (2, 1)
+    assert (summary["faithfulness"]["n"], summary["faithfulness"]["failed"]) == (1, 2)
     assert summary["faithfulness"]["mean"] == 1.0
     assert summary["context_relevance"]["n"] == 3  # rests on no quote
 

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from tests.metrics.judge.judges import case, judge_by, response, shown_in
 
-from ragstone.metrics.judge.record import AnswerClaim, PassageVerdict, ReferenceClaim
+from ragstone.metrics.judge.record import AnswerClaim, PassageVerdict, Quote, ReferenceClaim
 from ragstone.types import Request
 
 ROW_3 = ("牛顿发现了万有引力", "张伟 教研部工程师,他最近在负责课程研发")
+QUOTED = (Quote("教研部", 2),)
 
 
 def judged_as(answer: dict[str, bool], reference: dict[str, bool], place: int) -> Any:
@@ -33,7 +34,8 @@ def judged_as(answer: dict[str, bool], reference: dict[str, bool], place: int) -
             here = "教研部" in shown["passage"]
             return json.dumps({
                 at: [
-                    {"id": number, "verdict": "supported" if here and "教研部" in text else "neither", "quote": ""}
+                    {"id": number, "verdict": "supported" if here and "教研部" in text else "neither",
+                     "quote": "教研部" if here and "教研部" in text else ""}
                     for number, text in enumerate(claims, start=1)
                 ]
                 for at, _, claims in other
@@ -41,7 +43,7 @@ def judged_as(answer: dict[str, bool], reference: dict[str, bool], place: int) -
         return json.dumps({
             at: [
                 {"id": number, "supported_by": [place] if "教研部" in text else [], "contradicted_by": [],
-                 word: shared, "quote": ""}
+                 word: shared, "quote": "教研部" if "教研部" in text else ""}
                 for number, (text, shared) in enumerate(claims.items(), start=1)
             ]
             for at, word, claims in other
@@ -64,11 +66,11 @@ async def test_two_claims_of_which_one_is_shared(verify: Any) -> None:
     asked = case("张伟是谁?", "张伟是教研部负责大数据方向的同事。")
     judged = await judge.verify(asked, response("张伟是教研部负责大模型课程的同事。", ROW_3))
     assert judged.answer_claims == (
-        AnswerClaim(1, "张伟是教研部的", 1, True, (2,), (), True, verified=True),
+        AnswerClaim(1, "张伟是教研部的", 1, True, (2,), (), True, "教研部", QUOTED, verified=True),
         AnswerClaim(2, "张伟负责大模型课程", 1, True, (), (), False, verified=True),
     )
     assert judged.reference_claims == (
-        ReferenceClaim(1, "张伟是教研部的", (2,), (), True, verified=True),
+        ReferenceClaim(1, "张伟是教研部的", (2,), (), True, "教研部", QUOTED, verified=True),
         ReferenceClaim(2, "张伟负责大数据方向", (), (), False, verified=True),
     )
 

@@ -73,16 +73,18 @@ def _problem_of_use(passages: Sequence[Reply], texts: Texts) -> str:
 
 
 def problem_of_quotes(reply: Reply, shown: Part) -> str:
-    """Of a usable reply to `verify` or `verify_passage`: the first quote that is in no passage said to support."""
+    """Of a usable reply to `verify` or `verify_passage`: the first quote that is in no passage said to support, or is
+    empty although one is."""
     texts = [piece.text for piece in shown.pieces]
     for at in ("answer_claims", "reference_claims"):
         for claim in reply[at]:
             places = claim["supported_by"] if "supported_by" in claim else [1] * (claim["verdict"] == "supported")
-            if places and claim["quote"].strip() and not stands(claim["quote"], [texts[place - 1] for place in places]):
+            if places and not stands(claim["quote"], [texts[place - 1] for place in places]):
                 return problem("quote", at=at, id=claim["id"], quote=repr(claim["quote"][:80]))
     return ""
 
 
 def stands(quote: str, texts: Iterable[str]) -> bool:
-    """Whether a quote is from one of the texts, in whichever width, case, script or punctuation it is written."""
-    return any(find_quote(quote, text) is not None for text in texts)
+    """Whether a quote is from one of the texts, in whichever width, case, script or punctuation it is written. Where
+    nothing is quoted, nothing stands."""
+    return bool(quote.strip()) and any(find_quote(quote, text) is not None for text in texts)

@@ -128,7 +128,7 @@ def _verdict(claim: int, support: Sequence[Piece], against: Sequence[Piece], ite
         together=bool(item.get("together")) and len(places) > 1,
         contradicted_by=tuple(sorted({piece.place for piece in against})),
         quote=quote,
-        quote_found=stands(quote, [piece.text for piece in support]) if quote.strip() else None,
+        quote_found=stands(quote, [piece.text for piece in support]) if support or quote.strip() else None,
         reason=item.get("reason", "").strip(),
     )
 
