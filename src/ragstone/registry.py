@@ -70,9 +70,12 @@ def _module(kind: str, place: str, name: str) -> ModuleType:
 
 
 def _from_file(path: Path) -> ModuleType:
-    """Load a file as a module, once."""
+    """Load a file as a module, once. It has its usual name where an `import` finds it (as processes that it starts do),
+    else one of its own."""
     full = path.expanduser().resolve()
-    name = f"{full.stem}_{hashlib.sha256(str(full).encode()).hexdigest()[:12]}"
+    name = full.stem
+    if not (name.isidentifier() and _is_found_as(name, full)):
+        name += "_" + hashlib.sha256(str(full).encode()).hexdigest()[:12]
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, full)
         assert spec is not None
@@ -85,6 +88,14 @@ def _from_file(path: Path) -> ModuleType:
             del sys.modules[name]
             raise
     return sys.modules[name]
+
+
+def _is_found_as(name: str, path: Path) -> bool:
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):  # a module in memory may have no spec
+        return False
+    return spec is not None and spec.origin is not None and Path(spec.origin).resolve() == path
 
 
 class Registry(Generic[T]):

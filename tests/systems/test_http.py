@@ -257,3 +257,44 @@ async def test_passages_that_a_benchmark_hands_over_need_a_place_in_the_body() -
 async def test_it_is_named_by_its_address_or_by_the_user() -> None:
     assert HttpSystem(HttpTarget("http://127.0.0.1:1/ask"), OPTIONS).id == "http://127.0.0.1:1/ask"
     assert HttpSystem(HttpTarget("http://127.0.0.1:1/ask", name="prod"), OPTIONS).id == "prod"
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer"),
+    [
+        (["data: a\ndata: b\n\n", "data: \ndata: \n\n", "data: c\n\n"], "a\nb\nc"),  # a line feed is two data lines
+        (["data: a\n\n", "data:  \n\n", "data: b\n\n"], "a b"),  # a blank is a piece, too
+        (['data: {"delta":\r\ndata: "ab"}\r\n\r\n'], "ab"),
+        (['data: {"delta": "a"}\ndata: {"delta": "b"}\ndata: [DONE]\n'], "ab"),  # no empty lines between events
+    ],
+)
+async def test_the_data_lines_of_one_event_belong_together(lines: list[str], answer: str) -> None:
+    assert (await ask(streaming("text/event-stream", lines))).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines"),
+    [
+        ("application/x-ndjson", ['{"delta": "a"}\n', '{"error": {"message": "overloaded"}}\n']),
+        ("text/event-stream", ['data: {"delta": "a"}\n\n', 'data: {"error": "overloaded"}\n\n']),
+        ("text/event-stream", ['data: {"delta": "a"}\n\n', "event: error\ndata: overloaded\n\n"]),
+    ],
+)
+async def test_an_error_within_a_stream_is_no_answer(kind: str, lines: list[str]) -> None:
+    with pytest.raises(ServerFault, match=r"the stream ended with an error .*overloaded"):
+        await ask(streaming(kind, lines))
+
+
+@pytest.mark.parametrize(
+    ("body", "words"), [(b"", "is empty"), (b'{"answer": "\xff"}', "is no valid JSON"), (b'{"answer"', "no valid JSON")]
+)
+async def test_a_damaged_reply_is_no_answer(body: bytes, words: str) -> None:
+    async def handler(_: web.Request) -> web.Response:
+        return web.Response(body=body, content_type="application/json")
+
+    with pytest.raises(BadReply, match=words):
+        await ask(handler)
+
+
+async def test_every_status_of_success_has_an_answer() -> None:
+    assert (await ask(replying({"answer": "made"}, status=201))).answer == "made"

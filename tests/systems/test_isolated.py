@@ -140,3 +140,22 @@ async def test_code_that_cannot_be_loaded_is_one_line(place: str, words: str) ->
             raise AssertionError("it was opened")
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+async def test_it_may_start_processes_that_import_it() -> None:
+    async with opened("processes") as system:
+        assert await outcome(system, "why") == "[2, 4]"
+
+
+async def test_closed_pipes_are_a_failure_of_that_question() -> None:
+    async with opened("close") as system:
+        assert "its pipes" in await outcome(system, "why")
+
+
+async def test_questions_for_a_process_that_has_ended_go_to_the_next_one(caplog: pytest.LogCaptureFixture) -> None:
+    async with opened("bad") as system:
+        assert system._worker._process.stdin is not None
+        system._worker._process.stdin.close()
+        assert await asyncio.gather(*(outcome(system, "ok") for _ in range(20))) == ["fine"] * 20
+        assert system._suspects is None
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []

@@ -147,3 +147,23 @@ def test_an_object_whose_properties_raise_is_read_as_far_as_it_goes() -> None:
             raise RuntimeError("not retrieved")
 
     assert response_of(Awkward()) == Response("fine")
+
+
+def test_chunks_of_one_file_are_all_kept() -> None:
+    chunks = [{"page_content": text, "metadata": {"source": "a.md"}} for text in ("one", "two", "one", "three")]
+    assert [(passage.id, passage.text) for passage in passages_of(chunks)] == [
+        ("a.md", "one"), ("a.md#2", "two"), ("a.md#3", "three"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf")])
+def test_a_score_that_is_no_number_is_left_out(score: float) -> None:
+    assert [passage.score for passage in passages_of([{"text": "a", "score": score}, ("b", score)])] == [None, None]
+
+
+def test_a_dict_that_contains_itself_is_no_answer() -> None:
+    value: dict[str, Any] = {}
+    value["answer"] = value
+    with pytest.raises(SystemFailed, match="contains itself") as caught:
+        response_of(value)
+    assert caught.value.kind == "no_answer"

@@ -151,7 +151,11 @@ async def test_an_exception_tells_the_line_of_the_users_own_code() -> None:
     assert str(caught.value) == f"ValueError: no such tenant (test_python.py, line {line}, in deep)"
 
 
-@pytest.mark.parametrize("error", [SystemExit(4), KeyError("x"), StopIteration(), TimeoutError("theirs")])
+@pytest.mark.parametrize(
+    "error",
+    [SystemExit(4), KeyError("x"), StopIteration(), TimeoutError("theirs"), GeneratorExit(), KeyboardInterrupt(),
+     asyncio.CancelledError()],
+)  # fmt: skip
 async def test_any_exception_is_the_failure_of_that_question(error: BaseException) -> None:
     def ask(question: str) -> str:
         raise error
@@ -159,6 +163,14 @@ async def test_any_exception_is_the_failure_of_that_question(error: BaseExceptio
     with pytest.raises(SystemFailed) as caught:
         await answer(ask)
     assert caught.value.kind == "raised"
+
+
+async def test_a_coroutine_that_cancels_itself_has_failed() -> None:
+    async def ask(question: str) -> str:
+        raise asyncio.CancelledError
+
+    with pytest.raises(SystemFailed, match="CancelledError"):
+        await answer(ask)
 
 
 async def test_what_takes_too_long_is_given_up() -> None:

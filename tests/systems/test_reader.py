@@ -127,6 +127,9 @@ async def test_a_system_of_another_package_is_one_entry_point(monkeypatch: pytes
     with pytest.raises(UsageError, match="cannot be asked"):
         async with open_system("nothing", template=Plain()):
             pass
+    with pytest.raises(UsageError, match=r"app\.py is a file: name the object in it, too, for example app\.py:ask"):
+        async with open_system("app.py", template=Plain()):
+            pass
     with pytest.raises(UnknownName, match="openai"):
         async with open_system("opnai/gpt-4o", template=Plain()):
             pass

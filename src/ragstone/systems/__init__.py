@@ -83,6 +83,8 @@ async def _opened(
 
         isolated = open_isolated(name, timeout=options.deadline, threads=options.in_flight)
         return await stack.enter_async_context(isolated)
+    if name.endswith((".py", ".py:")):
+        raise UsageError(f"{name} is a file: name the object in it, too, for example {name.rstrip(':')}:ask.")
     if (offered := _offered(name)) is not None:
         return _live(offered, name, options)
     from ragstone.models.network import normal_base_url  # noqa: PLC0415

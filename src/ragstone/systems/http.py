@@ -9,7 +9,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,6 @@ __all__ = ["HttpSystem", "HttpTarget"]
 DEFAULT_BODY = '{"question": "{question}"}'
 _FIELD = re.compile(r"\{(question|passages|history|language)\}")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_EVENT_LINE = re.compile(r"data:\s?(.*)")
 
 
 @dataclass(frozen=True)
@@ -159,13 +158,13 @@ class HttpSystem:
         started = time.perf_counter()
         try:
             async with self._session.request(self.target.method, url, **options) as reply:
-                if reply.status == 200 and _is_stream(reply.headers):
+                if reply.ok and _is_stream(reply.headers):
                     return await self._read_stream(reply, started)
                 body = await read_body(reply, self._options.reply_bytes, self._where)
                 status, headers = reply.status, reply.headers
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise transport_error(self._where, error) from None
-        if status != 200:
+        if not 200 <= status < 300:
             raise _status_error(self._where, status, headers, body, tuple(self._headers.values()))
         response = self._response(_parsed(body, self._where))
         return replace(response, seconds=time.perf_counter() - started)
@@ -176,6 +175,7 @@ class HttpSystem:
         last: dict[str, Any] = {}
         first: float | None = None
         async for event in _events(reply, self._where, self._options.reply_bytes):
+            _raise_error(event, self._where)
             piece = self._answer(event) if self.target.answer else _piece(event)
             if isinstance(piece, str) and piece:
                 first = time.perf_counter() - started if first is None else first
@@ -284,8 +284,27 @@ def _is_stream(headers: Mapping[str, str]) -> bool:
     return kind in ("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl")
 
 
-async def _events(reply: "aiohttp.ClientResponse", where: str, limit: int) -> Any:
-    """The JSON documents of a stream; text that is not JSON is an event of its own."""
+async def _events(reply: "aiohttp.ClientResponse", where: str, limit: int) -> AsyncIterator[Any]:
+    """The documents of a stream: of JSON lines each line, of server-sent events the data up to an empty line. Data that
+    are not JSON are a text; those of an event named `error` are given as a mapping with that name."""
+    data: list[str] = []
+    kind = ""
+    async for line in _lines(reply, where, limit):
+        if line.startswith("{"):
+            yield _document(line)
+        elif line.startswith("data:"):
+            data.append(line.removeprefix("data:").removeprefix(" "))
+        elif line.startswith("event:"):
+            kind = line.removeprefix("event:").strip()
+        elif not line:
+            for event in _documents(data):
+                yield {"error": event} if kind == "error" else event
+            data, kind = [], ""
+    for event in _documents(data):
+        yield {"error": event} if kind == "error" else event
+
+
+async def _lines(reply: "aiohttp.ClientResponse", where: str, limit: int) -> AsyncIterator[str]:
     size = 0
     buffer = b""
     async for chunk in reply.content.iter_any():
@@ -294,24 +313,35 @@ async def _events(reply: "aiohttp.ClientResponse", where: str, limit: int) -> An
             raise BadReply(f"{where}: the stream has more than {limit:,} bytes.")
         *lines, buffer = (buffer + chunk).split(b"\n")
         for line in lines:
-            if (event := _event(line)) is not None:
-                yield event
-    if (event := _event(buffer)) is not None:
-        yield event
+            yield line.decode("utf-8", "replace").rstrip("\r")
+    yield buffer.decode("utf-8", "replace").rstrip("\r")
 
 
-def _event(line: bytes) -> Any:
-    text = line.decode("utf-8", "replace").rstrip("\r")
-    match = _EVENT_LINE.fullmatch(text)
-    if match is None and not text.startswith("{"):  # an empty line, a comment, the name of an event
-        return None
-    text = match[1] if match is not None else text
-    if text.strip() in ("", "[DONE]"):
-        return None
+def _documents(data: list[str]) -> list[Any]:
+    """What the data lines of one event are: a JSON document, some of them (of a server that sends no empty lines
+    between events), or lines of text."""
+    text = "\n".join(data)
+    if not data or text in ("", "[DONE]"):
+        return []
+    whole = _document(text)
+    if not isinstance(whole, str) or len(data) == 1:
+        return [whole]
+    single = [_document(line) for line in data if line and line != "[DONE]"]
+    return single if single and all(isinstance(event, dict) for event in single) else [text]
+
+
+def _document(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
+
+
+def _raise_error(event: Any, where: str) -> None:
+    """An error in the middle of a stream is the outcome of the question: the pieces before it are no answer."""
+    if isinstance(event, Mapping) and (error := event.get("error")):
+        text = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
+        raise ServerFault(f"{where}: the stream ended with an error ({one_line(text[:4000])}).")
 
 
 def _piece(event: Any) -> str | None:
@@ -332,10 +362,14 @@ def _piece(event: Any) -> str | None:
 def _parsed(body: bytes, where: str) -> Any:
     try:
         return json.loads(body)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
         text = body.decode("utf-8", "replace")
+        if not text.strip():
+            raise BadReply(f"{where}: the reply is empty.") from None
         if text.lstrip().lower().startswith(("<!doctype", "<html")):
             raise BadReply(f"{where}: the reply is a web page. Check the address.") from None
+        if text.lstrip().startswith("{"):
+            raise BadReply(f"{where}: the reply is no valid JSON ({one_line(str(error))}).") from None
         return text
 
 

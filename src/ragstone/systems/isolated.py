@@ -115,7 +115,10 @@ class _Worker:
 
     async def ask(self, number: int, query: Query, timeout: float, threads: int) -> Response:
         """The response. Raises SystemFailed, or _WorkerEnded."""
-        if self.ended:
+        assert self._process.stdin is not None
+        if self._process.stdin.is_closing() and self._watching is not None:
+            await asyncio.shield(self._watching)
+        if self.ended:  # before it got this question
             raise _WorkerEnded(self._reason(), replaced=True)
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
@@ -148,7 +151,7 @@ class _Worker:
 
     def _reason(self) -> str:
         code = self._process.returncode
-        how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        how = "it closed its pipes" if code is None else f"signal {-code}" if code < 0 else f"exit code {code}"
         line = self.last_line()
         return f"{how}; it printed: {line}" if line else how
 

@@ -7,6 +7,8 @@ LlamaIndex, Haystack and DSPy need no import for this, because their objects hav
 
 import dataclasses
 import hashlib
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -36,7 +38,11 @@ _OUTPUT_TOKENS = ("completion_tokens", "output_tokens")
 
 def response_of(value: Any) -> Response:
     """The response in what a system returned. Raises SystemFailed ("no_answer", "too_long") if it has no answer."""
-    response = value if isinstance(value, Response) else _read(value)
+    try:
+        response = value if isinstance(value, Response) else _read(value)
+    except RecursionError:
+        name = type(value).__name__
+        raise SystemFailed("no_answer", f"The system returned {name} that contains itself. Return text.") from None
     if len(response.answer) > LONGEST_ANSWER:
         raise SystemFailed(
             "too_long", f"The answer has {len(response.answer):,} characters; the limit is {LONGEST_ANSWER:,}."
@@ -129,12 +135,19 @@ def _first_passages(sources: Iterable[Mapping[str, Any]]) -> tuple[Passage, ...]
 def passages_of(items: Iterable[Any]) -> tuple[Passage, ...]:
     """The passages among these items: texts, mappings, documents of a framework, or pairs of one and its score.
 
-    A passage without an id gets one from its text, so that the same passage has the same id in every answer."""
+    A passage without an id gets one from its text, so that the same passage has the same id in every answer. Further
+    texts under one id (chunks of a file that are named by the file) get `ID#2`, `ID#3`…."""
     passages: dict[str, Passage] = {}
+    counts: Counter[str] = Counter()
+    texts: set[tuple[str, str]] = set()
     for item in items:
         passage = _passage(item)
-        if passage is not None:
-            passages.setdefault(passage.id, passage)
+        if passage is None or (key := (passage.id, passage.text)) in texts:
+            continue
+        texts.add(key)
+        counts[passage.id] += 1
+        name = passage.id if counts[passage.id] == 1 else f"{passage.id}#{counts[passage.id]}"
+        passages.setdefault(name, replace(passage, id=name))
     return tuple(passages.values())
 
 
@@ -145,7 +158,7 @@ def _passage(item: Any) -> Passage | None:
         return Passage(_text_id(item), str(item)) if item.strip() else None
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], int | float):
         inner = _passage(item[0])
-        return None if inner is None else replace(inner, score=float(item[1]))
+        return None if inner is None else replace(inner, score=_number(item[1]))
     fields = _fields(item)
     if (node := fields.get("node")) is not None:  # LlamaIndex: a node with a score
         fields = {**_fields(node), **{key: value for key, value in fields.items() if key == "score"}}
@@ -160,8 +173,14 @@ def _passage(item: Any) -> Passage | None:
         _first_id(fields) or _first_id(metadata) or _text_id(text),
         text,
         title=title if isinstance(title, str) else "",
-        score=float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None,
+        score=_number(score),
     )
+
+
+def _number(value: Any) -> float | None:
+    """A score; None for what is no finite number."""
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if number else None
 
 
 def _first_id(fields: Mapping[str, Any]) -> str:

@@ -115,9 +115,12 @@ class PythonSystem:
             if time.perf_counter() - started < self.timeout:  # the user's own
                 raise SystemFailed("raised", located(error)) from error
             raise SystemFailed("timed_out", f"No answer within {self.timeout:g} seconds (--timeout).") from None
-        except (SystemFailed, asyncio.CancelledError):
+        except SystemFailed:
             raise
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, GeneratorExit, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError | GeneratorExit) and (task is None or task.cancelling()):
+                raise  # ragstone's own, not the user's
             raise SystemFailed("raised", located(error)) from error
         seconds = time.perf_counter() - started
         return replace(response, seconds=seconds) if response.seconds is None else response
@@ -156,8 +159,9 @@ async def _in_thread(function: Callable[..., Any], *args: Any) -> Any:
         value, failure = None, None
         try:
             value = context.run(function, *args)
-        except BaseException as error:
-            failure = RuntimeError("StopIteration") if isinstance(error, StopIteration) else error
+        except BaseException as error:  # not every one may be raised by a future, or would end with it
+            passes = isinstance(error, Exception) and not isinstance(error, StopIteration)
+            failure = error if passes else SystemFailed("raised", located(error))
         with contextlib.suppress(RuntimeError):  # the loop has ended without this answer
             loop.call_soon_threadsafe(settle, value, failure)
 

@@ -66,9 +66,10 @@ async def _answer(system: System, number: int, query: dict[str, Any], connection
     try:
         response = await system.answer(msgspec.convert(query, Query))
         connection.write({"number": number, "response": response})
-    except asyncio.CancelledError:
-        connection.write({"number": number, "kind": "timed_out", "error": "cancelled"})
-    except Exception as error:
+    except BaseException as error:
+        if (task := asyncio.current_task()) is not None and task.cancelling():
+            connection.write({"number": number, "kind": "timed_out", "error": "cancelled"})
+            return
         kind = error.kind if isinstance(error, SystemFailed) else "raised"
         message = str(error) if isinstance(error, RagstoneError) else located(error)
         # A thread cannot be ended: it goes on and takes a place.

@@ -2,6 +2,7 @@
 
 import asyncio
 import ctypes
+import multiprocessing
 import os
 import sys
 import threading
@@ -95,6 +96,21 @@ def bad(question: str) -> Any:
     if kind == "slow":
         NEVER.wait(0.2)
     return {"none": None, "number": 42, "flag": True, "empty": {}, "big": "x" * 10_000_000}.get(kind, "fine")
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+def processes(question: str) -> str:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return str(pool.map(double, [1, 2]))
+
+
+def close(question: str) -> str:
+    os.closerange(3, 100)
+    NEVER.wait(5)
+    return "closed"
 
 
 async def hang(question: str) -> str:
