@@ -5,14 +5,14 @@ Memory does not grow with the run: the heaps of the worst cases are bounded and 
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import islice, zip_longest
+from itertools import zip_longest
 
 from ragstone.types import Benchmark, Diagnosis, Record, Run
 
-__all__ = ["AnswerCounts", "CaseKey", "Digest", "ErrorKind", "SystemDigest", "digest"]
+__all__ = ["AnswerCounts", "CaseKey", "Digest", "ErrorKind", "SystemDigest", "WorstCases", "digest", "in_turn"]
 
 _MOST_NAMES = 50  # different model names, error kinds or causes of one system; the rest are counted together
 _EXAMPLES = 3  # messages shown for each kind of error
@@ -20,7 +20,6 @@ _EXAMPLE_LENGTH = 2_000
 OTHER = "…"
 
 CaseKey = tuple[str, str]  # system id, case id
-_GroupKey = tuple[str, str]  # group, system id
 
 
 @dataclass
@@ -132,16 +131,18 @@ def digest(run: Run, benchmark: Benchmark, *, language: str, cases_shown: int) -
     """Read the run once and summarise it."""
     systems = {system: SystemDigest() for system in sorted(run.systems)}
     labels: dict[str, str] = {}
-    worst: dict[_GroupKey, _WorstCases] = {}
+    worst: dict[tuple[str, str], WorstCases] = {}  # by group and system
     for record in run.records():
         diagnosis = benchmark.explain(record, language=language)
         systems.setdefault(record.system_id, SystemDigest()).add(record, diagnosis)
         if record.error is None and record.response is not None and diagnosis.right is False:
             if diagnosis.cause not in labels and len(labels) < 10 * _MOST_NAMES:
                 labels[diagnosis.cause] = diagnosis.label or diagnosis.cause
-            worst.setdefault((diagnosis.group, record.system_id), _WorstCases(cases_shown)).add(record, diagnosis)
+            worst.setdefault((diagnosis.group, record.system_id), WorstCases(cases_shown)).add(record, diagnosis.weight)
     result = Digest(systems, labels, [])
-    result.chosen.extend(_in_turn(worst, result.groups, cases_shown))
+    groups = result.groups
+    order = sorted(worst, key=lambda key: (groups.index(key[0]), key[1]))
+    result.chosen.extend(in_turn([(key[1], worst[key]) for key in order], cases_shown))
     return result
 
 
@@ -149,17 +150,18 @@ _Key = tuple[float, bytes, str, str]  # weight, hash of the sample (a fair draw 
 
 
 @dataclass
-class _WorstCases:
+class WorstCases:
     """The worst cases of one system and group: the `size` worst of all, and the `size` worst of different samples."""
 
     size: int
     heap: list[_Key] = field(default_factory=list)
     distinct: dict[str, _Key] = field(default_factory=dict)
 
-    def add(self, record: Record, diagnosis: Diagnosis) -> None:
+    def add(self, record: Record, weight: float) -> None:
+        """Consider an answer that is wrong with this severity."""
         sample = record.case.sample.id
         draw = blake2b(sample.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        key = (diagnosis.weight, draw, record.case.id, sample)
+        key = (weight, draw, record.case.id, sample)
         if len(self.heap) < self.size:
             heapq.heappush(self.heap, key)
         elif self.heap:
@@ -180,9 +182,7 @@ class _WorstCases:
         yield from (key[2] for key in sorted(self.heap, reverse=True) if key[2] not in seen)
 
 
-def _in_turn(worst: dict[_GroupKey, _WorstCases], groups: list[str], limit: int) -> Iterator[CaseKey]:
-    """Cases in turn from every group and system, at most `limit`."""
-    order = sorted(worst, key=lambda key: (groups.index(key[0]), key[1]))
-    queues = [[(key[1], case) for case in worst[key].ordered()] for key in order]
-    rounds = (key for cases in zip_longest(*queues) for key in cases if key is not None)
-    return islice(rounds, max(0, limit))
+def in_turn(worst: Iterable[tuple[str, WorstCases]], limit: int) -> list[CaseKey]:
+    """At most `limit` cases, in turn from each of these (system, its worst cases)."""
+    queues = [[(system, case) for case in cases.ordered()] for system, cases in worst]
+    return [key for keys in zip_longest(*queues) for key in keys if key is not None][: max(0, limit)]

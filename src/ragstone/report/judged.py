@@ -3,17 +3,14 @@
 Memory does not grow with the run: bins instead of values, bounded lists of names, heaps of ids.
 """
 
-import heapq
 import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from itertools import zip_longest
 
 from ragstone.metrics import GROUPS, better, find_metric
 from ragstone.metrics.judge.record import judged_scores, requests_of
-from ragstone.report.digest import OTHER, CaseKey
+from ragstone.report.digest import OTHER, CaseKey, WorstCases, in_turn
 from ragstone.report.sanitize import one_line
 from ragstone.types import Run, Score
 
@@ -70,7 +67,7 @@ class JudgedDigest:
 def judged_digest(run: Run, *, shown: int) -> JudgedDigest:
     """Read the run once and summarise what was judged, with at most `shown` of the worst samples."""
     result = JudgedDigest()
-    heaps: dict[str, list[tuple[float, bytes, str]]] = {}
+    worst: dict[str, WorstCases] = {}
     known: dict[str, bool] = {}
     for record in run.records():
         judged = judged_scores(record)
@@ -86,11 +83,9 @@ def judged_digest(run: Run, *, shown: int) -> JudgedDigest:
         # Repeats of the judge concern the same answer; only the first is shown.
         if badness > 0 and not record.case.condition.get("judge_repeat"):
             result.below += 1
-            draw = blake2b(record.case.sample.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-            heap, entry = heaps.setdefault(record.system_id, []), (badness, draw, record.case.id)
-            heapq.heappush(heap, entry) if len(heap) < shown else heapq.heappushpop(heap, entry)
+            worst.setdefault(record.system_id, WorstCases(shown)).add(record, badness)
     result.metrics = dict(sorted(result.metrics.items(), key=lambda item: _order(item[0])))
-    result.worst = _in_turn({system: sorted(heap, reverse=True) for system, heap in sorted(heaps.items())}, shown)
+    result.worst = in_turn(sorted(worst.items()), shown)
     return result
 
 
@@ -153,8 +148,3 @@ _ORDER = list(dict.fromkeys(name for group in ("five", "triad", "citations") for
 
 def _order(name: str) -> tuple[int, str]:
     return (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
-
-
-def _in_turn(worst: Mapping[str, list[tuple[float, bytes, str]]], limit: int) -> list[CaseKey]:
-    queues = [[(system, case) for _, _, case in entries] for system, entries in worst.items()]
-    return [key for keys in zip_longest(*queues) for key in keys if key is not None][:limit]

@@ -111,7 +111,5 @@ def _latex_cell(cell: Cell) -> str:
 
 def _footnotes(table: Table, language: str) -> list[str]:
     """The unit of the figures."""
-    cells = [cell for row in table.rows for cell in row.cells if cell.value is not None]
-    if not any(cell.unit == "%" for cell in cells):
-        return []
-    return [messages(__name__, language)["in_percent"]]
+    cells = (cell for row in table.rows for cell in row.cells if cell.value is not None)
+    return [messages(__name__, language)["in_percent"]] if any(cell.unit == "%" for cell in cells) else []

@@ -4,7 +4,7 @@ A section is a plug-in of the group `ragstone.report_sections`: a `Section` valu
 `ragstone.report.sections`, each with its template.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -14,10 +14,10 @@ from markupsafe import Markup
 
 from ragstone.messages import messages
 from ragstone.registry import Registry
-from ragstone.report.digest import Digest
+from ragstone.report.digest import CaseKey, Digest
 from ragstone.report.sanitize import readable
 from ragstone.report.unfinished import tables_of
-from ragstone.types import Benchmark, Chart, Run, Table
+from ragstone.types import Benchmark, Chart, Record, Run, Table
 
 __all__ = ["SECTIONS", "Canvas", "Section", "View"]
 
@@ -80,6 +80,17 @@ class View(Canvas):
     @cached_property
     def charts(self) -> list[Chart]:
         return self.benchmark.charts(self.run, language=self.language)
+
+    def records(self, keys: Collection[CaseKey]) -> Iterator[tuple[CaseKey, Record]]:
+        """Streams the records of these cases, system by system; a system is read until all of its cases are found."""
+        for system in sorted({system for system, _ in keys}):
+            left = {case for name, case in keys if name == system}
+            for record in self.run.records(system=system):
+                if record.case.id in left:
+                    yield (system, record.case.id), record
+                    left.discard(record.case.id)
+                    if not left:
+                        break
 
 
 @dataclass(frozen=True)

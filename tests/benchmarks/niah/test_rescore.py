@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ragstone.benchmarks.niah.rescore import read_results, rescore
+from ragstone.benchmarks.niah.rescore import read_results
 from ragstone.errors import DataError, UsageError
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "niah"
@@ -16,6 +16,10 @@ official = pytest.mark.skipif(not DATA.is_dir(), reason="the published results a
 def write(path: Path, value: Any) -> Path:
     path.write_text(json.dumps(value), encoding="utf-8")
     return path
+
+
+def rescore(paths: list[Path]) -> list[dict[str, Any]]:
+    return [results.summary() for results in read_results(paths)]
 
 
 def cell(length: int = 1000, depth: float = 50.0, score: float = 10, **more: Any) -> dict[str, Any]:

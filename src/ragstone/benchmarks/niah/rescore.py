@@ -16,7 +16,7 @@ from ragstone.errors import DataError, UsageError
 from ragstone.storage import check_regular
 from ragstone.types import Frozen
 
-__all__ = ["CellResult", "Results", "read_results", "rescore"]
+__all__ = ["CellResult", "Results", "read_results"]
 
 TOP = 10  # the judge's scale is 1 to 10
 _LENGTHS, _DEPTHS = ("context_length", "token_limit"), ("depth_percent",)
@@ -67,11 +67,6 @@ class Results(Frozen, frozen=True):
             "model": self.model,
             "version": self.version,
         }
-
-
-def rescore(paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """One summary per model and version, in order. Raises DataError with the file and field that cannot be read."""
-    return [results.summary() for results in read_results(paths)]
 
 
 def read_results(paths: Sequence[Path]) -> list[Results]:

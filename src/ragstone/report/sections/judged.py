@@ -122,16 +122,7 @@ def _row(view: View, w: Mapping[str, str], metric: str, system: str, scores: Met
 def _cases(view: View, w: Mapping[str, str], digest: JudgedDigest) -> list[Markup]:
     """The worst samples as HTML, as many as fit. Records are streamed; only their HTML is stored."""
     index_of = {pair: index for index, pair in enumerate(digest.worst, start=1)}
-    rendered: dict[tuple[str, str], Markup] = {}
-    for system in sorted({system for system, _ in index_of}):
-        left = {case for name, case in index_of if name == system}
-        for record in view.run.records(system=system):
-            pair = (system, record.case.id)
-            if record.case.id in left:
-                rendered[pair] = case_html(view, w, record, index_of[pair])
-                left.discard(record.case.id)
-                if not left:
-                    break
+    rendered = {pair: case_html(view, w, record, index_of[pair]) for pair, record in view.records(digest.worst)}
     cases: list[Markup] = []
     used = 0
     for pair in digest.worst:

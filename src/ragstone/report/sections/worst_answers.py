@@ -84,19 +84,11 @@ def _body(view: View) -> Markup:
 
 def _rendered(view: View, w: Mapping[str, str]) -> dict[CaseKey, tuple[str, tuple[float, str, str], Markup]]:
     """(group, order within it, HTML) of each chosen case. Records are streamed; only their HTML is stored."""
-    chosen = set(view.digest.chosen)
-    rendered: dict[CaseKey, tuple[str, tuple[float, str, str], Markup]] = {}
-    for system in sorted({system for system, _ in chosen}):
-        left = {case for name, case in chosen if name == system}
-        for record in view.run.records(system=system):
-            if record.case.id not in left:
-                continue
-            diagnosis = view.benchmark.explain(record, language=view.language)
-            order = (-diagnosis.weight, record.case.id, system)
-            rendered[(system, record.case.id)] = (diagnosis.group, order, _case(view, w, record, diagnosis))
-            left.discard(record.case.id)
-            if not left:
-                break
+    rendered = {}
+    for key, record in view.records(view.digest.chosen):
+        diagnosis = view.benchmark.explain(record, language=view.language)
+        order = (-diagnosis.weight, record.case.id, record.system_id)
+        rendered[key] = (diagnosis.group, order, _case(view, w, record, diagnosis))
     return rendered
 
 
