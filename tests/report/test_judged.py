@@ -309,7 +309,7 @@ def test_the_numbers_of_shown_and_of_all_samples_are_stated() -> None:
     assert f"{CASES} of {below} samples with a judged score below the best" in text_of(section)
     assert section_of(judged_run(400), cases_shown=5).count('<details class="case judged">') == 5
     few = section_of(judged_run(3))
-    assert re.search(r"All \d samples with a judged score below the best, the worst first", few)
+    assert re.search(r"All samples with a judged score below the best \(\d\), the worst first", few)
 
 
 def test_every_system_has_its_turn_and_the_worst_come_first() -> None:
