@@ -62,7 +62,7 @@ def test_the_numbers_of_shown_and_of_all_wrong_answers_are_stated() -> None:
     wrong = sum(r.response is not None and r.scores["answer_match"].value == 0 for r in run.records())
     assert f"30 of {wrong} wrong answers are shown" in text_of(html)
     assert html.count('<details class="case">') == 30
-    assert f"All {wrong} wrong answers" in text_of(render(run, SmallBenchmark(), cases_shown=1000))
+    assert f"All wrong answers ({wrong})" in text_of(render(run, SmallBenchmark(), cases_shown=1000))
 
 
 def test_a_run_without_wrong_answers_or_records_is_a_report_too() -> None:
