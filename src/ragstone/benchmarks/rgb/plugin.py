@@ -35,40 +35,40 @@ class RgbOptions:
         metavar="fictional|official|DIR|FILE",
     )] = "fictional"  # fmt: skip
     dataset: Annotated[str | None, Option(
-        "This set alone (zh_refine…), one case a question, no closed book.", metavar="NAME"
+        "Use only this set (zh_refine…), with one case per question and no closed-book cases.", metavar="NAME"
     )] = None  # fmt: skip
     data_languages: Annotated[
         tuple[str, ...], Option("Languages of the data: en, zh or both.", flag="--data-language")
     ] = ("en", "zh")
-    abilities: Annotated[tuple[str, ...], Option("Which testbeds.", flag="--ability")] = (
+    abilities: Annotated[tuple[str, ...], Option("Testbeds to run.", flag="--ability")] = (
         "noise", "rejection", "integration", "counterfactual",
     )  # fmt: skip
     noise_ratios: Annotated[tuple[float, ...] | None, Option(
-        "Noise ratios, instead of the paper's.", flag="--noise", metavar="RATIO,…", low=0, high=1
+        "Override the paper's noise ratios.", flag="--noise", metavar="RATIO,…", low=0, high=1
     )] = None  # fmt: skip
-    passages: Annotated[int, Option("Passages a question.", low=0, high=_MOST_PASSAGES)] = 5
+    passages: Annotated[int, Option("Number of passages per question.", low=0, high=_MOST_PASSAGES)] = 5
     correct_rate: Annotated[float, Option(
-        "Counterfactual sets: share of passages that state the true answer.", low=0, high=1
+        "Share of the passages in counterfactual sets that state the true answer.", low=0, high=1
     )] = 0.0  # fmt: skip
     selection: Annotated[str | None, Option(
         "How passages are chosen.", metavar="balanced|official", default="balanced"
     )] = None  # fmt: skip
     scoring: Annotated[str | None, Option(
-        "Which scoring leads the tables; both are computed.", metavar="default|official"
+        "Scoring shown first; both are always computed.", metavar="default|official"
     )] = None  # fmt: skip
     protocol: Annotated[str | None, Option(
-        "official: --selection official --scoring official.", metavar="official"
+        "official means --selection official --scoring official.", metavar="official"
     )] = None  # fmt: skip
     template: Annotated[str | Template | None, Option(
-        "The published prompt.", metavar="paper|official", default="paper", parse=_named_template
+        "The published prompt to use.", metavar="paper|official", default="paper", parse=_named_template
     )] = None  # fmt: skip
     merge_system: Annotated[bool, Option(
-        "System and user text in one message, as the official program does for models without a system role."
+        "Send system and user text as one message, as the official program does for models without a system role."
     )] = False  # fmt: skip
-    limit: Annotated[int | None, Option("The first so many questions of each set.", low=1)] = None
-    repeat: Annotated[int, Option("Answers to each case.", low=1)] = 1
+    limit: Annotated[int | None, Option("Ask only the first N questions of each set.", low=1)] = None
+    repeat: Annotated[int, Option("Number of answers per case.", low=1)] = 1
     closed_book: Annotated[bool, Option("Do not ask counterfactual questions without passages.")] = True
-    seed: Annotated[int, Option("Seed of the choice.", flag="--selection-seed")] = 2333
+    seed: Annotated[int, Option("Seed of the selection of passages.", flag="--selection-seed")] = 2333
     fictional_seed: Annotated[int, Option("Seed of the fictional data.")] = 0
     fictional_size: Annotated[int | None, Option(
         "Questions in each fictional set.", low=1, high=_MOST_QUESTIONS
@@ -77,11 +77,11 @@ class RgbOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RescoreOptions:
-    """The predictions to score, and what is needed for it."""
+    """The predictions to score, and the data and replies that scoring needs."""
 
-    files: Annotated[tuple[Path, ...], Option("Predictions, JSON lines.", positional=True)]
-    dataset: Annotated[str, Option("en, zh, en_refine, zh_refine, en_int, …, zh_fact.", metavar="NAME")]
-    judge_replies: Annotated[Path | None, Option("JSON lines with id and evaluation.")] = None
+    files: Annotated[tuple[Path, ...], Option("Prediction files (JSON lines).", positional=True)]
+    dataset: Annotated[str, Option("Data set: en, zh, en_refine, zh_refine, en_int, …, zh_fact.", metavar="NAME")]
+    judge_replies: Annotated[Path | None, Option("Replies of a judge: JSON lines with id and evaluation.")] = None
     data: Annotated[str | None, Option("The data, for files whose rows have no `ans`.", metavar="DIR")] = None
 
 
