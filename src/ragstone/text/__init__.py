@@ -1,4 +1,4 @@
-"""English and Chinese text: language, sentences, words, folded forms, where an answer is stated, token estimates."""
+"""English and Chinese text: language detection, sentences, words, folding, search for an answer, token estimates."""
 
 from ragstone.text.folding import Folded, fold
 from ragstone.text.language import detect

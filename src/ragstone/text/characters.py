@@ -1,4 +1,4 @@
-"""Kinds of characters, and each character's folded form."""
+"""Classes of characters and their folded forms."""
 
 import unicodedata
 from functools import lru_cache
@@ -10,7 +10,7 @@ __all__ = ["HAN", "FoldTable", "fold_table", "is_han", "vocabulary"]
 # compatibility ideographs, and 〇.
 HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
-# Characters of different shapes with the same meaning that Unicode's compatibility forms do not unify.
+# Characters with the same meaning that Unicode's compatibility forms do not unify.
 _SAME = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u02b9`\u00b4", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
@@ -41,16 +41,16 @@ def is_han(char: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _converter() -> Any:
-    """OpenCC, traditional to simplified. Loaded at the first Chinese character; 10 ms."""
+    """OpenCC's converter from traditional to simplified characters. Loaded on first use (10 ms)."""
     from opencc import OpenCC  # noqa: PLC0415
 
     return OpenCC("t2s")
 
 
 class FoldTable(dict[int, str]):
-    """The folded form of every character, filled as characters are met; for `str.translate`.
+    """The folded form of each character, filled on demand; for `str.translate`.
 
-    `odd` holds the characters met so far whose folded form is not one character long.
+    `odd`: the characters so far whose folded form is not exactly one character.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class FoldTable(dict[int, str]):
     def __missing__(self, code: int) -> str:
         char = chr(code)
         folded, before = _fold_character(char), char
-        while folded != before:  # the parts of a ligature or of an accented letter have folded forms of their own
+        while folded != before:  # parts of a ligature or accented letter may need folding themselves
             folded, before = "".join(map(_fold_character, folded)), folded
         self[code] = folded
         if len(folded) != 1:
@@ -75,12 +75,12 @@ def _fold_character(char: str) -> str:
     # Soft hyphens, zero-width characters and stray accents are invisible or unintended.
     if category in {"Cf", "Mn"}:
         return ""
-    # ① and ² keep their shape: as plain digits they would run into the number beside them. ₂ stands behind letters.
+    # ① and ² stay: as plain digits they would merge with an adjacent number. ₂ follows letters and is folded.
     if category == "Cs" or (category == "No" and not "\u2080" <= char <= "\u2089"):
         return char
     folded = unicodedata.normalize("NFKC", char)
     if any(is_han(part) for part in folded):
-        # One character at a time, so that positions stay; words that OpenCC knows as phrases fold alike on both sides.
+        # Converted one character at a time, so that positions stay the same.
         return str(_converter().convert(folded))
     if category[0] == "Z" or char in "\t\n\r\v\f":
         return " " if folded else ""
@@ -88,11 +88,11 @@ def _fold_character(char: str) -> str:
     if folded.isascii():
         return folded
     plain = "".join(part for part in unicodedata.normalize("NFKD", folded) if unicodedata.category(part) != "Mn")
-    # é is e; but a Korean syllable or a Japanese kana is not its parts.
+    # é becomes e, but Korean syllables and Japanese kana are not split into parts.
     return plain if plain.isascii() or "LATIN" in unicodedata.name(char, "") else folded
 
 
 @lru_cache(maxsize=1)
 def fold_table() -> FoldTable:
-    """The table shared by this process."""
+    """The table, shared within the process."""
     return FoldTable()

@@ -1,4 +1,4 @@
-"""A date or a time of day in all its wordings: July 21, 2017; 2017-07-21; 2017年7月21日; 8:30 p.m.; 8时30分."""
+"""Patterns for a date or time in any notation: July 21, 2017; 2017-07-21; 2017年7月21日; 8:30 p.m.; 8时30分."""
 
 import re
 from typing import NamedTuple
@@ -25,21 +25,21 @@ _FORMS = tuple(
 
 
 class DatePattern(NamedTuple):
-    """`pattern` is a regular expression for every wording of a date; all of them have the `digits` in them."""
+    """`pattern`: a regular expression for every notation of a date. `digits`: strings that all of them contain."""
 
     pattern: str
     digits: tuple[str, ...]
 
 
 def date_pattern(folded: str) -> DatePattern | None:
-    """The pattern of every wording of the date that this folded text is, or None if it is no date.
+    """A pattern for every notation of the date `folded`, or None if it is not a date.
 
-    The text that it is searched in must be folded too. A reference without a year is found in a full date; one
-    without a day is found in a full date of that month.
+    Search it only in folded text. A date without a year also matches a full date; one without a day also matches a
+    full date in that month.
     """
     for form in _FORMS:
-        if found := form.fullmatch(folded.strip(" .,")):
-            parts = found.groupdict()
+        if match := form.fullmatch(folded.strip(" .,")):
+            parts = match.groupdict()
             name = parts["month"]
             month = int(name) if name.isdigit() else _NUMBER[name[:3]]
             if not 1 <= month <= 12:
@@ -79,13 +79,13 @@ _TIME = re.compile(r"(?P<hour>\d{1,2})(?:[:.时点](?P<minute>\d{2}))?(?P<sign>[
 
 
 def time_pattern(folded: str) -> DatePattern | None:
-    """The pattern of every wording of the time of day that this folded text is, or None if it is none."""
-    found = _TIME.fullmatch(folded.strip(" .,"))
-    if found is None or not (found["half"] or found["sign"] or ":" in folded) or int(found["hour"]) > 24:
+    """A pattern for every notation of the time of day `folded`, or None if it is not a time."""
+    match = _TIME.fullmatch(folded.strip(" .,"))
+    if match is None or not (match["half"] or match["sign"] or ":" in folded) or int(match["hour"]) > 24:
         return None
-    hour, minute = str(int(found["hour"])), found["minute"]
+    hour, minute = str(int(match["hour"])), match["minute"]
     minutes = rf"(?:[:.]{minute}|[时点]{minute}分?)" if minute else ""
     if minute in {None, "00"}:
-        minutes = r"(?:[:.]00|[时点](?:整|00分?)?)?" if found["half"] or minute else r"(?:[:.]00|[时点])"
-    half = rf"\s?{found['half'][0]}\.?\s?m(?![a-z])" if found["half"] else ""
+        minutes = r"(?:[:.]00|[时点](?:整|00分?)?)?" if match["half"] or minute else r"(?:[:.]00|[时点])"
+    half = rf"\s?{match['half'][0]}\.?\s?m(?![a-z])" if match["half"] else ""
     return DatePattern(rf"(?<![\d:.])0?{hour}{minutes}{half}(?![\d:])", (hour,))

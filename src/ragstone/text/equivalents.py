@@ -1,4 +1,4 @@
-"""Wordings that mean the same, from `equivalents.txt`."""
+"""Equivalent spellings of names and numbers, from `equivalents.txt`."""
 
 import re
 from functools import lru_cache
@@ -21,18 +21,18 @@ _DENOMINATORS = {2: "half", 4: "quarter"} | {number: _ORDINALS[number - 1] for n
 
 @lru_cache(maxsize=32)
 def equivalents(section: str) -> tuple[tuple[str, ...], ...]:
-    """The lines of a section, each as its wordings."""
+    """The lines of a section, each split into its spellings."""
     lines = pattern_lines("ragstone.text", "equivalents.txt")[section]
     return tuple(tuple(line.split(" | ")) for line in lines)
 
 
 @lru_cache(maxsize=1)
 def ordinal_words() -> dict[str, str]:
-    """1st → first, …, 99th → ninety-ninth, and the other way round."""
+    """1st → first, …, 99th → ninety-ninth, and vice versa."""
     tens = [f"{ten[:-1]}ieth" for ten in TENS]
     words = dict(enumerate(_ORDINALS, 1)) | {10 * place: word for place, word in enumerate(tens, 2)}
-    for (place, ten), (one, word) in product(enumerate(TENS, 2), enumerate(_ORDINALS[:9], 1)):
-        words[10 * place + one] = f"{ten}-{word}"
+    for (place, ten), (unit, word) in product(enumerate(TENS, 2), enumerate(_ORDINALS[:9], 1)):
+        words[10 * place + unit] = f"{ten}-{word}"
     digits = {f"{number}{_ending(number)}": word for number, word in words.items()}
     return digits | {word: number for number, word in digits.items()}
 
@@ -43,17 +43,17 @@ def _ending(number: int) -> str:
 
 @lru_cache(maxsize=1)
 def _fractions() -> dict[str, str]:
-    """1/3 → one third, and the other way round."""
-    found = {}
+    """1/3 → one third, and vice versa."""
+    fractions = {}
     for above, below in product(range(1, 10), range(2, 11)):
         if above < below:
-            found[f"{above}/{below}"] = f"{ONES[above]} {_DENOMINATORS[below]}{'s' if above > 1 else ''}"
-    return found | {words: digits for digits, words in found.items()}
+            fractions[f"{above}/{below}"] = f"{ONES[above]} {_DENOMINATORS[below]}{'s' if above > 1 else ''}"
+    return fractions | {words: digits for digits, words in fractions.items()}
 
 
 @lru_cache(maxsize=1)
 def _numbers() -> dict[str, tuple[str, ...]]:
-    """2, two and ii → the other two, up to 20."""
+    """Each of 2, two and ii → the other two; up to 20."""
     sets = [
         (str(place), word, roman)
         for place, (word, roman) in enumerate(zip([*ONES[2:], TENS[0]], _ROMAN_IN_ORDER.split(), strict=True), 2)
@@ -63,14 +63,14 @@ def _numbers() -> dict[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=1)
 def _words() -> dict[str, tuple[str, ...]]:
-    """A word of a name, in lower case → how else it is written."""
-    found: dict[str, list[str]] = {}
+    """A word of a name, in lower case → its other spellings."""
+    spellings: dict[str, list[str]] = {}
     for word, other in ordinal_words().items():
-        found.setdefault(word, []).append(other)
+        spellings.setdefault(word, []).append(other)
     for long, short in equivalents("name.abbreviations"):
-        found.setdefault(long, []).append(short)
-        found.setdefault(short.removesuffix("."), []).append(long)
-    return {word: tuple(others) for word, others in found.items()}
+        spellings.setdefault(long, []).append(short)
+        spellings.setdefault(short.removesuffix("."), []).append(long)
+    return {word: tuple(others) for word, others in spellings.items()}
 
 
 _WORD = re.compile(r"[A-Za-z0-9]+(?:-[a-z]+)?")
@@ -92,25 +92,25 @@ def _affixes() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 
 def equal_names(alias: str) -> tuple[str, ...]:
-    """Other wordings of an alias: World War II, World War 2; the U.S., United States; Dr. Ada Holm, Ada Holm."""
+    """Other spellings of an alias: World War II, World War 2; the U.S., United States; Dr. Ada Holm, Ada Holm."""
     name = alias.strip()
     plain = name.removeprefix("the ").removeprefix("The ").replace(".", "")
-    found = [other for names in equivalents("name.same") if plain in names for other in names if other != plain]
-    found += [table[name.lower()] for table in (_fractions(), _SIGNS) if name.lower() in table]
+    others = [other for names in equivalents("name.same") if plain in names for other in names if other != plain]
+    others += [table[name.lower()] for table in (_fractions(), _SIGNS) if name.lower() in table]
     title, suffix, chinese = _affixes()
     if at := title.match(name):
-        found.append(name[at.end() :])
+        others.append(name[at.end() :])
     if (at := suffix.search(name)) and at.end() == len(name):
-        found.append(name[: at.start()])
+        others.append(name[: at.start()])
     if at := chinese.fullmatch(name):
-        found.append(at[1])
+        others.append(at[1])
     if (at := _NUMBERED.search(name)) and (numbers := _numbers().get(at[0].lower())):
-        found += [name[: at.start()] + number for number in numbers]
+        others += [name[: at.start()] + number for number in numbers]
     if at := _THOUSANDS.fullmatch(name):
-        found.append(f"{at[1]}k")
+        others.append(f"{at[1]}k")
     if at := _RANK.fullmatch(name):
-        found.append(at[1])
+        others.append(at[1])
     for word in _WORD.finditer(name):
         for other in _words().get(word[0].lower(), ()):
-            found.append(f"{name[: word.start()]}{other}{name[word.end() :].removeprefix('.')}")
-    return tuple(dict.fromkeys(other for other in found if other != name))
+            others.append(f"{name[: word.start()]}{other}{name[word.end() :].removeprefix('.')}")
+    return tuple(dict.fromkeys(other for other in others if other != name))

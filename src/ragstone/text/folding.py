@@ -1,4 +1,4 @@
-"""Normalise text (width, case, accents, traditional characters, numerals) and map positions back to the original."""
+"""Normalizes text (width, case, accents, traditional characters, numerals) and maps positions back to the original."""
 
 from array import array
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ __all__ = ["Folded", "fold", "fold_characters"]
 
 @dataclass(frozen=True, eq=False)
 class Folded:
-    """A folded text. `offsets[i]` is where in the original the unit begins that `text[i]` came from; there is one more
-    offset than characters, the length of the original. Offsets never fall."""
+    """A folded text. `offsets[i]`: start, in the original, of the unit that `text[i]` comes from. The last of the
+    len(text) + 1 offsets is the length of the original. Offsets never decrease."""
 
     text: str
     offsets: Sequence[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The stretch of the original that text[start:end] came from, whole units of it. start < end."""
+        """The (start, end) in the original that text[start:end] comes from, in whole units. Requires start < end."""
         offsets = self.offsets
         last = offsets[end - 1]
         while end < len(offsets) - 1 and offsets[end] == last:
@@ -28,22 +28,22 @@ class Folded:
         return offsets[start], offsets[end]
 
 
-# Passages recur with every question about them; texts longer than this are folded again instead of being cached.
-_MOST_CACHED = 20_000
+# Passages recur with every question about them. Texts longer than this are not cached.
+_LONGEST_CACHED = 20_000
 
 
 def fold_characters(text: str) -> Folded:
-    """Fold character by character: full width to half width, upper case to lower, é to e, traditional to simplified,
-    one shape for each quote, dash and blank; invisible characters vanish."""
-    return _characters(text) if len(text) <= _MOST_CACHED else _characters.__wrapped__(text)
+    """Folds character by character: full width to half width, upper case to lower, é to e, traditional to simplified,
+    one form for all quotes, dashes and blanks. Removes invisible characters."""
+    return _characters(text) if len(text) <= _LONGEST_CACHED else _characters.__wrapped__(text)
 
 
 def fold(text: str, language: str = "") -> Folded:
-    """Fold characters (`fold_characters`) and then numerals: 十二人 and 12 人, 1.2亿 and 120,000,000 become alike.
+    """Folds characters (`fold_characters`), then numerals: 十二人 and 12 人, 1.2亿 and 120,000,000 become the same.
 
-    `language` "en" leaves Chinese numerals as they are, "zh" leaves English number words; "" reads both.
+    `language` "en" leaves Chinese numerals unchanged, "zh" English number words; "" converts both.
     """
-    return _numerals(text, language) if len(text) <= _MOST_CACHED else _numerals.__wrapped__(text, language)
+    return _numerals(text, language) if len(text) <= _LONGEST_CACHED else _numerals.__wrapped__(text, language)
 
 
 @lru_cache(maxsize=512)

@@ -1,7 +1,8 @@
-"""Find where a text states an answer: tolerant of how a name or a number is written, strict about what it is.
+"""Finds where a text states an answer: tolerant of spelling and notation, strict about the name or number itself.
 
-Compiling a pattern takes far longer than searching with it, and most aliases do not occur in most texts. So the text is
-first searched for the letters and digits that every wording of the alias contains; only then is a pattern compiled.
+Compiling a pattern takes far longer than searching with it, and most aliases do not occur in most texts. The text is
+therefore first searched for the letters and digits that every spelling of the alias contains, and a pattern is compiled
+only if they occur.
 """
 
 import re
@@ -25,15 +26,16 @@ from ragstone.text.quantities import (
 __all__ = ["find_answer"]
 
 _PARTS = re.compile(rf"(?P<number>\d+(?:[.,]\d+)*)|(?P<han>[{HAN}])|(?P<word>[^\W\d_{HAN}]+)|(?P<other>[\W_])")
-# Prefixes of character sets that `_for_text` shrinks: `re` takes a millisecond to compile the ranges of Han, and a
-# tenth of that for any set with a non-Latin character and more than two ranges. No escaped alias contains one of them.
+# Prefixes of character sets that `_for_text` simplifies: `re` takes a millisecond to compile the ranges of Han, and a
+# tenth of that for any set with a non-Latin character and more than two ranges. No escaped alias contains such a
+# prefix.
 _QUOTES, _PLAIN_QUOTES = r"""[\s"'《》〈〉「」『』【】·""", r"""[\s"'·"""
 _CURRENCIES = "$€£¥"
-# A letter of a script that separates its words.
+# A letter of a script that separates words by spaces.
 _LETTER, _LETTER_OR_HAN, _ASCII_LETTER = rf"[^\W\d_{HAN}", r"[^\W\d_", "[a-zA-Z"
 _HAN, _FOREIGN, _BRACKETS = (re.compile(f"[{chars}]") for chars in (HAN, rf"^\W\d_{HAN}\x00-\x7f", "\u3008-\u3011"))
 _RANGE = re.compile(r"(?<=\d)\s?[比至到]\s?(?=\d)")
-# Numbers below this stand in scores, ranges and codes; longer ones are years and amounts.
+# Numbers below this occur in scores, ranges and codes; larger ones are years and amounts.
 _SMALL = 1000
 # Acronyms that are ordinary words in lower case: `US` is not `us`.
 _ACRONYMS = vocabulary(
@@ -43,9 +45,9 @@ _ACRONYMS = vocabulary(
 
 
 @dataclass(frozen=True)
-class _Wording:
-    """One pattern for an alias in a folded text. `needed`: wherever the pattern matches, the text contains every string
-    of at least one of these tuples."""
+class _Pattern:
+    """A pattern for an alias in folded text. `needed`: if the pattern matches, the text contains all strings of at
+    least one of these tuples."""
 
     pattern: str
     needed: tuple[tuple[str, ...], ...]
@@ -60,16 +62,17 @@ class _Wording:
 
 @dataclass(frozen=True)
 class _Finder:
-    """Both patterns of one alias. `capitals`: its exact spelling, if only case distinguishes it from a word; `small`:
-    it is a number below 1,000, with or without a unit, which may be part of something else."""
+    """The patterns of an alias, for text with folded characters (`plain`) and with folded numerals too (`numeral`).
+    `capitals`: its exact spelling, if only case distinguishes it from an ordinary word. `small`: it is a number below
+    1,000, with or without a unit, which may be part of a larger expression."""
 
-    plain: _Wording | None
-    numeral: _Wording | None
+    plain: _Pattern | None
+    numeral: _Pattern | None
     capitals: str = ""
     small: bool = False
 
     def spans(self, text: str, plain: Folded, numeral: Folded) -> list[tuple[int, int]]:
-        """Where the alias stands, as positions in `text`, given its folded forms; not in order."""
+        """The matches as positions in `text`, unordered; `plain` and `numeral` are its folded forms."""
         spans = list(self.plain.spans(plain)) if self.plain is not None else []
         if self.numeral is not None and (self.numeral is not self.plain or numeral is not plain):
             spans += self.numeral.spans(numeral)
@@ -81,12 +84,12 @@ class _Finder:
 def find_answer(alias: str, text: str, language: str = "") -> list[tuple[int, int]]:
     """Every place where `text` states `alias`: (start, end) in the original text, in order, without overlap.
 
-    Width, case, accents, quotes, dashes, traditional and simplified characters, numerals and the wording of a date
-    do not matter; nor do hyphens, apostrophes, commas and full stops inside a name, or a leading "the"; nor the wording
-    of a unit, an amount of money, an ordinal or a well-known short name (`equivalents.txt`). In alphabetic
-    scripts an alias is found as whole words only ("art" is not in "party", "US" is not in "bus" or "us"), and a
-    number never inside a longer one ("12" is not in "112", "12.5", "2012" or "12万"), in any script. Chinese has no
-    spaces, so a Chinese alias is found wherever its characters occur. `language` is passed on to `fold`.
+    Ignores width, case, accents, quotes, dashes, traditional or simplified characters, and the notation of numerals and
+    dates; hyphens, apostrophes, commas and full stops inside a name, and a leading "the"; and different spellings of
+    units, amounts of money, ordinals and well-known short names (`equivalents.txt`). In alphabetic scripts only whole
+    words match ("art" is not in "party", "US" is not in "bus" or "us"). A number never matches inside a longer one
+    ("12" is not in "112", "12.5", "2012" or "12万"). Chinese has no spaces, so a Chinese alias matches wherever its
+    characters occur. `language` is passed to `fold`.
     """
     plain, numeral = fold_characters(text), fold(text, language)
     spans = [span for finder in _finders(alias, language) for span in finder.spans(text, plain, numeral)]
@@ -96,7 +99,7 @@ def find_answer(alias: str, text: str, language: str = "") -> list[tuple[int, in
 
 
 def _for_text(pattern: str, text: str) -> str:
-    """An equivalent pattern for this text, without character sets that cannot match in it."""
+    """The pattern without character sets that cannot match in this text; equivalent for it."""
     if _LETTER in pattern:
         if text.isascii() or not _FOREIGN.search(text):
             pattern = pattern.replace(_LETTER, _ASCII_LETTER)
@@ -124,7 +127,7 @@ def _without_overlap(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _capital(text: str, span: tuple[int, int], letters: str) -> bool:
     spelled = "".join(char for char in text[slice(*span)] if char.isalpha())
-    # The author of a text without any capital letter uses none.
+    # If the text has no capital letter at all, case says nothing.
     return spelled == letters or not any(char.isupper() for char in text)
 
 
@@ -136,29 +139,29 @@ def _finders(alias: str, language: str) -> tuple[_Finder, ...]:
 @lru_cache(maxsize=4096)
 def _finder(alias: str, language: str) -> _Finder:
     # OpenAI is also Open AI, and Chinese texts write iPhoneSE: a space before a capital is optional.
-    parted = re.sub("(?<=[a-z]) ?(?=[A-Z])", "-", alias)
-    parted = re.sub(r"(?<=[\d ])([AaPp])\.?([Mm])\b\.?", r"\1.\2.", parted)  # 8 pm is also 8 p.m.
-    plain, numeral = fold_characters(parted), fold(parted, language)
+    spaced = re.sub("(?<=[a-z]) ?(?=[A-Z])", "-", alias)
+    spaced = re.sub(r"(?<=[\d ])([AaPp])\.?([Mm])\b\.?", r"\1.\2.", spaced)  # 8 pm is also 8 p.m.
+    plain, numeral = fold_characters(spaced), fold(spaced, language)
     if quantity := quantity_pattern(numeral.text):
         small = float(quantity.digits) < _SMALL and not quantity.signed
-        # Numerals are not folded in GDP43亿元; but only the pattern of the quantity tells $100 from 100 euros.
-        first = None if quantity.strict else _wording(plain.text, numerals=plain.text != numeral.text)
-        return _Finder(first, _Wording(quantity.pattern, ((quantity.digits,),)), small=small)
-    # A bare integer is searched for as a number only, so that 三 does not match in 三亚.
+        # GDP43亿元 is matched without folding numerals; only the quantity's pattern tells $100 from 100 euros.
+        first = None if quantity.strict else _pattern(plain.text, numerals=plain.text != numeral.text)
+        return _Finder(first, _Pattern(quantity.pattern, ((quantity.digits,),)), small=small)
+    # A bare integer is searched only as a number, so that 三 does not match in 三亚.
     number = re.fullmatch(r"\s*\d+(\.\d+)?\s*", numeral.text)
     bare = number is not None and number[1] is None and not plain.text.strip().isdecimal()
     letters = re.sub(r"[\s.]", "", alias)
     if re.fullmatch("[A-Z]{2,4}", letters):
         plain = numeral = fold_characters(".".join(letters))  # US is also U.S., and U.S. also US
     changed = plain.text != numeral.text
-    first = None if bare else _wording(plain.text, numerals=changed)
+    first = None if bare else _pattern(plain.text, numerals=changed)
     date = date_pattern(fold(alias, language).text) or time_pattern(fold(alias, language).text)
-    second = _wording(numeral.text, date=date) if changed or date else first
+    second = _pattern(numeral.text, date=date) if changed or date else first
     small = number is not None and float(number[0]) < _SMALL
     return _Finder(first, second, letters if letters in _ACRONYMS else "", small)
 
 
-def _wording(folded: str, *, numerals: bool = False, date: DatePattern | None = None) -> _Wording | None:
+def _pattern(folded: str, *, numerals: bool = False, date: DatePattern | None = None) -> _Pattern | None:
     folded = _RANGE.sub(":", folded)
     parts = [(str(match.lastgroup), match.group()) for match in _PARTS.finditer(folded)]
     while parts and parts[0][0] == "other" and parts[0][1] not in _CURRENCIES:
@@ -169,13 +172,13 @@ def _wording(folded: str, *, numerals: bool = False, date: DatePattern | None = 
         del parts[:2]
     if not any(kind != "other" for kind, _ in parts):
         signs = folded.strip()
-        return _Wording(re.escape(signs), ((signs,),)) if signs else None
+        return _Pattern(re.escape(signs), ((signs,),)) if signs else None
     begins, ends = (numerals and parts[end][1] in CHINESE_NUMERALS for end in (0, -1))
     pattern = _opening(parts, begins) + _body(parts) + _closing(parts, ends)
-    # The pattern contains every part literally, except the punctuation between parts and what may be another.
+    # The pattern contains every part literally, except punctuation between parts and parts with alternatives.
     literal = (_literal(parts, place) for place, (kind, _) in enumerate(parts) if kind != "other")
     needed = tuple(dict.fromkeys(literal))
-    return _Wording(f"{pattern}|{date.pattern}", (needed, date.digits)) if date else _Wording(pattern, (needed,))
+    return _Pattern(f"{pattern}|{date.pattern}", (needed, date.digits)) if date else _Pattern(pattern, (needed,))
 
 
 def _body(parts: list[tuple[str, str]]) -> str:
@@ -198,7 +201,7 @@ def _body(parts: list[tuple[str, str]]) -> str:
     return "".join(pieces)
 
 
-# After a number these are used for each other: 上午9时 and 上午9点, 12名学生 and 12个学生.
+# Interchangeable after a number: 上午9时 and 上午9点, 12名学生 and 12个学生.
 _AFTER_NUMBER = {char: f"[{chars}]" for chars in ("时点", "日号", "名位个") for char in chars}
 
 
@@ -212,7 +215,7 @@ def _part(parts: list[tuple[str, str]], position: int) -> str:
 
 
 def _literal(parts: list[tuple[str, str]], position: int) -> str:
-    """What of this part stands in every wording of it."""
+    """The string that every spelling of this part contains."""
     kind, part = parts[position]
     if kind == "number" and "." in part:
         return part.rstrip("0").rstrip(".,")
@@ -250,7 +253,7 @@ def _opening(parts: list[tuple[str, str]], numeral: bool) -> str:
     kind, first = parts[0]
     money = kind == "other" and first in _CURRENCIES and parts[1][0] == "number"
     if kind == "number" or money:
-        # 15 is not in A15; but Chinese writes GDP3% without a space, and there the sign marks the end of the number.
+        # 15 does not match in A15; but Chinese writes GDP3% without a space, and the sign marks the number's end.
         rank = "(?<!第)" if parts[1:] and parts[1][1] in "人名位个" else ""  # 2名 is not in 第2名
         return rank + number_begins(parts[1][1] if money else first, code=len(parts) == 1 and "." not in first)
     if kind == "word":
@@ -263,7 +266,7 @@ def _opening(parts: list[tuple[str, str]], numeral: bool) -> str:
 def _closing(parts: list[tuple[str, str]], numeral: bool) -> str:
     kind, last = parts[-1]
     if kind == "number":
-        # Data sets omit the unit of decimal amounts: 60.4 for 60.4亿. An integer stands for itself.
+        # Data sets omit the scale of decimal amounts (60.4 for 60.4亿), but not of integers.
         after_name = any(kind in {"word", "han"} for kind, _ in parts)
         return number_ends(scaled="." in last and len(parts) == 1, after_name=after_name)
     if kind == "word":

@@ -1,7 +1,7 @@
-"""Numerals in one form: 十二 and 12, 二〇二二年 and 2022年, 3万 and 30000, 1,234 and 1234, 百分之六 and 6%.
+"""Converts numerals to digits: 十二 and 12, 二〇二二年 and 2022年, 3万 and 30000, 1,234 and 1234, 百分之六 and 6%.
 
-A Chinese numeral is rewritten only where it stands as a quantity or a date: 十二人 and 第三 are, 三亚, 一些, 万一,
-千万 and 一起 are not. Where in doubt it stays, since both forms of a text are searched.
+A Chinese numeral is converted only if it expresses a quantity or a date: 十二人 and 第三 are converted; 三亚, 一些,
+万一, 千万 and 一起 are not. In case of doubt it stays, because both forms of a text are searched.
 """
 
 import re
@@ -19,7 +19,7 @@ _SCALE = {
     "billion": 10**9, "bn": 10**9, "b": 10**9, "trillion": 10**12, "tn": 10**12,
 }  # fmt: skip
 
-# The numerals of cheques, which are harder to alter.
+# Formal numerals, as on cheques.
 _FORMAL = str.maketrans("壹贰叁肆伍陆柒捌玖拾佰仟", "一二三四五六七八九十百千")
 _ONES_IN_ORDER = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
@@ -31,7 +31,7 @@ TENS = _TENS_IN_ORDER.split()
 _WORDS = {word: value for value, word in enumerate(ONES)}
 _TENS = {word: 10 * value for value, word in enumerate(TENS, 2)}
 
-# What follows a numeral that counts or dates something: measure words, units, parts of a date.
+# Characters after a numeral that show a quantity or a date: measure words, units, parts of a date.
 _MEASURES = (
     "年月日号时秒周天季岁届级人名位个只条项次场轮局集部家座艘架辆台所支枚块颗件强连冠胜元角倍成层楼吨斤克米厘毫平余"
     "种类组款尊篇册幅首席队站期批代晚夜亿万%份起排金银铜"
@@ -64,20 +64,20 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 BEGINS_NUMERAL = re.compile(rf"[{CHINESE_NUMERALS}]|(?<![a-z0-9])\d|\b(?:{'|'.join([*_TENS, *ONES[1:]])})\b")
-"""Found in every folded text that holds a numeral of either language."""
+"""Matches in every folded text with a numeral of either language."""
 JOINS_NUMERAL = re.compile(
     rf"^(?:hundred|thousand|million|billion|trillion|[mbt]n\b|%|percent|per\b|cent\b|pct|point\b|(?:{'|'.join(ONES[:10])})\b)|[$€£¥]$"
 )
-"""Found where a folded text between two spaces may belong to a numeral beyond one of them: it ends with a sign of
-money, or begins as what an English or Arabic numeral goes on with."""
+"""Matches a folded chunk between two spaces that may belong to a numeral in the next or previous chunk: it ends with a
+currency sign, or starts like the continuation of an English or Arabic numeral."""
 _MONEY = re.compile(r"[$€£¥]\s?$")
 
 
 def rewrites(text: str, *, chinese: bool = True, english: bool = True) -> Iterator[tuple[int, int, str]]:
-    """(start, end, numeral) for each stretch of an already width- and case-folded text that has a plainer form.
+    """(start, end, numeral) for each numeral to convert in a text with folded width and case.
 
-    In order and without overlap. `chinese` and `english` say which language's number words to read; Arabic digits
-    are read with either.
+    In order, without overlap. `chinese` and `english` select whose number words are converted; Arabic digits always
+    are.
     """
     for found in _TOKEN.finditer(text):
         start, end = found.span()
@@ -104,7 +104,7 @@ def rewrites(text: str, *, chinese: bool = True, english: bool = True) -> Iterat
 
 
 def _written(value: Decimal) -> str:
-    """Without an exponent and without idle zeros."""
+    """The number without an exponent or trailing zeros."""
     written = format(value, "f")
     return written.rstrip("0").rstrip(".") if "." in written else written
 
@@ -154,7 +154,7 @@ def _english(found: re.Match[str]) -> str:
 
 
 def _plain(numeral: str) -> str | None:
-    """The value of a numeral taken alone, as digits; None where it is none."""
+    """The value of a single numeral as digits; None if it is not a numeral."""
     if numeral[0].isascii():
         return numeral
     if numeral == "百":
@@ -168,7 +168,7 @@ def _plain(numeral: str) -> str | None:
 
 
 def _value(run: str) -> int | None:
-    """The number that a run of Chinese numerals spells: 三百零五 is 305, 一万二 is 12000. None where it spells none."""
+    """The number spelled by a run of Chinese numerals: 三百零五 is 305, 一万二 is 12000. None if it is not a number."""
     if run in {"零", "〇"}:
         return 0
     shape = _NUMBER.fullmatch(run)
@@ -184,14 +184,14 @@ def _value(run: str) -> int | None:
                 section += (digit or 1) * _UNIT[char]
                 digit = 0
         total += (section + digit) * scale
-    # 一万二 is 12000 and 三百五 is 350: the last digit, straight after a unit, counts that unit's tenths.
+    # 一万二 is 12000 and 三百五 is 350: a last digit right after a unit counts tenths of that unit.
     if len(run) > 2 and run[-1] in _DIGIT and run[-2] in "百千万亿":
         total += _DIGIT[run[-1]] * (_UNIT[run[-2]] // 10 - 1)
     return total
 
 
 def _chinese(text: str, start: int, end: int) -> str | None:
-    """The plain form of the Chinese numeral at text[start:end] if it stands there as a quantity or a date."""
+    """The digits of the Chinese numeral at text[start:end] if it expresses a quantity or a date, else None."""
     run, before, after = text[start:end], text[max(0, start - 1) : start], text[end : end + 1]
     if "点" in run:
         return _decimal(run, after)
@@ -217,7 +217,7 @@ def _chinese(text: str, start: int, end: int) -> str | None:
 
 
 def _beside_another(text: str, start: int, end: int) -> bool:
-    """Whether this numeral and another make a score or a range: 二比一, 三至五."""
+    """Whether this numeral and a neighbouring one form a score or a range: 二比一, 三至五."""
     after = text[end + 1 : end + 2] if text[end : end + 1] in {"比", "至", "到"} else ""
     before = text[start - 2 : start - 1] if start > 1 and text[start - 1] in "比至到" else ""
     return any(other.isdecimal() or (other and other in _DIGIT) or other == "十" for other in (before, after))

@@ -1,7 +1,6 @@
-"""Regular expressions kept as text beside the code that uses them, where a wording is a line.
+"""Regular expressions in text files next to the code that uses them, one per line.
 
-`[section]` begins a section, whose lines are what it holds; `NAME = …` gives a part that `{NAME}` stands for in the
-lines after it; `#` begins a comment line.
+`[section]` starts a section; `NAME = …` defines a part that later lines insert as `{NAME}`; `#` starts a comment line.
 """
 
 import re
@@ -17,7 +16,7 @@ _USE = re.compile(r"\{([A-Z_]+)\}")
 
 @lru_cache(maxsize=8)
 def pattern_lines(package: str, name: str) -> dict[str, tuple[str, ...]]:
-    """The lines of each section of the file `name` of this package, parts put in. KeyError where a part is missing."""
+    """Section → lines of the file `name` in `package`, with parts inserted. Raises KeyError for an undefined part."""
     parts: dict[str, str] = {}
     sections: dict[str, list[str]] = {}
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""A quantity in all its wordings: 8小时, 8个小时, 8 hours, 8h; ￥100 and 100元; −5, minus five and 零下5."""
+"""Patterns for a quantity in any notation: 8小时, 8个小时, 8 hours, 8h; ￥100 and 100元; −5, minus five and 零下5."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _ENDS = r"(?!\d)(?!\.\d)(?!,\d{3}(?!\d))"
 _LETTER = r"[^\W\d_" + HAN + "]"
 
 
-# What may follow a number without its unit: the end of a phrase, or a word that is no unit.
+# What may follow a number without its unit: the end of a phrase, or a word that is not a unit.
 _NO_UNIT = (
     r"(?=的|了|\W?$|\s?[^\w\s%\u2030°-]|\s(?:a|after|and|as|at|before|but|by|during|for|from|in|is|last|of|on|or|per|that"
     r"|this|to|was|were|when|which|with)\b)"
@@ -32,8 +32,8 @@ _NO_UNIT = (
 
 
 class Unit(NamedTuple):
-    """One unit. `before`: the signs that stand before the number; `after`: its wordings behind it, those that begin
-    with ~ only in texts; `alone`: how many digits the number needs to be accepted without the unit, 0 for never."""
+    """A unit. `before`: signs before the number. `after`: spellings after it; those with ~ are recognized in texts
+    only. `alone`: minimum digits of a number to match without the unit, 0 for never."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
@@ -45,28 +45,30 @@ class Unit(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _units() -> tuple[Unit, ...]:
-    found = [Unit((), line, 4) for line in equivalents("quantity.year")]
-    found += [Unit((), line, 0) for line in equivalents("quantity.units")]
-    found += [Unit((), line, 1) for line in equivalents("quantity.counts")]
+    units = [Unit((), line, 4) for line in equivalents("quantity.year")]
+    units += [Unit((), line, 0) for line in equivalents("quantity.units")]
+    units += [Unit((), line, 1) for line in equivalents("quantity.counts")]
     for line in equivalents("quantity.money"):
         before, after = " | ".join(line).split(" => ")
-        found.append(Unit(tuple(before.split(" | ")), tuple(after.split(" | ")), 1))
-    return tuple(found)
+        units.append(Unit(tuple(before.split(" | ")), tuple(after.split(" | ")), 1))
+    return tuple(units)
 
 
 @lru_cache(maxsize=1)
 def _longer() -> dict[str, str]:
-    """A wording of a unit → what must not follow it, because it would be another unit: 米 in 米/秒, km in km²."""
-    everything = sorted({word.removeprefix("~") for unit in _units() for word in unit.after})
-    found = {}
-    for word in everything:
-        rests = [other[len(word) :] for other in everything if other.startswith(word) and other != word]
-        found[word] = "".join(f"(?!{re.escape(rest)})" for rest in rests if not rest[0].isascii() or rest[0] in "/ ")
-    return found
+    """A spelling of a unit → lookaheads that exclude longer units: 米 in 米/秒, km in km²."""
+    spellings = sorted({word.removeprefix("~") for unit in _units() for word in unit.after})
+    lookaheads = {}
+    for word in spellings:
+        rests = [other[len(word) :] for other in spellings if other.startswith(word) and other != word]
+        lookaheads[word] = "".join(
+            f"(?!{re.escape(rest)})" for rest in rests if not rest[0].isascii() or rest[0] in "/ "
+        )
+    return lookaheads
 
 
 def number_pattern(number: str) -> str:
-    """A number however many zeros end its decimals: 65 is also 65.0, and 4.50 also 4.5."""
+    """A pattern for a number with any trailing zeros: 65 is also 65.0, and 4.50 also 4.5."""
     if "." not in number:
         return rf"{number}(?:\.0+(?!\d))?"
     whole, _, decimals = number.partition(".")
@@ -75,16 +77,17 @@ def number_pattern(number: str) -> str:
 
 
 def number_begins(number: str, *, code: bool = False) -> str:
-    """What must not stand before a number: the rest of a longer one, a minus, and with `code` a letter (A15)."""
-    grouped = r"(?<!\d,)" if len(re.split(r"[.,]", number)[0]) == 3 else ""  # 234 is not in 1,234
+    """A pattern that excludes what must not precede a number: a longer number, a minus, and with `code` a letter
+    (A15)."""
+    grouped = r"(?<!\d,)" if len(re.split(r"[.,]", number)[0]) == 3 else ""  # 234 does not match in 1,234
     return (
         rf"(?<![{'a-z' if code else ''}\d])(?<![千百])(?<![万亿])(?<!\d\.)(?<!minus\s)(?<!negative\s)(?<!零下){grouped}"
     )
 
 
 def number_ends(*, scaled: bool, after_name: bool) -> str:
-    """What must not follow a number: the rest of a longer one, a scale unless it may be `scaled`, a letter unless it
-    begins a unit; after a name (`after_name`) any letter, or a word such as Pro, makes another name of it."""
+    """A pattern that excludes what must not follow a number: more digits, a scale unless `scaled`, a letter unless it
+    starts a unit. With `after_name`, any letter or a word such as Pro is excluded: it would make a different name."""
     models = "|".join(equivalents("name.models")[0])
     letters = (
         rf"(?!{_LETTER})(?!\s?(?:{models})\b)"
@@ -94,7 +97,7 @@ def number_ends(*, scaled: bool, after_name: bool) -> str:
     return _ENDS + ("" if scaled else _SCALED) + letters
 
 
-# What makes a part of something else of a number below 1,000, beside it in the original text: 3-5, 9:30, 5G, −5, F-50.
+# What shows, in the original text, that a number below 1,000 is part of a longer expression: 3-5, 9:30, 5G, −5, F-50.
 _JOINED_BEFORE = re.compile(
     r"(?:(?:\d|[一二三四五六七八九十])\s?(?:[-−–~～至比]|[:：/·](?=$))\s?|[A-Za-z][-‐‑]|(?<![A-Za-z\d])[-−–－﹣])$"
 )
@@ -106,15 +109,15 @@ _JOINED_AFTER = re.compile(
 
 def is_part_of_more(text: str, start: int, end: int) -> bool:
     """Whether the number at text[start:end], with its unit, is part of a range, a score, a time, a code or a negative
-    number. `text` is the original: folded, a dash is a minus and 5G is five grams."""
+    number. `text` is the original: in folded text a dash is a minus and 5G is five grams."""
     if _JOINED_BEFORE.search(text[max(0, start - 4) : start]):
         return True
     return _JOINED_AFTER.match(text, end) is not None and text[max(0, start - 5) : start].lower() != "from "
 
 
 class Quantity(NamedTuple):
-    """`pattern` is a regular expression for every wording of a quantity; all of them have the `digits` in them.
-    `signed`: it is below zero; `strict`: its own letters and digits may mean another quantity ($100 in HK$100)."""
+    """`pattern`: a regular expression for every notation of a quantity. `digits`: a string that all of them contain.
+    `signed`: it is negative. `strict`: its literal text may mean another quantity ($100 in HK$100)."""
 
     pattern: str
     digits: str
@@ -123,14 +126,14 @@ class Quantity(NamedTuple):
 
 
 def quantity_pattern(folded: str) -> Quantity | None:
-    """The pattern of every wording of the quantity that this folded text is (with its numerals folded), or None if it
-    is none, or a number alone. For a text that is folded in the same way."""
-    found = _QUANTITY.fullmatch(folded.strip(" .,。"))
-    if found is None:
+    """A pattern for every notation of the quantity `folded` (numerals folded too), or None if it is not a quantity or
+    only a number. Search it only in text folded the same way."""
+    match = _QUANTITY.fullmatch(folded.strip(" .,。"))
+    if match is None:
         return None
-    sign, prefix, number, unit = found.group("sign", "prefix", "number", "unit")
+    sign, prefix, number, unit = match.group("sign", "prefix", "number", "unit")
     prefix, unit = prefix.strip(), (unit or "").strip()
-    units = [one for one in _units() if (not prefix or prefix in one.before) and (not unit or one.names(unit))]
+    units = [known for known in _units() if (not prefix or prefix in known.before) and (not unit or known.names(unit))]
     if not units or not (sign or prefix or unit):
         return None
     digits = number.rstrip("0").rstrip(".") if "." in number else number
@@ -139,8 +142,8 @@ def quantity_pattern(folded: str) -> Quantity | None:
     if not (prefix or unit):
         return Quantity(f"{begins}{body}{_ENDS}{_SCALED}", digits, bool(sign), bool(sign or prefix))
     if number.isdigit() and unit and not prefix:
-        units = [one for one in units if one.alone != 4 or len(number) == 4] or units
-    forms = [form for one in units for form in _forms(one, begins, body, len(number))]
+        units = [known for known in units if known.alone != 4 or len(number) == 4] or units
+    forms = [form for known in units for form in _forms(known, begins, body, len(number))]
     return Quantity("|".join(dict.fromkeys(forms)), digits, bool(sign), bool(sign or prefix))
 
 
@@ -159,7 +162,7 @@ def _forms(unit: Unit, begins: str, number: str, length: int) -> Iterator[str]:
 
 
 def _other_money(unit: Unit) -> str:
-    """No sign of another currency stands before the number."""
+    """A pattern that excludes the sign of another currency before the number."""
     signs = sorted({sign for other in _units() for sign in other.before if sign not in unit.before})
     return "".join(rf"(?<!{re.escape(sign)})(?<!{re.escape(sign)}\s)" for sign in signs)
 

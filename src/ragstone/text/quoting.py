@@ -1,4 +1,4 @@
-"""Locate a quotation in its source text, whatever its punctuation, spacing and capitals."""
+"""Locates a quotation in its source text, ignoring punctuation, spacing and case."""
 
 import re
 
@@ -12,10 +12,10 @@ _LETTER = re.compile(rf"[^\W_{HAN}]")
 
 
 def find_quote(quote: str, text: str) -> tuple[int, int] | None:
-    """(start, end) of the first place in `text` that `quote` is taken from; None if it is not from this text.
+    """(start, end) of the first occurrence of `quote` in `text`, or None.
 
-    Width, case, accents, punctuation, spaces, traditional and simplified characters do not matter; the words and
-    their order do. An ellipsis in the middle marks an omission: the parts must follow each other, and the result spans
+    Ignores width, case, accents, punctuation, spaces, and traditional or simplified characters; the words and their
+    order must match. An ellipsis in the middle marks an omission: the parts must occur in order, and the result spans
     from the first to the last. A quote without a letter or a digit is never found.
     """
     exact = quote.strip()
@@ -41,7 +41,7 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _whole(exact: str, text: str) -> int:
-    """Position of these exact characters in the text, not inside longer words; -1 if absent."""
+    """Position of the exact string in the text, not inside a longer word; -1 if absent."""
     at = text.find(exact)
     while at >= 0 and _inside_word(text, at, at + len(exact)):
         at = text.find(exact, at + 1)
@@ -55,5 +55,5 @@ def _bare(folded: Folded) -> tuple[str, list[int]]:
 
 
 def _inside_word(text: str, start: int, end: int) -> bool:
-    """Whether text[start:end] begins or ends within a word of a script that separates its words."""
+    """Whether text[start:end] starts or ends inside a word of a script that separates words by spaces."""
     return any(0 < at < len(text) and _LETTER.match(text, at - 1) and _LETTER.match(text, at) for at in (start, end))

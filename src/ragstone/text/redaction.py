@@ -1,5 +1,5 @@
-"""Remove secrets from texts with URLs and keys. Everything printed or stored goes through `redact`: error messages,
-command lines, names of retrievers, descriptions of systems.
+"""Removes secrets from texts with URLs and keys. Error messages, command lines, names of retrievers and descriptions
+of systems go through `redact` before they are printed or stored.
 """
 
 import re
@@ -11,22 +11,22 @@ __all__ = ["HIDDEN", "redact", "redact_all", "secrets_of", "shown_url"]
 
 HIDDEN = "***"
 _SCHEME = "http://"
-_ENDS = "\\s\"'<>"  # what ends an address within a text
+_ENDS = "\\s\"'<>"  # characters that end an address in a text
 _URL = re.compile(
     rf"(?P<scheme>\bhttps?:/+|\b[a-z][a-z0-9+.-]*://)(?:[^\s/?#]*@)?(?P<place>[^?#{_ENDS}]*)"
     rf"(?P<query>\?[^#,){_ENDS}]*)?(?P<fragment>#[^,){_ENDS}]*)?",
     re.IGNORECASE,
 )
 _VALUE = re.compile(r"(?<=[?&;])(?:(?P<name>[^=&;]+=)[^&;]*|[^=&;]+)")
-# What keys of the known providers look like, for those that an endpoint quotes back in part.
+# Keys of known providers, in case an endpoint quotes part of one.
 _LIKE_A_KEY = re.compile(r"\b(?:sk|gsk|AIza|hf|xai|pplx)[-_][A-Za-z0-9*_\-]{6,}|\bAIza[A-Za-z0-9_\-]{10,}")
-# Parameters of an address that name a secret. What stands in the others (a version, a deployment) may stand in a reply.
+# Parameters that hold a secret. The values of others (a version, a deployment) may legitimately occur in a reply.
 _SECRET_NAMES = re.compile(r"key|token|secret|sig|pass|pwd|auth|cred|code", re.IGNORECASE)
-_SHORTEST = 6  # characters: a shorter value is found in words that have nothing to do with it
+_SHORTEST = 6  # characters; a shorter value would also match inside unrelated words
 
 
 def _without_values(match: re.Match[str]) -> str:
-    values = (match["query"] or "").rstrip(".:")  # what ends a clause around the address is none of it
+    values = (match["query"] or "").rstrip(".:")  # punctuation after the address is not part of it
     query = _VALUE.sub(lambda value: f"{value['name'] or ''}{HIDDEN}", values) + (match["query"] or "")[len(values) :]
     fragment = f"#{HIDDEN}" if len(match["fragment"] or "") > 1 else ""
     return f"{match['scheme']}{match['place']}{query}{fragment}"
@@ -37,13 +37,13 @@ def redact(text: str, secrets: Iterable[str] = (), *, keys: bool = False) -> str
     `secrets`. `keys`: also without what looks like a provider's key."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
-    if ":/" in text:  # with one slash where an address was taken for a path
+    if ":/" in text:  # one slash, because an address may have been treated as a path
         text = _URL.sub(_without_values, text)
     return _LIKE_A_KEY.sub(HIDDEN, text) if keys else text
 
 
 def redact_all(value: Any) -> Any:
-    """A value of mappings, lists and texts with every text in it redacted."""
+    """`value` (mappings, lists, texts) with every text redacted."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, Mapping):
@@ -52,20 +52,20 @@ def redact_all(value: Any) -> Any:
 
 
 def shown_url(address: str) -> str:
-    """An address as it may be shown; also one that is written without its scheme (`host/v1?key=…`)."""
+    """An address with its secrets redacted; its scheme may be missing (`host/v1?key=…`)."""
     bare = "://" not in address
     return redact(f"{_SCHEME}{address}").removeprefix(_SCHEME) if bare else redact(address)
 
 
 def secrets_of(address: str) -> tuple[str, ...]:
-    """The values in an address that nobody else should read, as they stand there and decoded: those of parameters whose
-    names say so (`key`, `token`, `sig`…), and a password."""
+    """The secrets in an address, raw and decoded: a password, and the values of parameters named like a secret (`key`,
+    `token`, `sig`…)."""
     try:
         parts = urlsplit(address)
-        found = [value for name, value in parse_qsl(parts.query) if _SECRET_NAMES.search(name)]
-        found += re.findall(rf"(?:{_SECRET_NAMES.pattern})[^=&;]*=([^&;]+)", parts.query, re.IGNORECASE)
-        found += [parts.password, unquote(parts.password)] if parts.password else []
-        found += [parts.query] if parts.query and "=" not in parts.query else []
+        secrets = [value for name, value in parse_qsl(parts.query) if _SECRET_NAMES.search(name)]
+        secrets += re.findall(rf"(?:{_SECRET_NAMES.pattern})[^=&;]*=([^&;]+)", parts.query, re.IGNORECASE)
+        secrets += [parts.password, unquote(parts.password)] if parts.password else []
+        secrets += [parts.query] if parts.query and "=" not in parts.query else []
     except ValueError:
         return ()
-    return tuple(sorted({value for value in found if len(value) >= _SHORTEST}, key=len, reverse=True))
+    return tuple(sorted({value for value in secrets if len(value) >= _SHORTEST}, key=len, reverse=True))

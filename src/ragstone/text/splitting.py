@@ -1,4 +1,4 @@
-"""Rule-based sentence splitting of English, Chinese and mixed text. Joining the sentences gives the text back."""
+"""Rule-based sentence splitting for English, Chinese and mixed text. Joining the sentences restores the text."""
 
 import re
 from bisect import bisect_left
@@ -7,16 +7,16 @@ from ragstone.text.characters import HAN, vocabulary
 
 __all__ = ["sentences"]
 
-# Marks that only close, so that they do so after a blank too; and all that may close.
+# Marks that can only close, so that they may follow a blank; and all closing marks.
 _ONLY_CLOSERS = "”’」』）】》〉］〕｣»"
 _CLOSERS = _ONLY_CLOSERS + ")\\]\"'"
-# What stands in title marks is one name, whatever its punctuation: 《谁是英雄？》.
+# Text in title marks is a single name, whatever its punctuation: 《谁是英雄？》.
 _TITLE = re.compile(r"《[^《》\r\n]{1,100}》|〈[^〈〉\r\n]{1,100}〉")
 # A citation after a full stop belongs to the sentence it closes: "Paris is large.[1] It grows.[2]"
 _CITATION = r"\[\^?\d{1,3}(?:\s?[,-]\s?\d{1,3})*\]"
 _BOUNDARY = re.compile(
     rf"""
-    (?=[\n\r。！？；｡…⋯.!?])(?:  # tried first: it is most of the speed
+    (?=[\n\r。！？；｡…⋯.!?])(?:  # a cheap test first, for speed
     (?P<line>[\n\r]\s*)
     | (?P<chinese>[。！？；｡]+(?:[。！？；｡!?…{_CLOSERS}]|[^\S\r\n]+(?=[{_ONLY_CLOSERS}]))*\s*)
     | (?P<ellipsis>[…⋯]+|\.{{2,}}|(?:\.\s){{2,}}\.)(?P<after_ellipsis>[{_CLOSERS}]*\s*)
@@ -88,7 +88,7 @@ def sentences(text: str, language: str = "") -> list[str]:
 
 
 def _in_title(text: str, boundary: re.Match[str], titles: list[tuple[int, int]]) -> bool:
-    """Whether the end of a sentence stands between title marks, and none follows behind them: 《谁？》。"""
+    """Whether the boundary is inside title marks and no sentence end follows them, as in 《谁？》。"""
     place = bisect_left(titles, boundary.start(), key=lambda title: title[1])
     if place == len(titles) or boundary.start() < titles[place][0]:
         return False
@@ -124,7 +124,7 @@ def _ends_with_mark(text: str, start: int, boundary: re.Match[str]) -> bool:
 
 
 def _is_abbreviation(text: str, start: int, dot: int, next_word: str, follows: str) -> bool:
-    """Whether the full stop at `dot` belongs to the abbreviation before it and ends no sentence."""
+    """Whether the full stop at `dot` belongs to the abbreviation before it and does not end the sentence."""
     ending = text[max(start, dot - 7) : dot]
     if len(ending) == 7 and ending.isalpha() and ending.islower():
         return False  # a long word: the usual case

@@ -1,4 +1,4 @@
-"""Estimate how many tokens a text has before anything is sent."""
+"""Estimates the number of tokens in a text, without a tokenizer."""
 
 import math
 import re
@@ -9,26 +9,26 @@ __all__ = ["estimate_tokens"]
 
 _UNITS = re.compile(rf"[{HAN}]+|([^\W\d_{HAN}]+)|\d+|([^\S ]+|  +)|[^\w\s]|_")
 _BLANK = re.compile(r"[^\S ]+|  +")
-# ASCII characters other than letters, or digits, become blanks; of the last, all but signs go.
+# Tables that turn ASCII characters other than letters (or digits) into blanks; the last removes all but signs.
 _LETTERS = {code: code if chr(code).isalpha() else 32 for code in range(128)}
 _DECIMALS = {code: code if chr(code).isdecimal() else 32 for code in range(128)}
 _SIGNS = {code: None if chr(code).isalnum() or chr(code).isspace() else code for code in range(128)}
-# Fitted together on news in English and Chinese to the vocabularies of Qwen2.5, Qwen3.5 and GPT-4o (o200k).
+# Fitted jointly to the vocabularies of Qwen2.5, Qwen3.5 and GPT-4o (o200k) on English and Chinese news.
 _HAN_CHARACTER, _WORD, _LONG_WORD, _DIGITS, _BLANKS, _SIGN = 0.67, 1.03, 0.38, 1.75, 1.9, 0.8
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokens of `text` in a typical byte-pair vocabulary of today, as an estimate for `--dry-run`.
+    """Estimated tokens of `text` in a typical current byte-pair vocabulary, for budgets and `--dry-run`.
 
     Calibrated on English and Chinese news passages against the tokenizers of Qwen2.5, Qwen3.5 and GPT-4o: the sum over
-    many passages is within 12 % of each, and nine in ten single passages within 25 %. Older vocabularies spend more
-    on Chinese (GPT-4's cl100k 1.6 times as much), and vocabularies made for English only more still.
+    many passages is within 12 % of each, and nine in ten single passages are within 25 %. Older vocabularies use more
+    tokens for Chinese (GPT-4's cl100k 1.6 times as many), English-only ones even more.
     """
     return math.ceil(_ascii(text) if text.isascii() else _any(text))
 
 
 def _ascii(text: str) -> float:
-    """The same as `_any`, several times as fast: judges and their budgets count every passage."""
+    """As `_any`, but several times faster: judges and their budgets count every passage."""
     words, digits = text.translate(_LETTERS).split(), text.translate(_DECIMALS).split()
     plain = text.isprintable() and "  " not in text  # only single blanks between words
     return (

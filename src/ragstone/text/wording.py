@@ -1,4 +1,4 @@
-"""The words of a text, folded, for counting what two texts share."""
+"""Splits a text into folded words, for BM25 and word overlap."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -17,9 +17,9 @@ _HAN_RUN = re.compile(rf"[{HAN}]+")
 
 
 def words(text: str, language: str = "") -> list[str]:
-    """The words of `text` in order, folded (`fold`), without punctuation. Chinese is segmented by jieba's dictionary.
+    """The words of `text` in order, folded (`fold`), without punctuation. Chinese is segmented with jieba's dictionary.
 
-    `language` "" is detected. A possessive 's is dropped; a number is one word, its sign of percent included.
+    `language` "" is detected. A possessive 's is dropped; a number, with its percent sign, is one word.
     """
     folded = fold(text, language).text
     if not language and not text.isascii():
@@ -30,11 +30,11 @@ def words(text: str, language: str = "") -> list[str]:
 
 
 class Wording:
-    """`words` of many texts, several times as fast: what stands between two spaces is looked up where it occurred
-    before. `each` is what to make of words (their stems, say), word by word.
+    """As `words`, several times faster for many texts: the words of each chunk between spaces are cached. `each` maps
+    the words, word by word (to their stems, for example).
 
-    Only a numeral's words may depend on what stands beyond a space ("twenty one", "5 per cent", "$ 5m"); beside such a
-    neighbour it is read with it. A text with Chinese in it is taken whole."""
+    Only numerals depend on neighbouring chunks ("twenty one", "5 per cent", "$ 5m"); such chunks are read together. A
+    text with Chinese is not split into chunks."""
 
     def __init__(self, each: Callable[[list[str]], list[str]] = list) -> None:
         self._each, self._known = each, _Chunks(each)
@@ -43,16 +43,16 @@ class Wording:
         known, chunks = self._known, text.split(" ")
         if len(known) > _MOST:
             known = self._known = _Chunks(self._each)
-        found = list(map(known.__getitem__, chunks))
+        parts = list(map(known.__getitem__, chunks))
         if not known.special.isdisjoint(chunks):
             if not known.whole.isdisjoint(chunks):
                 return self._each(words(text))
-            found = self._with_numerals(chunks, found)
-        return list(chain.from_iterable(found))
+            parts = self._with_numerals(chunks, parts)
+        return list(chain.from_iterable(parts))
 
-    def _with_numerals(self, chunks: Sequence[str], found: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-        """A numeral beside what may belong to it is read with the chunk before it and the six after it ("one hundred
-        and twenty five per cent" goes on from its next part); together with the next one where they share those."""
+    def _with_numerals(self, chunks: Sequence[str], parts: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        """Reads a numeral whose neighbour may belong to it together with the chunk before and the six after it ("one
+        hundred and twenty five per cent"), and with the next such numeral if these overlap."""
         joining = [place for place, chunk in enumerate(chunks) if chunk in self._known.joining]
         places = sorted({
             near
@@ -67,21 +67,21 @@ class Wording:
             while number + 1 < len(places) and places[number + 1] <= places[number] + _REACH:
                 number += 1
             end = places[number] + _REACH
-            read += found[done : max(done, start)]
+            read += parts[done : max(done, start)]
             read.append(tuple(self._each(words(" ".join(chunks[max(done, start) : end])))))
             done, number = end, number + 1
-        return read + found[done:]
+        return read + parts[done:]
 
 
 _REACH = 7
-# Chunks that are remembered at most: about 50 MB.
+# Maximum number of cached chunks: about 50 MB.
 _MOST = 200_000
 _CHINESE = re.compile(rf"[{HAN}{CHINESE_NUMERALS}]")
 
 
 class _Chunks(dict[str, tuple[str, ...]]):
-    """What stands between two spaces → its words alone. `numerals` have a numeral in them, `joining` may belong to one
-    that stands before or after, and with one of `whole` a text cannot be read in parts."""
+    """A chunk between two spaces → its words. `numerals`: chunks with a numeral; `joining`: chunks that may belong to a
+    numeral in a neighbouring chunk; `whole`: chunks (Chinese) whose text must be read as a whole."""
 
     def __init__(self, each: Callable[[list[str]], list[str]]) -> None:
         super().__init__()
@@ -102,13 +102,13 @@ class _Chunks(dict[str, tuple[str, ...]]):
         if JOINS_NUMERAL.search(folded):
             self.joining.add(chunk)
             self.special.add(chunk)
-        found = self[chunk] = tuple(self._each(words(chunk)))
-        return found
+        parts = self[chunk] = tuple(self._each(words(chunk)))
+        return parts
 
 
 def _segment(text: str) -> list[str]:
     import rjieba  # noqa: PLC0415
 
     segmenter: Any = rjieba
-    # A lone surrogate cannot be handed to the segmenter.
+    # The segmenter rejects lone surrogates.
     return [str(word) for word in segmenter.cut(text.encode("utf-8", "replace").decode("utf-8"))]
