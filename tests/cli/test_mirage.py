@@ -181,7 +181,7 @@ def test_a_folder_of_the_official_form_and_a_run_of_somebody_s_search_are_taken(
         (("--retriever", "bm25", "--top-k", "1_0"), "is not a valid integer. Write numbers from 1 to 10,000."),
         (("--retriever", "bm25", "--retriever", "hybrid(bm25,bm52)"), "Did you mean 'bm25'"),
         (("--retriever", "bm25", "--retriever", "rerank(bm25(k1=x),openai/m)"), "k1=x should be a number"),
-        (("--retriever", "bm25", "--retriever", "rewrite(hybrid(run:none.trec,bm25),openai/m)"), "original questions only"),
+        (("--retriever", "bm25", "--retriever", "rewrite(hybrid(run:none.trec,bm25),openai/m)"), "original questions"),
         (("--retriever", "bm25", "--retriever", "hybrid(run:none.trec,bm25)"), "none.trec: there is no such file"),
         (("--retriever", "bm25", "--retriever", "run:/"), "/: is not a file"),
         (("--retriever", "bm25(k1=inf)"), "k1=inf should be a number of 0 or more"),
