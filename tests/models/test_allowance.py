@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.api.judging import verdict
 from tests.api.test_evaluate import rows
-from tests.cli.test_eval import judging
+from tests.cli.test_eval import by_judge, judging, ran
 from tests.servers.fake_endpoint import Act, FakeEndpoint, chat_reply
 
-from ragstone import evaluate_async
+from ragstone import evaluate, evaluate_async, run
 from ragstone.errors import AllowanceSpent, EndpointRefused, PromptCut, UsageError
 from ragstone.models import ModelOptions, open_model
 from ragstone.models.allowance import Allowance
@@ -88,6 +88,47 @@ async def test_an_evaluation_stops_with_what_is_scored_and_a_larger_limit_resume
         whole = await evaluate_async(rows(), "faithfulness", Scripted(verdict), run=tmp_path / "w.run")
         assert second.summary["faithfulness"]["mean"] == whole.summary["faithfulness"]["mean"]
         assert len(endpoint.seen) <= 2 * len(rows()) + 2  # nothing is paid for twice
+
+
+def test_a_model_of_ones_own_is_limited_too(tmp_path: Path) -> None:
+    own = Scripted(verdict)
+    given: dict[str, Any] = {"run": tmp_path / "e.run", "concurrency": 1}
+    first = evaluate(rows(), "faithfulness", own, max_requests=5, **given)
+    assert len(own.requests) == 5
+    assert [error.exit_code for error in first.outcome.refused] == [3]
+    assert evaluate(rows(), "faithfulness", own, max_cost=1e-9, price="1/1", **given).outcome.remaining > 0
+    assert len(own.requests) == 6  # the first that costs something is the last
+    assert evaluate(rows(), "faithfulness", own, **given).outcome.complete
+
+
+def test_run_takes_the_judges_and_the_limits_of_evaluate(tmp_path: Path) -> None:
+    own = [Scripted(verdict, id="a/one"), Scripted(verdict, id="b/two")]
+    questions = [{"question": row["question"], "contexts": row["contexts"]} for row in rows()[:3]]
+    given: dict[str, Any] = {"run": tmp_path / "e.run", "combine": "each", "strict_quotes": True, "concurrency": 1}
+    answer = lambda question: {"answer": "The tower is tall.", "contexts": ["The tower is tall."]}  # noqa: E731
+    first = run(questions, answer, "faithfulness", own, max_requests=3, **given)
+    assert sum(len(judge.requests) for judge in own) == 3
+    assert [error.exit_code for error in first.outcome.refused] == [3]
+    second = run(questions, answer, "faithfulness", own, gates={"faithfulness[a/one]": 0.5}, **given)
+    assert second.summary["faithfulness[b/two]"]["n"] == 3
+    with pytest.raises(UsageError, match="not two numbers"):
+        run(questions, answer, "faithfulness", own, price="cheap", **given)
+
+
+async def test_the_command_stops_at_its_limit_with_exit_3_and_a_larger_one_resumes(tmp_path: Path) -> None:
+    data = tmp_path / "answers.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows()), encoding="utf-8")
+    async with FakeEndpoint(answer=judging) as endpoint:
+        asked = ("eval", data, *by_judge(endpoint), "--metrics", "faithfulness", "--run", "e.run", "--concurrency", "1")
+        stopped = await ran(tmp_path, *asked, "--max-requests", "5")
+        assert stopped.code == 3
+        assert "The limit of 5 requests (--max-requests) is reached" in stopped.err
+        assert "faithfulness" in stopped.out  # what is scored is shown
+        assert len(endpoint.seen) == 5
+        chinese = await ran(tmp_path, *asked, "--max-cost", "0.0000001", "--price", "1/1", "--language", "zh")
+        assert chinese.code == 3
+        assert "--max-cost" in chinese.err
+        assert (await ran(tmp_path, *asked, "--max-requests", "500")).code == 0
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])

@@ -199,7 +199,7 @@ async def _open_judge_model(
     allowance = options.allowance and options.allowance.at(judging.price)
     calling = replace(options, base_url=base_url, allowance=allowance)
     try:
-        return await _opened(stack, judge, lambda name: open_model(name, calling))
+        return await stack.enter_async_context(open_model(judge, calling))
     except UsageError as error:
         if " --base-url" not in str(error):
             raise

@@ -9,11 +9,14 @@ from msgspec.structs import replace
 
 from ragstone.api.blocking import blocking, public
 from ragstone.api.evaluate import EvalResult, check_columns, default_metrics, read_data
-from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute
+from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
 from ragstone.api.judging import Judging
 from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
+from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData
+from ragstone.errors import UsageError
 from ragstone.messages import checked_language, messages, preferred_language
+from ragstone.metrics.judge.panel import Combine
 from ragstone.models import ModelOptions
 from ragstone.systems import system_settings
 from ragstone.types import Embedder, Metric, Model
@@ -93,8 +96,9 @@ async def run_async(
     questions: Any,
     system: Any,
     metrics: str | Sequence[str | Metric] | None = None,
-    judge: str | Model | None = None,
+    judge: str | Model | Sequence[str | Model] | None = None,
     *,
+    combine: Combine = "mean",
     embedder: str | Embedder | None = None,
     judge_protocol: Literal["matrix", "ragas"] = "matrix",
     verify: Literal["joint", "separate"] = "joint",
@@ -113,7 +117,12 @@ async def run_async(
     embedder_base_url: str | None = None,
     model_options: ModelOptions | None = None,
     concurrency: int | None = None,
+    reasons: bool = False,
+    strict_quotes: bool = False,
+    max_requests: int | None = None,
+    max_cost: float | None = None,
     price: str = "",
+    gates: Mapping[str, float] | None = None,
     sheet: str | None = None,
     split: str | None = None,
 ) -> EvalResult:
@@ -127,10 +136,13 @@ async def run_async(
     `concurrency`: questions asked at once (64). The other options are those of `evaluate`. An exception, a hang or a
     crash of the system is the error of that question; the run goes on. Raises `RagstoneError`s, one line each.
     """
+    if price and price_of(price) is None:
+        raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
     reading = {"sheet": sheet, "split": split}
     judging = Judging.of(
         judge, embedder=embedder, protocol=judge_protocol, verify=verify, prompts=prompts, rubrics=rubrics,
         base_url=judge_base_url, embedder_base_url=embedder_base_url, language=data_language,
+        reasons=reasons, strict_quotes=strict_quotes, combine=combine,
     )  # fmt: skip
     plan = plan_questions(
         read_data(
@@ -147,9 +159,10 @@ async def run_async(
     if model_options is None:
         in_flight = concurrency or _CONCURRENCY
         model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=in_flight)
+    model_options = limited(model_options, max_requests, max_cost, price_of(price))
     shell = Shell(language=checked_language(language) if language else None)
     return await run_questions(
-        plan, run=run, model_options=model_options, concurrency=concurrency, price=price, shell=shell
+        plan, run=run, model_options=model_options, concurrency=concurrency, price=price, gates=gates, shell=shell
     )
 
 

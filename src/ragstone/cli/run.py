@@ -55,7 +55,7 @@ question_options = both(
     "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: named after the settings]"
 )
 @click.option("--report", "report_file", type=click.Path(path_type=Path), help="Also write the report to this file.")
-@click.option("--judge-price", "price", metavar="IN/OUT", default="",
+@click.option("--price", "--judge-price", "price", metavar="IN/OUT", default="",
               help="The judge's price per million prompt and answer tokens.")  # fmt: skip
 @language_option
 @click.option("--quiet", is_flag=True, help="Do not show progress.")

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from typing import Any, Literal
 
 from ragstone.errors import UsageError
+from ragstone.models.allowance import counted
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider, Source
 from ragstone.registry import Registry, is_place, load_place
@@ -83,7 +84,7 @@ async def open_model(name: str | Model, options: ModelOptions = _DEFAULT) -> Asy
     `UsageError` for an impossible name or base URL. Afterwards calls raise only `ModelError`.
     """
     if not isinstance(name, str) or is_place(name):
-        yield _load_object(name, "model", "generate")
+        yield counted(_load_object(name, "model", "generate"), options.allowance)
         return
     source, model = _resolve(name, "model", _EXAMPLES["model"])
     if isinstance(source, Provider):
@@ -93,7 +94,7 @@ async def open_model(name: str | Model, options: ModelOptions = _DEFAULT) -> Asy
             yield opened
         return
     async with source.model(model, options) as opened:
-        yield opened
+        yield opened if name.startswith("local/") else counted(opened, options.allowance)
 
 
 @contextlib.asynccontextmanager

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field, replace
 
 from ragstone.errors import AllowanceSpent, UsageError
-from ragstone.types import Usage
+from ragstone.types import Completion, Model, Request, Usage
 
-__all__ = ["Allowance"]
+__all__ = ["Allowance", "counted"]
 
 
 @dataclass
@@ -51,3 +51,23 @@ class Allowance:
         """A reply came that took these tokens."""
         tokens = (usage.prompt_tokens, usage.completion_tokens)
         self.spent.cost += sum(count * price for count, price in zip(tokens, self.price, strict=True)) / 1e6
+
+
+class _Counted:
+    """A model whose requests count against an allowance."""
+
+    def __init__(self, model: Model, allowance: Allowance) -> None:
+        self.id = model.id
+        self._model, self._allowance = model, allowance
+
+    async def generate(self, request: Request, /) -> Completion:
+        self._allowance.admit()
+        reply = await self._model.generate(request)
+        self._allowance.pay(reply.usage)
+        return reply
+
+
+def counted(model: Model, allowance: Allowance | None) -> Model:
+    """The model with its requests counted, if there is an allowance. For models that are not endpoints; those count for
+    themselves, with their retries."""
+    return model if allowance is None else _Counted(model, allowance)
