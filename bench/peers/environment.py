@@ -17,6 +17,14 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "deepeval": ("deepeval==4.3.1", "aiohttp"),
     # Not a peer: what `evaluate` is called in (tests/api/test_loops.py).
     "loops": ("ipykernel", "jupyter_client", "uvloop"),
+    # What users build applications with (tests/systems/test_frameworks.py).
+    "frameworks": (
+        "langchain-core==1.7.2",
+        "langgraph==1.2.22",
+        "llama-index-core==0.14.25",
+        "haystack-ai==3.4.0",
+        "dspy==3.4.1",
+    ),
 }
 _WITHOUT_DEPENDENCIES = {"ragas": ("litellm",)}
 

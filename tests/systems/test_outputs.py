@@ -167,3 +167,11 @@ def test_a_dict_that_contains_itself_is_no_answer() -> None:
     with pytest.raises(SystemFailed, match="contains itself") as caught:
         response_of(value)
     assert caught.value.kind == "no_answer"
+
+
+def test_the_answer_of_an_agent_is_its_last_message() -> None:
+    assert response_of({"messages": [{"content": "Why?"}, {"content": "Because."}]}).answer == "Because."
+
+
+def test_token_counts_of_zero_are_no_counts() -> None:
+    assert response_of({"answer": "A", "usage": {"prompt_tokens": 0, "completion_tokens": 0}}).usage is None

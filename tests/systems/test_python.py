@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from ragstone.errors import SystemFailed, UsageError
-from ragstone.systems.python import PythonSystem, system_from
+from ragstone.systems.python import PythonSystem, located, system_from
 from ragstone.types import Passage, Query, Response, System, Turn
 
 PASSAGES = (Passage("p", "given"),)
@@ -243,3 +243,31 @@ def test_its_settings_say_what_it_is() -> None:
     system: System = system_from(plain, "app.py:plain")
     assert system.id == "app.py:plain"
     assert dict(system.spec) == {"kind": "python"}
+
+
+async def test_the_line_of_a_wrapped_exception_is_that_of_its_cause() -> None:
+    def inner(question: str) -> str:
+        raise KeyError("no index")
+
+    def wrapping(question: str) -> str:
+        scope: dict[str, Any] = {"inner": inner}
+        exec(compile(WRAPPER, "/usr/lib/python3/site-packages/framework.py", "exec"), scope)
+        return str(scope["ask"](question))
+
+    error = None
+    try:
+        wrapping("why")
+    except RuntimeError as raised:
+        error = raised.with_traceback(None)  # a framework that raises in another thread
+    assert error is not None
+    assert located(error).startswith("RuntimeError: the component failed (test_python.py, line ")
+    assert located(error).endswith(", in inner)")
+
+
+WRAPPER = """
+def ask(question):
+    try:
+        return inner(question)
+    except KeyError as error:
+        raise RuntimeError("the component failed") from error
+"""

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ragstone.errors import SystemFailed
 from ragstone.types import Passage, Response, Usage
 
-__all__ = ["LONGEST_ANSWER", "passages_of", "response_of"]
+__all__ = ["LONGEST_ANSWER", "passages_of", "response_of", "usage_of"]
 
 LONGEST_ANSWER = 1_000_000  # characters; a longer one is a bug of the system, and would fill the run file
 
@@ -57,12 +57,12 @@ def _read(value: Any) -> Response:
         shown = "None" if value is None else f"{type(value).__name__} {str(value)[:40]}"
         raise SystemFailed("no_answer", f"The system returned {shown} instead of an answer. Return text or a dict.")
     fields = _fields(value)
-    answer = _first_text(fields, _ANSWERS)
+    answer = _answer(fields)
     source = fields
     if answer is None:  # a pipeline returns the outputs of its components by their names
         for part in fields.values():
             inner = _fields(part) if isinstance(part, Mapping) else {}
-            answer, source = _first_text(inner, _ANSWERS), inner
+            answer, source = _answer(inner), inner
             if answer is not None:
                 break
     if answer is None:
@@ -81,7 +81,19 @@ def _fields(value: Any) -> Mapping[str, Any]:
         return {str(key): item for key, item in value.items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    names = (*_ANSWERS, *_PASSAGES, "usage", "usage_metadata", "data", "node", *_TEXTS, *_IDS, "score", *_METADATA)
+    names = (
+        *_ANSWERS,
+        *_PASSAGES,
+        "usage",
+        "usage_metadata",
+        "messages",
+        "data",
+        "node",
+        *_TEXTS,
+        *_IDS,
+        "score",
+        *_METADATA,
+    )
     return {name: item for name in names if (item := _attribute(value, name)) is not None}
 
 
@@ -105,6 +117,12 @@ def _first_text(fields: Mapping[str, Any], names: Sequence[str]) -> str | None:
         if name in fields and (text := _text(fields[name])) is not None:
             return text
     return None
+
+
+def _answer(fields: Mapping[str, Any]) -> str | None:
+    answer = _first_text(fields, _ANSWERS)
+    messages = fields.get("messages")  # the state of an agent: the answer is its last message
+    return _text(messages[-1]) if answer is None and isinstance(messages, list) and messages else answer
 
 
 def _text(value: Any) -> str | None:
@@ -145,9 +163,11 @@ def passages_of(items: Iterable[Any]) -> tuple[Passage, ...]:
         if passage is None or (key := (passage.id, passage.text)) in texts:
             continue
         texts.add(key)
-        counts[passage.id] += 1
-        name = passage.id if counts[passage.id] == 1 else f"{passage.id}#{counts[passage.id]}"
-        passages.setdefault(name, replace(passage, id=name))
+        name = passage.id
+        while name in passages:  # numbered before, too, where passages of several retrievers are put together
+            counts[passage.id] += 1
+            name = f"{passage.id}#{counts[passage.id] + 1}"
+        passages[name] = replace(passage, id=name)
     return tuple(passages.values())
 
 
@@ -193,12 +213,15 @@ def _text_id(text: str) -> str:
 
 
 def _usage(fields: Mapping[str, Any]) -> Usage | None:
-    """Token counts, as OpenAI's, Anthropic's and LangChain's objects have them."""
-    for name in ("usage", "usage_metadata"):
-        value = fields.get(name)
-        counts = value if isinstance(value, Mapping) else vars(value) if hasattr(value, "__dict__") else None
-        if counts:
-            prompt = next((counts[key] for key in _INPUT_TOKENS if isinstance(counts.get(key), int)), 0)
-            answer = next((counts[key] for key in _OUTPUT_TOKENS if isinstance(counts.get(key), int)), 0)
-            return Usage(prompt_tokens=prompt, completion_tokens=answer, requests=1)
-    return None
+    usages = (usage_of(fields.get(name)) for name in ("usage", "usage_metadata"))
+    return next((usage for usage in usages if usage is not None), None)
+
+
+def usage_of(value: Any) -> Usage | None:
+    """Token counts, as OpenAI's, Anthropic's and LangChain's objects have them; None where there are none."""
+    counts = value if isinstance(value, Mapping) else vars(value) if hasattr(value, "__dict__") else {}
+    prompt, answer = (
+        next((counts[key] for key in keys if isinstance(counts.get(key), int)), None)
+        for keys in (_INPUT_TOKENS, _OUTPUT_TOKENS)
+    )
+    return Usage(prompt_tokens=prompt or 0, completion_tokens=answer or 0, requests=1) if prompt or answer else None

@@ -265,11 +265,16 @@ def _arguments_of(function: Callable[..., Any], name: str) -> _Arguments:
 
 
 def located(error: BaseException) -> str:
-    """An exception in one line, with the last line of the user's own code that it passed through."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not any(part in frame.filename for part in _FOREIGN)]
+    """An exception in one line, with the last line of the user's own code that it, or its cause, passed through."""
     message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"{message} ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})" if own else message
+    cause: BaseException | None = error
+    while cause is not None:  # frameworks wrap exceptions
+        frames = traceback.extract_tb(cause.__traceback__)
+        own = [frame for frame in frames if not any(part in frame.filename for part in _FOREIGN)]
+        if own:
+            return f"{message} ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})"
+        cause = cause.__cause__ or cause.__context__
+    return message
 
 
 def _article(word: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from ragstone.systems.outputs import passages_of, usage_of
 from ragstone.types import Passage, Response, Step, Usage
 
 __all__ = ["STAGES", "StageRecorder", "passages_at", "stage_step"]
@@ -47,21 +48,29 @@ class StageRecorder:
     fetch_seconds: float | None = None
 
     def fetch(self, passages: Sequence[Passage], seconds: float | None = None) -> None:
-        """Adds what a retriever returned. Nested retrievers report the same passages more than once."""
-        known = {passage.id for passage in self.fetched}
-        self.fetched += [passage for passage in passages if passage.id not in known]
+        """Adds what a retriever returned. Several retrievers report the same passages more than once."""
+        self.fetched = list(passages_of([*self.fetched, *self._named(passages)]))
         if seconds is not None:
             self.fetch_seconds = (self.fetch_seconds or 0.0) + seconds
 
-    def count(self, prompt_tokens: Any, completion_tokens: Any) -> None:
-        """Adds the tokens of one call of a model."""
-        prompt, completion = (number if isinstance(number, int) else 0 for number in (prompt_tokens, completion_tokens))
-        self.usage = (self.usage or Usage()) + Usage(prompt, completion, requests=1)
+    def rerank(self, passages: Sequence[Passage]) -> None:
+        """What was left of the fetched passages, in its order; the last such report counts."""
+        self.reranked = self._named(passages)
+
+    def _named(self, passages: Sequence[Passage]) -> list[Passage]:
+        """The passages under the ids that they were fetched with: frameworks lose ids, but not texts."""
+        ids = {passage.text: passage.id for passage in reversed(self.fetched)}
+        return [replace(passage, id=ids.get(passage.text, passage.id)) for passage in passages]
+
+    def count(self, counts: Any) -> None:
+        """Adds the tokens of one call of a model, as `outputs.usage_of` reads them."""
+        if (usage := usage_of(counts)) is not None:
+            self.usage = (self.usage or Usage()) + usage
 
     def response(self, response: Response) -> Response:
         """The response with these stages. Its passages are those of the last known stage; if it names passages itself
         and no prompt was seen, they are what was given to the model."""
-        returned = list(response.passages)
+        returned = self._named(response.passages)
         fetched = self.fetched or returned
         steps: list[Step] = []
         rewritten = [query for query in dict.fromkeys(self.queries) if query.strip() != self.question.strip()]
@@ -70,7 +79,7 @@ class StageRecorder:
         if fetched:
             query = self.queries[-1] if self.queries else self.question
             steps.append(stage_step("fetch", fetched, query=query, seconds=self.fetch_seconds))
-        reranked = self.reranked or (returned if returned != fetched else [])
+        reranked = self.reranked or (returned if _ids(returned) != _ids(fetched) else [])
         if reranked:
             steps.append(stage_step("rerank", reranked))
         candidates = reranked or fetched
@@ -81,6 +90,10 @@ class StageRecorder:
         return replace(
             response, passages=tuple(passages), steps=(*steps, *response.steps), usage=response.usage or self.usage
         )
+
+
+def _ids(passages: Sequence[Passage]) -> list[str]:
+    return [passage.id for passage in passages]
 
 
 def _contains(prompt: str, passage: Passage) -> bool:

@@ -1,13 +1,17 @@
 """DSPy: modules. The question goes into the field of that name, or into the first input field that is a text; a field
-named like passages gets the passages, if a benchmark hands them over."""
+named like passages gets the passages, if a benchmark hands them over. Its callbacks tell the models' prompts."""
 
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import dspy
+from dspy.utils.callback import BaseCallback
+
 from ragstone.errors import UsageError
 from ragstone.systems.outputs import response_of
+from ragstone.systems.stages import StageRecorder
 from ragstone.types import Query, Response
 
 __all__ = ["call_of"]
@@ -28,10 +32,27 @@ def call_of(module: Any) -> tuple[Callable[[Query], Awaitable[Response]], frozen
         values: dict[str, Any] = {question: query.question}
         if passages and query.passages is not None:
             values[passages] = [passage.text for passage in query.passages]
-        prediction = await asyncio.to_thread(module, **values)
-        return response_of(prediction)
+        recorder = StageRecorder(query.question)
+        callbacks = [*dspy.settings.callbacks, _Callbacks(recorder)]
+        with dspy.context(callbacks=callbacks), dspy.track_usage() as tracker:
+            prediction = await asyncio.to_thread(module, **values)
+        for entries in tracker.usage_data.values():
+            for entry in entries:
+                recorder.count(entry)
+        return recorder.response(response_of(prediction))
 
     return ask, frozenset({"passages"} if passages else ())
+
+
+class _Callbacks(BaseCallback):
+    """Records the prompts of one call."""
+
+    def __init__(self, recorder: StageRecorder) -> None:
+        self._recorder = recorder
+
+    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        messages = inputs.get("messages") or [{"content": inputs.get("prompt") or ""}]
+        self._recorder.prompts.append("\n".join(str(message.get("content", "")) for message in messages))
 
 
 def _input_names(module: Any) -> list[str]:

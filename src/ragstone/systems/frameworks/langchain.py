@@ -17,6 +17,7 @@ __all__ = ["call_of"]
 
 _QUESTION_KEYS = ("question", "input", "query")
 _HISTORY_KEYS = ("chat_history", "history")
+_MESSAGES = "messages"  # what an agent takes: the history and the question
 # What a chain raises if it gets a text where it wants a mapping, or the other way round.
 _WRONG_INPUT = (TypeError, KeyError, AttributeError, ValueError)
 
@@ -29,6 +30,8 @@ def call_of(runnable: Any) -> tuple[Callable[[Query], Awaitable[Response]], froz
     forms: list[Callable[[Query], Any]] = [lambda query: query.question, lambda query: _mapping(query, _QUESTION_KEYS)]
     if keys:
         forms = [lambda query: _mapping(query, keys, history)]
+    elif _MESSAGES in properties:
+        history, forms = _MESSAGES, [lambda query: {_MESSAGES: [*_turns(query), ("user", query.question)]}]
 
     async def ask(query: Query) -> Response:
         first: Exception | None = None
@@ -61,8 +64,12 @@ def _properties(runnable: Any) -> Mapping[str, Any]:
 def _mapping(query: Query, keys: Sequence[str], history: str = "") -> dict[str, Any]:
     values: dict[str, Any] = dict.fromkeys(keys, query.question)
     if history:
-        values[history] = [(turn.role, turn.content) for turn in query.history]
+        values[history] = _turns(query)
     return values
+
+
+def _turns(query: Query) -> list[tuple[str, str]]:
+    return [(turn.role, turn.content) for turn in query.history]
 
 
 class _Callbacks(BaseCallbackHandler):
@@ -70,15 +77,23 @@ class _Callbacks(BaseCallbackHandler):
 
     def __init__(self, recorder: StageRecorder) -> None:
         self._recorder, self._started = recorder, dict[Any, float]()
+        self._outer: set[Any] = set()  # retrievers that ask others, such as a reranking one
 
-    def on_retriever_start(self, serialized: Any, query: str, *, run_id: Any, **_: Any) -> None:
+    def on_retriever_start(
+        self, serialized: Any, query: str, *, run_id: Any, parent_run_id: Any = None, **_: Any
+    ) -> None:
         self._started[run_id] = time.perf_counter()
         self._recorder.queries.append(str(query))
+        if parent_run_id in self._started:
+            self._outer.add(parent_run_id)
 
     def on_retriever_end(self, documents: Sequence[Any], *, run_id: Any, **_: Any) -> None:
-        started = self._started.pop(run_id, None)
-        seconds = None if started is None else time.perf_counter() - started
-        self._recorder.fetch(passages_of(documents), seconds)
+        seconds = time.perf_counter() - self._started.pop(run_id, time.perf_counter())
+        passages = passages_of(documents)
+        if run_id in self._outer:
+            self._recorder.rerank(passages)
+        else:
+            self._recorder.fetch(passages, seconds)
 
     def on_chat_model_start(self, serialized: Any, messages: Sequence[Sequence[Any]], **_: Any) -> None:
         for conversation in messages:
@@ -89,6 +104,4 @@ class _Callbacks(BaseCallbackHandler):
 
     def on_llm_end(self, response: Any, **_: Any) -> None:
         for generation in (item for batch in response.generations for item in batch):
-            usage = getattr(getattr(generation, "message", None), "usage_metadata", None) or {}
-            if usage:
-                self._recorder.count(usage.get("input_tokens"), usage.get("output_tokens"))
+            self._recorder.count(getattr(getattr(generation, "message", None), "usage_metadata", None))

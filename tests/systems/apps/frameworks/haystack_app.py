@@ -1,0 +1,78 @@
+"""Applications of Haystack: pipelines of a retriever, a ranker, a prompt builder and a generator."""
+
+from typing import Any
+
+from haystack import Document, Pipeline, component
+from haystack.components.builders import AnswerBuilder, ChatPromptBuilder, PromptBuilder
+from haystack.dataclasses import ChatMessage
+from shop import numbers_of, sentence
+
+
+@component
+class Search:
+    @component.output_types(documents=list[Document])
+    def run(self, query: str) -> dict[str, Any]:
+        found = [Document(id=f"{item}.md", content=sentence(item)) for item in numbers_of(query)]
+        return {"documents": found}
+
+
+@component
+class Ranker:
+    """The first two documents, the other way round."""
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
+        return {"documents": documents[1::-1]}
+
+
+def quoted(prompt: str) -> str:
+    return next((line for line in prompt.splitlines() if "crowns" in line), "nothing")
+
+
+@component
+class Generator:
+    @component.output_types(replies=list[str], meta=list[dict[str, Any]])
+    def run(self, prompt: str) -> dict[str, Any]:
+        usage = {"prompt_tokens": 10, "completion_tokens": 3}
+        return {"replies": [quoted(prompt)], "meta": [{"usage": usage}]}
+
+
+@component
+class ChatGenerator:
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage]) -> dict[str, Any]:
+        usage = {"prompt_tokens": 10, "completion_tokens": 3}
+        return {"replies": [ChatMessage.from_assistant(quoted(messages[-1].text or ""), meta={"usage": usage})]}
+
+
+@component
+class Failing:
+    @component.output_types(documents=list[Document])
+    def run(self, query: str) -> dict[str, Any]:
+        raise KeyError("no such index")
+
+
+TEMPLATE = "{% for document in documents %}{{ document.content }}\n{% endfor %}\nQuestion: {{ question }}"
+
+# Added in another order than that in which they run.
+pipeline = Pipeline()
+pipeline.add_component("ranker", Ranker())
+pipeline.add_component("llm", Generator())
+pipeline.add_component("prompt", PromptBuilder(template=TEMPLATE))
+pipeline.add_component("search", Search())
+pipeline.connect("search", "ranker.documents")
+pipeline.connect("ranker", "prompt.documents")
+pipeline.connect("prompt", "llm")
+
+chat = Pipeline()
+chat.add_component("search", Search())
+chat.add_component("prompt", ChatPromptBuilder(template=[ChatMessage.from_user(TEMPLATE)]))
+chat.add_component("llm", ChatGenerator())
+chat.add_component("answers", AnswerBuilder())
+chat.connect("search", "prompt.documents")
+chat.connect("prompt.prompt", "llm.messages")
+chat.connect("llm.replies", "answers.replies")
+chat.connect("search.documents", "answers.documents")
+
+broken = Pipeline()
+broken.add_component("search", Failing())

@@ -1,0 +1,32 @@
+"""The stages that adapters record: ids that a framework loses come back by the text."""
+
+from ragstone.systems.stages import StageRecorder, passages_at
+from ragstone.types import Passage, Response, Usage
+
+
+def test_reranked_passages_have_the_ids_that_they_were_fetched_with() -> None:
+    recorder = StageRecorder("why", queries=["why exactly"])
+    recorder.fetch([Passage("a", "One."), Passage("b", "二。")], 0.5)
+    recorder.fetch([Passage("x", "One."), Passage("a", "Three.")])  # another retriever, with ids of its own
+    recorder.rerank([Passage("text-1", "二。"), Passage("text-2", "One.")])
+    recorder.prompts.append("Answer from: 二。")
+    recorder.count({"input_tokens": 7})
+    recorder.count({"completion_tokens": 2})
+    response = recorder.response(Response("A", (Passage("text-3", "二。"),)))
+    fetched = passages_at(response, "fetch")
+    assert fetched is not None
+    assert [passage.text for passage in fetched] == ["One.", "二。", "Three."]
+    assert len({passage.id for passage in fetched}) == 3
+    assert [passage.id for passage in passages_at(response, "rerank") or ()] == ["b", "a"]
+    assert [passage.id for passage in passages_at(response, "prompt") or ()] == ["b"]
+    assert [passage.id for passage in response.passages] == ["b"]
+    assert response.usage == Usage(7, 2, requests=2)
+    assert response.steps[0].output == ["why exactly"]
+
+
+def test_what_is_returned_in_the_same_order_is_no_stage_of_its_own() -> None:
+    recorder = StageRecorder("why")
+    recorder.fetch([Passage("a", "One.")])
+    response = recorder.response(Response("A", (Passage("other", "One.", score=0.5),)))
+    assert [step.name for step in response.steps] == ["fetch"]
+    assert [passage.id for passage in response.passages] == ["a"]
