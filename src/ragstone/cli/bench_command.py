@@ -24,6 +24,7 @@ from ragstone.cli.options import (
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.show import say_failures, say_run
+from ragstone.cli.systems import bench_system
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 
@@ -43,6 +44,9 @@ _VERDICT_TOKENS = 40  # of a judge's reply
 
 model_options = both(
     click.option("--model", "models", multiple=True, metavar="PROVIDER/MODEL", help="Model to evaluate (repeatable)."),
+    click.option("--system", "systems", multiple=True, metavar="NAME",
+                 help="System to evaluate that answers from given passages: file.py:name, package.module:name, an HTTP "
+                 "address, or a table [systems.NAME] of ragstone.toml (repeatable)."),
     click.option("--base-url", type=Address(),
                  help="Endpoint of the model, overriding its provider's; compat/… needs it."),
     judge_options,
@@ -87,7 +91,7 @@ run_options = both(
 class SharedOptions(NamedTuple):
     """What `model_options` and `run_options` parsed, checked."""
 
-    models: tuple[str, ...]
+    models: tuple[Any, ...]
     judging: "Judging"
     sampling: Mapping[str, Any]
     calling: "ModelOptions"
@@ -111,7 +115,8 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
     from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 
-    models, metrics, judging = values.pop("models"), values.pop("metrics"), judging_of(values)
+    models = (*values.pop("models"), *map(bench_system, values.pop("systems")))
+    metrics, judging = values.pop("metrics"), judging_of(values)
     price_text, dry_run, report_file = values.pop("price"), values.pop("dry_run"), values.pop("report_file")
     price = None if price_text is None else read_price(price_text)
     judge_text = values.pop("judge_price")

@@ -29,6 +29,7 @@ COMMANDS = {
     "bench": ("ragstone.cli.bench", "Run a benchmark."),
     "cases": ("ragstone.cli.cases", "Print the cases of a benchmark, without asking any model."),
     "run": ("ragstone.cli.run", "Ask a system your own questions, and score its answers."),
+    "system": ("ragstone.cli.system", "Check a system before it is evaluated."),
     "eval": ("ragstone.cli.evaluate", "Score existing answers."),
     "compare": ("ragstone.cli.compare", "Compare two runs, sample by sample."),
     "agreement": ("ragstone.cli.agreement", "Measure how far different ways of judging agree."),

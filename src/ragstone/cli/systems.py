@@ -13,14 +13,11 @@ if TYPE_CHECKING:
     from ragstone.systems.http import HttpTarget
     from ragstone.systems.rag import RagTarget
 
-__all__ = ["system_of", "system_options"]
+__all__ = ["bench_system", "system_details", "system_of", "system_options"]
 
 _HTTP = ("method", "headers", "body", "answer", "contexts", "ids", "usage")
 
-system_options = both(
-    click.option("--system", "system", default="", metavar="NAME",
-                 help="System to ask: file.py:name, package.module:name, an HTTP address, a model, or a "
-                 "table [systems.NAME] of ragstone.toml."),
+system_details = both(
     click.option("--corpus", type=click.Path(path_type=Path),
                  help="Documents for rag(retriever=bm25, model=local/extractive, k=5): a folder or a file."),
     click.option("--model", default="", metavar="NAME",
@@ -35,6 +32,13 @@ system_options = both(
     click.option("--contexts", metavar="PATH", help="Where the passages are in the reply (JMESPath)."),
     click.option("--ids", metavar="PATH", help="Where the passages' ids are in the reply (JMESPath)."),
     click.option("--usage", metavar="PATH", help="Where the token counts are in the reply (JMESPath)."),
+)  # fmt: skip
+
+system_options = both(
+    click.option("--system", "system", default="", metavar="NAME",
+                 help="System to ask: file.py:name, package.module:name, an HTTP address, a model, or a "
+                 "table [systems.NAME] of ragstone.toml."),
+    system_details,
 )  # fmt: skip
 
 
@@ -65,6 +69,15 @@ def system_of(values: dict[str, Any]) -> "str | HttpTarget | RagTarget":
         options["name"] = values["name"]
     target = HttpTarget(system) if isinstance(system, str) else system
     return HttpTarget(**{**{name: getattr(target, name) for name in target.__dataclass_fields__}, **options})
+
+
+def bench_system(name: str) -> "str | HttpTarget":
+    """The system that `bench --system` names. Raises UsageError for `rag(…)`, which retrieves."""
+    from ragstone.api.system_config import configured_system  # noqa: PLC0415
+
+    if name.startswith("rag("):
+        raise UsageError(f"{name} retrieves for itself, but benchmarks hand over the passages: name its model instead.")
+    return configured_system(name)
 
 
 def _rag_of(values: dict[str, Any]) -> "RagTarget":

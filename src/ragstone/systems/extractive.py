@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from ragstone.errors import UsageError
 from ragstone.systems._answer_parsing import Question, Reading, Sentence, read_passage, read_question
@@ -140,6 +140,7 @@ class Extractive:
     system, since this one has no retriever.
     """
 
+    accepts: ClassVar[frozenset[str]] = frozenset({"passages", "language"})
     id: str = "local/extractive"
     refuses: bool = True
 

@@ -1,26 +1,29 @@
 """A system that must answer from the passages that it is given."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ragstone.errors import UsageError
-from ragstone.types import Query, Response, System
+from ragstone.types import Passage, Query, Response, System
 
 __all__ = ["GivenPassages"]
 
 
 class GivenPassages:
-    """`inner`, refused where it retrieves for itself: it says so (`retrieves = True`), or it returns passages of which
-    it was given none. After the first such answer it is asked no more. Raises UsageError."""
+    """`inner`, refused where it retrieves for itself: it says so (`retrieves = True`), or that it takes no passages
+    (`accepts` without "passages"), or it returns passages of which it was given none. After the first such answer it
+    is asked no more. Raises UsageError."""
 
     def __init__(self, inner: System, benchmark: str) -> None:
         self.inner, self._refused = inner, ""
         self._reason = (
             f"The system {inner.id} retrieves for itself, but {benchmark} must hand it the passages: what it measures "
-            "is how these passages are used. Evaluate the part that answers from given passages, or score the answers "
-            "of the whole system with `ragstone eval`"
+            "is how these passages are used. Evaluate the part that answers from given passages (a function with a "
+            "parameter `passages`, an address with {passages} in its body), or the whole system with `ragstone run`"
         )
-        if getattr(inner, "retrieves", False):
+        if getattr(inner, "retrieves", False) or "passages" not in getattr(inner, "accepts", ("passages",)):
             raise UsageError(f"{self._reason}.")
 
     @property
@@ -33,7 +36,7 @@ class GivenPassages:
 
     async def answer(self, query: Query, /) -> Response:
         if not self._refused:
-            response = await self.inner.answer(query)
+            response = _with_given_ids(await self.inner.answer(query), query.passages or ())
             given = {passage.id for passage in query.passages or ()}
             if not response.passages or any(passage.id in given for passage in response.passages):
                 return response
@@ -41,3 +44,10 @@ class GivenPassages:
                 f"{self._reason} (it returned the passage {response.passages[0].id!r}, which it was not given)."
             )
         raise UsageError(self._refused)
+
+
+def _with_given_ids(response: Response, given: Sequence[Passage]) -> Response:
+    """The response with the ids of the given passages: systems that are given texts return texts."""
+    ids = {passage.text: passage.id for passage in reversed(given)}
+    passages = [replace(passage, id=ids.get(passage.text, passage.id)) for passage in response.passages]
+    return replace(response, passages=tuple(passages))

@@ -70,6 +70,10 @@ class HttpTarget:
     name: str = ""
 
     @property
+    def id(self) -> str:
+        return self.name or shown_url(self.url)
+
+    @property
     def spec(self) -> Mapping[str, Any]:
         """Everything that determines the answers, without the values of variables."""
         return {
@@ -105,7 +109,7 @@ class HttpSystem:
 
     @property
     def id(self) -> str:
-        return self.target.name or self._where
+        return self.target.id
 
     @property
     def spec(self) -> Mapping[str, Any]:

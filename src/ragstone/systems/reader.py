@@ -17,6 +17,8 @@ class Reader:
     endpoint: where the model is, if not at its provider's own address: the same name elsewhere is another system.
     """
 
+    accepts = frozenset({"passages", "history", "language"})
+
     def __init__(
         self,
         model: Model,

@@ -1,0 +1,85 @@
+"""What a system answers and accepts, found out with two questions. `ragstone system check` prints it."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragstone.api.evaluate import read_data
+from ragstone.api.execute import cache_folder
+from ragstone.errors import ModelError, RagstoneError, SystemFailed
+from ragstone.models import ModelOptions
+from ragstone.systems import open_system
+from ragstone.systems.rag import RAG_TEMPLATE
+from ragstone.types import Query, Response, System
+
+__all__ = ["ACCEPTED", "Checked", "SystemCheck", "check_system"]
+
+GENERAL = (
+    Query("What can you help me with?", language="en"),
+    Query("你能帮我解决什么问题？", language="zh"),
+)
+"""What is asked if the user names no questions."""
+
+ACCEPTED = ("passages", "history", "k", "language")
+"""What a system may take besides the question. One that takes passages can be asked with none of them: closed book."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One question, and the response or the error. `seconds`: until it arrived."""
+
+    question: str
+    response: Response | None
+    error: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class SystemCheck:
+    """What was found out. `accepts`: those of `ACCEPTED` that it takes; None if it does not tell. `printed`: the last
+    line that its code printed."""
+
+    id: str
+    spec: Mapping[str, Any]
+    accepts: tuple[str, ...] | None
+    checked: tuple[Checked, ...]
+    printed: str
+
+    @property
+    def answered(self) -> bool:
+        """Whether it answered every question."""
+        return all(item.response is not None for item in self.checked)
+
+
+async def check_system(
+    target: Any, questions: str | Path | None = None, *, timeout: float = 120.0, limit: int = 2
+) -> SystemCheck:
+    """Asks a system the first `limit` questions of a file, or a general one in English and one in Chinese.
+
+    `target`: as in `run`. `timeout`: seconds for one answer. A question that fails is part of the result. Raises
+    UsageError and DataError if there is no such system or file."""
+    queries: Sequence[Query] = GENERAL
+    if questions is not None:
+        items = read_data(questions, limit=limit).items
+        queries = [Query(item.sample.question, None, item.history, item.sample.language) for item in items]
+    options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=limit)
+    async with open_system(target, template=RAG_TEMPLATE, options=options) as system:
+        checked = [await _checked(system, query) for query in queries]
+        accepts = getattr(system, "accepts", None)
+        printed = getattr(system, "printed", str)()
+        known = None if accepts is None else tuple(name for name in ACCEPTED if name in accepts)
+        return SystemCheck(system.id, system.spec, known, tuple(checked), printed)
+
+
+async def _checked(system: System, query: Query) -> Checked:
+    started = time.perf_counter()
+    response, error = None, ""
+    try:
+        response = await system.answer(query)
+    except (SystemFailed, ModelError) as failure:
+        error = f"{failure.kind}: {failure}" if isinstance(failure, SystemFailed) else str(failure)
+    except RagstoneError as failure:
+        error = str(failure)
+    return Checked(query.question, response, error, time.perf_counter() - started)

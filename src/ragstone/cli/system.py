@@ -1,0 +1,127 @@
+"""`ragstone system`."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from ragstone.cli.options import Number, json_option, language_option
+from ragstone.cli.output import say, say_json
+from ragstone.cli.systems import system_details, system_of
+from ragstone.messages import messages, preferred_language
+
+if TYPE_CHECKING:
+    from ragstone.api.system_check import Checked, SystemCheck
+    from ragstone.types import Step
+
+__all__ = ["command"]
+
+_LONGEST = 300  # characters of an answer or of a list
+
+
+@click.group()
+def command() -> None:
+    """Check a system before it is evaluated."""
+
+
+@command.command()
+@click.argument("system", metavar="NAME")
+@click.option("--questions", type=click.Path(path_type=Path),
+              help="File whose first two questions are asked.  [default: two general questions]")  # fmt: skip
+@system_details
+@click.option("--timeout", type=Number(0, min_open=True), default=120.0, show_default=True,
+              help="Time limit of an answer, in seconds.")  # fmt: skip
+@language_option
+@json_option
+def check(**values: Any) -> int:
+    """Ask the system NAME two questions, and print what was understood of its answers.
+
+    NAME is Python code (app.py:ask), an HTTP address, a model, rag(…) over a --corpus, or a table [systems.NAME] of
+    ragstone.toml."""
+    from ragstone.api.system_check import check_system  # noqa: PLC0415
+
+    target = system_of(values)
+    found = asyncio.run(check_system(target, values["questions"], timeout=values["timeout"]))
+    if values["as_json"]:
+        say_json(_document(found))
+    else:
+        _say(found, messages(__name__, values["language"] or preferred_language()))
+    return 0 if found.answered else 3
+
+
+def _document(found: "SystemCheck") -> dict[str, Any]:
+    from ragstone.types import from_json, to_json  # noqa: PLC0415
+
+    document = {
+        "id": found.id, "spec": dict(found.spec),
+        "accepts": None if found.accepts is None else list(found.accepts),
+        "answers": [
+            {"question": item.question, "error": item.error or None, "seconds": round(item.seconds, 3),
+             "response": None if item.response is None else msgspec.to_builtins(item.response)}
+            for item in found.checked
+        ],
+        "printed": found.printed,
+    }  # fmt: skip
+    return dict(from_json(to_json(document), dict))
+
+
+def _say(found: "SystemCheck", texts: Mapping[str, str]) -> None:
+    say(texts["system"].format(id=found.id, kind=found.spec.get("kind", "")))
+    say(_accepted(found, texts))
+    for number, item in enumerate(found.checked, 1):
+        say("")
+        say(f"{number}. {item.question}")
+        for name, value in _facts(item, texts):
+            say(f"   {texts[name]}{value}")
+    if found.printed:
+        say("")
+        say(texts["printed"].format(line=found.printed))
+
+
+def _accepted(found: "SystemCheck", texts: Mapping[str, str]) -> str:
+    from ragstone.api.system_check import ACCEPTED  # noqa: PLC0415
+
+    if found.accepts is None:
+        return texts["accepts.unknown"]
+    names = [texts[f"takes.{name}"] for name in found.accepts]
+    others = [texts[f"takes.{name}"] for name in ACCEPTED if name not in found.accepts]
+    join = texts["join"]
+    line = texts["accepts"].format(names=join.join([texts["takes.question"], *names]))
+    return line + (texts["accepts.not"].format(names=join.join(others)) if others else "")
+
+
+def _facts(item: "Checked", texts: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What is known of one answer: the label of each line, and its text."""
+    response, seconds = item.response, texts["time"].format(seconds=item.seconds)
+    if response is None:
+        return [("error", item.error), ("seconds", seconds)]
+    first = next((step.seconds for step in response.steps if step.name == "first token"), None)
+    if first is not None:
+        seconds += texts["first"].format(seconds=first)
+    ids = texts["join"].join(passage.id for passage in response.passages)
+    passages = texts["count"].format(n=len(response.passages), ids=_short(ids)) if ids else texts["none"]
+    stages = " → ".join(
+        _stage(step) for step in response.steps if step.name in ("rewrite", "fetch", "rerank", "prompt")
+    )
+    usage = response.usage
+    spent = texts["unknown"] if usage is None else texts["tokens"].format(
+        prompt=usage.prompt_tokens, answer=usage.completion_tokens, requests=usage.requests
+    )  # fmt: skip
+    return [
+        ("answer", _short(response.answer) or texts["empty"]), ("passages", passages),
+        ("stages", stages or texts["unknown"]), ("usage", spent), ("seconds", seconds),
+    ]  # fmt: skip
+
+
+def _stage(step: "Step") -> str:
+    """A stage with the number of its passages, or with the query that was searched for."""
+    found = step.output if isinstance(step.output, list) else [step.output]
+    return f"rewrite “{_short(str(found[-1]))}”" if step.name == "rewrite" else f"{step.name} {len(found)}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

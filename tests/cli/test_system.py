@@ -1,0 +1,121 @@
+"""`ragstone system check`, and `--system` of the benchmarks: what a system takes decides before anything is asked."""
+
+from pathlib import Path
+
+import pytest
+from tests.cli.tools import one_line, process
+
+from ragstone.runs import open_run
+
+APP = """
+def ask(question, history=()):
+    print("asked", question)
+    return {"answer": "Answer to " + question, "contexts": [{"id": "a.md", "text": "A."}], "usage": {"input_tokens": 7}}
+def read(question, passages):
+    return {"answer": passages[0] if passages else "none", "contexts": passages}
+def broken(question):
+    raise ValueError("no such tenant")
+def stream(question):
+    yield "It is "
+    yield "blue."
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "app.py").write_text(APP, "utf-8")
+    (tmp_path / "q.csv").write_text("question\nWhy?\n为什么？\nNever asked\n", "utf-8")
+    return tmp_path
+
+
+def test_what_was_understood_is_shown(folder: Path) -> None:
+    ended = process("system", "check", "app.py:ask", folder=folder)
+    assert ended.code == 0, ended
+    lines = ended.out.splitlines()
+    assert lines[0] == "app.py:ask (python)"
+    assert lines[1].startswith("Takes: a question, the history of a conversation. Does not take: given passages")
+    assert "1. What can you help me with?" in lines
+    assert "   Answer:   Answer to What can you help me with?" in lines
+    assert "   Answer:   Answer to 你能帮我解决什么问题？" in lines
+    assert lines.count("   Passages: 1 (a.md)") == 2
+    assert lines.count("   Tokens:   7 + 0 in 1 request(s)") == 2
+    assert lines[-1] == "The last line that it printed: asked 你能帮我解决什么问题？"
+
+
+def test_the_first_two_of_a_file_in_chinese(folder: Path) -> None:
+    ended = process("system", "check", "app.py:stream", "--questions", "q.csv", folder=folder, RAGSTONE_LANGUAGE="zh")
+    assert ended.code == 0, ended
+    assert "1. Why?\n   答案：It is blue." in ended.out
+    assert "2. 为什么？" in ended.out
+    assert "Never asked" not in ended.out
+    assert "秒后收到首段文字" in ended.out
+    assert "段落：返回的内容中没有找到" in ended.out
+
+
+def test_it_is_one_document(folder: Path) -> None:
+    (folder / "docs").mkdir()
+    (folder / "docs" / "a.md").write_text("Shipping to Norway costs 12 euros.", "utf-8")
+    (folder / "q.csv").write_text("question\nWhat does shipping to Norway cost?\n", "utf-8")
+    ended = process("system", "check", "rag(k=1)", "--corpus", "docs", "--questions", "q.csv", "--json", folder=folder)
+    document = ended.document
+    assert document["accepts"] == ["passages", "history", "language"]
+    assert document["spec"]["kind"] == "rag"
+    (answer,) = document["answers"]
+    assert "12 euros" in answer["response"]["answer"]
+    assert [step["name"] for step in answer["response"]["steps"]] == ["fetch", "prompt"]
+
+
+def test_a_failure_is_shown_with_its_line_and_exit_3(folder: Path) -> None:
+    ended = process("system", "check", "app.py:broken", folder=folder)
+    assert ended.code == 3
+    assert ended.out.count("Error:    raised: ValueError: no such tenant (app.py, line 8, in broken)") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["app.py:aks"], "Did you mean 'ask'?"),
+        (["nothing"], "has no provider"),
+        (["rag(k=1)"], "--corpus"),
+        (["app.py:ask", "--questions", "none.csv"], "none.csv"),
+        (["app.py:ask", "--body", "{}"], "--body is for HTTP addresses"),
+    ],
+)
+def test_wrong_names_are_one_line(folder: Path, arguments: list[str], words: str) -> None:
+    one_line(process("system", "check", *arguments, folder=folder), words)
+
+
+SMALL = {
+    "rgb": ["--fictional-size", "2", "--limit", "1", "--noise", "0.4", "--data-language", "en"],
+    "mirage": ["--fictional-size", "2", "--limit", "1"],
+    "niah": ["--lengths", "300", "--depths", "50"],
+}
+
+
+@pytest.mark.parametrize("benchmark", SMALL)
+def test_a_benchmark_asks_a_system_that_takes_passages_and_refuses_the_others(folder: Path, benchmark: str) -> None:
+    small = SMALL[benchmark]
+    (folder / "ragstone.toml").write_text('[systems.mine]\npython = "app.py:read"\n', "utf-8")
+    refused = process(
+        "bench", benchmark, "--system", "mine", "--system", "app.py:ask", *small, "--run", "a.run", "--quiet",
+        folder=folder,
+    )  # fmt: skip
+    one_line(refused, "app.py:ask retrieves for itself", "a parameter `passages`")
+    assert not (folder / "a.run").exists()
+    ended = process(
+        "bench", benchmark, "--system", "mine", "--model", "local/extractive", *small, "--run", "a.run", "--quiet",
+        "--json", folder=folder,
+    )  # fmt: skip
+    assert ended.document["failed"] == 0, ended
+    with open_run(folder / "a.run") as run:
+        records = list(run.records())
+    assert {record.system_id for record in records} == {"app.py:read", "local/extractive"}
+    for record in records:
+        if record.system_id == "app.py:read" and record.response is not None and record.response.passages:
+            assert record.response.passages[0].text.startswith(record.response.answer[:20])
+
+
+def test_a_benchmark_refuses_an_address_without_passages_and_a_system_over_documents(folder: Path) -> None:
+    ended = process("bench", "rgb", "--system", "http://127.0.0.1:9/ask", *SMALL["rgb"], "--quiet", folder=folder)
+    one_line(ended, "http://127.0.0.1:9/ask retrieves for itself", "{passages} in its body")
+    one_line(process("bench", "rgb", "--system", "rag(k=3)", folder=folder), "rag(k=3) retrieves for itself")
