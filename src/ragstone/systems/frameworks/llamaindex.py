@@ -60,7 +60,7 @@ def _own(engine: Any) -> Any:
     """The chat engine with a memory of its own: it keeps the conversation, which concurrent questions would share."""
     own = copy.copy(engine)
     memory = getattr(own, "_memory", None)
-    if "chat_store" in getattr(type(memory), "model_fields", {}):
+    if memory is not None and "chat_store" in getattr(type(memory), "model_fields", {}):
         own._memory = memory.model_copy(update={"chat_store": SimpleChatStore()})
     elif memory is not None:  # one in a database, for example
         own._memory = ChatMemoryBuffer.from_defaults()
