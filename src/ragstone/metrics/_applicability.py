@@ -1,4 +1,4 @@
-"""What is said of a sample before a judge is asked: nothing can be scored, or the score is known."""
+"""Cases that are decided before the judge is asked: the metric does not apply, or its score is already known."""
 
 from typing import Literal, Protocol
 
@@ -13,9 +13,9 @@ _NO_ANSWER = "the answer is empty"
 
 
 class Judged(Protocol):
-    """A metric that a judge is asked for. `empty`: what an empty answer is worth (None: nothing can be said of it;
-    "ask": the judge knows). `of_retrieval`: 0 where nothing was retrieved. `only_answerable`: not applicable to a
-    question that cannot be answered. `scores_refusals`: knows what is right where only a refusal is."""
+    """A metric that asks a judge. `empty`: the score of an empty answer (None: not applicable; "ask": the judge
+    decides). `of_retrieval`: 0 if nothing was retrieved. `only_answerable`: not applicable to a question that cannot be
+    answered. `scores_refusals`: the metric also scores cases in which only a refusal is correct."""
 
     @property
     def needs(self) -> frozenset[Need]: ...
@@ -30,7 +30,7 @@ class Judged(Protocol):
 
 
 def without_asking(metric: Judged, case: Case, response: Response) -> Score | None:
-    """The score of a sample that the judge need not see; None where it has to be asked."""
+    """The score of a sample without asking the judge; None if the judge has to be asked."""
     if metric.only_answerable and answerable(case) is False:
         return Score.not_applicable(UNANSWERABLE)
     if Need.REFERENCES in metric.needs and refusal_expected(case):

@@ -14,6 +14,6 @@ def retrieved(case: Case, response: Response) -> tuple[Passage, ...]:
 
 
 def recorded(case: Case, response: Response) -> bool:
-    """Whether it is known what was retrieved: passages, or that there were none. Metrics of retrieval score 0 where
-    nothing was retrieved, and do not apply where nobody recorded it."""
+    """Whether the run records what was retrieved: passages, or that there were none. Metrics of retrieval are 0 if
+    nothing was retrieved, and do not apply if retrieval was not recorded."""
     return response.empty_retrieval or bool(retrieved(case, response))

@@ -1,8 +1,8 @@
-"""How a text is compared with references that have several slots, each with its aliases.
+"""Comparison of a text with references that have several slots, each with its aliases.
 
-One slot: the alias that fits the text best. Several slots: of each the alias that fits best by itself (the first of
-equals), joined by blanks in the order of the slots, because an answer has to say all of them. Empty aliases and slots
-without any other are left out.
+One slot: the alias that fits the text best. Several slots: the best-fitting alias of each (the first of equals), joined
+by spaces in the order of the slots, because an answer has to state all of them. Empty aliases, and slots without other
+ones, are left out.
 """
 
 import math
@@ -19,7 +19,7 @@ NO_REFERENCE = "the sample has no reference answers"
 
 
 def filled(sample: Sample) -> tuple[tuple[str, ...], ...]:
-    """The slots of the references with the aliases that are no mere blanks; () where there is nothing."""
+    """The slots of the references without blank aliases; () if nothing is left."""
     slots = (tuple(alias for alias in slot if alias.strip()) for slot in sample.references)
     return tuple(slot for slot in slots if slot)
 
@@ -37,5 +37,5 @@ def alternatives(sample: Sample) -> tuple[str, ...]:
 
 
 def best_fit(slots: tuple[tuple[str, ...], ...], fit: Callable[[str], float]) -> str:
-    """The one text that stands for these slots, by the rule above. `fit` rates one alias. `slots` as from `filled`."""
+    """The text that represents these slots, by the rule above. `fit` rates one alias. `slots` as from `filled`."""
     return " ".join(max(slot, key=fit) for slot in slots)

@@ -18,7 +18,7 @@ _CONDITIONS = ("rejection", "control")
 
 
 def answerable(case: Case) -> bool | None:
-    """Whether the question of a case can be answered; None where nobody says."""
+    """Whether the question of a case can be answered; None if the data do not say."""
     if case.condition.get("ability") in _CONDITIONS:
         return False
     marked = case.sample.meta.get("answerable")
@@ -41,7 +41,7 @@ def refusal_score(refused: bool) -> Score:
 
 
 def declined(response: Response | None, scores: Iterable[Score]) -> bool:
-    """Whether an answer declines: as the metrics found that read its claims, else by its wording."""
+    """Whether an answer declines: by the metrics that read its claims, else by its wording."""
     if response is None:
         return False
     for score in scores:

@@ -1,4 +1,4 @@
-"""What there is to know of each metric, read from its class and its docstring: for `ragstone metrics` and the docs."""
+"""The description of each metric, read from its class and docstring, for `ragstone metrics` and the docs."""
 
 import inspect
 import re
@@ -16,8 +16,8 @@ _HEADING = re.compile(r"^([A-Z][a-z]+): ")
 
 @dataclass(frozen=True)
 class Entry:
-    """A metric as a user meets it. `name` is as registered ("ndcg@k" for every k); `about` is one sentence; `needs` of
-    the data and `uses` ("judge", "model", "embedder") are what it cannot do without; `doc` is its docstring."""
+    """A metric as a user meets it. `name` is as registered ("ndcg@k" for every k); `about` is one sentence; `needs` and
+    `uses` ("judge", "model", "embedder") are the data and tools that it requires; `doc` is its docstring."""
 
     name: str
     about: str
@@ -47,7 +47,7 @@ def in_language(text: str, language: str) -> str:
 
 
 def _entry(name: str, plugin: Any) -> Entry:
-    # A metric of a family is told of by any of its members.
+    # Any member of a family describes it.
     metric = plugin.at(1) if isinstance(plugin, Family) else plugin
     doc = inspect.getdoc(metric if isinstance(metric, type) else type(metric)) or ""
     needs, version = getattr(metric, "needs", ()), getattr(metric, "version", 1)
@@ -71,7 +71,7 @@ def _about(doc: str) -> str:
 
 
 def _section(doc: str, heading: str) -> str:
-    """The first sentence of what stands under a heading of a docstring."""
+    """The first sentence under a heading of a docstring."""
     lines: list[str] = []
     for line in doc.splitlines():
         heading_match = _HEADING.match(line)

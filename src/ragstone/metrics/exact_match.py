@@ -11,7 +11,7 @@ from ragstone.types import Case, Need, Response, Score
 
 __all__ = ["PLUGINS", "ExactMatch", "normalised"]
 
-# A sign that makes another number of it stays: 3.5, -5, 5%, 3-2, 10:30, 1/2.
+# Signs that change a number are kept: 3.5, -5, 5%, 3-2, 10:30, 1/2.
 _SIGNS = re.compile(r"(?<=\d)[.:/-](?=\d)|(?<![\w.])-(?=\d)|(?<=\d)\s?[%‰]")
 _OTHERS = re.compile(r"[^\w\s]|_")
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -25,7 +25,7 @@ def normalised(text: str) -> str:
     (`fold`), punctuation but for what belongs to a number, the articles a, an and the, and blanks beside Chinese."""
     folded = fold(text).text
     signs = _SIGNS.sub(lambda sign: _KEPT[sign.group().strip()], folded)
-    # An apostrophe and the stops of an abbreviation part no words: don't, U.S.
+    # An apostrophe and the stops of an abbreviation do not separate words: don't, U.S.
     bare = _OTHERS.sub(lambda sign: sign.group() if sign.group() in _KEPT.values() else " ", re.sub("['.]", "", signs))
     words = _ARTICLES.sub(" ", bare)
     plain = _BLANKS.sub("", " ".join((words if words.strip() else bare).split()))

@@ -63,7 +63,7 @@ class NeedleJudge:
 
     @property
     def prompt_hash(self) -> str:
-        """Which prompts it asks with, in both languages."""
+        """The hashes of its prompts in both languages."""
         return "/".join(self.prompts.get("needle", language).hash[:12] for language in ("en", "zh"))
 
     async def score(self, case: Case, response: Response, /) -> Score:
@@ -92,13 +92,13 @@ def _language(case: Case) -> str:
 
 
 def _shown(case: Case, answer: str) -> Mapping[str, Any]:
-    """The needle is what is told of it (`meta["needle"]`), else the first alias of each thing that is asked for."""
+    """The fields of the prompt; the reference is the needle (`meta["needle"]`), else the first alias of each slot."""
     needle = case.sample.meta.get("needle") or "; ".join(slot[0] for slot in filled(case.sample))
     return {"question": case.query.question, "reference": str(needle), "answer": answer}
 
 
 def judged_tokens(case: Case, answer: str) -> int:
-    """About the tokens of what the judge is asked about such an answer, with its verdict; 0 where it is not asked."""
+    """An estimate of the tokens of the judge's request and its verdict; 0 if the judge is not asked."""
     if not filled(case.sample):
         return 0
     prompt = Prompts.load().get("needle", _language(case))

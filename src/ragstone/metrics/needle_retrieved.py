@@ -45,14 +45,14 @@ class NeedleRetrieved:
 
 
 def _recipe(case: Case) -> dict[str, Any]:
-    """What the case's context is made of."""
+    """The recipe of the case's context."""
     passages = case.query.passages or ()
     recipe = passages[0].meta.get("recipe") if passages else None
     return recipe if isinstance(recipe, dict) else {}
 
 
 def _covered(needle: str, parts: list[tuple[int, int]]) -> bool:
-    """Whether these stretches of a needle have all of it but blanks."""
+    """Whether these parts cover the whole needle, ignoring whitespace."""
     return all(char.isspace() or any(start <= at < end for start, end in parts) for at, char in enumerate(needle))
 
 

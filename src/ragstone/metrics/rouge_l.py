@@ -1,4 +1,4 @@
-"""How long a thread of words an answer and the reference share."""
+"""The longest common subsequence of the words of an answer and the reference."""
 
 import re
 from collections.abc import Sequence
@@ -70,8 +70,8 @@ def _tokens(text: str, chinese: bool) -> list[str]:
 
 
 def longest_common(left: Sequence[str], right: Sequence[str]) -> int:
-    """The length of the longest common subsequence, a word of `right` a step: one bit for each word of `left` (Hyyrö
-    2004), so that two long texts take no time."""
+    """The length of the longest common subsequence, with one step per word of `right` and one bit per word of
+    `left` (Hyyrö 2004), which is fast for long texts."""
     places: dict[str, int] = {}
     for place, word in enumerate(left):
         places[word] = places.get(word, 0) | 1 << place
