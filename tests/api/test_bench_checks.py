@@ -33,7 +33,7 @@ def test_an_embedder_that_no_metric_uses_is_refused(option: str, tmp_path: Path)
     value = {"embedder": "local/e5-small", "embedder_base_url": "http://127.0.0.1:1/v1"}[option]
     with pytest.raises(UsageError, match=r"has no effect: .*answer_relevancy.*semantic_similarity") as error:
         bench("rgb", model="local/extractive", run=tmp_path / "a.run", **SMALL | {option: value})
-    assert str(error.value).startswith(f"--{option.replace('_', '-')} ")
+    assert str(error.value).startswith(f"`{option}` ")
     assert not (tmp_path / "a.run").exists()
 
 

@@ -105,6 +105,9 @@ async def open_embedder(name: str | Embedder, options: ModelOptions = _DEFAULT) 
         from ragstone.models.embedder_cached import CachedEmbedder, identity_of  # noqa: PLC0415
 
         own = _load_object(name, "embedder", "embed")
+        if isinstance(own, CachedEmbedder):  # one that was opened here before
+            yield own
+            return
         identity = identity_of(own, name if isinstance(name, str) else "")
         folder = options.cache if identity else None
         async with CachedEmbedder(own, folder, identity=identity or {}, kinds=True) as cached:
