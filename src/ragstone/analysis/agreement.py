@@ -24,8 +24,8 @@ _RESAMPLES = 1_000
 
 @dataclass(frozen=True)
 class Agreement:
-    """One kind of verdict: `n` items of `samples` samples, the share that agree, and kappa with its 95% interval. Kappa
-    is None where it is undefined (see `stats.cohen_kappa`)."""
+    """Agreement on one kind of verdict: over `n` items of `samples` samples, the share that agree, and kappa with its
+    95% interval. Kappa is None if it is undefined (see `stats.cohen_kappa`)."""
 
     kind: str
     n: int
@@ -38,8 +38,8 @@ class Agreement:
 
 @dataclass(frozen=True)
 class MetricGap:
-    """The means of one metric, judged in both ways, over the same `n` samples, and the mean difference (second minus
-    first) with its 95% interval."""
+    """The means of a metric under both ways of judging, over the same `n` samples, and their mean difference (second
+    minus first) with its 95% interval."""
 
     metric: str
     n: int
@@ -78,8 +78,8 @@ def verdicts_of(judged: Judged) -> Verdicts:
 
 
 def agreement(first: Sequence[Verdicts], second: Sequence[Verdicts]) -> list[Agreement]:
-    """The agreement of two ways to judge the same samples, in the same order, over the items that both judged. Kinds
-    without an item are left out."""
+    """The agreement of two ways of judging the same samples, given in the same order, over the items that both judged.
+    Kinds without such items are left out."""
     result = []
     for kind in KINDS:
         pairs = []
@@ -111,7 +111,7 @@ def _agreement(kind: str, samples: Sequence[Sequence[tuple[Label, Label]]]) -> A
 
 
 def gap(metric: str, first: Sequence[float | None], second: Sequence[float | None]) -> MetricGap | None:
-    """The difference of a metric between both ways, over the samples scored in both; None where there are none."""
+    """The difference of a metric between both ways, over the samples scored in both; None if there are none."""
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     if not pairs:
         return None

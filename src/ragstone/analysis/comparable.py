@@ -1,4 +1,4 @@
-"""Which metrics of two runs measure the same thing: verdicts of another judge or prompt are another measure."""
+"""Decides which metrics of two runs are comparable. Scores from different judges or prompts are not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _OWN_PROMPTS = {"ragas_": "ragas.", "rubric/": "rubric.", "needle/": "needle."}
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a metric is not compared: `what` differs, with the value `a` in the first run and `b` in the second."""
+    """The reason why a metric is not compared: `what` is `a` in the first run and `b` in the second."""
 
     kind: Literal["version", "judge", "prompts", "rubrics", "embedder"]
     what: str
@@ -35,13 +35,13 @@ class Reason:
 
 
 def question_of(side: Side) -> Mapping[str, Any]:
-    """The settings that the run recorded as its question."""
+    """The recorded settings of the run."""
     question = side.run.meta.get("question", {})
     return question if isinstance(question, Mapping) else {}
 
 
 def refused(a: Side, b: Side, scores_a: SideScores, scores_b: SideScores) -> dict[str, Reason]:
-    """The metrics of both sides that are not the same measure, each with the first reason."""
+    """The metrics of both sides that are not comparable, each with the first reason."""
     versions_a, versions_b = (side.run.meta.get("metrics", {}) for side in (a, b))
     judge_a, judge_b = _judge(a), _judge(b)
     reasons: dict[str, Reason] = {}
@@ -54,8 +54,7 @@ def refused(a: Side, b: Side, scores_a: SideScores, scores_b: SideScores) -> dic
 
 
 def _judge(side: Side) -> Mapping[str, Any]:
-    """The judge and its settings. A run file records RGB's own judge and the matrix judge separately; they are merged
-    here."""
+    """The judge's settings. A run file records RGB's judge and the matrix judge separately; this merges them."""
     parts = [side.run.meta.get("matrix"), side.run.meta.get("judge"), question_of(side).get("judge")]
     mappings = [part for part in parts if isinstance(part, Mapping)]
     merged: dict[str, Any] = {key: value for part in mappings for key, value in part.items()}
@@ -87,7 +86,7 @@ def _judge_reason(name: str, judged: bool, a: Mapping[str, Any], b: Mapping[str,
 
 
 def _both(a: Mapping[str, Any], b: Mapping[str, Any], key: str) -> tuple[str, str] | None:
-    """The two values, where both sides have one and they differ."""
+    """Both values if both sides have one and they differ, else None."""
     old, new = a.get(key), b.get(key)
     return None if old is None or new is None or old == new else (str(old), str(new))
 
@@ -97,12 +96,12 @@ def _uses(name: str) -> set[str]:
         return {"model"}
     try:
         return set(getattr(find_metric(name), "uses", ()))
-    except UsageError:  # a metric of the user's own
+    except UsageError:  # the user's own metric
         return set()
 
 
 def _may_use(name: str, prompt: str) -> bool:
-    """Whether a metric may use a prompt, judging by their names. Each of RGB's judges has one prompt of its name."""
+    """Whether a metric may use a prompt, judging by their names. RGB's judges each have one prompt with their name."""
     for prompts, metrics in _OWN_PROMPTS.items():
         if prompt.startswith(prompts):
             return name.startswith(metrics)

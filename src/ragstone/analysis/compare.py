@@ -1,10 +1,10 @@
-"""Two systems on the same samples: paired differences with intervals and tests, and the samples that flipped.
+"""Compares two systems on the same samples: paired differences with intervals and tests, and samples that flipped.
 
-A pair is a sample under one condition, in both runs. The difference is the mean of B minus A over the pairs, and so are
-its interval and its test; the pairs of a sample are one unit in both. Independent scores of 0 and 1 are tested by
-McNemar's exact test, others by permutation of the signs. Metrics with the same scores are one quantity and are tested
-once; the p-values of all quantities are corrected by Holm, the primary ones among themselves. Verdicts of different
-judges, prompts or protocols are different measurements: such metrics are left out, with the reason, unless requested.
+A pair is a sample under one condition, in both runs. The difference is the mean of B minus A over the pairs. Its
+interval and its test treat all pairs of a sample as one unit. Independent scores of 0 and 1 use McNemar's exact test,
+others a sign permutation test. Metrics with the same scores are one quantity and are tested once; Holm's correction is
+over all quantities, separately for the primary ones. Metrics from different judges, prompts or protocols are left out,
+with the reason, unless requested.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -21,16 +21,16 @@ from ragstone.stats import difference_interval, holm, paired_test
 
 __all__ = ["FLIPPED", "Comparison", "Difference", "Flip", "Reason", "Side", "compare_runs", "corrected"]
 
-FLIPPED = 0.5  # the least change of a non-binary score that counts as a flip
+FLIPPED = 0.5  # minimum change of a non-binary score that counts as a flip
 _MOST_FLIPS = 50
-_LARGEST = 5  # changes that are listed even if they are not flips
-_COMPARED_ELSEWHERE = ("benchmark", "version", "data", "judge")  # parts of a question with checks of their own
+_LARGEST = 5  # largest changes that are listed even if they are not flips
+_COMPARED_ELSEWHERE = ("benchmark", "version", "data", "judge")  # settings with their own checks
 
 
 @dataclass(frozen=True)
 class Flip:
-    """A sample whose score changed. `condition` has the parts that vary among the compared cases. `flipped`: it went
-    from wrong to right or back, or changed by at least `FLIPPED`."""
+    """A sample whose score changed. `condition` has the parts that vary among the compared cases. `flipped`: the score
+    went from wrong to right or back, or changed by at least `FLIPPED`."""
 
     sample: str
     condition: str
@@ -155,12 +155,12 @@ def compare_runs(
     group_by: Sequence[str] = (),
     primary: Sequence[str] = (),
 ) -> Comparison:
-    """Compare two systems. `metrics`: compare only these. `on`: where the data of the runs differ, "common" compares
+    """Compares two systems. `metrics`: compare only these. `on`: where the data of the runs differ, "common" compares
     the identical pairs and "all" raises. `where`: only cases whose condition, or column of the data, has these values.
     `group_by`: one row for each value of these, instead of one for all cases. `primary`: the metrics that decide (all
     by default); they are corrected among themselves, and the others too.
 
-    Raises UsageError where the runs cannot be compared: different benchmarks, different data, nothing in common."""
+    Raises UsageError if the runs cannot be compared: different benchmarks, different data, or no common sample."""
     _check_benchmarks(a, b)
     scores_a, scores_b = (read_side(side, where or {}, group_by) for side in (a, b))
     only_a = scores_a.scores.keys() - scores_b.scores.keys()
@@ -172,13 +172,13 @@ def compare_runs(
     if on == "all" and (only_a or only_b or changed):
         raise UsageError(_data_differ(a, b, only_a, only_b, changed, len(common), unfinished))
     if not common:
-        raise UsageError(f"{a.name} and {b.name} have no sample in common: nothing can be compared.")
+        raise UsageError(f"{a.name} and {b.name} have no sample in common: compare runs of the same data.")
     names = sorted(scores_a.metrics | scores_b.metrics)
     if unknown := [name for name in (*metrics, *primary) if name not in names]:
         raise UsageError(f"Neither run has scores of {unknown[0]!r}; available: {', '.join(names)}.")
     reasons = {} if judges == "different" else refused(a, b, scores_a, scores_b)
     selected = [name for name in dict.fromkeys([*primary, *(metrics or names)]) if name not in reasons]
-    found: dict[Hashable, Difference] = {}
+    rows: dict[Hashable, Difference] = {}
     unpaired: dict[str, tuple[int, int]] = {}
     for group, conditions in _groups(common, scores_a):
         for name in [name for name in selected if name in scores_a.metrics and name in scores_b.metrics]:
@@ -186,12 +186,12 @@ def compare_runs(
             row = replace(row, primary=not primary or name in primary)
             if not row.n:
                 unpaired[row.label] = (row.failed_a, row.failed_b)
-            elif (same := found.get(key := (group, row.better, scores))) is not None:
-                found[key] = replace(same, aliases=(*same.aliases, name))
+            elif (same := rows.get(key := (group, row.better, scores))) is not None:
+                rows[key] = replace(same, aliases=(*same.aliases, name))
             else:
-                found[key] = row
+                rows[key] = row
     return Comparison(
-        a, b, corrected([*found.values()]), len(common), (len(only_a), len(only_b)),
+        a, b, corrected([*rows.values()]), len(common), (len(only_a), len(only_b)),
         {name: reason for name, reason in reasons.items() if not metrics or name in (*metrics, *primary)},
         unpaired=unpaired,
         one_sided=(tuple(sorted({*selected} - scores_b.metrics)), tuple(sorted({*selected} - scores_a.metrics))),
@@ -218,8 +218,8 @@ def _check_benchmarks(a: Side, b: Side) -> None:
 
 
 def _unfinished(side: Side, where: Mapping[str, str]) -> tuple[str, int, int] | None:
-    """The name of a side with cases left to ask, and how many were asked and planned; only cases that match `where`, if
-    the plan has these names."""
+    """(name, asked, planned) of a side with cases left to ask, else None. Counts only cases that match `where`, if the
+    plan has these names."""
     if (plan := side.run.plans().get(side.system)) is None:
         return None
     asked, total = plan.asked, plan.total
@@ -260,8 +260,8 @@ def _difference(
     scores_b: SideScores,
     direction: Literal["higher", "lower", "neither"],
 ) -> tuple[Difference, tuple[tuple[Pair, float, float], ...]]:
-    """The difference of one metric over these pairs, and the pairs with both scores. Without one, `n` is 0 and no other
-    figure means anything."""
+    """The difference of one metric over these pairs, and the pairs with both scores. If there are none, `n` is 0 and
+    the other figures are placeholders."""
     pairs: list[tuple[Pair, float, float]] = []
     failed_a = failed_b = lacking = only_a = only_b = 0
     absent = PairScore(None, False)
@@ -300,8 +300,8 @@ def _difference(
 
 
 def corrected(rows: Sequence[Difference]) -> tuple[Difference, ...]:
-    """The rows with Holm's correction, and with what they can show after it: the primary ones as one family, then the
-    others as another."""
+    """The rows with Holm's correction and the smallest detectable difference; the primary rows form one family, the
+    others another."""
     result: list[Difference] = []
     for primary in (True, False):
         family = [row for row in rows if row.primary is primary]
@@ -321,7 +321,7 @@ def _by_sample(samples: Sequence[str], values: Sequence[float]) -> list[float]:
 def _moves(
     pairs: Sequence[tuple[Pair, float, float]], conditions: Mapping[Pair, str], *, binary: bool
 ) -> tuple[list[Flip], list[Flip]]:
-    """The pairs whose score went up and those whose score went down, the largest changes first."""
+    """The pairs whose score rose and those whose score fell, largest changes first."""
     least = 1.0 if binary else FLIPPED
     moved = [
         Flip(pair[0], conditions[pair], before, after, flipped=abs(after - before) >= least - 1e-9)

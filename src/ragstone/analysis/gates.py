@@ -1,9 +1,9 @@
 """Gates: whether a metric of a run reaches its threshold, as far as the samples can tell.
 
 In mode `interval` a gate fails only if the whole 95% interval of the mean is on the wrong side, warns if the interval
-contains the threshold, and passes otherwise. The interval is an exact one, so that a system just at its threshold fails
-in at most about 2.5% of runs; below `LEAST` samples it decides nothing, and the gate warns. In mode `point` the mean
-decides. Where too little was scored, the gate is `unknown`.
+contains the threshold, and passes otherwise. The interval is exact, so a system right at its threshold fails in at most
+about 2.5% of runs. With fewer than `LEAST` samples the gate always warns. In mode `point` the mean decides. A gate with
+too few scores is `unknown`.
 """
 
 import math
@@ -24,8 +24,8 @@ __all__ = ["LEAST", "Gate", "GateResult", "Verdict", "check_gates", "check_thres
 
 Verdict = Literal["passed", "warned", "failed", "unknown"]
 GateReason: TypeAlias = tuple[str, Mapping[str, Any]]  # a key of the messages, and its values
-LEAST = 8  # samples: below them intervals of scores that are not 0 or 1 miss too often (bench/coverage)
-_MOST_WORST = 5  # samples that a result names
+LEAST = 8  # samples; with fewer, intervals of scores other than 0 and 1 miss too often (bench/coverage)
+_MOST_WORST = 5  # samples named in a result
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Gate:
 
     @property
     def subject(self) -> str:
-        """What the gate is about: the metric, and the cases if it is not all of them."""
+        """The metric, and the selected cases if they are not all."""
         selected = ", ".join(f"{name}={value}" for name, value in self.where.items())
         return f"{self.metric} ({selected})" if selected else self.metric
 
@@ -48,9 +48,9 @@ class Gate:
 @dataclass(frozen=True)
 class GateResult:
     """The result of a gate for one system. Of the planned scores (`total`), `scored` have a value, `not_applicable`
-    cannot have one, `failed` have none because of an error, and the rest is not yet asked or scored. `coverage` is the
-    share of the first two. `worst` has the deciding samples as (sample id, value), the worst first. `only_system`: the
-    run has no other system."""
+    cannot have one, `failed` have none because of an error, and the rest is not yet asked or scored. `coverage`: the
+    share of the first two. `worst`: the deciding samples as (sample id, value), worst first. `only_system`: the run has
+    no other system."""
 
     gate: Gate
     system: str
@@ -69,7 +69,7 @@ class GateResult:
 
     @property
     def reason(self) -> str:
-        """Why the verdict is what it is, in English."""
+        """The reason for the verdict, in English."""
         return self.reason_in("en")
 
     @property
@@ -106,8 +106,8 @@ def check_gates(
     min_coverage: float = 0.95,
     system: str | None = None,
 ) -> list[GateResult]:
-    """Each gate for each system of the run, or for `system` only, in order. Raises UsageError for a metric or a system
-    that the run does not have, and for a gate on cases that it does not have."""
+    """Checks each gate for each system of the run, or only for `system`; results in order. Raises UsageError for a
+    metric, a system or cases that the run does not have."""
     if mode not in ("interval", "point"):
         raise UsageError(f"Unknown gate mode {mode!r}: choose interval or point.")
     if not 0 <= min_coverage <= 1:
@@ -116,7 +116,7 @@ def check_gates(
     if system is not None and system not in systems:
         raise UnknownName("system", system, systems)
     chosen = systems if system is None else [system]
-    tallies = {(name, number): _Tally() for name in chosen for number in range(len(gates))}
+    counts_by_gate = {(name, number): _ScoreCounts() for name in chosen for number in range(len(gates))}
     metrics: set[str] = set()
     values_by_name: dict[str, dict[str, None]] = {}
     for record in run.records(system=system):
@@ -127,29 +127,29 @@ def check_gates(
             values_by_name.setdefault(name, {})[value] = None
         for number, gate in enumerate(gates):
             if matches(values, gate.where):
-                tallies[record.system_id, number].add(record, scores.get(gate.metric))
+                counts_by_gate[record.system_id, number].add(record, scores.get(gate.metric))
     for name in plans.keys() & set(chosen):
         metrics.update(plans[name].unscored)
         for number, gate in enumerate(gates):
-            tallies[name, number].total += _unasked(plans[name], gate.where)
+            counts_by_gate[name, number].total += _unasked(plans[name], gate.where)
     unfinished = any(plan.unfinished for plan in plans.values())
     unknown = sorted({gate.metric for gate in gates} - metrics)
     if unknown and (metrics or not unfinished):
         raise UsageError(
             f"The run has no scores of {unknown[0]!r}, which has a gate; available: {', '.join(sorted(metrics))}."
         )
-    for (name, number), tally in tallies.items():
-        if gates[number].where and not tally.total:
+    for (name, number), counts in counts_by_gate.items():
+        if gates[number].where and not counts.total:
             check_selection(name, gates[number].where, (), values_by_name, empty=True)
     return [
-        _result(gates[number], name, tally, mode, min_coverage, only_system=len(systems) == 1)
-        for (name, number), tally in tallies.items()
+        _result(gates[number], name, counts, mode, min_coverage, only_system=len(systems) == 1)
+        for (name, number), counts in counts_by_gate.items()
     ]
 
 
 @dataclass
-class _Tally:
-    """What became of the planned scores that a gate is about; `scored` has (sample id, value)."""
+class _ScoreCounts:
+    """Counts of a gate's planned scores by outcome; `scored` has (sample id, value)."""
 
     scored: list[tuple[str, float]] = field(default_factory=list)
     not_applicable: int = 0
@@ -173,8 +173,8 @@ class _Tally:
 
 
 def _unasked(plan: Plan, where: Mapping[str, str]) -> int:
-    """The number of planned cases without a record, of those selected. A cell of the plan counts as selected where it
-    does not say otherwise, so that a gate rather lacks coverage than passes on a part."""
+    """The number of selected planned cases without a record. A plan cell without a selected name counts as selected, so
+    that a gate fails on coverage rather than passes on a part."""
     if not where:
         return plan.total - plan.asked
     return sum(
@@ -185,23 +185,23 @@ def _unasked(plan: Plan, where: Mapping[str, str]) -> int:
 
 
 def _result(
-    gate: Gate, system: str, tally: _Tally, mode: Literal["interval", "point"], min_coverage: float, *,
+    gate: Gate, system: str, counts: _ScoreCounts, mode: Literal["interval", "point"], min_coverage: float, *,
     only_system: bool,
 ) -> GateResult:  # fmt: skip
-    scored, total = tally.scored, tally.total
+    scored, total = counts.scored, counts.total
     samples, values = [sample for sample, _ in scored], [value for _, value in scored]
     mean = math.fsum(values) / len(values) if values else None
     interval = decisive_interval(values, groups=samples)
     verdict, reason = _verdict(gate, mean, interval, len({*samples}), mode)
-    if scored and tally.coverage < min_coverage:
-        verdict, reason = "unknown", ("coverage", {"coverage": tally.coverage, "least": min_coverage})
+    if scored and counts.coverage < min_coverage:
+        verdict, reason = "unknown", ("coverage", {"coverage": counts.coverage, "least": min_coverage})
     low, high = interval or (None, None)
     sign = 1 if gate.side == "under" else -1
     beyond = [(sample, value) for sample, value in _by_sample(scored) if sign * (value - gate.threshold) < 0]
     worst = tuple(sorted(beyond, key=lambda item: (sign * item[1], item[0]))[:_MOST_WORST])
     return GateResult(
-        gate, system, verdict, mean, low, high, len(scored), tally.not_applicable, tally.failed, total,
-        tally.coverage, worst, reason, only_system,
+        gate, system, verdict, mean, low, high, len(scored), counts.not_applicable, counts.failed, total,
+        counts.coverage, worst, reason, only_system,
     )  # fmt: skip
 
 
@@ -225,7 +225,7 @@ def _verdict(gate: Gate, mean: float | None, interval: Interval, samples: int, m
         return "failed" if bad(mean) else "passed", ("mean_decides", {})
     if interval is None or samples < LEAST:
         return "warned", ("few", {"n": samples, "least": LEAST})
-    far, near = interval if under else reversed(interval)  # the end nearer to the bad values, and the other
+    far, near = interval if under else reversed(interval)  # `far` is the end nearer to the bad values
     if bad(near):
         return "failed", ("wrong_side", {})
     if bad(far):
@@ -241,9 +241,9 @@ def gates_of(
     where: Mapping[str, str] | None = None,
     project: Iterable[Gate] = (),
 ) -> list[Gate]:
-    """Gates from thresholds by metric, after those of the project, which they replace where both are about the same.
-    `meta`: that of the run, which records the better direction of the user's own metrics. Raises UsageError for a gate
-    that would fail on good values, and for one that no value can reach."""
+    """Gates from thresholds by metric, added to the project's gates; a threshold replaces the project's gate on the
+    same subject and side. `meta`: the run's, which records the better direction of the user's own metrics. Raises
+    UsageError for a gate that would fail on good values, and for an unreachable threshold."""
     for thresholds in (under, over):
         check_thresholds(thresholds)
     gates = [
@@ -265,7 +265,7 @@ def gates_of(
 
 
 def check_thresholds(thresholds: Mapping[str, Any]) -> None:
-    """Raise UsageError for a threshold that is not a finite number, or is outside the range of the metric."""
+    """Raises UsageError for a threshold that is not a finite number, or is outside the range of the metric."""
     for metric, threshold in thresholds.items():
         if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not math.isfinite(threshold):
             raise UsageError(f"The threshold of {metric} is {threshold!r}; expected a number, such as {metric}=0.8.")

@@ -1,4 +1,4 @@
-"""One side of a comparison: its scores by pair and metric, and a digest of what was asked in each pair."""
+"""Reads one side of a comparison: its scores by pair and metric, and a digest of each pair's input."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ from ragstone.types import Case, Passage, Run, Score, to_json
 __all__ = ["Pair", "PairScore", "Side", "SideScores", "read_side", "retrieved_values"]
 
 Pair = tuple[str, str]  # sample id, condition as text
-# Parts of the recipe for a generated text that follow from the tokenizer.
+# Parts of a generated text's recipe that depend on the tokenizer.
 _TOKENIZER_DEPENDENT = ("sentences", "at", "wanted")
 
 
 @dataclass(frozen=True)
 class Side:
-    """One system of one run. `name` is its name in tables. `axis`, `value`: only what was retrieved with this value of
-    the condition (`retriever`, `bm25`), which then is no part of a pair."""
+    """One system of one run. `name`: its name in tables. `axis` and `value` select the cases retrieved with this value
+    of a condition (`retriever`, `bm25`); the axis then does not identify a pair."""
 
     run: Run
     system: str
@@ -31,7 +31,7 @@ class Side:
 
 @dataclass(frozen=True)
 class PairScore:
-    """The score of a pair; several judgements of the same answer (`--repeat`) are averaged."""
+    """The score of a pair; the mean of several judgements of the same answer (`--repeat`)."""
 
     value: float | None
     failed: bool
@@ -39,9 +39,8 @@ class PairScore:
 
 @dataclass
 class SideScores:
-    """The scores of one side. `digests` identifies what was asked in each pair; `groups` has the values that a pair is
-    grouped by; `judged` names the metrics that asked a judge; `judges` are the names that the judge's endpoint gave
-    its models."""
+    """The scores of one side. `digests`: a hash of each pair's input. `groups`: the group of each pair. `judged`:
+    metrics that used a judge. `judges`: the judge's models as named by its endpoint."""
 
     scores: dict[Pair, dict[str, PairScore]] = field(default_factory=dict)
     digests: dict[Pair, bytes] = field(default_factory=dict)
@@ -63,8 +62,8 @@ class SideScores:
 
 
 def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> SideScores:
-    """Read the records of a side that match `where`. A record without an answer counts as a failed score of every
-    metric of this side. Raises UsageError where no record matches, or no record has a name of `group_by`."""
+    """Reads the records of a side that match `where`. A record without an answer counts as a failed score of every
+    metric of this side. Raises UsageError if no record matches, or none has a name of `group_by`."""
     result, judges = SideScores(), set[str]()
     scores_by_pair: dict[Pair, dict[str, list[Score]]] = {}
     values_by_name: dict[str, dict[str, None]] = {}
@@ -77,7 +76,7 @@ def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> 
         identity = _identity(record.case, side.axis)
         pair = _pair(record.case, identity)
         digest = _digest(record.case)
-        number = 2  # two rows with the same id are two samples, in their order
+        number = 2  # rows with the same id are different samples, numbered in order
         while result.digests.get(pair, digest) != digest:
             pair = (pair[0], f"{_pair(record.case, identity)[1]} #{number}")
             number += 1
@@ -102,12 +101,12 @@ def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> 
 
 
 def retrieved_values(case: Case, axis: str) -> str | None:
-    """The value of an axis of retrieval ("retriever", "k", "chunk"); None for a case without retrieval."""
+    """The value of a retrieval axis ("retriever", "k", "chunk"); None for a case without retrieval."""
     return str(case.condition[axis]) if case.condition.get("retriever") and axis in case.condition else None
 
 
 def _identity(case: Case, axis: str) -> list[str]:
-    """The parts of a condition that identify a pair. What a retriever found is a result, so it is none of them."""
+    """The parts of a condition that identify a pair; parts that describe retrieval results do not."""
     others = {axis, *(FOUND if case.condition.get("retriever") else ()), *NOT_IDENTIFYING}
     return sorted(name for name in case.condition if name not in others)
 
@@ -117,8 +116,8 @@ def _pair(case: Case, identity: Sequence[str]) -> Pair:
 
 
 def _digest(case: Case) -> bytes:
-    """A digest of the question, the references and the given passages, but not of what was retrieved or answered, nor
-    of the labels, which may be of chunks of another size."""
+    """A digest of question, references and given passages. It excludes retrieved passages, the answer, and labels,
+    which may belong to chunks of another size."""
     sample, query = case.sample, case.query
     given = None if case.condition.get("retriever") else query.passages
     passages = None if given is None else [_digested(passage) for passage in given]

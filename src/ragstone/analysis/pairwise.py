@@ -1,4 +1,4 @@
-"""Retrievers, numbers of chunks or chunk sizes compared with each other, between two runs or within one."""
+"""Compares retrievers, numbers of chunks or chunk sizes with each other, between two runs or within one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,10 +25,10 @@ def compare_pairwise(
     where: Mapping[str, str] | None = None,
     primary: Sequence[str] = (),
 ) -> Comparison:
-    """Every value of `axis` in A with every other one in B; each pair once where both are the same system of one run.
-    The rows are grouped by the pair ("bm25 → local/e5-small"), and Holm's correction is over all of them.
+    """Compares every value of `axis` in A with every other one in B; if A and B are the same system of one run, each
+    pair once. Rows are grouped by pair ("bm25 → local/e5-small"); Holm's correction is over all rows.
 
-    Raises UsageError where there are no two values, and what `compare_runs` raises."""
+    Raises UsageError if there are fewer than two values, and the errors of `compare_runs`."""
     if axis not in AXES:
         raise UnknownName("axis", axis, AXES)
     same = a.run is b.run and a.system == b.system
@@ -55,16 +55,16 @@ def compare_pairwise(
     return replace(
         first,
         rows=corrected(rows),
-        pairs=sum(one.pairs for one in comparisons),
-        changed=sum(one.changed for one in comparisons),
-        left_out=(sum(one.left_out[0] for one in comparisons), sum(one.left_out[1] for one in comparisons)),
-        unpaired={name: counts for one in comparisons for name, counts in one.unpaired.items()},
-        refused={name: reason for one in comparisons for name, reason in one.refused.items()},
+        pairs=sum(comparison.pairs for comparison in comparisons),
+        changed=sum(comparison.changed for comparison in comparisons),
+        left_out=(sum(part.left_out[0] for part in comparisons), sum(part.left_out[1] for part in comparisons)),
+        unpaired={name: counts for part in comparisons for name, counts in part.unpaired.items()},
+        refused={name: reason for part in comparisons for name, reason in part.refused.items()},
     )
 
 
 def _values(side: Side, axis: str) -> list[str]:
-    """The values of an axis in the cases with retrieval, numbers by size."""
+    """The values of an axis in cases with retrieval, sorted; numbers by size."""
     records = side.run.records(system=side.system)
     values = {value for record in records if (value := retrieved_values(record.case, axis)) is not None}
     return sorted(values, key=lambda value: (float(value), "") if value.isdecimal() else (0.0, value))

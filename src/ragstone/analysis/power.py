@@ -1,7 +1,7 @@
-"""What a number of questions can show: the smallest difference that would be found, and the questions that one needs.
+"""Statistical power: the smallest detectable difference, and the number of questions needed to detect one.
 
-A difference counts as shown if it is found with 80% probability (`POWER`) at the 5% level, corrected for the number of
-quantities that are tested together.
+A difference is detectable if the test finds it with 80% probability (`POWER`) at the 5% level, corrected for the number
+of quantities tested together.
 """
 
 import math
@@ -20,8 +20,8 @@ POWER, _LEVEL = 0.8, 0.05
 
 @dataclass(frozen=True)
 class Spread:
-    """How the differences of `units` questions vary. `square`: the share of questions that changed for scores of 0 and
-    1 (`whole`), otherwise the variance. `shares`: the scores are in [0, 1]."""
+    """The spread of the differences of `units` questions. `square`: for scores of 0 and 1 (`whole`) the share of
+    questions that changed, otherwise the variance. `shares`: the scores are in [0, 1]."""
 
     units: int
     square: float
@@ -29,10 +29,10 @@ class Spread:
     shares: bool
 
     def needed(self, difference: float, tested: int = 1) -> int:
-        """The questions that a true difference needs, with `tested` quantities in the family (Connor 1987 for scores of
-        0 and 1, with a correction for the exact test; the normal approximation for others)."""
+        """The number of questions needed to detect a true difference, with `tested` quantities in the family. For
+        scores of 0 and 1: Connor 1987 with a correction for the exact test; for others: the normal approximation."""
         size = abs(difference)
-        # Scores of 0 and 1 cannot differ more on average than on the share of questions that changed.
+        # The mean difference of scores of 0 and 1 is at most the share of questions that changed.
         square = max(self.square, size) if self.whole else self.square + size**2
         level, power = NormalDist().inv_cdf(1 - _LEVEL / (2 * tested)), NormalDist().inv_cdf(POWER)
         reach = level * math.sqrt(square) + power * math.sqrt(max(square - size**2, 0.0))
@@ -40,7 +40,7 @@ class Spread:
         return max(math.ceil(root**2), math.ceil(math.log2(2 * tested / _LEVEL)))
 
     def smallest(self, tested: int = 1) -> float | None:
-        """The smallest true difference that these questions show; None if they can show none."""
+        """The smallest true difference that these questions can detect; None if there is none."""
         low, high = 0.0, 1.0
         while self.needed(high, tested) > self.units:
             if self.shares or high > 1e12:

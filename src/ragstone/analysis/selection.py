@@ -1,4 +1,4 @@
-"""Selecting cases by `where`: values of their condition, of a column of the user's data, or their language."""
+"""Selects cases by `where`: by values of their condition, of a column of the user's data, or by language."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,13 +11,14 @@ __all__ = ["FOUND", "NOT_IDENTIFYING", "attributes", "check_selection", "matches
 # Parts of a condition that do not identify a pair: the number of documents that it led to, the repeat of the judge,
 # and the length reached in tokens, which depends on the tokenizer of each model.
 NOT_IDENTIFYING = ("documents", "judge_repeat", "length_reached", "depth_reached", "tokenizer")
-# Parts of the condition of a case with a retriever that say what it found.
+# Parts of the condition of a case with a retriever that describe its results.
 FOUND = ("contexts", "found", "gold", "labels")
 _MOST_LISTED = 20
 
 
 def attributes(case: Case) -> dict[str, str]:
-    """What a case can be selected and grouped by. A name of the condition comes before a column of the same name."""
+    """The values by which a case can be selected and grouped. The condition takes precedence over a column of the same
+    name."""
     columns = case.sample.meta.get("columns")
     values = {**(columns if isinstance(columns, Mapping) else {}), **case.condition}
     if case.sample.language:
@@ -26,7 +27,7 @@ def attributes(case: Case) -> dict[str, str]:
 
 
 def matches(values: Mapping[str, Any], where: Mapping[str, str]) -> bool:
-    """Whether the values are those of `where`; 0.40 is 0.4, and true is True."""
+    """Whether the values match `where`; 0.40 equals 0.4, and true equals True."""
     return all(name in values and _same(str(values[name]), value) for name, value in where.items())
 
 
@@ -42,8 +43,8 @@ def _same(first: str, second: str) -> bool:
 def check_selection(
     name: str, where: Mapping[str, str], group_by: Iterable[str], available: Mapping[str, Iterable[str]], *, empty: bool
 ) -> None:
-    """Raises UsageError if `where` or `group_by` has a name that no case of the system `name` has, or nothing was
-    selected (`empty`). `available`: the values of all cases by name."""
+    """Raises UsageError if no case of the system `name` has a name in `where` or `group_by`, or if nothing was selected
+    (`empty`). `available`: the values of all cases by name."""
     if unknown := [key for key in (*where, *group_by) if key not in available]:
         names = ", ".join(sorted(available)[:_MOST_LISTED])
         raise UsageError(f"No case of {name} has {unknown[0]!r}; available: {names}.")

@@ -1,8 +1,8 @@
-"""The system under test, by name: a chat model as a reader, the extractive baseline, or the user's own.
+"""Opens the system under test: a chat model as a reader, the extractive baseline, or the user's own system.
 
-The user's own is code (`file.py:name`, `package.module:name`), which runs in a process of its own; a live object in
-Python, which runs where it is; an HTTP address; or a name that another package offers by an entry point of the group
-`ragstone.systems`. Objects with `id`, `spec` and `answer` (`types.System`) are asked as they are.
+The user's own system is code (`file.py:name` or `package.module:name`), which runs in its own process; a Python object,
+which runs in this process; an HTTP address; or a name that another package registers by an entry point in the group
+`ragstone.systems`. An object with `id`, `spec` and `answer` (`types.System`) is used unchanged.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _DEFAULT = ModelOptions()
 
 
 def is_registered(name: str) -> bool:
-    """Whether a name is an address, the location of code, or that of a system of another package."""
+    """Whether a name is an HTTP address, a location of code, or a system registered by another package."""
     return is_address(name) or is_place(name) or bool(entry_points(group="ragstone.systems", name=name))
 
 
@@ -31,10 +31,11 @@ def is_address(name: str) -> bool:
 
 
 def _offered(name: str) -> Any:
-    """What another package offers under this name, or None."""
+    """The object that another package registered under this name, or None."""
     entries = list(entry_points(group="ragstone.systems", name=name))
     if len(entries) > 1:
-        raise UsageError(f"Two systems are named {name!r}: {', '.join(entry.value for entry in entries)}.")
+        sources = ", ".join(entry.value for entry in entries)
+        raise UsageError(f"Two packages register a system {name!r} ({sources}): uninstall one of them.")
     return entries[0].load() if entries else None
 
 
@@ -42,11 +43,11 @@ def _offered(name: str) -> Any:
 async def open_system(
     name: Any, *, template: Template, sampling: Sampling | None = None, options: ModelOptions = _DEFAULT
 ) -> AsyncIterator[System]:
-    """The system of this name, or that a live object is, ready to be asked.
+    """Opens a system from a name, a target or a Python object.
 
-    A chat model becomes a `Reader` with `template` and `sampling` (None: the template's). Of `options`, a user's own
-    system takes `deadline` (seconds for an answer) and `in_flight` (concurrent questions). Raises as `open_model` does
-    if there is no such system, and UsageError if an object cannot be asked.
+    A chat model becomes a `Reader` with `template` and `sampling` (None: the template's). For a user's own system only
+    `deadline` (seconds per answer) and `in_flight` (concurrent questions) of `options` apply. Raises the errors of
+    `open_model` for an unknown name, and UsageError for an object that cannot answer questions.
     """
     async with contextlib.AsyncExitStack() as stack:
         yield await _opened(name, template, sampling, options, stack)
@@ -92,21 +93,21 @@ async def _opened(
     from ragstone.text.redaction import shown_url  # noqa: PLC0415
 
     model = await stack.enter_async_context(open_model(name, options))
-    local = name.startswith(("local/", "scripted/"))  # a base URL is for the other models of the same command
+    local = name.startswith(("local/", "scripted/"))  # the base URL is for the command's other models
     endpoint = shown_url(normal_base_url(options.base_url)) if options.base_url and not local else ""
     return Reader(model, template, sampling, endpoint=endpoint)
 
 
 def _live(target: Any, name: str, options: ModelOptions) -> System:
-    """A system from an object of this process."""
+    """A system from a Python object in this process."""
     from ragstone.systems.python import system_from  # noqa: PLC0415
 
     return system_from(target, name, timeout=options.deadline)
 
 
 def system_settings(system: Any) -> Any:
-    """What is known of a system before it is opened, as JSON: its name and the hash of its code, or its settings. The
-    default name of a run file contains it, so that changed code starts a new file."""
+    """The settings of a system before it is opened, as JSON: its name and the hash of its code, or its spec. The
+    default name of a run file is derived from them, so changed code starts a new file."""
     from ragstone.systems.http import HttpTarget  # noqa: PLC0415
     from ragstone.systems.isolated import source_hash  # noqa: PLC0415
     from ragstone.systems.rag import RagTarget  # noqa: PLC0415

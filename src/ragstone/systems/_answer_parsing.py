@@ -1,4 +1,4 @@
-"""Questions and passages as `local/extractive` reads them: sentences, terms, names and numbers, each read once."""
+"""Parses questions and passages for `local/extractive` into sentences, terms, names and numbers, with caching."""
 
 import re
 from bisect import bisect_left
@@ -12,12 +12,12 @@ from ragstone.text import sentences
 from ragstone.text.characters import HAN
 from ragstone.text.folding import fold
 
-__all__ = ["Question", "Reading", "Sentence", "read_passage", "read_question"]
+__all__ = ["ParsedPassage", "Question", "Sentence", "read_passage", "read_question"]
 
 _UNIT = re.compile(rf"\d+(?:\.\d+)?%?|[^\W\d_{HAN}]+|[{HAN}]|[^\w\s'·-]")
 _ENGLISH_UNIT = re.compile(r"\d+(?:\.\d+)?%?|[^\W\d_]+")
 _YEAR = re.compile(r"(?<!\d)(?:19|20|21)\d\d(?![\d万亿人名元米])")
-# A capital that does not just begin the sentence.
+# A capitalized word that is not at the start of a sentence.
 _CAPITAL = re.compile(r"(?=[A-Z\"'(])(?:(?<=[\w,;:)\"'] )[\"'(]?|(?<=[\"“(]))([A-Z][^\W\d_]+)")
 _CHINESE_NAME = re.compile(rf"[{HAN}]{{2}}(?=·)|(?<=·)[{HAN}]{{2}}|(?<=[《\"])[{HAN}]{{2}}")
 _BESIDE_NAME = frozenset('·《"')
@@ -30,8 +30,8 @@ _SURNAMES = frozenset(
 
 @dataclass(frozen=True)
 class Sentence:
-    """`text` as it stands, `folded` for patterns, `terms` for counting; of them `names` and `numbers`, which can be
-    answers. `rumour`: it tells what is expected or whispered."""
+    """A sentence: its original `text`, its `folded` text for patterns, and its `terms`, of which `names` and `numbers`
+    can be answers. `rumour`: it reports an expectation or a rumour."""
 
     text: str
     folded: str
@@ -43,8 +43,8 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A passage once read."""
+class ParsedPassage:
+    """A parsed passage."""
 
     sentences: tuple[Sentence, ...]
     terms: frozenset[str]
@@ -54,8 +54,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Question:
-    """A question once read: its terms with their base weights, the years it names, how its answers look (numbers and
-    dates; names and the rest), and the two questions that it is made of, if it is."""
+    """A parsed question: its terms with their base weights, its years, patterns of its answers (`numbers` with dates;
+    `names` and others), and its `parts` if it combines two questions."""
 
     terms: Mapping[str, float]
     years: frozenset[str]
@@ -65,8 +65,8 @@ class Question:
 
 
 def _terms(folded: str, language: str) -> list[str]:
-    """What is counted: English words cut to six letters, without function words; in Chinese pairs of neighbours,
-    numbers and Latin words. A pair with a punctuation mark in it is in no question, so it does no harm."""
+    """The terms of a text. English: words cut to six letters, without function words. Chinese: pairs of neighbouring
+    units, numbers and Latin words. Pairs with punctuation never occur in questions, so they have no effect."""
     if language == "en":
         stop = stop_words()
         return [unit[:6] for unit in _ENGLISH_UNIT.findall(folded) if unit not in stop]
@@ -75,11 +75,11 @@ def _terms(folded: str, language: str) -> list[str]:
 
 
 @lru_cache(maxsize=8192)
-def read_passage(text: str, language: str) -> Reading:
-    """The passage's sentences. The last 8,192 passages are kept: the same ones come back at every noise ratio."""
+def read_passage(text: str, language: str) -> ParsedPassage:
+    """Parses a passage. The last 8,192 are cached: the same passages recur at every noise ratio."""
     whole = fold(text, language)
     guess = cue(f"{language}.rumour")
-    # Most of the time goes here: what the passage as a whole does not hold is not looked for in its sentences.
+    # For speed: sentences are not searched for patterns that the whole passage lacks.
     guessed, dated = guess.search(whole.text) is not None, _YEAR.search(whole.text) is not None
     parts = []
     end = done = 0
@@ -96,7 +96,7 @@ def read_passage(text: str, language: str) -> Reading:
             parts.append(Sentence(part.strip(), folded, terms, names, numbers, years, rumoured))
     terms = _NONE.union(*(part.terms for part in parts))
     years = _NONE.union(*(part.years for part in parts))
-    return Reading(tuple(parts), terms, years, guessed)
+    return ParsedPassage(tuple(parts), terms, years, guessed)
 
 
 def _english_names(text: str, terms: frozenset[str]) -> frozenset[str]:
@@ -112,7 +112,7 @@ def _chinese_names(folded: str, terms: frozenset[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def read_question(question: str, language: str) -> Question:
-    """What the question is about and what it asks for."""
+    """Parses a question: its topic and the kind of answer that it asks for."""
     folded = fold(question, language).text
     whole = _read_question(folded, language)
     parts = _parts(folded, language)
@@ -122,7 +122,7 @@ def read_question(question: str, language: str) -> Question:
 
 
 def _read_question(folded: str, language: str, subject: str = "") -> Question:
-    """`about` names the topic where the question itself says "it"."""
+    """Parses one question. `subject` is its topic if the question itself says only "it"."""
     topic = f"{folded}。{subject}"
     if language == "zh":
         topic = cue("zh.drop").sub("。", topic)
@@ -135,7 +135,7 @@ def _read_question(folded: str, language: str, subject: str = "") -> Question:
 
 
 def _parts(folded: str, language: str) -> list[tuple[str, str]]:
-    """The two questions that a folded question is made of, each with what it is about; [] if it is one."""
+    """The two questions combined in a folded question, each with its subject; [] for a single question."""
     if language == "en":
         if two := cue("en.two").match(folded):
             return [(two["first"], ""), (two["second"], _subject(two["first"]))]
@@ -154,6 +154,6 @@ def _parts(folded: str, language: str) -> list[tuple[str, str]]:
 
 
 def _subject(first: str) -> str:
-    """What the first question is about: of an English one, what follows its first words, which ask."""
+    """The subject of the first question; in English, the text after the question words."""
     match = cue("en.asks").match(first)
     return first[match.end() :] if match else first.rpartition("的")[0] or first

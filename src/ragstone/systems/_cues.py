@@ -1,4 +1,4 @@
-"""The tables of `cues.txt`: what a question asks for, by its words, and how a sentence that answers it looks."""
+"""The tables of `cues.txt`: cues for what a question asks for, and patterns of sentences that answer it."""
 
 import re
 from functools import lru_cache
@@ -7,7 +7,7 @@ from ragstone.text.patterns import pattern_lines
 
 __all__ = ["Look", "cue", "looks", "stop_words"]
 
-# (what the question says, what its answer looks like)
+# (pattern of the question, pattern of its answer)
 Look = tuple[re.Pattern[str], re.Pattern[str]]
 
 
@@ -17,18 +17,18 @@ def _lines(section: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=32)
 def cue(section: str) -> re.Pattern[str]:
-    """Any line of this section, compiled."""
+    """A pattern that matches any line of this section."""
     return re.compile("|".join(_lines(section)))
 
 
 @lru_cache(maxsize=4)
 def looks(language: str, kind: str) -> tuple[Look, ...]:
-    """The pairs of "number" or "name" of a language, in order."""
+    """The pairs of a language for "number" or "name", in order."""
     pairs = (line.split(" => ") for line in _lines(f"{language}.{kind}"))
     return tuple((re.compile(question), re.compile(answer)) for question, answer in pairs)
 
 
 @lru_cache(maxsize=1)
 def stop_words() -> frozenset[str]:
-    """English words that say nothing of a topic."""
+    """English words without topical content."""
     return frozenset(" ".join(_lines("en.stop")).split())

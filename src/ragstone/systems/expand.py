@@ -1,4 +1,4 @@
-"""A system that gets queries whose texts are made only when they are asked."""
+"""A wrapper that expands a query's text just before the system answers it."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ __all__ = ["Expanding"]
 
 @dataclass(frozen=True)
 class Expanding:
-    """`inner`, asked what `expand` makes of each query: a case can be a recipe, and its text is there for as long as it
-    is asked. It is the same system to a run file.
+    """Passes each query through `expand` to `inner`. A case can thus store a recipe, and its text exists only during
+    the call. `id` and `spec` are those of `inner`.
 
-    Passages that `expand` retrieved (they have a score) become those of a response that has none of its own. Either way
-    they lose their texts: what a run keeps of them is which they were."""
+    Passages that `expand` retrieved (those with a score) are added to a response without passages. Their texts are
+    always dropped: a run file keeps only their ids."""
 
     inner: System
     expand: Callable[[Query], Awaitable[Query]]

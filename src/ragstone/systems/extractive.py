@@ -1,10 +1,10 @@
 """`local/extractive`: the deterministic baseline that every model must beat. It quotes the passage sentence that best
-matches the question, without any model, a thousand cases a second, in English and Chinese.
+matches the question, without a model, at a thousand cases per second, in English and Chinese.
 
-A sentence's score is a weighted sum: how much of the question its passage covers, and it, and its neighbours, each
-term weighing more the rarer it is among the given sentences; whether it holds what the question asks for (a date for
-"when", a number for "how many", 元 for 售价); how many other passages name the same new name or number; less for
-rumours and for other years. Below a threshold it refuses, in the official words, unless it is told not to.
+A sentence's score is a weighted sum of: the share of the question's terms in its passage, in itself and in its
+neighbours, with rarer terms weighing more; whether it contains the kind of answer requested (a date for "when", a
+number for "how many", 元 for 售价); and the number of other passages with the same new name or number. Rumours and
+other years lower the score. Below a threshold the answer is the official refusal, unless refusing is turned off.
 """
 
 import math
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ragstone.errors import UsageError
-from ragstone.systems._answer_parsing import Question, Reading, Sentence, read_passage, read_question
+from ragstone.systems._answer_parsing import ParsedPassage, Question, Sentence, read_passage, read_question
 from ragstone.text import detect
 from ragstone.types import Passage, Query, Response, Usage
 
@@ -28,8 +28,8 @@ REFUSALS = {
 
 @dataclass(frozen=True)
 class _Weights:
-    """What each part of a score counts. Fitted by listwise logistic regression to fictional news (seed 1) and to the
-    published sets zh_refine and en_fact of RGB, together, and rounded; the threshold was chosen by hand."""
+    """Weights of the parts of a score. Fitted by listwise logistic regression to fictional news (seed 1) together with
+    RGB's published sets zh_refine and en_fact, and rounded; the threshold was chosen by hand."""
 
     coverage: float
     own: float
@@ -45,8 +45,8 @@ class _Weights:
     own_other_year: float
     best: float
     threshold: float
-    trust: float = 3.0  # how much the agreement of the passages counts against the threshold
-    part: float = 0.8  # the threshold of each part of a question with two
+    trust: float = 3.0  # weight of the passages' agreement when compared with the threshold
+    part: float = 0.8  # factor on the threshold for each part of a two-part question
 
 
 _WEIGHTS = {
@@ -63,7 +63,7 @@ class _ScoredSentence:
     sentence: Sentence
 
 
-def _score_sentences(question: Question, passages: Sequence[Reading], by: _Weights) -> list[_ScoredSentence]:
+def _score_sentences(question: Question, passages: Sequence[ParsedPassage], by: _Weights) -> list[_ScoredSentence]:
     """Every sentence with its score, in order."""
     shared = [[part.terms & question.terms.keys() for part in passage.sentences] for passage in passages]
     counts = Counter(term for passage in shared for terms in passage for term in terms)
@@ -74,7 +74,7 @@ def _score_sentences(question: Question, passages: Sequence[Reading], by: _Weigh
     for number, passage in enumerate(passages):
         if not passage.sentences:
             continue
-        # `fsum`: the sum must not depend on the order of a set, which is another in each process.
+        # `fsum`: the sum must not depend on the order of a set, which differs between processes.
         shares = [math.fsum(map(weights.__getitem__, terms)) / whole for terms in shared[number]]
         common = by.coverage * math.fsum(map(weights.__getitem__, passage.terms & weights.keys())) / whole
         common += by.best * max(shares) + by.near_rumour * passage.rumour
@@ -92,9 +92,9 @@ def _score_sentences(question: Question, passages: Sequence[Reading], by: _Weigh
 
 
 def _fits(
-    question: Question, part: Sentence, number: int, passages: Sequence[Reading], by: _Weights
+    question: Question, part: Sentence, number: int, passages: Sequence[ParsedPassage], by: _Weights
 ) -> tuple[float, float]:
-    """How well a sentence looks like an answer, and the share of the other passages that name the same new thing."""
+    """How well a sentence fits the kind of answer, and the share of other passages with the same new name or number."""
     text = part.folded
     for year in sorted(question.years & part.years):
         text = text.replace(year, "")
@@ -111,7 +111,7 @@ def _fits(
 
 
 def _quote(question: str, provided: Sequence[Passage], language: str, *, refuses: bool) -> list[str]:
-    """The sentence to answer with, two where the question asks two things, none where it should not be answered."""
+    """The sentences to answer with: one, two for a two-part question, none for a refusal."""
     by = _WEIGHTS[language]
     if not refuses:
         by = replace(by, threshold=-math.inf)
@@ -123,21 +123,21 @@ def _quote(question: str, provided: Sequence[Passage], language: str, *, refuses
         return [] if best is None or best.trust < by.threshold else [best.sentence.text]
     answers = [_best(part, passages, by) for part in parsed.parts]
     quoted = [best for best in answers if best is not None and best.trust >= by.threshold * by.part]
-    # One part alone is no answer, and one sentence may answer both.
+    # Both parts need an answer, but one sentence may answer both.
     return list(dict.fromkeys(best.sentence.text for best in quoted)) if len(quoted) == len(answers) else []
 
 
-def _best(question: Question, passages: Sequence[Reading], by: _Weights) -> _ScoredSentence | None:
+def _best(question: Question, passages: Sequence[ParsedPassage], by: _Weights) -> _ScoredSentence | None:
     return max(_score_sentences(question, passages, by), key=lambda entry: entry.score, default=None)
 
 
 @dataclass(frozen=True)
 class Extractive:
-    """Answers with the sentence of the given passages that matches the question best; closed book it refuses.
+    """Answers with the given passages' best sentence for the question; without passages it refuses.
 
-    `refuses`: it does so too where no sentence matches well, as prompts that speak of insufficient information ask for.
-    Sees only the query. Deterministic; asks nobody. Raises UsageError for a query that leaves the search to the
-    system, since this one has no retriever.
+    `refuses`: also refuse if no sentence matches well, as prompts about insufficient information require.
+    Deterministic, sees only the query, calls no model. Raises UsageError for a query that expects the system to
+    retrieve.
     """
 
     accepts: ClassVar[frozenset[str]] = frozenset({"passages", "language"})
@@ -151,7 +151,7 @@ class Extractive:
 
     async def answer(self, query: Query, /) -> Response:
         if query.passages is None:
-            raise UsageError(f"{self.id} has no retriever: give each question its passages.")
+            raise UsageError(f"{self.id} has no retriever: provide passages with each question.")
         language = "zh" if (query.language or detect(query.question)) == "zh" else "en"
         text = (" " if language == "en" else "").join(
             _quote(query.question, query.passages, language, refuses=self.refuses)

@@ -1,4 +1,4 @@
-"""A system that must answer from the passages that it is given."""
+"""A wrapper that rejects systems that retrieve for themselves."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,9 +12,9 @@ __all__ = ["GivenPassages"]
 
 
 class GivenPassages:
-    """`inner`, refused where it retrieves for itself: it says so (`retrieves = True`), or that it takes no passages
-    (`accepts` without "passages"), or it returns passages of which it was given none. After the first such answer it
-    is asked no more. Raises UsageError."""
+    """Passes queries to `inner`, but raises UsageError if it retrieves for itself: it declares so (`retrieves = True`, or
+    `accepts` without "passages"), or it returns passages of which none was given. After the first such answer it is
+    not called again."""
 
     def __init__(self, inner: System, benchmark: str) -> None:
         self.inner, self._refused = inner, ""

@@ -1,4 +1,4 @@
-"""The plainest RAG system: a model, and a template that puts the question and its passages into messages."""
+"""The simplest RAG system: a chat model with a template that turns question and passages into messages."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,10 +11,10 @@ __all__ = ["Reader"]
 
 
 class Reader:
-    """Asks `model` with the messages that `template` makes of a query.
+    """Calls `model` with the messages that `template` builds from a query.
 
-    sampling: None for the template's own, which a protocol publishes. id: None for the model's.
-    endpoint: where the model is, if not at its provider's own address: the same name elsewhere is another system.
+    sampling: None for the template's, which the protocol publishes. id: None for the model's.
+    endpoint: address of the model if it is not its provider's; the same name at another address is another system.
     """
 
     accepts = frozenset({"passages", "history", "language"})
@@ -41,7 +41,7 @@ class Reader:
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        """Everything that makes the answers what they are."""
+        """All settings that affect the answers."""
         spec = {
             "kind": "reader",
             "model": self.model.id,
@@ -51,8 +51,8 @@ class Reader:
         return {**spec, "endpoint": self.endpoint} if self.endpoint else spec
 
     async def answer(self, query: Query, /) -> Response:
-        """The model's reply, with its reasoning apart. The passages are the query's and not repeated. Raises the
-        errors of a model call."""
+        """The model's reply, with its reasoning in a separate field. The response does not repeat the query's passages.
+        Raises the errors of a model call."""
         request = Request(messages=tuple(self.template.messages(query)), sampling=self.sampling, sample=query.repeat)
         completion = await self.model.generate(request)
         return Response(

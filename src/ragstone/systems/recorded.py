@@ -1,4 +1,4 @@
-"""Answers that exist already, as a system: it gives for each question what somebody's system answered before."""
+"""A system that replays recorded answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,8 +12,8 @@ __all__ = ["Recorded"]
 
 @dataclass(frozen=True)
 class Recorded:
-    """A system that answers from `answers`: row of the data → response. A query names its row by `repeat`, because one
-    question may have several answers. `sha256` is that of the data; it is part of what makes this system."""
+    """Replays `answers`: row of the data → response. A query selects its row by `repeat`, because a question may have
+    several answers. `sha256` is the hash of the data and part of the spec."""
 
     id: str
     answers: Mapping[int, Response] = field(repr=False)
@@ -24,7 +24,7 @@ class Recorded:
         return {"kind": "recorded", "data": self.sha256}
 
     async def answer(self, query: Query, /) -> Response:
-        """What was recorded. UsageError for a row that has no answer."""
+        """The recorded response. Raises UsageError for a row without one."""
         try:
             return self.answers[query.repeat]
         except KeyError:

@@ -1,4 +1,4 @@
-"""No reader at all: what was retrieved, to be scored alone."""
+"""A system without a reader, for scoring retrieval only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +13,7 @@ __all__ = ["RetrievalOnly"]
 
 @dataclass(frozen=True)
 class RetrievalOnly:
-    """`local/retrieval`: gives back the ids of the passages that it got, and says nothing. Metrics of answers do not
-    apply to it; those of retrieval do."""
+    """`local/retrieval`: returns the ids of the given passages and no answer. Only retrieval metrics apply."""
 
     id: str = "local/retrieval"
 
@@ -23,6 +22,6 @@ class RetrievalOnly:
         return {"kind": "retrieval"}
 
     async def answer(self, query: Query, /) -> Response:
-        """The passages without their texts, which the case has."""
+        """The passages without their texts, which the case already has."""
         passages = tuple(replace(passage, text="", title="", meta={}) for passage in query.passages or ())
         return Response("", passages, finish_reason=NO_ANSWER)

@@ -1,10 +1,10 @@
-"""How a question and its documents become messages, and the two instructions that RGB was published with.
+"""Prompt templates: how a question and its documents become messages, and the two prompts published with RGB.
 
-`paper` is Figure 3 of Chen et al. 2024; `official` is the configuration file of the authors' program, which differs
-from it in its quotes and, in Chinese, in its wording and colons. Both put the documents, joined by line feeds, and the
-question into one user message after the system's. Without documents the authors' program sends the user's instruction
-alone, with nothing in the place of the documents, and no system text; so does this. (With its ChatGPT client a fixed
-greeting took the place of the system text; the protocol that is reproduced here has none.)
+`paper` is Figure 3 of Chen et al. 2024. `official` is the configuration file of the authors' program, which differs in
+its quotes and, in Chinese, in wording and colons. Both send a system message, then one user message with the documents,
+joined by line feeds, and the question. Without documents, as in the authors' program, there is no system message, and
+the user message has an empty string for the documents. (The authors' ChatGPT client sent a fixed greeting instead of
+the system message; the protocol reproduced here does not.)
 """
 
 import re
@@ -21,12 +21,12 @@ __all__ = ["OFFICIAL", "PAPER", "TEMPLATES", "PromptTemplate", "joined", "prompt
 
 
 class PromptTemplate(Frozen, frozen=True):
-    """System and user texts by language; in a user text, `{DOCS}` and `{QUERY}` are the documents and the question.
+    """System and user texts by language. User texts contain `{DOCS}` for the documents and `{QUERY}` for the question.
 
-    `closed_book` has the user texts for a question without documents; a language that it leaves out uses `user`, with
-    nothing in the place of the documents. No system text is sent then. `joined` puts the system text, a blank line and
-    the user text into one user message, as the authors of RGB did for ChatGLM and Qwen. The language is the query's,
-    and where it has none the question's; a language that is not in `user` gets the first that is.
+    `closed_book` has the user texts for questions without documents; for a missing language, `user` is used with empty
+    documents. No system text is sent then. `joined` puts the system text, a blank line and the user text into one user
+    message, as RGB's authors did for ChatGLM and Qwen. The language is the query's, or else detected from the question;
+    if `user` does not have it, its first language is used.
     """
 
     name: str
@@ -39,21 +39,21 @@ class PromptTemplate(Frozen, frozen=True):
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        """Everything that determines the messages, as JSON: every field but the sampling, also where it has its
-        default, so that a change of it is seen. (A reader tells its sampling itself: it may be given another.)"""
+        """Everything that determines the messages, as JSON: all fields except `sampling`, including defaults, so that a
+        changed default is noticed. (`Reader.spec` has the sampling, which may differ from the template's.)"""
         return {name: msgspec.to_builtins(getattr(self, name)) for name in self.__struct_fields__ if name != "sampling"}
 
     def messages(self, query: Query, /) -> tuple[Turn, ...]:
-        """The messages for this query. The last is the user's. A query whose passages are None is a question to a
-        system that finds documents for itself; a prompt has none to add, and treats it as closed book."""
+        """The messages for this query, the user's last. A query with passages None, meant for a system that retrieves
+        for itself, is treated as closed book."""
         language = query.language or detect(query.question)
         if language not in self.user:
             language = next(iter(self.user))
         passages = query.passages or ()
         user = self.user[language] if passages else self.closed_book.get(language, self.user[language])
         values = {"DOCS": self.joiner.join(passage.text for passage in passages), "QUERY": query.question}
-        # In one pass, so that "{QUERY}" in a document stays what it is.
-        text = re.sub(r"\{(DOCS|QUERY)\}", lambda found: values[found[1]], user)
+        # In one pass, so that a literal "{QUERY}" in a document is not replaced.
+        text = re.sub(r"\{(DOCS|QUERY)\}", lambda match: values[match[1]], user)
         system = self.system.get(language, "") if passages else ""
         if system and self.joined:
             return (*query.history, Turn("user", f"{system}\n\n{text}"))
@@ -66,8 +66,8 @@ def joined(template: PromptTemplate) -> PromptTemplate:
     return msgspec.structs.replace(template, joined=True)
 
 
-# The readme of the official program runs it at temperature 0.2; its code's default is 0.7. No limit of tokens is named
-# for models behind an endpoint (256 for some of those that ran in process).
+# The official program's readme uses temperature 0.2; the default in its code is 0.7. It sets no token limit for models
+# behind an endpoint (256 for some models that ran in process).
 _SAMPLING = Sampling(temperature=0.2)
 
 PAPER = PromptTemplate(
@@ -92,7 +92,7 @@ PAPER = PromptTemplate(
     user={"en": "Document:\n{DOCS} \n\nQuestion:\n{QUERY}", "zh": "文档:\n{DOCS} \n\n问题:\n{QUERY}"},
     sampling=_SAMPLING,
 )
-"""Figure 3 of the paper, as the seed document gives it."""
+"""Figure 3 of the paper."""
 
 OFFICIAL = PromptTemplate(
     name="official",
@@ -116,13 +116,13 @@ OFFICIAL = PromptTemplate(
     user={"en": "Document:\n{DOCS} \n\nQuestion:\n{QUERY}", "zh": "文档：\n{DOCS} \n\n问题：\n{QUERY}"},
     sampling=_SAMPLING,
 )
-"""`config/instruction.yaml` of the official program, to the character, odd quotes included."""
+"""`config/instruction.yaml` of the official program, verbatim, including its odd quotes."""
 
 TEMPLATES: Mapping[str, PromptTemplate] = {"paper": PAPER, "official": OFFICIAL}
 
 
 def prompt_template(name: str) -> PromptTemplate:
-    """One of the two, by name; `UnknownName` for any other."""
+    """One of `TEMPLATES` by name. Raises UnknownName."""
     try:
         return TEMPLATES[name]
     except KeyError:
