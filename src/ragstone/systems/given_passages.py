@@ -12,7 +12,7 @@ __all__ = ["GivenPassages"]
 
 
 class GivenPassages:
-    """Passes queries to `inner`, but raises UsageError if it retrieves for itself: it declares so (`retrieves = True`, or
+    """Passes queries to `inner`. Raises UsageError if that retrieves for itself: it declares so (`retrieves = True`, or
     `accepts` without "passages"), or it returns passages of which none was given. After the first such answer it is
     not called again."""
 
