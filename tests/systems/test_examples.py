@@ -1,0 +1,74 @@
+"""The applications of examples/: each is evaluated by one command, offline."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import pytest
+from bench.peers.environment import environment
+from tests.cli.tools import process
+
+import ragstone
+from ragstone.runs import open_run
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+QUESTIONS = EXAMPLES / "handbook" / "questions.csv"
+
+
+def stages(path: Path) -> set[str]:
+    """The stages of the answers of a run, which has all eighty."""
+    with open_run(path) as run:
+        responses = [record.response for record in run.records()]
+    assert len(responses) == 80
+    assert all(response is not None and response.passages for response in responses)
+    return {step.name for response in responses if response is not None for step in response.steps}
+
+
+def check_scores(document: Any) -> None:
+    assert (document["done"], document["failed"]) == (80, 0)
+    assert document["scores"]["answer_match"]["mean"] > 0.5
+
+
+def test_the_application_behind_http(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, str(EXAMPLES / "http_app" / "app.py"), "--port", "0"], stdout=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            assert server.stdout is not None
+            url = server.stdout.readline().strip()
+            ended = process("run", QUESTIONS, "--system", url, "--json", "--quiet", "--run", "a.run", folder=tmp_path)
+        finally:
+            server.kill()
+    assert ended.code == 0, ended
+    check_scores(ended.document)
+    stages(tmp_path / "a.run")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(
+    ("system", "expected"),
+    [("langchain_app/app.py:chain", {"fetch", "prompt"}),
+     ("llamaindex_app/app.py:engine", {"fetch", "rerank", "prompt"})],
+)  # fmt: skip
+def test_the_applications_of_frameworks(tmp_path: Path, system: str, expected: set[str]) -> None:
+    import json
+
+    import numpy as np
+
+    python, reason = environment("frameworks", Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "peers")
+    if python is None:
+        pytest.skip(reason)
+    paths = [Path(ragstone.__file__).parents[1], Path(np.__file__).parents[1]]
+    done = subprocess.run(
+        [str(python), "-m", "ragstone", "run", str(QUESTIONS), "--system", str(EXAMPLES / system), "--json", "--quiet",
+         "--run", "a.run"], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={"PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(tmp_path),
+             "PATH": "/usr/bin", "RAGSTONE_LANGUAGE": "en", "LANGSMITH_TRACING": "false"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    check_scores(json.loads(done.stdout))
+    assert stages(tmp_path / "a.run") == expected
