@@ -43,15 +43,15 @@ REPLY = json.dumps({
     "id": "1", "object": "chat.completion", "model": "slow-1",
     "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "It is 7."}}],
     "usage": {"prompt_tokens": 900, "completion_tokens": 5, "total_tokens": 905},
-}).encode()  # fmt: skip
+})  # fmt: skip
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 
 
 class Endpoint(asyncio.Protocol):
     """As little of HTTP as it takes, so that the server's own time does not count as ragstone's."""
 
-    def __init__(self, delay: float) -> None:
-        self.delay, self.received, self.missing = delay, b"", 0
+    def __init__(self, delay: float, reply: bytes) -> None:
+        self.delay, self.reply, self.received, self.missing = delay, HEAD % len(reply) + reply, b"", 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.WriteTransport)
@@ -68,13 +68,13 @@ class Endpoint(asyncio.Protocol):
             length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n", 1)[0])
             self.received, self.missing = b"", length - len(body)
         if self.missing == 0:
-            asyncio.get_running_loop().call_later(self.delay, self.transport.write, HEAD % len(REPLY) + REPLY)
+            asyncio.get_running_loop().call_later(self.delay, self.transport.write, self.reply)
 
 
-async def serve(delay: float) -> None:
+async def serve(delay: float, reply: bytes) -> None:
     """The endpoint: prints its port, and answers every request after `delay` until its standard input ends."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Endpoint(delay), "127.0.0.1", 0, backlog=1024)
+    server = await loop.create_server(lambda: Endpoint(delay, reply), "127.0.0.1", 0, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)
     await asyncio.to_thread(sys.stdin.read)
     server.close()
@@ -124,10 +124,11 @@ def main() -> int:
     parser.add_argument("--directory", default=None, help="where the run file goes; a temporary folder by default")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--reply", default=REPLY, help=argparse.SUPPRESS)
     parser.add_argument("--url", default=None, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.serve:
-        asyncio.run(serve(args.delay))
+        asyncio.run(serve(args.delay, args.reply.encode()))
         return 0
     if args.url:
         found = asyncio.run(measure(args.url, args.cases, args.in_flight, Path(args.directory) / f"{args.cases}.run"))

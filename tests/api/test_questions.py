@@ -129,3 +129,16 @@ def test_unknown_options_and_columns_suggest_what_is_there() -> None:
 async def test_it_is_awaited_where_a_loop_runs() -> None:
     result = await ragstone.run_async(QUESTIONS[:1], ask, metrics="answer_match")
     assert result.summary["answer_match"]["mean"] == 1.0
+
+
+def test_documents_that_are_left_out_are_told(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("Shipping to Norway costs 12 euros.", "utf-8")
+    (folder / "scan.png").write_bytes(b"")
+    rows = [{"question": "What does shipping to Norway cost?", "reference": "12 euros"}]
+    result = ragstone.run(rows, RagTarget(folder), metrics=["answer_match"])
+    assert [warning for warning in result.warnings if "scan.png" in warning] == list(result.warnings)
+    assert len(result.warnings) == 1
+    (folder / "a.md").write_text("Shipping to Norway costs 13 euros.", "utf-8")
+    assert ragstone.run(rows, RagTarget(folder), metrics=["answer_match"]).run != result.run  # other documents

@@ -62,14 +62,13 @@ def test_a_folder_of_every_kind_is_read(tmp_path: Path) -> None:
         "f.jsonl#3": ("", "Just text."),
         "7": ("保修", "两年保修。"),
     }
-    assert sorted(corpus.warnings) == [
-        "d.pdf#page=2 has no text (a scanned page?) and is left out.",
-        "h.txt has no text (a scanned page?) and is left out.",
+    assert corpus.warnings == (
         (
-            "image.png is skipped; supported documents: .txt, .md, .markdown, .rst, .html, .htm, .pdf, .docx, .jsonl, "
-            ".csv, .tsv."
+            "1 files are no supported documents (.txt, .md, .markdown, .rst, .html, .htm, .pdf, .docx, .jsonl, .csv, "
+            ".tsv) and are left out: image.png"
         ),
-    ]
+        "2 files, pages or rows have no text (scanned pages?) and are left out: d.pdf#page=2, h.txt",
+    )
 
 
 def test_the_hash_is_of_ids_and_texts(tmp_path: Path) -> None:
@@ -157,3 +156,45 @@ def test_json_of_a_passage_without_text_names_the_line(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": None}) + "\n", "utf-8")
     with pytest.raises(DataError, match="line 1: the document has no text"):
         read_corpus(tmp_path)
+
+
+def test_many_files_that_are_left_out_are_one_line_in_each_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.md").write_text("text", "utf-8")
+    for number in range(7):
+        (tmp_path / f"{number}.png").write_bytes(b"")
+    (warning,) = read_corpus(tmp_path).warnings
+    assert warning.endswith(": 0.png, 1.png, 2.png, 3.png, 4.png and 2 more")
+    monkeypatch.setenv("RAGSTONE_LANGUAGE", "zh")
+    (warning,) = read_corpus(tmp_path).warnings
+    assert warning.endswith("已忽略：0.png、1.png、2.png、3.png、4.png，另有 2 个")
+
+
+@pytest.mark.parametrize(
+    "html", ["", "<!-- only this -->", "<title>x</title>", "<?xml version='1.0' encoding='utf-8'?>"]
+)
+def test_a_page_without_a_body_is_empty(tmp_path: Path, html: str) -> None:
+    (tmp_path / "a.md").write_text("text", "utf-8")
+    (tmp_path / "b.html").write_text(html, "utf-8")
+    corpus = read_corpus(tmp_path)
+    assert [passage.id for passage in corpus.passages] == ["a.md"]
+    assert "left out: b.html" in corpus.warnings[0]
+
+
+def test_a_pdf_with_a_password_is_named_and_one_that_anybody_may_read_is_read(tmp_path: Path) -> None:
+    import pypdf
+
+    write_pdf(tmp_path / "a.pdf", ["Page one text."])
+    for name, password in (("open", ""), ("locked", "secret")):
+        writer = pypdf.PdfWriter(clone_from=tmp_path / "a.pdf")
+        writer.encrypt(password, "owner", algorithm="RC4-128")
+        writer.write(tmp_path / f"{name}.pdf")
+    assert read_corpus(tmp_path / "open.pdf").passages[0].text == "Page one text."
+    with pytest.raises(DataError, match=r"locked\.pdf: it is encrypted\. Save it without a password"):
+        read_corpus(tmp_path / "locked.pdf")
+
+
+def test_a_long_field_of_a_table_is_a_document(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text\n" + "x" * 200_000 + "\n", "utf-8")
+    assert len(read_corpus(tmp_path).passages[0].text) == 200_000

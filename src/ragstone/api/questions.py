@@ -1,5 +1,6 @@
 """`run`: ask a system the user's own questions, and score its answers."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,9 @@ from ragstone.errors import UsageError
 from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.judge.panel import Combine
 from ragstone.models import ModelOptions
+from ragstone.retrieval.corpus import read_corpus
 from ragstone.systems import system_settings
+from ragstone.systems.rag import RagTarget
 from ragstone.types import Embedder, Metric, Model
 
 __all__ = ["QuestionPlan", "plan_questions", "run", "run_async", "run_questions"]
@@ -60,6 +63,10 @@ def plan_questions(
         requested = default_metrics(rows, judging)
     judging.check(requested)
     warnings = [*data.warnings]
+    if isinstance(system, RagTarget):
+        corpus = read_corpus(system.corpus)
+        warnings += corpus.warnings
+        system = dataclasses.replace(system, corpus=corpus)
     if recorded := sum(item.response is not None for item in data.items):
         texts = messages(__name__, preferred_language())
         warnings.append(texts["recorded"].format(count=recorded, total=len(rows)))

@@ -8,12 +8,15 @@ import csv
 import hashlib
 import io
 import json
+import logging
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ragstone.errors import DataError, MissingExtra, UsageError
+from ragstone.messages import messages, preferred_language
 from ragstone.types import Passage
 
 __all__ = ["Corpus", "read_corpus"]
@@ -22,6 +25,7 @@ _TEXTS = ("text", "content", "passage", "body", "document", "chunk", "page_conte
 _TITLES = ("title", "heading", "name", "标题")
 _IDS = ("id", "_id", "doc_id", "document_id", "chunk_id", "url", "编号")
 _LARGEST = 200_000_000  # bytes of a file
+_NAMED = 5  # files that a warning names
 
 
 @dataclass(frozen=True)
@@ -35,40 +39,55 @@ class Corpus:
     warnings: tuple[str, ...] = ()
 
 
-def read_corpus(path: str | Path) -> Corpus:
+def read_corpus(path: str | Path | Corpus) -> Corpus:
     """Reads a file, or all files of a folder and its subfolders except hidden ones.
 
     Raises UsageError if there is no document, DataError for a file that does not match its extension, MissingExtra."""
+    if isinstance(path, Corpus):
+        return path
     root = Path(path).expanduser()
     if not root.exists():
         raise UsageError(f"{root}: there is no such file or folder.")
     files = [root] if root.is_file() else [item for item in sorted(root.rglob("*")) if _is_document(item, root)]
     passages: dict[str, Passage] = {}
-    warnings: list[str] = []
+    skipped: list[str] = []
+    empty: list[str] = []
     for file in files:
         name = file.name if root.is_file() else file.relative_to(root).as_posix()
         if file.suffix.lower() not in _READERS:
             if root.is_file():
                 raise UsageError(f"{file} is not a supported document. Supported: {', '.join(_READERS)}.")
-            warnings.append(f"{name} is skipped; supported documents: {', '.join(_READERS)}.")
+            skipped.append(name)
             continue
-        has_text = False
+        pages = 0
         for passage in _read(file, name):
+            pages += 1
             if not passage.text.strip():
-                warnings.append(f"{passage.id} has no text (a scanned page?) and is left out.")
+                empty.append(passage.id)
                 continue
             if passage.id in passages:
                 raise DataError(file, f"two documents have the id {passage.id!r}. Give each its own.")
-            has_text = True
             passages[passage.id] = passage
-        if not has_text and not any(warning.startswith(name) for warning in warnings):
-            warnings.append(f"{name} is empty and is left out.")
+        if not pages:
+            empty.append(name)
     if not passages:
         raise UsageError(f"{root} has no document with text. Supported: {', '.join(_READERS)}.")
     digest = hashlib.sha256()
     for key in sorted(passages):
         digest.update(json.dumps([key, passages[key].title, passages[key].text]).encode("ascii"))
-    return Corpus(root.name or str(root), tuple(passages.values()), digest.hexdigest(), tuple(warnings))
+    return Corpus(root.name or str(root), tuple(passages.values()), digest.hexdigest(), _warnings(skipped, empty))
+
+
+def _warnings(skipped: Sequence[str], empty: Sequence[str]) -> tuple[str, ...]:
+    """What was left out, in the language of the session: the first names of each kind."""
+    texts = messages(__name__, preferred_language())
+    kinds = ", ".join(_READERS)
+    return tuple(
+        texts[key].format(count=len(names), names=texts["separator"].join(names[:_NAMED]), kinds=kinds)
+        + (texts["more"].format(count=len(names) - _NAMED) if len(names) > _NAMED else "")
+        for key, names in (("skipped", skipped), ("empty", empty))
+        if names
+    )
 
 
 def _is_document(path: Path, root: Path) -> bool:
@@ -106,9 +125,12 @@ def _plain(path: Path, name: str) -> Iterator[Passage]:
     yield Passage(name, text, title=heading)
 
 
+_DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
+
+
 def _html(path: Path, name: str) -> Iterator[Passage]:
     html = _library("lxml.html")
-    page = html.fromstring(_text_of(path))
+    page = html.document_fromstring(_DECLARATION.sub("", _text_of(path)) + "<div></div>")  # also of an empty file
     title = page.findtext(".//title") or ""
     for element in page.xpath("//script|//style|//nav|//template|//noscript|//head"):
         element.drop_tree()
@@ -120,7 +142,10 @@ def _html(path: Path, name: str) -> Iterator[Passage]:
 
 
 def _pdf(path: Path, name: str) -> Iterator[Passage]:
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what is wrong with a file is told by its error
     reader = _library("pypdf").PdfReader(path)
+    if reader.is_encrypted and not reader.decrypt(""):
+        raise DataError(path, "it is encrypted. Save it without a password.")
     for number, page in enumerate(reader.pages, 1):
         yield Passage(f"{name}#page={number}", page.extract_text().strip(), meta={"page": number})
 
@@ -158,6 +183,7 @@ def _jsonl(path: Path, name: str) -> Iterator[Passage]:
 
 
 def _table(path: Path, name: str) -> Iterator[Passage]:
+    csv.field_size_limit(_LARGEST)
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     for number, row in enumerate(csv.DictReader(io.StringIO(_text_of(path)), delimiter=delimiter), 2):
         yield _row(path, name, number, row)

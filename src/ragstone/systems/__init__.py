@@ -115,7 +115,7 @@ def system_settings(system: Any) -> Any:
     if isinstance(system, HttpTarget):
         return dict(system.spec)
     if isinstance(system, RagTarget):
-        return [system.name, str(system.corpus)]
+        return [system.name, getattr(system.corpus, "sha256", str(system.corpus))]
     if not isinstance(system, str):
         return _name_of(system)
     return [system, source_hash(system)] if is_place(system) else system

@@ -48,7 +48,7 @@ class RagTarget:
     """What to build. `chunk`: size of the chunks in tokens, 0 for whole documents. `template`: "rag" (ours), "paper" or
     "official" (RGB's). `model`: a chat model, or "local/extractive"."""
 
-    corpus: str | Path
+    corpus: str | Path | Corpus
     retriever: str = "bm25"
     model: str = "local/extractive"
     k: int = 5

@@ -13,6 +13,7 @@ import os
 import signal
 import struct
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -80,7 +81,6 @@ async def _answer(system: System, number: int, query: dict[str, Any], connection
 async def _serve(connection: _Connection) -> None:
     loop = asyncio.get_running_loop()
     settings = await loop.run_in_executor(None, connection.read)
-    reader = ThreadPoolExecutor(1, thread_name_prefix="reader")
     # Where frameworks run their blocking parts.
     loop.set_default_executor(ThreadPoolExecutor(settings["threads"], thread_name_prefix="question"))
     try:
@@ -93,15 +93,21 @@ async def _serve(connection: _Connection) -> None:
         connection.write({"error": message, "kind": "UsageError"})
         os._exit(1)
     tasks: dict[int, asyncio.Task[None]] = {}
-    while True:
-        request = await loop.run_in_executor(reader, connection.read)
+
+    def receive(request: dict[str, Any]) -> None:
         number: int = request["number"]
         if "query" in request:
-            task = asyncio.create_task(_answer(system, number, request["query"], connection))
-            tasks[number] = task
+            task = tasks[number] = loop.create_task(_answer(system, number, request["query"], connection))
             task.add_done_callback(functools.partial(_forget, tasks, number))
         elif number in tasks:
             tasks[number].cancel()
+
+    def read() -> None:  # ends with the process, even while the user's code blocks the loop
+        while True:
+            loop.call_soon_threadsafe(receive, connection.read())
+
+    threading.Thread(target=read, name="reader", daemon=True).start()
+    await asyncio.Event().wait()
 
 
 def _forget(tasks: dict[int, asyncio.Task[None]], number: int, _: asyncio.Task[None]) -> None:
