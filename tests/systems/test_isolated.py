@@ -149,7 +149,9 @@ async def test_it_may_start_processes_that_import_it() -> None:
 
 async def test_closed_pipes_are_a_failure_of_that_question() -> None:
     async with opened("close") as system:
-        assert "its pipes" in await outcome(system, "why")
+        message = await outcome(system, "why")
+    assert message.startswith("crashed: The system's process ended (")
+    assert "None" not in message  # it may be alive, or end because its event loop has lost its files
 
 
 async def test_questions_for_a_process_that_has_ended_go_to_the_next_one(caplog: pytest.LogCaptureFixture) -> None:
