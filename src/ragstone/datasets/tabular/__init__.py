@@ -1,4 +1,4 @@
-"""The user's own data: questions with the answers that a system gave, in whatever file or columns they are."""
+"""Reads the user's own data: questions with a system's answers, from many file formats and column layouts."""
 
 from ragstone.datasets.tabular.items import EvalData, Item
 from ragstone.datasets.tabular.problems import BadData

@@ -1,4 +1,4 @@
-"""Rows become items."""
+"""Builds items from rows."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,11 +16,11 @@ from ragstone.types import NO_ANSWER, Passage, Response, Sample
 
 __all__ = ["Builder"]
 
-_DETECTED = 400  # characters of an answer that decide its language where the question has no letters
+_DETECTED = 400  # characters of an answer that decide the language if the question has no letters
 
 
 class Builder:
-    """Makes items of rows, one at a time, and collects notes on them."""
+    """Builds items from rows, one at a time, and collects warnings."""
 
     def __init__(self, mapping: Mapping[str, str], problems: Problems, *, sep: str | None, sparse: bool) -> None:
         self._mapping, self._problems, self._sep, self._sparse = mapping, problems, sep, sparse
@@ -31,7 +31,7 @@ class Builder:
         self._with_contexts = 0
 
     def item(self, row: DataRow, number: int) -> Item | None:
-        """The item of this row; None for a bad row, whose problem is added to `problems`."""
+        """The item of this row, or None for an invalid row, whose problem is added to `problems`."""
         if row.problem:
             self._problems.add(row.where, "", row.problem)
             return None
@@ -49,7 +49,7 @@ class Builder:
         return self._item(row, number, values) if right else None
 
     def warnings(self, items: Iterable[Item]) -> list[str]:
-        """Notes on these rows, one line each."""
+        """Warnings about these rows, one line each."""
         column, language = self._mapping.get("contexts", ""), preferred_language()
         lines = [
             warning(kind, where=places(rows, self._counts[kind], language), column=column)
@@ -61,7 +61,7 @@ class Builder:
         return [*lines, warning("no_gold")] if _no_gold_met(items) else lines
 
     def note(self, kind: str, where: str) -> None:
-        """Records that this row needs a note of this kind."""
+        """Records a warning of this kind for a row."""
         self._counts[kind] = self._counts.get(kind, 0) + 1
         shown = self._noted_rows.setdefault(kind, [])
         if len(shown) < 5:
@@ -109,8 +109,8 @@ class Builder:
     def _passages(
         self, row: DataRow, values: Mapping[str, Any]
     ) -> tuple[tuple[Passage, ...], tuple[Passage, ...]] | None:
-        """The retrieved passages and the labelled ones; None where ids and texts do not go together. A passage without
-        an id has that of an equal text of the other list, or one made of its text."""
+        """The retrieved passages and the labelled ones; None if ids and texts do not match. A passage without an id
+        gets the id of an equal text in the other list, or one derived from its text."""
         lists: list[list[Passage]] = []
         for texts, id_column in (("contexts", "context_ids"), ("reference_contexts", "reference_context_ids")):
             try:
@@ -171,13 +171,13 @@ class Builder:
 
 
 def _is_list(cell: Any) -> bool:
-    """Whether a cell of contexts is a list, even an empty one: retrieval was recorded."""
+    """Whether a cell of contexts is a list, even an empty one, which shows that retrieval was recorded."""
     value = plain(cell)
     return isinstance(value, list) or (isinstance(value, str) and value.strip()[:1] == "[")
 
 
 def _joined(texts: list[Passage | None], ids: list[str | None]) -> list[Passage]:
-    """Passages with their ids: those of a column of ids, where there is one. Raises CellError."""
+    """Passages with the ids of a separate column, if there is one. Raises CellError."""
     if not ids:
         return [passage for passage in texts if passage is not None]
     if not texts:
@@ -193,7 +193,7 @@ def _joined(texts: list[Passage | None], ids: list[str | None]) -> list[Passage]
 
 
 def _no_gold_met(items: Iterable[Item]) -> bool:
-    """Whether rows have labelled and retrieved passages, and in none of them a labelled one was retrieved."""
+    """Whether some rows have labelled and retrieved passages, but in none of them a labelled one was retrieved."""
     comparable = False
     for item in items:
         gold = {passage.id for passage in item.sample.passages if passage.relevant}
@@ -205,7 +205,7 @@ def _no_gold_met(items: Iterable[Item]) -> bool:
 
 
 def _identified(passage: Passage, known: Mapping[str, str]) -> Passage:
-    """The passage, with an id."""
+    """The passage with an id."""
     if passage.id:
         return passage
     new_id = fields.passage_id(passage.text)
@@ -213,8 +213,8 @@ def _identified(passage: Passage, known: Mapping[str, str]) -> Passage:
 
 
 def _response(answer: str | None, retrieved: tuple[Passage, ...], *, empty: bool, answered: bool) -> Response | None:
-    """The response of a row; None where it has neither answer nor passages. Where no row has an answer (`answered`), an
-    empty list of passages is a response too."""
+    """The response of a row; None without answer and passages. If the data have no column of answers (`answered` is
+    False), an empty list of passages is a response too."""
     if answer is not None:
         return Response(answer, retrieved, empty_retrieval=empty)
     if retrieved or (empty and not answered):

@@ -1,4 +1,4 @@
-"""What people put into a cell: values that are missing, numbers, lists, and lists that became texts on the way."""
+"""Normalizes the values of cells: missing values, numbers, lists, and lists that were exported as text."""
 
 import ast
 import json
@@ -28,7 +28,7 @@ _NOTHING = frozenset({"", "none", "null", "nan", "<na>", "nat"})
 
 
 def is_missing(value: object) -> bool:
-    """None, NaN, and what pandas has for them."""
+    """Whether a value is None, NaN, or pandas' equivalent of them."""
     if value is None:
         return True
     if isinstance(value, float):
@@ -37,7 +37,7 @@ def is_missing(value: object) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """The value in Python's own types: numpy's arrays and scalars, dates and bytes are turned into what they say."""
+    """The value as a built-in Python type; converts numpy's arrays and scalars, dates, bytes and others."""
     if type(value) in _PLAIN:
         return value
     if is_missing(value):
@@ -87,7 +87,7 @@ _CONVERTED: tuple[
 
 
 def text(value: Any, expected: str) -> str | None:
-    """The cell as a text; None where it is missing. Numbers are written as Python writes them, 5.0 as 5."""
+    """The cell as a text; None if it is missing. Numbers are formatted as in Python, but 5.0 as 5."""
     value = plain(value)
     if is_missing(value):
         return None
@@ -103,7 +103,7 @@ def text(value: Any, expected: str) -> str | None:
 
 
 def scalar(value: Any) -> "Scalar | None":
-    """The cell as a single value to group by; None where it is missing or no single value."""
+    """The cell as a scalar to group by; None if it is missing or not a scalar."""
     try:
         value = plain(value)
     except CellError:
@@ -114,8 +114,8 @@ def scalar(value: Any) -> "Scalar | None":
 
 
 def listed(value: str) -> Any:
-    """The list or object that a text spells as JSON, as Python's `repr` or as numpy prints arrays; the text itself
-    where it spells none. None where it only says that there is nothing."""
+    """Parses a text that is a list or object in JSON, in Python's `repr` or as printed by numpy; returns any other text
+    unchanged. None for an empty text or one such as "null" or "nan"."""
     stripped = value.strip()
     if stripped.lower() in _NOTHING:
         return None
@@ -155,20 +155,20 @@ def _texts(spelled: str) -> list[str] | None:
 
 
 def _literal(spelled: str) -> Any:
-    """What Python's `repr` wrote; None where it is not that. The text is parsed and never evaluated.
+    """Parses the output of Python's `repr`; None for anything else. The text is never evaluated.
 
-    Beyond literals it takes `nan`, and objects written with the names of their fields, as LangChain writes its
-    documents: Document(page_content='…', metadata={…}) is an object with these fields."""
+    Besides literals it accepts `nan` and objects with named fields, such as LangChain's documents:
+    Document(page_content='…', metadata={…}) becomes a dict of these fields."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a text's own backslashes are no mistake of anybody's program
+            warnings.simplefilter("ignore")  # about invalid escapes in the text, which is data, not code
             return _value(ast.parse(spelled, mode="eval").body)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None
 
 
 def _value(node: ast.expr) -> Any:
-    """The value of a parsed literal. Raises ValueError where it is anything else."""
+    """The value of a parsed literal. Raises ValueError for other expressions."""
     match node:
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
             return [_value(element) for element in elements]
@@ -185,5 +185,5 @@ def _value(node: ast.expr) -> Any:
 def _digits(value: int) -> str:
     try:
         return str(value)
-    except ValueError:  # beyond Python's limit of digits
+    except ValueError:  # more digits than Python converts
         return hex(value)

@@ -1,4 +1,4 @@
-"""Parquet, Arrow, and the folders that Hugging Face's `datasets` saves, read with pyarrow alone."""
+"""Reads Parquet, Arrow, and folders saved by Hugging Face's `datasets`, with pyarrow."""
 
 import json
 import re
@@ -18,7 +18,7 @@ _INDEX = re.compile(r"__index_level_\d+__$")
 
 
 def parquet_rows(path: Path) -> Raw:
-    """The rows of a Parquet file, a batch at a time. Raises DataError or MissingExtra."""
+    """The rows of a Parquet file, read in batches. Raises DataError or MissingExtra."""
     return Raw(path.name, _numbered(_parquet(path)))
 
 
@@ -28,8 +28,8 @@ def arrow_rows(path: Path) -> Raw:
 
 
 def dataset_folder(folder: Path, *, split: str | None = None) -> Raw | None:
-    """The rows of a folder that `save_to_disk` wrote, or that has Parquet files as data sets on the hub have. None
-    where it is neither. One split is taken where there are several: `split`. Raises UsageError without it."""
+    """The rows of a folder written by `save_to_disk` or with Parquet files laid out as on the Hugging Face hub; None
+    for other folders. `split` selects a split. Raises UsageError if there are several and `split` is None."""
     splits = _saved_splits(folder)
     if splits:
         chosen = _chosen(folder, splits, split)
@@ -54,7 +54,7 @@ def _chosen(folder: Path, splits: Mapping[str, Any], split: str | None) -> Any:
 
 
 def _saved_splits(folder: Path) -> dict[str, Path]:
-    """The folders of splits that `save_to_disk` wrote; of a data set without splits, the folder itself."""
+    """Split → folder written by `save_to_disk`; for a data set without splits, the folder itself."""
     if _is_saved(folder):
         return {_name_of_split(folder): folder}
     listed = _json(folder / "dataset_dict.json").get("splits")
@@ -85,7 +85,7 @@ def _saved(folder: Path) -> Raw:
 
 
 def _labels(info: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Columns of numbers that stand for names."""
+    """The class names of columns with class numbers."""
     features = info.get("features")
     return {
         name: feature["names"]
@@ -104,7 +104,7 @@ def _labelled(records: Iterator[dict[str, Any]], labels: Mapping[str, Sequence[s
 
 
 def _parquet_splits(folder: Path) -> dict[str, list[Path]]:
-    """Parquet files by split, which is what stands before "-00000-of-00002" in their names, or their folder."""
+    """Parquet files by split: the part of their names before "-00000-of-00002", or their folder."""
     splits: dict[str, list[Path]] = {}
     for path in sorted(folder.rglob("*.parquet")):
         inner = path.relative_to(folder).parent
@@ -163,7 +163,7 @@ def _numbered(records: Iterator[dict[str, Any]]) -> Iterator[DataRow]:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """The object in a small file; {} where there is none."""
+    """The JSON object in a small file; {} if there is none."""
     try:
         parsed = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

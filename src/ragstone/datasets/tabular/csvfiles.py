@@ -1,4 +1,4 @@
-"""CSV and its relatives: commas, semicolons (Excel where a comma is the decimal sign), tabs or bars."""
+"""Reads CSV with commas, semicolons (Excel in locales with decimal commas), tabs or bars."""
 
 import contextlib
 import csv
@@ -17,12 +17,13 @@ __all__ = ["csv_rows"]
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SNIFFED = 1 << 16
-_LARGEST = 2**31 - 1  # characters of a field; a C long has no more everywhere
+_LARGEST = 2**31 - 1  # characters of a field: the maximum of a C long on all platforms
 
 
 def csv_rows(path: Path, *, known: Sequence[str] = ()) -> Raw:
-    """The rows of a CSV file. The delimiter is the one that makes most names of the first line known ones (`known`
-    are the user's), then the one that makes most columns. Raises DataError for a file without a header of names."""
+    """The rows of a CSV file. The delimiter is the one that yields the most known column names in the first line
+    (`known`: those named by the user), then the most columns. Raises DataError if the file cannot be read or has a
+    column twice."""
     encoding, guess = encoding_of(path)
     raw = Raw(path.name, (), sparse=True, warnings=[guess] if guess else [])
     try:
@@ -32,7 +33,7 @@ def csv_rows(path: Path, *, known: Sequence[str] = ()) -> Raw:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
     first, _, _ = head.partition("\n")
     skipped = 0
-    if first[:4].lower() == "sep=" and len(first.rstrip("\r")) == 5:  # Excel's own way of telling
+    if first[:4].lower() == "sep=" and len(first.rstrip("\r")) == 5:  # Excel's line for the delimiter
         delimiter, skipped = first[4], 1
         spaced = False
     else:
@@ -42,7 +43,7 @@ def csv_rows(path: Path, *, known: Sequence[str] = ()) -> Raw:
 
 
 def _sniff(head: str, delimiters: Sequence[str], known: Sequence[str]) -> tuple[str, bool]:
-    """The delimiter, and whether a space stands after each."""
+    """The delimiter, and whether a space follows each one."""
     best, score = delimiters[0], (-1, -1)
     names: list[str] = []
     for delimiter in delimiters:
@@ -117,7 +118,7 @@ def _quoting(error: csv.Error) -> str:
 
 @contextlib.contextmanager
 def _large_fields() -> Iterator[None]:
-    """Lets fields be as long as they are; Python's `csv` stops at 131,072 characters."""
+    """Raises the field size limit of Python's `csv`, which is 131,072 characters."""
     before = csv.field_size_limit(_LARGEST)
     try:
         yield

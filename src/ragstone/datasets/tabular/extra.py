@@ -9,7 +9,7 @@ __all__ = ["needs"]
 
 
 def needs(module: str, purpose: str) -> ModuleType:
-    """Import a module of the extra `files`. Where it is missing, MissingExtra says what needs it and how to get it."""
+    """Imports a module of the extra `files`. Raises MissingExtra, which names `purpose` and how to install it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

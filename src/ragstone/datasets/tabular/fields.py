@@ -1,4 +1,4 @@
-"""Cells as the words of a sample: passages, references, ids, conversations, languages."""
+"""Parses cells into the fields of a sample: passages, references, ids, conversations, languages."""
 
 import hashlib
 import re
@@ -51,14 +51,14 @@ def flag(value: Any) -> bool | None:
 
 
 def passage_id(passage: str) -> str:
-    """The id of a passage that was given none: equal texts have equal ids; white space is no difference."""
+    """The id for a passage without one: a hash of its text, ignoring differences in white space."""
     return "c-" + _hash(" ".join(passage.split()))
 
 
 def passages(value: Any, *, sep: str | None = None) -> tuple[list[Passage | None], bool]:
-    """The passages of a cell, in order, and whether it was one plain text. A place that holds nothing is None.
+    """The passages of a cell, in order, and whether the cell was a single plain text. A missing element is None.
 
-    A passage without an id of its own has the id "". Raises CellError.
+    A passage without an id gets the id "". Raises CellError.
     """
     value = plain(value)
     as_text = False
@@ -80,8 +80,8 @@ def passages(value: Any, *, sep: str | None = None) -> tuple[list[Passage | None
 
 
 def references(value: Any) -> tuple[tuple[str, ...], ...]:
-    """The slots of a reference: a text is one slot with one alias, a list of texts one slot with those aliases, a list
-    with lists in it a list of slots. Empty texts are left out. Raises CellError."""
+    """The slots of a reference. A text is one slot with one alias; a list of texts is one slot with these aliases; a
+    list that contains lists is a list of slots. Empty texts are left out. Raises CellError."""
     value = plain(value)
     if isinstance(value, str):
         slots = listed(value) if value.strip()[:1] == "[" else value
@@ -100,7 +100,7 @@ def references(value: Any) -> tuple[tuple[str, ...], ...]:
 
 
 def ids(value: Any, *, sep: str | None = None) -> list[str | None]:
-    """The ids in a cell: a list, or a text with `sep` (without it: commas, semicolons, bars or line ends) between."""
+    """The ids in a cell: a list, or a text split at `sep` (None: at commas, semicolons, bars and line breaks)."""
     value = plain(value)
     if isinstance(value, str):
         values = listed(value)
@@ -115,7 +115,7 @@ def ids(value: Any, *, sep: str | None = None) -> list[str | None]:
 
 
 def language(value: Any) -> str | None:
-    """ "en" or "zh"; "" for another language; None where nothing is said."""
+    """ "en" or "zh"; "" for another language; None for an empty cell."""
     name = scalar(value)
     if name is None or not str(name).strip():
         return None
@@ -126,8 +126,8 @@ def language(value: Any) -> str | None:
 
 
 class Conversation:
-    """A question with what was said before it. `reply` is what the assistant said after it, None if nothing; `tools` is
-    how many messages of tools were left out."""
+    """A question with the messages before it. `reply`: the assistant's reply to it, or None. `tools`: the number of
+    tool messages that were left out."""
 
     __slots__ = ("history", "question", "reply", "tools")
 
@@ -136,7 +136,7 @@ class Conversation:
 
 
 def conversation(value: Any) -> Conversation:
-    """The question in a cell: a text, or a list of messages of which the user's last is the question. Raises
+    """The question in a cell: a text, or a list of messages whose last user message is the question. Raises
     CellError."""
     value = plain(value)
     if isinstance(value, str) and value.lstrip()[:2] == "[{":
@@ -170,15 +170,14 @@ def _role_and_content(message: Any, place: int) -> tuple[str | None, str]:
     if role not in _SPEAKERS:
         raise CellError(f"message {place} is of the role {role!r}; expected user, assistant or system.")
     content = message.get("content")
-    if isinstance(content, list):  # parts, as in OpenAI's interface
+    if isinstance(content, list):  # content parts, as in OpenAI's API
         parts = [part.get("text") if isinstance(part, dict) else part for part in content]
         content = "\n".join(part for part in parts if isinstance(part, str))
     return _SPEAKERS[role], text(content, f"a text as the content of message {place}") or ""
 
 
 def _of_object(value: dict[str, Any]) -> list[Any]:
-    """The list that an object stands for: one passage, columns of passages ({"id": [...], "text": [...]}), or texts by
-    their ids."""
+    """The passages in an object: a single passage, columns of passages ({"id": [...], "text": [...]}), or id → text."""
     key = next((key for key in _TEXT_KEYS if key in value), None)
     if key is None:
         if value and all(isinstance(element, str) for element in value.values()):
@@ -204,7 +203,7 @@ def _passage(element: Any, place: int) -> Passage | None:
         written = text(element, f"a text as passage {place}")
         return None if written is None else Passage("", written)
     inner = element.get("document")
-    if isinstance(inner, Mapping) or isinstance(element.get("node"), Mapping):  # a hit with its document inside
+    if isinstance(inner, Mapping) or isinstance(element.get("node"), Mapping):  # a hit that contains it
         inner = inner if isinstance(inner, Mapping) else element["node"]
         element = {**{key: value for key, value in element.items() if value is not inner}, **inner}
     key = next((key for key in _TEXT_KEYS if not is_missing(element.get(key))), None)
@@ -228,7 +227,7 @@ def _passage(element: Any, place: int) -> Passage | None:
 
 
 def _fields(value: Any) -> Any:
-    """The fields of another library's object: pydantic models, data classes, LangChain's documents."""
+    """The fields of another library's object, such as a pydantic model or a LangChain document."""
     if isinstance(value, (dict, str, list)) or value is None:
         return value
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What the user's own data become: items, each a sample with the answer that a system gave."""
+"""Items: the user's data as samples, each with the system's response."""
 
 import msgspec
 
@@ -8,13 +8,13 @@ __all__ = ["EvalData", "Item"]
 
 
 class Item(Frozen, frozen=True):
-    """A row. `sample` holds the question, the references and the labelled passages, `response` what the system answered
-    and the passages that it retrieved, in order; None where the row has
-    neither. Passages without an answer are a response that ends with `types.NO_ANSWER`.
+    """A row. `sample` has the question, the references and the labelled passages. `response` has the system's answer
+    and the retrieved passages, in order; None if the row has neither. Passages without an answer are a response that
+    ends with `types.NO_ANSWER`.
 
-    `where` is the row as its file counts it ("line 3", "row 3"), `row` its place among the rows of the data, from 1,
-    whatever `limit` and `sample` chose. `extra` has the single values of columns that nothing else uses (and the
-    language as the column names it), to group by. `history` is what was said before the question.
+    `where`: position in the file ("line 3", "row 3"). `row`: number of the row in the data, from 1, independent of
+    `limit` and `sample`. `extra`: scalar values of unused columns (and of the language column), to group by. `history`:
+    messages before the question.
     """
 
     sample: Sample
@@ -26,11 +26,11 @@ class Item(Frozen, frozen=True):
 
 
 class EvalData(Frozen, frozen=True):
-    """What was read. `name` is the file's, `schema` the layout that was recognised ("ragas", "deepeval"…).
+    """Data as read. `name`: the file's name. `schema`: the detected layout ("ragas", "deepeval"…). `mapping`: field →
+    column.
 
-    `mapping` says which column is which of our words. `sha256` is over the content of all rows, also of those that
-    `limit` and `sample` left out, and not over the bytes of a file: the same rows have the same hash in any order of
-    their columns. `total` counts all rows. `warnings` are for a person, one line each.
+    `sha256` is a hash of the content of all rows, including those excluded by `limit` and `sample`. It does not depend
+    on the file format or the order of columns. `total`: number of all rows. `warnings`: one line each, for users.
     """
 
     name: str

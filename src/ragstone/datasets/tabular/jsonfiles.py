@@ -1,4 +1,4 @@
-"""JSON lines, and JSON in the forms that pandas, ragas, RAGChecker and others write."""
+"""Reads JSON lines, and JSON in the layouts of pandas, ragas, RAGChecker and others."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,8 +21,8 @@ _SPACE = " \t\r\n"
 
 
 def json_rows(path: Path, *, lines: bool, known: Sequence[str] = ()) -> Raw:
-    """The rows of a JSON file. `lines` says that it should be JSON lines; what it is, its content says. Streams where
-    it is lines. `known` are columns that the user has named. Raises DataError."""
+    """The rows of a JSON file. `lines`: the file's extension suggests JSON lines, but its content decides. JSON lines
+    are streamed. `known`: columns named by the user. Raises DataError."""
     encoding, warning = encoding_of(path)
     raw = Raw(path.name, (), warnings=[warning] if warning else [])
     if _is_lines(path, encoding, lines):
@@ -41,7 +41,8 @@ def json_rows(path: Path, *, lines: bool, known: Sequence[str] = ()) -> Raw:
 
 
 def _is_lines(path: Path, encoding: str, expected: bool) -> bool:
-    """Whether each line is a value of its own: the first begins an object, and ends it where another line follows."""
+    """Whether the file is JSON lines: its first line is a complete object, and another line follows (or one was
+    `expected`)."""
     with path.open(encoding=encoding, newline="\n") as stream:
         filled = (line for line in stream if line.strip(_SPACE))
         first = next(filled, "").strip(_SPACE)
@@ -49,7 +50,7 @@ def _is_lines(path: Path, encoding: str, expected: bool) -> bool:
             return expected and not first.startswith("[")
         try:
             strict_json(first, constants=True)
-        except ValueError:  # broken, or only the beginning of an object that goes on below, where lines are indented
+        except ValueError:  # invalid, or the start of an object that continues on indented lines
             return expected and next(filled, "{").startswith("{")
         return next(filled, None) is not None
 
@@ -72,7 +73,7 @@ def _lines(path: Path, encoding: str) -> Iterator[DataRow]:
 
 
 def _records(path: Path, value: Any, known: Sequence[str]) -> Iterator[DataRow]:
-    """The rows of a whole JSON value."""
+    """The rows of a JSON value."""
     if isinstance(value, dict):
         value = _unwrapped(path, value, known)
     if not isinstance(value, list):
@@ -85,8 +86,8 @@ def _records(path: Path, value: Any, known: Sequence[str]) -> Iterator[DataRow]:
 
 
 def _unwrapped(path: Path, value: dict[str, Any], known: Sequence[str]) -> Any:
-    """The list of rows that an object holds, in whichever of the usual forms."""
-    if "resourceSpans" in value:  # OpenTelemetry's own; `spans` knows what to do with it
+    """The list of rows in an object, in any of the usual layouts."""
+    if "resourceSpans" in value:  # OpenTelemetry's format, which `spans` reads
         return [value]
     if isinstance(value.get("columns"), list) and isinstance(value.get("data"), list):  # pandas, orient="split"
         return _split(path, value["columns"], value["data"])
@@ -101,7 +102,7 @@ def _unwrapped(path: Path, value: dict[str, Any], known: Sequence[str]) -> Any:
             return value[name]
     inner = list(value.values())
     if inner and all(isinstance(row, dict) for row in inner):
-        if all(isinstance(score, (int, float)) for row in inner for score in row.values()):  # a run, as pytrec_eval has
+        if all(isinstance(score, (int, float)) for row in inner for score in row.values()):  # a run as in pytrec_eval
             return [
                 {"query_id": query, "doc_id": doc, "score": score}
                 for query, scores in value.items()
@@ -117,7 +118,7 @@ def _is_conversation(column: Any) -> bool:
 
 
 def _of_columns(path: Path, value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of an object of columns: lists, or objects by the row's name as pandas writes them."""
+    """The rows of an object of columns, each a list, or row name → value as written by pandas."""
     if all(isinstance(column, dict) for column in value.values()):
         names = dict.fromkeys(name for column in value.values() for name in column)
         return [{title: column.get(name) for title, column in value.items()} for name in names]

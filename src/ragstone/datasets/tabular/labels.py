@@ -1,4 +1,4 @@
-"""Labels of passages from relevance judgements, and texts of passages that have ids alone."""
+"""Adds labels to passages from relevance judgements, and texts to passages that have only ids."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -25,19 +25,19 @@ _TITLE = ("title",)
 
 
 def read_qrels(path: Path) -> trec.Qrels:
-    """The judgements of a file: TREC's four columns, or a table with names (TSV, CSV, JSON, Parquet)."""
+    """Reads relevance judgements: TREC's four columns, or a table with column names (TSV, CSV, JSON, Parquet)."""
     _must_exist(path, "qrels")
     return trec.grades_of(Rows(_qrels(path)))
 
 
 def read_queries(path: Path) -> dict[str, str]:
-    """The texts of queries by their ids."""
+    """Reads queries: id → text."""
     return {name: body for name, body, _ in _documents(Rows(open_file(path)).take(), path)}
 
 
 def with_labels(items: Sequence[Item], qrels: trec.Qrels, name: str) -> tuple[list[Item], list[str]]:
-    """The items with their judged passages, which replace others, and notes. Raises DataError if no query is an item's
-    id."""
+    """The items with labelled passages from `qrels` instead of their own, and warnings. Raises DataError if no query is
+    an item's id."""
     judged_ids = {item.sample.id for item in items} & qrels.keys()
     if not judged_ids:
         some, ids = ", ".join(map(repr, list(qrels)[:3])), ", ".join(repr(item.sample.id) for item in items[:3])
@@ -59,8 +59,8 @@ def with_labels(items: Sequence[Item], qrels: trec.Qrels, name: str) -> tuple[li
 
 
 def with_texts(items: Sequence[Item], corpus: Path) -> tuple[list[Item], list[str]]:
-    """The items with the missing texts of passages filled in from a file or a folder's `corpus.jsonl`, and notes. Only
-    the texts needed are kept in memory."""
+    """The items with missing texts of passages filled in from a file or a folder's `corpus.jsonl`, and warnings. Keeps
+    only the required texts in memory."""
     _must_exist(corpus, "corpus")
     path = corpus / "corpus.jsonl" if corpus.is_dir() else corpus
     without_text = {passage.id for item in items for passage in _passages(item) if not passage.text}
@@ -105,7 +105,7 @@ def _qrels(path: Path) -> Raw:
 
 
 def _documents(rows: Iterable[DataRow], path: Path) -> Iterable[tuple[str, str, str]]:
-    """(id, text, title) of each row. Raises DataError at the first that has no id."""
+    """(id, text, title) of each row. Raises DataError at the first row without an id."""
     for row in rows:
         names = {plain_name(column): column for column in row.cells}
         try:

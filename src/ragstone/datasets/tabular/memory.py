@@ -1,5 +1,5 @@
-"""Rows that are in memory already: lists of objects, frames of pandas and polars, data sets of Hugging Face. None of
-these libraries is imported; what they give is asked of the values themselves."""
+"""Reads rows from memory: lists of objects, frames of pandas and polars, data sets of Hugging Face. None of these
+libraries is imported; their objects are recognized by their methods."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, is_dataclass
@@ -39,7 +39,7 @@ def _records(source: Any) -> Iterable[Any]:
 
 
 def _columns(source: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The rows of an object of columns."""
+    """The rows of a mapping of columns."""
     lengths = {name: len(column) for name, column in source.items() if hasattr(column, "__len__")}
     if not source or len(lengths) < len(source) or any(isinstance(column, str) for column in source.values()):
         raise UsageError(f"The data are one object that is not columns of equal length; expected {_EXPECTED}.")

@@ -1,4 +1,4 @@
-"""What is wrong with the rows of a file: all of it at once, the like together, a line each."""
+"""Collects the problems in a file's rows and reports them together, one line per kind."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,15 +9,15 @@ from ragstone.types import Frozen
 
 __all__ = ["BadData", "CellError", "Problems", "RowProblem", "places", "warning"]
 
-SHOWN = 5  # problems of one file, and rows of one problem, that a message names
+SHOWN = 5  # problems per file, and rows per problem, that a message names
 
 
 class CellError(ValueError):
-    """A cell has an invalid value; the message says what was found, what was expected and what to do."""
+    """A cell has an invalid value; the message says what was found and what was expected."""
 
 
 class RowProblem(Frozen, frozen=True):
-    """A problem of one field in some rows. `where` names the first rows, `rows` is their number."""
+    """A problem of a field in one or more rows. `where` names the first rows; `rows` is the number of all."""
 
     path: str
     where: str
@@ -31,7 +31,7 @@ class RowProblem(Frozen, frozen=True):
 
 
 class BadData(DataError):
-    """Rows that cannot be read. `problems` are the first of them; the message has one line each."""
+    """The data have invalid rows. `problems` has the first ones; the message has one line for each."""
 
     def __init__(self, path: object, problems: Iterable[RowProblem], omitted: int = 0) -> None:
         self.problems = tuple(problems)
@@ -77,12 +77,12 @@ class Problems:
 
 
 def warning(key: str, **values: Any) -> str:
-    """A note on the data, in the language of the environment."""
+    """A warning about the data, in the preferred language."""
     return messages(__name__, preferred_language())[key].format(**values)
 
 
 def places(rows: Iterable[str], total: int, language: str = "en") -> str:
-    """Rows as messages name them: "line 3", "lines 3, 5", "rows 1, 2, 3, 4, 5 and 12 more"."""
+    """Names rows for a message: "line 3", "lines 3, 5", "rows 1, 2, 3, 4, 5 and 12 more"."""
     texts, shown = messages(__name__, language), list(rows)[:SHOWN]
     kinds = {row.rpartition(" ")[0] for row in shown}
     kind = kinds.pop() if len(kinds) == 1 else ""

@@ -1,4 +1,4 @@
-"""Reads the user's own data: a file of any format that people have, or what is in memory."""
+"""Reads the user's own data from a file of any supported format or from memory."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -35,17 +35,17 @@ def read_eval_data(
     sample: int | None = None,
     seed: int = 0,
 ) -> EvalData:
-    """The items of a file, a folder, or data in memory (a list of dicts, a pandas or polars frame, a datasets.Dataset).
+    """Reads a file, a folder, or data in memory (a list of dicts, a pandas or polars frame, a datasets.Dataset).
 
-    `mapping` says which column is which of our words (`words.WORDS`), over what the names of the columns say. `sep`
-    parts the passages of a cell that is plain text. `qrels` labels passages by the ids of rows and passages, `corpus`
-    gives the texts of passages that have ids alone. `sheet` chooses one of a workbook, `split` one of a data set.
+    `mapping` assigns columns to fields (`words.WORDS`) and overrides detection by column name. `sep` separates the
+    passages in a plain-text cell. `qrels` labels passages by the ids of rows and passages. `corpus` has the texts of
+    passages that have only ids. `sheet` selects a sheet of a workbook, `split` a split of a data set.
 
-    `sample` chooses so many rows at random: those whose ids have the smallest hashes with `seed`, so that the choice
-    follows from the questions alone. The order of the rows does not matter, a larger sample contains a smaller one, and
-    files with the same questions give the same questions. `limit` takes the first rows (of those chosen).
+    `sample` selects that many rows at random: those whose ids have the smallest hashes with `seed`. The choice depends
+    only on the ids (derived from the questions if there are none), not on the order of rows, and a larger sample
+    contains a smaller one. `limit` then takes the first rows.
 
-    Raises UsageError or DataError; problems of rows come together as `BadData`, one line each.
+    Raises UsageError or DataError; invalid rows are reported together as `BadData`, one line per problem.
     """
     for option, count in (("limit", limit), ("sample", sample)):
         if count is not None and count < 1:
@@ -84,7 +84,7 @@ def _optional_path(path: str | Path | None) -> Path | None:
 
 
 def _separator(sep: str | None) -> str | None:
-    """What parts passages; a command line spells a line end \\n and a tab \\t."""
+    """The separator of passages, with \\n and \\t as typed on a command line converted."""
     if sep is None:
         return None
     spelled = sep.replace("\\n", "\n").replace("\\t", "\t")
@@ -94,7 +94,7 @@ def _separator(sep: str | None) -> str | None:
 
 
 def _as_rows(rows: Rows, corpus: Path | None, grades: Qrels) -> Rows:
-    """The rows with one question each, where a format has others: the lines of a run, the spans of a trace."""
+    """Converts formats without one question per row, such as the lines of a run or the spans of a trace."""
     if are_spans(rows.columns):
         return spans_as_rows(rows)
     queries = rows.raw.queries
@@ -102,14 +102,14 @@ def _as_rows(rows: Rows, corpus: Path | None, grades: Qrels) -> Rows:
         queries = corpus / "queries.jsonl"
     if is_run(rows.columns):
         return runs_as_rows(rows, read_queries(queries) if queries else {})
-    if rows.raw.schema == "beir" and grades:  # the queries of all splits: those that are judged
+    if rows.raw.schema == "beir" and grades:  # the file has the queries of all splits: keep those with judgements
         judged_rows = [row for row in rows.take() if row.problem or str(row.cells.get("_id")) in grades]
         return rows.instead(judged_rows, schema="beir", mapping=rows.raw.mapping)
     return rows
 
 
 def _columns(rows: Rows, mapping: Mapping[str, str], problems: Problems) -> ColumnMapping:
-    """Maps columns to words. If no line could be read, their problems are raised instead of a missing question."""
+    """Maps columns to fields. If no line could be read, raises their problems instead of a missing question."""
     if {"query", "answer", "positive", "negative"} <= set(rows.columns) and "answer" not in mapping:
         advice = f"Ask them: ragstone bench rgb --data {rows.raw.source}."
         raise DataError(
@@ -123,7 +123,7 @@ def _columns(rows: Rows, mapping: Mapping[str, str], problems: Problems) -> Colu
 
 
 def _with_ids(items: list[Item], builder: Builder) -> list[Item]:
-    """The items with unique ids: the given one, else one made of the question; repeated ids get -2, -3…"""
+    """The items with unique ids: the given id, else one derived from the question; repeated ids get -2, -3…"""
     given_ids = {item.sample.id for item in items if item.sample.id}
     assigned: set[str] = set()
     counts: dict[str, int] = {}
@@ -147,12 +147,12 @@ def _with_ids(items: list[Item], builder: Builder) -> list[Item]:
 
 
 def question_id(question: str) -> str:
-    """The id of a row that was given none: that of its question."""
+    """The id for a row without one: a hash of its question."""
     return "q-" + hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
 def _sampled(items: list[Item], count: int, seed: int) -> list[Item]:
-    """`count` items, in their order."""
+    """`count` items chosen at random, in their original order."""
 
     def drawn(place: int) -> tuple[bytes, int]:
         key = f"{seed}\n{items[place].sample.id}".encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""Rows as they come out of a file or from memory, before anybody knows what their columns mean."""
+"""Rows as read from a file or from memory, before columns are mapped to fields."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +11,7 @@ __all__ = ["DataRow", "Raw", "Rows", "repeated"]
 
 @dataclass(slots=True)
 class DataRow:
-    """A row: where it is ("line 3"), its cells by column, or what keeps it from being read."""
+    """A row: its position ("line 3"), its cells by column, and the problem if it cannot be read."""
 
     where: str
     cells: dict[str, Any]
@@ -20,11 +20,11 @@ class DataRow:
 
 @dataclass
 class Raw:
-    """What a source holds, to be read once.
+    """The content of a source; `rows` can be read only once.
 
-    `schema` and `mapping` (our word → column) are set where the format says what it is. In a `sparse` format an empty
-    text is a cell with nothing in it. `qrels`, `corpus` and `queries` are files that lie beside it and belong to it.
-    `warnings` are complete when all rows have been taken.
+    `schema` and `mapping` (field → column) are set if the format determines them. In a `sparse` format an empty text
+    means a missing value. `qrels`, `corpus` and `queries` are files next to it that belong to it. `warnings` is
+    complete after all rows have been read.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Raw:
 
     @property
     def source(self) -> str:
-        """The name in messages: the path, else the name."""
+        """The name for messages: the path if there is one, else the name."""
         return str(self.path) if self.path else self.name
 
 
 class Rows:
-    """All rows of a source, and its columns in the order in which they were first seen. Taking them frees them."""
+    """All rows of a source, and its columns in order of first appearance. `take` frees the rows."""
 
     def __init__(self, raw: Raw) -> None:
         columns: dict[str, None] = {}
@@ -60,12 +60,12 @@ class Rows:
         return len(self._rows)
 
     def take(self) -> Iterator[DataRow]:
-        """Every row, once."""
+        """Yields every row once."""
         while self._rows:
             yield self._rows.popleft()
 
     def instead(self, rows: Iterable[DataRow], *, schema: str, mapping: Mapping[str, str]) -> "Rows":
-        """New rows derived from these, in their place."""
+        """New rows that replace these, for the same source."""
         raw = self.raw
         return Rows(replace(raw, rows=rows, schema=schema, mapping=mapping, sparse=False))
 

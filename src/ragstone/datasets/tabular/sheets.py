@@ -1,4 +1,4 @@
-"""Excel's workbooks (.xlsx)."""
+"""Reads Excel workbooks (.xlsx)."""
 
 import io
 import re
@@ -19,13 +19,14 @@ _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
 def xlsx_rows(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()) -> Raw:
-    """The rows of a sheet: the one that is named, else the first with a column for the question, else the first.
-    The first row that is not empty has the names. Values of formulas are those that Excel saved. Raises DataError."""
+    """The rows of a sheet: the named one, else the first with a question column, else the first. The first row that is
+    not empty has the column names. Formulas have the values that Excel saved. Raises DataError, UnknownName or
+    MissingExtra."""
     openpyxl = needs("openpyxl", "reading .xlsx")
     raw = Raw(path.name, (), sparse=True)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of styles and validations that no reader of values needs
+            warnings.simplefilter("ignore")  # about styles and validations, which do not affect values
             book = openpyxl.load_workbook(io.BytesIO(path.read_bytes()), read_only=True, data_only=True)
         sheets = {worksheet.title: worksheet for worksheet in book.worksheets}
         asking = (
@@ -33,7 +34,7 @@ def xlsx_rows(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()
         )
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror or error}).") from None
-    except Exception as error:  # what openpyxl makes of a damaged file, or of another kind of archive
+    except Exception as error:  # openpyxl raises many kinds for a damaged file or another archive
         raise _damaged(path, error) from None
     if not sheets:
         raise DataError(path, "has no sheet with cells.")
@@ -93,7 +94,7 @@ def _header(path: Path, cells: Sequence[Any], number: int) -> dict[int, str]:
 
 
 def _value(cell: Any) -> Any:
-    """A text with what its format escapes (_x000D_ is a carriage return); anything else as it is."""
+    """The cell with the escapes of .xlsx decoded in texts (_x000D_ is a carriage return)."""
     if isinstance(cell, str) and "_x" in cell:
         return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), cell)
     return cell

@@ -1,4 +1,4 @@
-"""Which reader a source needs: told by its first bytes, and only then by its ending."""
+"""Chooses the reader for a source by its first bytes, then by its file extension."""
 
 import difflib
 from collections.abc import Sequence
@@ -24,14 +24,14 @@ _READABLE = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".ndjson", 
 
 
 def open_source(source: Any, *, sheet: str | None = None, split: str | None = None, known: Sequence[str] = ()) -> Raw:
-    """The rows of a path or of a value in memory. `known` are columns that the user has named. Raises UsageError,
-    DataError, or MissingExtra."""
+    """The rows of a path or of a value in memory. `known`: columns named by the user. Raises UsageError, DataError or
+    MissingExtra."""
     if not isinstance(source, (str, Path)):
         return memory_rows(source)
     path = Path(source)
     try:
         is_folder, exists = path.is_dir(), path.exists()
-    except (OSError, ValueError) as error:  # a NUL in it, or longer than paths may be
+    except (OSError, ValueError) as error:  # it contains a NUL or is too long
         raise UsageError(f"{str(source)[:80]!r} is no path ({error}).") from None
     if path.is_symlink() and not exists:
         raise UsageError(f"{str(source)!r}: is a link to nothing that is there. Name the file itself.")
@@ -72,7 +72,7 @@ def open_file(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()
 
 
 def _text(path: Path, known: Sequence[str]) -> Raw:
-    """A text file whose ending does not say that it is a table."""
+    """The rows of a text file whose extension is not that of a table."""
     encoding, _ = encoding_of(path)
     with path.open(encoding=encoding, newline="\n") as stream:
         first = next((line.strip() for line in stream if line.strip()), "")

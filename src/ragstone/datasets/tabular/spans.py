@@ -1,8 +1,8 @@
-"""Traces of OpenInference (Arize Phoenix, LlamaIndex, LangChain…) as rows: the question and the answer of a root span,
-and what the retrievers below it found.
+"""Converts OpenInference traces (Arize Phoenix, LlamaIndex, LangChain…) to rows: question and answer of each root span,
+and the documents retrieved below it.
 
-Spans come as JSON lines, JSON or Parquet: as Phoenix exports them (columns `context.trace_id` and
-`attributes.input.value`), as the SDK prints them (`context`, `attributes`), or as OTLP (`resourceSpans`). Attributes
+Spans can be JSON lines, JSON or Parquet: as exported by Phoenix (columns `context.trace_id` and
+`attributes.input.value`), as printed by the SDK (`context`, `attributes`), or OTLP (`resourceSpans`). Attribute names
 may be dotted or nested.
 """
 
@@ -37,7 +37,7 @@ _SKIPPED = ("input.", "output.", "llm.input_messages", "llm.output_messages", "r
 
 @dataclass(slots=True)
 class TraceSpan:
-    """A span, its attributes dotted."""
+    """A span with dotted attribute names."""
 
     where: str
     trace: str
@@ -51,7 +51,7 @@ class TraceSpan:
 
 
 def are_spans(columns: Sequence[str]) -> bool:
-    """Whether a table with these columns holds spans."""
+    """Whether a table with these columns has spans."""
     if "resourceSpans" in columns:
         return True
     traced = any(name in columns for name in _TRACE) or "context" in columns
@@ -131,7 +131,7 @@ def _span(where: str, cells: Mapping[str, Any]) -> TraceSpan:
 
 
 def _roots(spans: Sequence[TraceSpan]) -> list[TraceSpan]:
-    """The spans without a parent in the data, each with its descendants below it."""
+    """The spans without a parent in the data; links children to their parents."""
     known = {(span.trace, span.id): span for span in spans if span.id}
     roots = []
     for span in spans:
@@ -144,7 +144,7 @@ def _roots(spans: Sequence[TraceSpan]) -> list[TraceSpan]:
 
 
 def _below(root: TraceSpan) -> Iterator[TraceSpan]:
-    """The span and its descendants, those that began earlier first, children after their parents."""
+    """The span and its descendants: parents before children, siblings by start time."""
     waiting = [root]
     while waiting:
         span = waiting.pop()
@@ -153,7 +153,7 @@ def _below(root: TraceSpan) -> Iterator[TraceSpan]:
 
 
 def _cells(root: TraceSpan) -> dict[str, Any] | None:
-    """The cells of a root's row; None if no span below it has a question."""
+    """The cells of a root span's row; None if neither it nor a descendant has a question."""
     spans = list(_below(root))
     question_span = next((span for span in spans if _question_of(span) is not None), None)
     if question_span is None:
@@ -176,8 +176,8 @@ def _cells(root: TraceSpan) -> dict[str, Any] | None:
 
 
 def _documents(spans: Iterable[TraceSpan]) -> list[dict[str, Any]]:
-    """The retrieved documents: the output of the last reranker if there is one, else of all retrievers, in order of
-    time, without repetitions."""
+    """The retrieved documents without duplicates: the output of the last reranker if there is one, else of all
+    retrievers in order of time."""
     retrieved: list[dict[str, Any]] = []
     reranked: list[dict[str, Any]] = []
     for span in spans:
@@ -233,7 +233,7 @@ def _answered(span: TraceSpan) -> str | None:
 
 
 def _text_under(value: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """The text under the first of these names, also one level below; else the only text there is; else all of it."""
+    """The text under the first of these names, or nested one level below it; else the only text; else all as JSON."""
     for name in names:
         inner = value.get(name)
         if isinstance(inner, str) and inner.strip():
@@ -247,7 +247,7 @@ def _text_under(value: Mapping[str, Any], names: Sequence[str]) -> str | None:
 
 
 def _messages(messages: list[Any]) -> list[Any]:
-    """Messages as objects: some programs log [who, what] pairs, or a list in a list."""
+    """Messages as objects: some programs log [role, content] pairs, or a list inside a list."""
     if (
         len(messages) == 1
         and isinstance(messages[0], list)
@@ -272,7 +272,7 @@ def _json(value: Any) -> Any:
 
 
 def _flatten(name: str, value: Any, flat: dict[str, Any]) -> None:
-    """Writes nested objects and lists as dotted names."""
+    """Adds nested objects and lists to `flat` under dotted names."""
     if name.startswith("embedding."):
         return
     value = plain(value)
@@ -289,7 +289,7 @@ def _flatten(name: str, value: Any, flat: dict[str, Any]) -> None:
 
 
 def _otlp(value: Any) -> Any:
-    """A typed value of OTLP."""
+    """The value of a typed OTLP value."""
     if not isinstance(value, dict) or not value:
         return value
     kind, inner = next(iter(value.items()))
@@ -314,7 +314,7 @@ def _first(cells: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 
 def _moment(value: Any) -> tuple[float, str]:
-    """A time to order by: nanoseconds as numbers, ISO times as texts."""
+    """A sort key for a time: nanoseconds as a number, ISO times as text."""
     value = scalar(value)
     if isinstance(value, str) and not value.isdigit():
         return 0.0, value

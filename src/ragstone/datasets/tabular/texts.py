@@ -1,5 +1,5 @@
-"""Opens text files as what they are: UTF-8 with or without a byte order mark, UTF-16 with one, or GB18030, which
-Chinese editions of Windows and Excel still write."""
+"""Detects the encoding of text files: UTF-8 with or without a byte order mark, UTF-16 or UTF-32 with one, or GB18030,
+which Chinese editions of Windows and Excel still write."""
 
 import codecs
 from pathlib import Path
@@ -12,8 +12,8 @@ from ragstone.errors import DataError
 __all__ = ["encoding_of"]
 
 _BLOCK = 1 << 20
-_JUDGED = 1 << 22  # bytes that tell GB18030 from a file that is damaged
-_MARKS = (  # the longer first: that of UTF-32 begins with that of UTF-16
+_JUDGED = 1 << 22  # bytes used to tell GB18030 from a damaged file
+_MARKS = (  # UTF-32 before UTF-16, whose mark is a prefix of it
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -24,9 +24,9 @@ _ADVICE = 'Save it as UTF-8 (in Excel: "CSV UTF-8").'
 
 
 def encoding_of(path: Path) -> tuple[str, str]:
-    """The encoding of a text file, and a warning where it had to be guessed. Reads the file once, a block at a time.
+    """The encoding of a text file, and a warning if it had to be guessed ("" otherwise). Reads the file in blocks.
 
-    Raises DataError, with the line of the first byte that is wrong, where it is none of the encodings known here.
+    Raises DataError, with the line of the first invalid byte, if no known encoding fits.
     """
     try:
         with path.open("rb") as file:
@@ -56,7 +56,7 @@ def _checked(path: Path, file: BinaryIO, encoding: str) -> str:
 
 
 def _first_wrong(file: BinaryIO, encoding: str) -> int | None:
-    """The offset of the first byte that is not of this encoding, or of its block; None if all bytes are."""
+    """The offset of the first byte that is invalid in this encoding; None if all are valid."""
     file.seek(0)
     decoder = codecs.getincrementaldecoder(encoding)()
     begins = 0
@@ -73,10 +73,10 @@ def _first_wrong(file: BinaryIO, encoding: str) -> int | None:
 
 
 def _is_gb18030(path: Path, file: BinaryIO) -> bool:
-    """Whether the file is Chinese in GB18030, and not UTF-8 with some damage, or a Western encoding.
+    """Whether the file is Chinese in GB18030 rather than damaged UTF-8 or a Western encoding.
 
-    Nearly any bytes can be decoded as GB18030. But in Chinese text hardly any of them is also good UTF-8, and most
-    characters are the common ones of GB2312, which accented letters beside plain ones never become.
+    Nearly any bytes can be decoded as GB18030. But hardly any bytes of Chinese text are also valid UTF-8, and most of
+    its characters are common ones in GB2312, which accented letters next to plain ones do not produce.
     """
     file.seek(0)
     data = file.read(_JUDGED)

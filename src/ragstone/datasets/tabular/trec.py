@@ -1,7 +1,7 @@
-"""Retrieval runs and relevance judgements: TREC's formats, BEIR's folders, and the same as tables.
+"""Reads retrieval runs and relevance judgements: TREC's formats, BEIR's folders, and tables.
 
-A run line is `query Q0 document rank score tag`, a line of judgements (qrels) `query 0 document grade`. As trec_eval
-does, a run is ordered by its scores; rank and place decide only between equal ones, or where there are no scores.
+A line of a run is `query Q0 document rank score tag`, a line of judgements (qrels) `query 0 document grade`. As in
+trec_eval, runs are sorted by score. Rank, then position, break ties and replace missing scores.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -67,15 +67,15 @@ def _run_lines(path: Path, encoding: str) -> Iterator[DataRow]:
 
 
 def is_run(columns: Sequence[str]) -> bool:
-    """Whether a table with these columns is a run: a document of a query in each row."""
+    """Whether a table with these columns is a run, with one document of a query per row."""
     names = {plain_name(column) for column in columns}
     ranked = not names.isdisjoint(_SCORE) or not names.isdisjoint(_RANK)
     return ranked and not names.isdisjoint(_QUERY) and not names.isdisjoint(_DOC)
 
 
 def runs_as_rows(rows: Rows, queries: Mapping[str, str]) -> Rows:
-    """The rows of a run, one for each query, in the order of their first documents. `queries` has their texts; without
-    one, the id stands for it."""
+    """Converts a run to one row per query, in order of first appearance. `queries`: id → text; the id replaces a
+    missing text."""
     column = {plain_name(name): name for name in reversed(rows.columns)}
     query, doc, rank, score, body = (
         next((column[name] for name in names if name in column), "") for names in (_QUERY, _DOC, _RANK, _SCORE, _TEXT)
@@ -136,10 +136,11 @@ class Beir:
 
 
 def beir_folder(folder: Path, *, split: str | None = None) -> Beir | None:
-    """The files of a folder of BEIR; None where it is none (no `queries.jsonl`).
+    """The files of a BEIR folder; None if it is not one (it has no `queries.jsonl`).
 
-    Judgements are those of `split`, else the only ones, else of `test`. A run is a file of one of TREC's endings
-    (.trec, .run), or whose name begins with "run" or "results". Raises UsageError where there are several."""
+    Judgements: those of `split`, else the only ones, else those of `test`. A run is a file with TREC's extension
+    (.trec, .run) or whose name starts with "run" or "results". Raises UsageError if there are several runs or
+    splits."""
     queries, corpus = folder / "queries.jsonl", folder / "corpus.jsonl"
     if not queries.is_file():
         return None
@@ -172,7 +173,7 @@ def _qrels_in(folder: Path, split: str | None) -> tuple[Path | None, tuple[str, 
 
 
 def grades_of(rows: Rows) -> Qrels:
-    """The judgements in the rows of a table. Raises BadData."""
+    """The judgements in a table. Raises DataError or BadData."""
     column = {plain_name(name): name for name in reversed(rows.columns)}
     chosen = [next((column[name] for name in names if name in column), None) for names in (_QUERY, _DOC, _GRADE)]
     if None in chosen:

@@ -1,4 +1,4 @@
-"""Which column is what: the layouts that people already have, told apart by the names of their columns."""
+"""Maps columns to fields by recognizing common layouts and column names."""
 
 import difflib
 import re
@@ -22,9 +22,9 @@ WORDS = {
     "language": "en or zh",
     "answerable": "true or false: whether the question can be answered; where it cannot, a refusal is right",
 }
-"""Our words for columns, and what each means."""
+"""The fields of a row and their meanings."""
 
-# Layouts: what each of our words is called there, and the columns that show it.
+# Layouts: the column names of each field, and the columns that identify the layout.
 _LAYOUTS: dict[str, tuple[dict[str, tuple[str, ...]], tuple[str, ...]]] = {
     "ragas": (
         {
@@ -78,7 +78,7 @@ _LAYOUTS: dict[str, tuple[dict[str, tuple[str, ...]], tuple[str, ...]]] = {
     ),
 }
 
-# Other names that people give, the likeliest first.
+# Other common column names, likeliest first.
 _NAMES: dict[str, tuple[str, ...]] = {
     "question": (
         "question", "user_input", "query", "input", "user_query", "user_question", "question_text", "query_text",
@@ -130,7 +130,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "answerable": ("answerable", "is_answerable", "是否可回答", "可回答", "能否回答", "是否可答"),
 }  # fmt: skip
 
-# Names that can only be a system's answer: beside one of them, `answer` is the right one.
+# Names that can only mean a system's answer; next to one of them, `answer` is the reference.
 _SURELY_ANSWER = frozenset(_NAMES["answer"]) - {"answer", "答案", "答", "answer_text", "output", "输出"}
 _UNSURE_ANSWER = ("answer", "答案", "answer_text")
 
@@ -139,7 +139,7 @@ _KNOWN = frozenset(name for names in _NAMES.values() for name in names)
 
 
 class ColumnMapping(Frozen, frozen=True):
-    """The recognised layout, the mapping from our words to columns, and notes on the choice."""
+    """The detected layout, the mapping from fields to columns, and warnings about it."""
 
     schema: str
     mapping: dict[str, str]
@@ -153,23 +153,23 @@ def plain_name(column: str) -> str:
 
 
 def is_known(column: str) -> bool:
-    """Whether a column's name says what it is, in any layout."""
+    """Whether a column's name is known in any layout."""
     return plain_name(column) in _KNOWN
 
 
 def is_question(column: str) -> bool:
-    """Whether a column of this name is the question."""
+    """Whether a column's name means the question."""
     return plain_name(column) in _NAMES["question"]
 
 
 def resolve(
     columns: Sequence[str], mapping: Mapping[str, str], *, source: str, preset: Mapping[str, str] | None = None
 ) -> ColumnMapping:
-    """The meaning of each column. `mapping` (our word → column) is obeyed, then `preset`, where the format says
-    what its columns are; `source` is named in errors.
+    """Maps fields to columns. `mapping` (field → column) comes first, then `preset`, which the format determines.
+    `source` is the name for errors.
 
-    The layout that explains most columns wins, and fills what it can; other well-known names fill the rest. Raises
-    UnknownName or UsageError for a mapping that cannot be, DataError where no column can be the question.
+    Next, the layout that matches the most columns fills what it can; other well-known names fill the rest. Raises
+    UnknownName or UsageError for an invalid mapping, DataError if no column can be the question.
     """
     chosen = _user_mapping(columns, mapping)
     if preset:
@@ -191,7 +191,7 @@ def resolve(
 
 
 def _user_mapping(columns: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:
-    """The user's mapping, with our words normalised."""
+    """The user's mapping with normalized names of fields."""
     chosen: dict[str, str] = {}
     for field_name, column in mapping.items():
         word = field_name if field_name in WORDS else _word_of(field_name)
@@ -215,13 +215,13 @@ def _user_mapping(columns: Sequence[str], mapping: Mapping[str, str]) -> dict[st
 
 
 def _word_of(name: str) -> str | None:
-    """Our word for a name that another tool has for it, where there is only one."""
+    """The field that another tool's name means, if it is unambiguous."""
     words = [word for word, names in _NAMES.items() if plain_name(name) in names]
     return words[0] if len(words) == 1 else None
 
 
 def _layout(rest: Mapping[str, str]) -> str:
-    """The layout that explains most of these columns; "" where none is certain."""
+    """The layout that matches the most of these columns; "" if none is certain."""
     best, most = "", 0
     for name, (words, signs) in _LAYOUTS.items():
         if not any(sign in rest for sign in signs) or not any(column in rest for column in words["question"]):
@@ -233,7 +233,7 @@ def _layout(rest: Mapping[str, str]) -> str:
 
 
 def _take(word: str, names: Iterable[str], chosen: dict[str, str], rest: dict[str, str]) -> None:
-    """Gives the word the first of its columns that is present, if it has none yet."""
+    """Assigns to the field the first of these columns that is present, unless it already has one."""
     if word in chosen:
         return
     for name in names:
@@ -243,7 +243,7 @@ def _take(word: str, names: Iterable[str], chosen: dict[str, str], rest: dict[st
 
 
 def _right_answer(chosen: dict[str, str], rest: dict[str, str], warnings: list[str]) -> None:
-    """`answer` beside `response` or `prediction`, without another reference, is the right answer of a data set."""
+    """Maps `answer` to the reference if there is also `response` or `prediction` and no other reference."""
     if "reference" in chosen or any(name in rest for name in _NAMES["reference"]):
         return
     if not ("answer" in chosen or any(name in rest for name in _SURELY_ANSWER)):
@@ -256,7 +256,7 @@ def _right_answer(chosen: dict[str, str], rest: dict[str, str], warnings: list[s
 
 
 def _rivals(chosen: Mapping[str, str], rest: Mapping[str, str], warnings: list[str]) -> None:
-    """Adds a note for each other column that could be meant."""
+    """Adds a warning for each field with other candidate columns."""
     for word, names in _NAMES.items():
         rivals = [rest[name] for name in names if name in rest]
         if rivals and word in chosen:
