@@ -105,7 +105,7 @@ def test_changed_code_starts_another_run_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("questions", "system", "words"),
     [
-        ([], ask, "holds no rows"),
+        ([], ask, "has no rows"),
         ([{"question": " ", "reference": "x"}], ask, "is empty; expected the question"),
         (QUESTIONS, 3, "cannot be asked"),
         (QUESTIONS, "app.py:nothing", "app.py"),

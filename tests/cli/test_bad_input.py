@@ -35,7 +35,7 @@ OPTIONS = [
     (("--data", "folder"), "contains no RGB file"),
     (("--data", "text.json"), "text.json, line 1"),
     (("--data", "binary.json"), "not UTF-8"),
-    (("--data", "empty.json"), "holds no rows"),
+    (("--data", "empty.json"), "has no rows"),
     (("--dataset", "zh_refin"), "Did you mean 'zh_refine'?"),
     (("--ability", "nose"), "Did you mean 'noise'?"),
     (("--ability", ","), "one name or more"),

@@ -142,7 +142,7 @@ def test_wrong_options_are_one_line(folder: Path, options: list[str], words: str
         ("", "q.csv"),
         ("question,reference\n", "q.csv"),
         ("name,price\na,1\n", "question"),
-        ("question\n  \n", "holds no rows"),
+        ("question\n  \n", "has no rows"),
     ],
 )
 def test_questions_that_are_none_are_one_line(folder: Path, content: str, words: str) -> None:

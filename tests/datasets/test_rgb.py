@@ -149,7 +149,7 @@ def test_broken_json_is_told_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="line 3: nested too deeply"):
         read_rgb(path)
     path.write_text("\n\n", encoding="utf-8")
-    with pytest.raises(DataError, match="holds no rows"):
+    with pytest.raises(DataError, match="has no rows"):
         read_rgb(path)
 
 

@@ -108,7 +108,7 @@ def test_folders_and_what_is_not_there(tmp_path: Path) -> None:
     assert brief(check_rgb([tmp_path / "no.json"])) == [(0, "", "error")]
     assert "holds no RGB file" in check_rgb([tmp_path])[0].problem
     (tmp_path / "en.json").write_text("\n", encoding="utf-8")
-    assert "holds no rows" in check_rgb([tmp_path])[0].problem
+    assert "has no rows" in check_rgb([tmp_path])[0].problem
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the official RGB files are not beside the repository")

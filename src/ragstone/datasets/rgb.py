@@ -85,7 +85,7 @@ def read_rgb(path: str | Path) -> RGBSet:
         if line.row is None:
             raise DataError(path, line.problem, line=line.number)
     if not lines:
-        raise DataError(path, "holds no rows; expected one JSON object a line.")
+        raise DataError(path, "has no rows; expected one JSON object a line.")
     return _set(name_of(path), lines, str(path))
 
 

@@ -63,7 +63,7 @@ def _check_file(path: Path) -> Iterator[DataProblem]:
         yield _from(error)
         return
     if not lines:
-        yield DataProblem(str(path), 0, "", "holds no rows; expected one JSON object a line.")
+        yield DataProblem(str(path), 0, "", "has no rows; expected one JSON object a line.")
     kind = official_kind(name_of(path)) or kind_of_rows(line.row for line in lines if line.row is not None)
     first_lines: dict[tuple[type, object], int] = {}
     for line in lines:

@@ -163,7 +163,7 @@ def test_a_hugging_face_dataset_is_its_rows_and_a_dict_of_them_wants_one() -> No
         ({"question": "Q?", "answer": "A."}, "one object that is not columns"),
         ({"question": ["Q?"], "answer": []}, "'question' has 1, 'answer' has 0"),
         (["a", "b"], "rows 1, 2: found a text; expected an object"),
-        ([], "holds no rows"),
+        ([], "has no rows"),
         ({}, "not columns"),
     ],
 )
@@ -283,7 +283,7 @@ def test_the_sheet_with_a_question_is_read_and_others_are_told(tmp_path: Path) -
     assert read_eval_data(tmp_path / "a.xlsx", sheet="Answers").warnings == ()
     with pytest.raises(UnknownName, match="Did you mean 'Answers'"):
         read_eval_data(tmp_path / "a.xlsx", sheet="answer")
-    with pytest.raises(DataError, match="holds no rows"):
+    with pytest.raises(DataError, match="has no rows"):
         read_eval_data(tmp_path / "a.xlsx", sheet="Notes")
 
 

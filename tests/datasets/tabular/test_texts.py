@@ -108,7 +108,7 @@ def test_a_cell_may_be_larger_than_pythons_reader_allows(tmp_path: Path) -> None
         ('question,answer\na,"b" c\n', "line 2: a quotation mark stands inside a quoted field"),
         ("question,question\na,b\n", "line 1: the column 'question' occurs twice"),
         ("a,b\nc,d\n", "no column is the question; the columns are: 'a', 'b'"),
-        ("question,answer\n", "holds no rows"),
+        ("question,answer\n", "has no rows"),
     ],
 )
 def test_broken_csv_names_line_and_cause(tmp_path: Path, content: str, told: str) -> None:

@@ -57,7 +57,7 @@ def read_eval_data(
     rows = _as_rows(Rows(raw), texts, grades)
     name, source = rows.raw.name, rows.raw.source
     if not len(rows):
-        raise DataError(source, "holds no rows.")
+        raise DataError(source, "has no rows.")
     problems = Problems(source)
     columns = _columns(rows, mapping or {}, problems)
     builder = Builder(columns.mapping, problems, sep=sep, sparse=rows.raw.sparse)
