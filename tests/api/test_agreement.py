@@ -12,6 +12,7 @@ from ragstone.api.agreement import Ways, agreement_of_protocols_async
 from ragstone.api.evaluate import read_data
 from ragstone.api.judging import Judging
 from ragstone.errors import UsageError
+from ragstone.metrics.judge.envelope import opened
 from ragstone.models.scripted import Scripted
 from ragstone.types import Request
 
@@ -34,7 +35,8 @@ async def test_a_judge_that_is_lax_with_many_passages_is_found_out() -> None:
         reply = json.loads(verdict(request))
         if len(reply.get("passages", ())) > 3:  # says yes to all where there is much to read
             places = [one["id"] for one in reply["passages"]]
-            reply["answer_claims"] = [{**one, "supported_by": places} for one in reply["answer_claims"]]
+            quote = next(iter(opened(request.messages[-1].content)["passages"].values()))
+            reply["answer_claims"] = [{**one, "supported_by": places, "quote": quote} for one in reply["answer_claims"]]
             reply["passages"] = [
                 {**one, "useful": None if one["useful"] is None else True} for one in reply["passages"]
             ]
