@@ -31,7 +31,7 @@ OPTIONS = [
     (("--data", "fictonal"), "Did you mean 'fictional'?"),
     (("--data", "offical"), "Did you mean 'official'?"),
     (("--data", "official"), "ragstone data pull rgb"),
-    (("--data", ""), "no such folder or file"),
+    (("--data", ""), "is empty"),
     (("--data", "folder"), "contains no RGB file"),
     (("--data", "text.json"), "text.json, line 1"),
     (("--data", "binary.json"), "not UTF-8"),

@@ -93,7 +93,7 @@ def test_an_index_that_has_lost_relevant_documents_does_not_pass(ragstone: Calla
                         "--quiet").code == 0  # fmt: skip
     told = ragstone("compare", "whole.run", "stale.run", "--fail-on-regression")
     assert told.code == 1
-    assert "regression: mrr 1.000 → 0.775" in told.err
+    assert "regression: map 1.000 → 0.775" in told.err
 
 
 def test_pairs_that_are_left_out_count_against_the_coverage(ragstone: Callable[..., Told]) -> None:
