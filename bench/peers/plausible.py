@@ -75,7 +75,7 @@ def _verify(judged: dict[str, Any]) -> Any:
     def claim(number: str, text: str, other: str, beside: str | None) -> dict[str, Any]:
         supported = [int(place) for place, passage in passages.items() if _states(passage, text)]
         seen = None if beside is None else _states(beside, text)
-        quote = passages[str(supported[0])][:80] if supported else ""  # words of a passage that supports it
+        quote = split(passages[str(supported[0])])[0] if supported else ""  # words of a passage that supports it
         return {"id": int(number), "supported_by": supported, "contradicted_by": [], other: seen, "quote": quote}
 
     useful = {

@@ -32,10 +32,10 @@ class Frozen(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def plain_text(value: Any) -> str:
-    """The text that an object of a subclass of str is: msgspec's `enc_hook`. NotImplementedError for other objects."""
+    """The text that an object of a subclass of str is: msgspec's `enc_hook`. TypeError for other objects."""
     if isinstance(value, str):
         return str.__str__(value)
-    raise NotImplementedError(f"Encoding objects of type {type(value).__name__} is unsupported")
+    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
 
 
 def to_json(value: Any) -> str:

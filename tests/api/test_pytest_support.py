@@ -1,6 +1,7 @@
 """What the pytest plug-in asks: models that are opened once, means over repeats, messages with the evidence."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -84,7 +85,10 @@ def test_judge_and_embedder_are_opened_once_whatever_metrics_are_asked(monkeypat
         async def __aexit__(self, *_: object) -> None:
             opened.append(f"{self.name} closed")
 
-    monkeypatch.setattr(judging_module, "open_model", lambda name, _: Opening(name, judge))
+    def open_model(name: Any, _: object) -> Any:
+        return Opening(name, judge) if isinstance(name, str) else contextlib.nullcontext(name)
+
+    monkeypatch.setattr(judging_module, "open_model", open_model)
     monkeypatch.setattr(judging_module, "open_embedder", lambda name, _: Opening(name, embedder))
     with Evaluator(Judging(model="scripted/x")) as evaluator:
         evaluator.score(GOOD, ["token_f1"])

@@ -44,7 +44,8 @@ def gullible(request: Request) -> str:
     reply = json.loads(steady(request))
     said = json.dumps(shown(request), ensure_ascii=False)
     if request.schema_name == "verify" and re.search("Ignore all|operator|所有指令", said):
-        reply["answer_claims"] = [claim | {"supported_by": [1]} for claim in reply["answer_claims"]]
+        quote = shown(request)["passages"]["1"][:30]
+        reply["answer_claims"] = [claim | {"supported_by": [1], "quote": quote} for claim in reply["answer_claims"]]
     return json.dumps(reply)
 
 

@@ -15,13 +15,13 @@ EARLIER = b"<!doctype html>\nof an earlier time\n"
 
 # Arguments, and the files that they write below the folder `out`.
 WRITERS = {
-    "csv": (("export", "RUN", "--format", "csv", "-o", "out/x"), ("x",)),
-    "jsonl": (("export", "RUN", "--format", "jsonl", "-o", "out/x"), ("x",)),
-    "junit": (("export", "RUN", "--format", "junit", "-o", "out/x"), ("x",)),
-    "markdown": (("export", "RUN", "--format", "markdown", "-o", "out/x"), ("x",)),
-    "latex": (("export", "RUN", "--format", "latex", "-o", "out/x"), ("x",)),
-    "xlsx": (("export", "RUN", "--format", "xlsx", "-o", "out/x"), ("x",)),
-    "parquet": (("export", "RUN", "--format", "parquet", "-o", "out/x"), ("x",)),
+    "csv": (("export", "RUN", "--format", "csv", "-o", "out/x", "--force"), ("x",)),
+    "jsonl": (("export", "RUN", "--format", "jsonl", "-o", "out/x", "--force"), ("x",)),
+    "junit": (("export", "RUN", "--format", "junit", "-o", "out/x", "--force"), ("x",)),
+    "markdown": (("export", "RUN", "--format", "markdown", "-o", "out/x", "--force"), ("x",)),
+    "latex": (("export", "RUN", "--format", "latex", "-o", "out/x", "--force"), ("x",)),
+    "xlsx": (("export", "RUN", "--format", "xlsx", "-o", "out/x", "--force"), ("x",)),
+    "parquet": (("export", "RUN", "--format", "parquet", "-o", "out/x", "--force"), ("x",)),
     "html": (("report", "RUN", "-o", "out/x"), ("x",)),
     "rubric": (("rubrics", "copy", "process_actionability", "out", "--force"), ("process_actionability.toml",)),
     "prompts": (("prompts", "copy", "out", "--force", "--name", "decompose", "--language", "en"),

@@ -69,7 +69,7 @@ def test_the_verdicts_on_a_strangers_run_do_not_act(ragstone: Ragstone, evil_run
     assert harmless(ragstone("compare", a, b, "--system-a", EVIL)).code == 2
     failed = harmless(ragstone("gate", b, "--fail-under", "token_f1=0.99", "--gate", "point"))
     assert failed.code == 1
-    assert "decided by" in failed.err
+    assert "decided by" in failed.out
     assert harmless(ragstone("gate", a, "--fail-under", "token_f1=0", "--system", EVIL)).code == 2
     for kind in ("csv", "jsonl", "junit", "markdown", "latex"):
         told = ragstone("export", a, "--format", kind)

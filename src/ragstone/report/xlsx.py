@@ -1,6 +1,8 @@
 """An Excel workbook of a run: a sheet per table, and one of all records. Needs openpyxl (extra `files`)."""
 
 import contextlib
+import errno
+import os
 import re
 from typing import IO, TYPE_CHECKING, Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -17,7 +19,7 @@ from ragstone.report.unfinished import tables_of
 from ragstone.types import Benchmark, Cell, Run, Scalar, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["write_xlsx"]
 
@@ -30,10 +32,23 @@ def write_xlsx(run: Run, benchmark: Benchmark, stream: IO[bytes], language: str)
     """Write the workbook. Texts longer than Excel allows are cut; records beyond its row limit go to further sheets."""
     book = Workbook(write_only=True)
     try:
-        _fill(book, run, benchmark, language)
-        _save(book, stream)
+        with _errors_of_lxml():
+            _fill(book, run, benchmark, language)
+            _save(book, stream)
     finally:
         _close(book)
+
+
+@contextlib.contextmanager
+def _errors_of_lxml() -> "Iterator[None]":
+    """Raises OSError where lxml, with which openpyxl writes if it is installed, reports one in words of its own."""
+    try:
+        yield
+    except Exception as error:
+        number = getattr(errno, str(error).removeprefix("IO_"), None)  # "IO_ENOSPC"
+        if not isinstance(number, int):
+            raise
+        raise OSError(number, os.strerror(number)) from error
 
 
 def _fill(book: Workbook, run: Run, benchmark: Benchmark, language: str) -> None:
@@ -65,7 +80,7 @@ def _close(book: Workbook) -> None:
     for sheet in book.worksheets:
         for unfinished in (sheet._rows, getattr(sheet._writer, "xf", None)):
             if unfinished is not None:
-                with contextlib.suppress(OSError, ValueError):
+                with contextlib.suppress(Exception):  # what ended the writing is already known
                     unfinished.close()
 
 

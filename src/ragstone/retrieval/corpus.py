@@ -183,9 +183,13 @@ def _jsonl(path: Path, name: str) -> Iterator[Passage]:
 
 
 def _table(path: Path, name: str) -> Iterator[Passage]:
-    csv.field_size_limit(_LARGEST)
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    for number, row in enumerate(csv.DictReader(io.StringIO(_text_of(path)), delimiter=delimiter), 2):
+    before = csv.field_size_limit(_LARGEST)  # of the whole process
+    try:
+        rows = list(csv.DictReader(io.StringIO(_text_of(path)), delimiter=delimiter))
+    finally:
+        csv.field_size_limit(before)
+    for number, row in enumerate(rows, 2):
         yield _row(path, name, number, row)
 
 

@@ -179,6 +179,8 @@ class RunReader:
     def _check(self, fields: object, kind: Any, where: str, what: str) -> None:
         try:
             msgspec.convert(fields, kind)
+        except UnicodeEncodeError:  # a text with a lone surrogate, which msgspec cannot look at
+            return
         except msgspec.ValidationError as error:
             problem, _, place = str(error).partition(" - at `$")
             field = where + place.rstrip("`").removesuffix("[...]")
