@@ -124,7 +124,10 @@ def test_a_run_of_an_unknown_benchmark_is_refused_by_name(
 ) -> None:
     command, *more = (f"scripted/{script}" if part == "SCRIPTED" else part for part in reader)
     for question, words in (
-        ({"benchmark": "capitals", "version": 1}, ("u.run is a run of 'capitals'", "mirage, niah, rgb")),
+        (
+            {"benchmark": "capitals", "version": 1},
+            ("u.run is a run of 'capitals'", "mirage, niah, ragchecker, rgb, run"),
+        ),
         ({"version": 1}, ("u.run does not say which benchmark it is a run of",)),
         ([], ("u.run",)),
     ):

@@ -110,7 +110,7 @@ async def test_a_killed_run_is_unfinished_everywhere_and_its_map_keeps_rows_and_
 
     gate = ragstone("gate", "a.run", "--fail-under", "needle.found=0", "--min-coverage", "0.99")
     assert gate.code == 3
-    assert said in gate.err
+    assert f"{n} of 12 scored, {12 - n} unfinished" in gate.out
     held = ragstone("gate", "a.run", "--fail-under", "needle.found=0", "--min-coverage", "0.99", "--json").document
     assert (held["gates"][0]["scored"], held["gates"][0]["total"]) == (n, 12)
     assert held["gates"][0]["coverage"] == pytest.approx(n / 12)
@@ -201,7 +201,7 @@ async def test_an_evaluation_that_was_stopped_says_so_and_its_coverage_is_of_all
         (scores,) = [table for table in run.tables() if table.id == "eval-scores"]
     assert f"{n} of {total}, unfinished" in scores.notes[0]
     gate = ragstone("gate", "a.run", "--fail-under", "token_f1=0")
-    assert (gate.code, f"{n} of {total}, unfinished" in gate.err) == (3, True)
+    assert (gate.code, f"{n} of {total} scored, {total - n} unfinished" in gate.out) == (3, True)
 
 
 def leftovers_beside(name: str) -> list[str]:
@@ -244,7 +244,7 @@ async def test_answers_that_the_judge_has_not_scored_are_unfinished_everywhere(
         assert said in read("a.html")
         assert said in exported(ragstone, "markdown")
         gate = ragstone("gate", "a.run", "--fail-under", "faithfulness=0", "--min-coverage", "0.99")
-        assert (gate.code, f"{n} of {total}, unfinished" in gate.err) == (3, True)
+        assert (gate.code, f" {total - n} unfinished" in gate.out) == (3, True), gate.out
         free = ragstone("gate", "a.run", "--fail-under", "token_f1=0", "--min-coverage", "0.5")
         assert (free.code, "unfinished" in free.out + free.err) == (0, False)
         right, before = True, asked(endpoint)
@@ -258,7 +258,7 @@ async def test_answers_that_the_judge_has_not_scored_are_unfinished_everywhere(
         db.execute("DELETE FROM scores WHERE metric = 'faithfulness'")
     assert f"0 of {total} scored by faithfulness, unfinished" in ragstone("show", "a.run").out
     gate = ragstone("gate", "a.run", "--fail-under", "faithfulness=0")
-    assert (gate.code, f"0 of {total}, unfinished" in gate.err) == (3, True), gate.err
+    assert (gate.code, f"0 of {total} scored, {total} unfinished" in gate.out) == (3, True), gate.out
 
 
 def test_a_finished_run_says_nothing(ragstone: Callable[..., Told], run_file: Path) -> None:

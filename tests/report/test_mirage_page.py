@@ -26,7 +26,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> BenchResult:
         )  # fmt: skip
 
 
-@pytest.mark.parametrize(("language", "table"), [("en", "Retrievers at k"), ("zh", "各检索器在前 k 块上的表现")])
+@pytest.mark.parametrize(("language", "table"), [("en", "Retrievers at k"), ("zh", "各检索器在前 k 个段落上的表现")])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_page_of_a_sweep_is_quiet_fits_the_window_and_tells_everything(
     swept: BenchResult, opened: Open, tmp_path: Path, language: str, table: str, width: int
