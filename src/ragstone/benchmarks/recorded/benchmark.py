@@ -44,10 +44,10 @@ class RecordedRow(Frozen, frozen=True):
 
 
 @dataclass(frozen=True)
-class _RecordedTemplate:
-    """A placeholder: no prompt is sent, because the answers are recorded."""
+class _QuestionTemplate:
+    """The question alone: for a chat model that is asked without passages. Recorded answers need no prompt."""
 
-    name: str = "recorded"
+    name: str = "question only"
 
     @property
     def sampling(self) -> Sampling:
@@ -107,8 +107,8 @@ class RecordedAnswers(BaseBenchmark):
         )
 
     @property
-    def template(self) -> _RecordedTemplate:
-        return _RecordedTemplate()
+    def template(self) -> _QuestionTemplate:
+        return _QuestionTemplate()
 
     @property
     def metrics(self) -> tuple[Metric, ...]:

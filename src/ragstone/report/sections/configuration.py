@@ -74,14 +74,14 @@ def _body(view: View) -> Markup:
 
 def _facts(view: View, w: Mapping[str, str]) -> list[tuple[str, str]]:
     meta, benchmark = view.run.meta, view.benchmark
-    template = benchmark.template
+    prompted = any(isinstance(spec.get("template"), Mapping) for spec in view.run.systems.values())
     entries = [
         (w["benchmark"], w["version"].format(name=benchmark.name, version=benchmark.version)),
         (w["data"], first(meta, "data.name", "data_name", "dataset.name", "data", "dataset")),
         *((w["hash"], text) for text in _hashes(meta)),
         (w["selection"], first(meta, "selection")),
         (w["scoring"], first(meta, "scoring")),
-        (w["template"], template.name),
+        (w["template"], benchmark.template.name if prompted else ""),
         (w["sampling"], _sampling(view, w)),
         (w["judge"], judge_name(meta)),
         (w["license"], first(meta, "license", "licence") or benchmark.license),
