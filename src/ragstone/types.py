@@ -88,7 +88,9 @@ class Query(Frozen, frozen=True):
     """What a system sees; never the references.
 
     `passages` None: the system retrieves for itself; (): closed book; otherwise: exactly these.
-    `language` "" is detected. `repeat` numbers independent answers to one question, from 0.
+    `language` "" is detected. `repeat` numbers independent answers to one question, from 0. `k`: how many passages to
+    retrieve; None: as many as the system does by itself. `retrieve_only`: search for the question exactly as it stands,
+    and return the passages without an answer (`NO_ANSWER`).
     """
 
     question: str
@@ -96,6 +98,8 @@ class Query(Frozen, frozen=True):
     history: tuple[Turn, ...] = ()
     language: str = ""
     repeat: int = 0
+    k: int | None = None
+    retrieve_only: bool = False
 
 
 class Case(Frozen, frozen=True):
