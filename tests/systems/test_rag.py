@@ -8,9 +8,9 @@ import pytest
 
 from ragstone.errors import UnknownName, UsageError
 from ragstone.models import ModelOptions
+from ragstone.responses.stages import passages_at
 from ragstone.systems import open_system, system_settings
 from ragstone.systems.rag import RAG_TEMPLATE, RagTarget, rag_target
-from ragstone.systems.stages import passages_at
 from ragstone.types import Passage, Query, System
 
 

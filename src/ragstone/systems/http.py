@@ -35,8 +35,8 @@ from ragstone.models.options import ModelOptions
 from ragstone.models.refusals import Refusals
 from ragstone.models.reply_body import read_body
 from ragstone.models.retry import retrying
-from ragstone.systems.outputs import passages_of, response_of
-from ragstone.systems.stages import stage_step
+from ragstone.responses.outputs import passages_of, response_of
+from ragstone.responses.stages import stage_step
 from ragstone.text.redaction import secrets_of, shown_url
 from ragstone.types import Passage, Query, Response, Step, Usage
 

@@ -20,8 +20,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragstone.errors import SystemFailed, UsageError
+from ragstone.responses.outputs import LONGEST_ANSWER, response_of
 from ragstone.systems.frameworks import framework_call
-from ragstone.systems.outputs import LONGEST_ANSWER, response_of
 from ragstone.types import Query, Response, Step, System
 
 __all__ = ["PARAMETERS", "PythonSystem", "system_from"]

@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from ragstone.errors import UnknownName, UsageError
 from ragstone.models import ModelOptions
+from ragstone.responses.stages import stage_step
 from ragstone.retrieval import check_retriever, open_retriever, parse
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import Corpus, read_corpus
-from ragstone.systems.stages import stage_step
 from ragstone.systems.template import PromptTemplate, prompt_template
 from ragstone.types import Passage, Query, Response, Retriever, Sampling, System, Template
 

@@ -10,8 +10,8 @@ import dspy
 from dspy.utils.callback import BaseCallback
 
 from ragstone.errors import UsageError
-from ragstone.systems.outputs import response_of
-from ragstone.systems.stages import StageRecorder
+from ragstone.responses.outputs import response_of
+from ragstone.responses.stages import StageRecorder
 from ragstone.types import Query, Response
 
 __all__ = ["call_of"]

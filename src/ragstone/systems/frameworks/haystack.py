@@ -7,8 +7,8 @@ from typing import Any
 import networkx  # which Haystack's pipelines are made of
 
 from ragstone.errors import UsageError
-from ragstone.systems.outputs import passages_of, response_of
-from ragstone.systems.stages import StageRecorder
+from ragstone.responses.outputs import passages_of, response_of
+from ragstone.responses.stages import StageRecorder
 from ragstone.types import Query, Response
 
 __all__ = ["call_of"]

@@ -9,8 +9,8 @@ from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 
-from ragstone.systems.outputs import passages_of, response_of
-from ragstone.systems.stages import StageRecorder
+from ragstone.responses.outputs import passages_of, response_of
+from ragstone.responses.stages import StageRecorder
 from ragstone.types import Query, Response
 
 __all__ = ["call_of"]

@@ -26,8 +26,8 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.storage.chat_store import SimpleChatStore
 
-from ragstone.systems.outputs import passages_of, response_of
-from ragstone.systems.stages import StageRecorder
+from ragstone.responses.outputs import passages_of, response_of
+from ragstone.responses.stages import StageRecorder
 from ragstone.types import Query, Response
 
 __all__ = ["call_of"]

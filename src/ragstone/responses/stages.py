@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.systems.outputs import passages_of, usage_of
+from ragstone.responses.outputs import passages_of, usage_of
 from ragstone.types import Passage, Response, Step, Usage
 
 __all__ = ["STAGES", "StageRecorder", "passages_at", "stage_step"]

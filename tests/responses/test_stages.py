@@ -1,6 +1,6 @@
 """The stages that adapters record: ids that a framework loses come back by the text."""
 
-from ragstone.systems.stages import StageRecorder, passages_at
+from ragstone.responses.stages import StageRecorder, passages_at
 from ragstone.types import Passage, Response, Usage
 
 

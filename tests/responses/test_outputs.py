@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from ragstone.errors import SystemFailed
-from ragstone.systems.outputs import LONGEST_ANSWER, passages_of, response_of
+from ragstone.responses.outputs import LONGEST_ANSWER, passages_of, response_of
 from ragstone.types import Passage, Response, Usage
 
 
