@@ -117,7 +117,7 @@ async def test_a_coroutine_that_hangs_is_ended_even_if_it_blocks_its_loop(questi
 async def test_the_process_ends_with_the_context() -> None:
     async with opened("ask") as system:
         await system.answer(Query("why"))
-        process = system._worker._process
+        process = system.code._worker._process
         assert process.returncode is None
     assert process.returncode is not None
 
@@ -156,8 +156,8 @@ async def test_closed_pipes_are_a_failure_of_that_question() -> None:
 
 async def test_questions_for_a_process_that_has_ended_go_to_the_next_one(caplog: pytest.LogCaptureFixture) -> None:
     async with opened("bad") as system:
-        assert system._worker._process.stdin is not None
-        system._worker._process.stdin.close()
+        assert system.code._worker._process.stdin is not None
+        system.code._worker._process.stdin.close()
         assert await asyncio.gather(*(outcome(system, "ok") for _ in range(20))) == ["fine"] * 20
-        assert system._suspects is None
+        assert system.code._suspects is None
     assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []

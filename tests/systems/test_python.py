@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import pytest
 
 from ragstone.errors import SystemFailed, UsageError
-from ragstone.systems.python import PythonSystem, located, system_from
+from ragstone.systems.python import PythonSystem, system_from
 from ragstone.types import Passage, Query, Response, System, Turn
+from ragstone.user_code.calls import located
 
 PASSAGES = (Passage("p", "given"),)
 

@@ -115,8 +115,8 @@ def system_settings(system: Any) -> Any:
     """The settings of a system before it is opened, as JSON: its name and the hash of its code, or its spec. The
     default name of a run file is derived from them, so changed code starts a new file."""
     from ragstone.systems.http import HttpTarget  # noqa: PLC0415
-    from ragstone.systems.isolated import source_hash  # noqa: PLC0415
     from ragstone.systems.rag import RagTarget  # noqa: PLC0415
+    from ragstone.user_code.isolated import source_hash  # noqa: PLC0415
 
     if isinstance(system, HttpTarget):
         return dict(system.spec)

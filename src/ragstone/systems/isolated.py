@@ -1,200 +1,27 @@
-"""A system in a process of its own, so that a user's code can print, hang and crash without ending the run.
+"""A system that is named by file or module, asked in a process of its own (`user_code.isolated`)."""
 
-A question that is not answered in time is cancelled, and if it does not end, the process is replaced. If the process
-ends by itself, nobody knows which of its questions did it: they are asked again one at a time in a second process, and
-only the one that ends that process, too, has failed.
-"""
-
-import asyncio
 import contextlib
-import hashlib
-import importlib.util
-import itertools
-import json
-import os
-import signal
-import sys
-import tempfile
 from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
-from ragstone.errors import SystemFailed, UsageError
-from ragstone.systems.worker import HEADER
-from ragstone.types import Query, Response, to_json
+from ragstone.types import Query, Response
+from ragstone.user_code.isolated import IsolatedCode, open_isolated_code, source_hash
 
-__all__ = ["IsolatedSystem", "open_isolated", "source_hash"]
-
-_CANCEL_SECONDS = 2.0  # how long a cancelled question may take to end
-_STOP_SECONDS = 5.0
-_LONGEST_LINE = 300  # characters of the last line that was printed
-_LOAD_SECONDS = 600.0  # an application may load an index first
-
-
-class _WorkerEnded(Exception):
-    """The process ended before it had answered. `replaced`: because of another question that hung."""
-
-    def __init__(self, reason: str, *, replaced: bool) -> None:
-        super().__init__(reason)
-        self.replaced = replaced
-
-
-class _Worker:
-    """One process, and the questions that it has."""
-
-    def __init__(self, process: asyncio.subprocess.Process, output: IO[bytes]) -> None:
-        self._process, self._output = process, output
-        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._replaced, self._stuck = False, 0
-        self.loaded: dict[str, Any] = {}
-        self.ended = False
-        self._watching: asyncio.Task[None] | None = None
-
-    @classmethod
-    async def started(cls, settings: Mapping[str, Any]) -> "_Worker":
-        """A process that has loaded the code. Raises UsageError if that failed."""
-        output = tempfile.TemporaryFile()  # noqa: SIM115  (closed by `stop`)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "ragstone.systems.worker",
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=output, start_new_session=True,
-        )  # fmt: skip
-        worker = cls(process, output)
-        try:
-            worker._send(settings)
-            async with asyncio.timeout(_LOAD_SECONDS):
-                worker.loaded = await worker._receive()
-        except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
-            reason = worker.last_line() or "it printed nothing"
-            await worker.stop()
-            raise UsageError(f"{settings['place']} ended while it was loaded ({reason}).") from None
-        except BaseException:
-            await worker.stop()
-            raise
-        if "error" in worker.loaded:
-            await worker.stop()
-            raise UsageError(worker.loaded["error"])
-        worker._watching = asyncio.create_task(worker._watch())
-        return worker
-
-    def _send(self, message: Mapping[str, Any]) -> None:
-        data = to_json(message).encode("ascii")
-        assert self._process.stdin is not None
-        self._process.stdin.write(HEADER.pack(len(data)) + data)
-
-    async def _receive(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        header = await self._process.stdout.readexactly(HEADER.size)
-        message = json.loads(await self._process.stdout.readexactly(HEADER.unpack(header)[0]))
-        return dict(message)
-
-    async def _watch(self) -> None:
-        """Hands answers to those who wait for them, until the process ends."""
-        reading = asyncio.create_task(self._read())
-        ending = asyncio.create_task(self._process.wait())
-        await asyncio.wait({reading, ending}, return_when=asyncio.FIRST_COMPLETED)
-        # The pipe closes a moment before the process is known to have ended, and may hold answers after it has.
-        await asyncio.wait({reading, ending}, timeout=0.5)
-        self.ended = True
-        for task in (reading, ending):
-            task.cancel()
-        await asyncio.gather(reading, ending, return_exceptions=True)
-        for future in self._waiting.values():
-            if not future.done():
-                future.set_exception(_WorkerEnded(self._reason(), replaced=self._replaced))
-        self._waiting.clear()
-
-    async def _read(self) -> None:
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            while True:
-                message = await self._receive()
-                future = self._waiting.pop(message["number"], None)
-                if future is not None and not future.done():
-                    future.set_result(message)
-
-    async def ask(self, number: int, query: Query, timeout: float, threads: int) -> Response:
-        """The response. Raises SystemFailed, or _WorkerEnded."""
-        assert self._process.stdin is not None
-        if self._process.stdin.is_closing() and self._watching is not None:
-            await asyncio.shield(self._watching)
-        if self.ended:  # before it got this question
-            raise _WorkerEnded(self._reason(), replaced=True)
-        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = future
-        try:
-            self._send({"number": number, "query": query})
-            # The process itself keeps the time; this is for code that blocks it.
-            await asyncio.wait({future}, timeout=timeout + _CANCEL_SECONDS)
-            if not future.done():
-                self._send({"number": number})
-                await asyncio.wait({future}, timeout=_CANCEL_SECONDS)
-            if not future.done():
-                self.kill()
-                raise SystemFailed("timed_out", f"No answer within {timeout:g} seconds (--timeout).")
-            message = future.result()
-        finally:
-            self._waiting.pop(number, None)
-        if "error" in message:
-            self._stuck += bool(message.get("stuck"))
-            if self._stuck * 2 >= threads:
-                self.kill()
-            raise SystemFailed(message["kind"], message["error"])
-        return msgspec.convert(message["response"], Response)
-
-    def kill(self) -> None:
-        """Ends the process because one question hangs; the others are asked again."""
-        self._replaced = True
-        self.ended = True
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-
-    def _reason(self) -> str:
-        code = self._process.returncode
-        how = "it closed its pipes" if code is None else f"signal {-code}" if code < 0 else f"exit code {code}"
-        line = self.last_line()
-        return f"{how}; it printed: {line}" if line else how
-
-    def last_line(self) -> str:
-        """The last line that the code printed."""
-        if self._output.closed:
-            return ""
-        size = self._output.seek(0, os.SEEK_END)
-        self._output.seek(max(0, size - 4000))
-        lines = [line.strip() for line in self._output.read().decode("utf-8", "replace").splitlines() if line.strip()]
-        return lines[-1][:_LONGEST_LINE] if lines else ""
-
-    async def stop(self) -> None:
-        """Ends the process and what it started."""
-        with contextlib.suppress(ProcessLookupError):
-            if self._process.stdin is not None:
-                self._process.stdin.close()
-            try:
-                await asyncio.wait_for(self._process.wait(), 0.2 if self.ended else _STOP_SECONDS)
-            except TimeoutError:
-                self._process.kill()
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)  # what the code forked
-        await self._process.wait()
-        if self._watching is not None:
-            await asyncio.gather(self._watching, return_exceptions=True)
-        self._output.close()
+__all__ = ["IsolatedSystem", "open_isolated"]
 
 
 class IsolatedSystem:
     """The system at a location, asked in a process of its own. Made by `open_isolated`."""
 
-    def __init__(self, place: str, settings: Mapping[str, Any], worker: _Worker) -> None:
-        self._settings, self._worker = settings, worker
-        self._suspects: _Worker | None = None
-        self._replacing, self._one_at_a_time = asyncio.Lock(), asyncio.Lock()
-        self._numbers = itertools.count()
-        self.timeout: float = settings["timeout"]
-        self._threads: int = settings["threads"]
-        self.accepts = frozenset(worker.loaded["accepts"])
-        self.id: str = worker.loaded["id"]
-        self.kind: str = worker.loaded["kind"]
-        self._spec = {"kind": "python", "place": place, "sha256": source_hash(place), **worker.loaded["spec"]}
+    def __init__(self, place: str, code: IsolatedCode) -> None:
+        self.code = code
+        self.timeout = code.timeout
+        self.accepts = frozenset(code.about["accepts"])
+        self.id: str = code.about["id"]
+        self.kind: str = code.about["kind"]
+        self._spec = {"kind": "python", "place": place, "sha256": source_hash(place), **code.about["spec"]}
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -202,42 +29,11 @@ class IsolatedSystem:
 
     def printed(self) -> str:
         """The last line that the code printed; "" if none."""
-        return self._worker.last_line()
+        return self.code.printed()
 
     async def answer(self, query: Query, /) -> Response:
         """Raises SystemFailed; "crashed" if the question ended the process."""
-        while True:
-            worker = await self._live_worker()
-            try:
-                return await worker.ask(next(self._numbers), query, self.timeout, self._threads)
-            except _WorkerEnded as ended:
-                if ended.replaced:  # another question hung
-                    continue
-                return await self._ask_alone(query)
-
-    async def _live_worker(self) -> _Worker:
-        async with self._replacing:
-            if self._worker.ended:
-                await self._worker.stop()
-                self._worker = await _Worker.started(self._settings)
-            return self._worker
-
-    async def _ask_alone(self, query: Query) -> Response:
-        """Asks a question that may have ended the process, with no other one beside it."""
-        async with self._one_at_a_time:
-            if self._suspects is None or self._suspects.ended:
-                if self._suspects is not None:
-                    await self._suspects.stop()
-                self._suspects = await _Worker.started(self._settings)
-            try:
-                return await self._suspects.ask(next(self._numbers), query, self.timeout, self._threads)
-            except _WorkerEnded as ended:
-                raise SystemFailed("crashed", f"The system's process ended ({ended}).") from None
-
-    async def stop(self) -> None:
-        for worker in (self._worker, self._suspects):
-            if worker is not None:
-                await worker.stop()
+        return msgspec.convert(await self.code.call(query), Response)
 
 
 @contextlib.asynccontextmanager
@@ -245,20 +41,8 @@ async def open_isolated(place: str, *, timeout: float, threads: int) -> AsyncIte
     """Loads the system at `place` (`file.py:name`, `package.module:name`) in a process that ends with the context.
 
     timeout: seconds for one answer. threads: how many blocking calls run at once. Raises UsageError."""
-    settings = {"place": place, "timeout": timeout, "threads": threads}
-    system = IsolatedSystem(place, settings, await _Worker.started(settings))
-    try:
-        yield system
-    finally:
-        await system.stop()
-
-
-def source_hash(place: str) -> str:
-    """The hash of the file with the code: another version of it is another system."""
-    name = place.rpartition(":")[0]
-    if not name.endswith(".py"):
-        with contextlib.suppress(ImportError, ValueError):
-            spec = importlib.util.find_spec(name)
-            name = (spec.origin if spec is not None else "") or ""
-    path = Path(name).expanduser()
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    opening = open_isolated_code(
+        place, "system", "ragstone.systems.python:serve_system", timeout=timeout, threads=threads
+    )
+    async with opening as code:
+        yield IsolatedSystem(place, code)

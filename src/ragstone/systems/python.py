@@ -5,26 +5,22 @@ benchmark hands them over; `history`; `k`. It may be blocking or a coroutine, an
 frameworks are called by `frameworks.py`.
 """
 
-import asyncio
-import contextlib
-import contextvars
 import inspect
-import threading
 import time
-import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from ragstone.errors import SystemFailed, UsageError
 from ragstone.responses.outputs import LONGEST_ANSWER, response_of
 from ragstone.systems.frameworks import framework_call
 from ragstone.types import Query, Response, Step, System
+from ragstone.user_code.calls import Served, guarded, in_thread, makes_object, with_article
 
-__all__ = ["PARAMETERS", "PythonSystem", "system_from"]
+__all__ = ["PARAMETERS", "PythonSystem", "serve_system", "system_from"]
 
 PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "passages": ("passages", "contexts", "context", "documents", "docs", "chunks"),
@@ -35,25 +31,23 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
 """What a function can take besides the question, by the names of its parameters."""
 
 _FIRST_TOKEN = "first token"  # the step that has the time to the first piece of a streamed answer
-# Parts of the paths of code that is not the user's.
-_FOREIGN = (str(Path(__file__).parent.parent), "site-packages", "/lib/python", "<")
 
 
 def system_from(target: Any, name: str, *, timeout: float = 120.0) -> System:
     """The system that `target` is or makes: a `System`, an object of a framework, a function, or a class or a function
-       without parameters that returns one of these. `name` becomes its id, if it has none. Raises UsageError.
-    `timeout`: seconds for
-       one answer."""
+    without parameters that returns one of these. `name` becomes its id, if it has none. `timeout`: seconds for one
+    answer. Raises UsageError."""
     if isinstance(target, System) and not isinstance(target, type):
         return target
-    made = target() if _makes_one(target) else target
+    made = target() if makes_object(target) else target
     if isinstance(made, System) and not isinstance(made, type):
         return made
     call = framework_call(made)
     if call is None and not callable(made):
         raise UsageError(
-            f"{name} is {_article(type(made).__name__)}, which cannot be asked: name a function that takes a question, "
-            f"an object of LangChain, LlamaIndex, Haystack or DSPy, or a function without parameters that makes one."
+            f"{name} is {with_article(type(made).__name__)}, which cannot be asked: name a function that takes a "
+            f"question, an object of LangChain, LlamaIndex, Haystack or DSPy, or a function without parameters that "
+            f"makes one."
         )
     if call is not None:
         return PythonSystem(name, call.function, call.accepts, timeout=timeout, kind=call.framework)
@@ -69,17 +63,17 @@ def system_from(target: Any, name: str, *, timeout: float = 120.0) -> System:
     return PythonSystem(name, ask, accepts, timeout=timeout)
 
 
-def _makes_one(target: Any) -> bool:
-    """Whether this is a class or a function that takes nothing, and so can only be a factory."""
-    if not (inspect.isclass(target) or inspect.isfunction(target)):
-        return False
-    try:
-        parameters = inspect.signature(target).parameters.values()
-    except ValueError:
-        return False
-    return all(parameter.default is not parameter.empty or parameter.kind in (2, 4) for parameter in parameters) and (
-        inspect.isclass(target) or not parameters
-    )
+def serve_system(target: Any, settings: Mapping[str, Any]) -> Served:
+    """The system in a process of its own, for `user_code.worker`: takes queries and returns responses."""
+    system = system_from(target, settings["place"], timeout=settings["timeout"])
+    spec = {name: value for name, value in system.spec.items() if name != "kind"}
+    accepts = sorted(getattr(system, "accepts", ("passages", "history", "k", "language")))
+    about = {"id": system.id, "kind": system.spec.get("kind", ""), "accepts": accepts, "spec": spec}
+
+    async def call(query: Any) -> Response:
+        return await system.answer(msgspec.convert(query, Query))
+
+    return Served(about, call, isinstance(system, PythonSystem) and system.blocks)
 
 
 @dataclass
@@ -108,20 +102,7 @@ class PythonSystem:
                 f"`passages` to the function.",
             )
         started = time.perf_counter()
-        try:
-            async with asyncio.timeout(self.timeout):
-                response = await self._ask(query, started)
-        except TimeoutError as error:
-            if time.perf_counter() - started < self.timeout:  # the user's own
-                raise SystemFailed("raised", located(error)) from error
-            raise SystemFailed("timed_out", f"No answer within {self.timeout:g} seconds (--timeout).") from None
-        except SystemFailed:
-            raise
-        except (Exception, SystemExit, GeneratorExit, asyncio.CancelledError) as error:
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError | GeneratorExit) and (task is None or task.cancelling()):
-                raise  # ragstone's own, not the user's
-            raise SystemFailed("raised", located(error)) from error
+        response = await guarded(lambda: self._ask(query, started), self.timeout)
         seconds = time.perf_counter() - started
         return replace(response, seconds=seconds) if response.seconds is None else response
 
@@ -135,39 +116,12 @@ class PythonSystem:
         if not self.blocks:
             value = self.function(query)
         else:
-            value = await _in_thread(_call, self.function, query, started)
+            value = await in_thread(_call, self.function, query, started)
         if isinstance(value, Awaitable):
             value = await value
         if isinstance(value, AsyncIterator):
             value = await _collect(value, started)
         return value if isinstance(value, Response) else response_of(value)
-
-
-async def _in_thread(function: Callable[..., Any], *args: Any) -> Any:
-    """The value of a blocking call, in a thread that does not keep the interpreter from ending if it hangs."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
-
-    def settle(value: Any, error: BaseException | None) -> None:
-        if not future.done():
-            if error is None:
-                future.set_result(value)
-            else:
-                future.set_exception(error)
-
-    def run() -> None:
-        value, failure = None, None
-        try:
-            value = context.run(function, *args)
-        except BaseException as error:  # not every one may be raised by a future, or would end with it
-            passes = isinstance(error, Exception) and not isinstance(error, StopIteration)
-            failure = error if passes else SystemFailed("raised", located(error))
-        with contextlib.suppress(RuntimeError):  # the loop has ended without this answer
-            loop.call_soon_threadsafe(settle, value, failure)
-
-    context = contextvars.copy_context()
-    threading.Thread(target=run, name="question", daemon=True).start()
-    return await future
 
 
 def _call(function: Callable[[Query], Any], query: Query, started: float) -> Any:
@@ -262,20 +216,3 @@ def _arguments_of(function: Callable[..., Any], name: str) -> _Arguments:
         )
     first = others[0]
     return _Arguments(first.name if first.kind == first.KEYWORD_ONLY else None, names)
-
-
-def located(error: BaseException) -> str:
-    """An exception in one line, with the last line of the user's own code that it, or its cause, passed through."""
-    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    cause: BaseException | None = error
-    while cause is not None:  # frameworks wrap exceptions
-        frames = traceback.extract_tb(cause.__traceback__)
-        own = [frame for frame in frames if not any(part in frame.filename for part in _FOREIGN)]
-        if own:
-            return f"{message} ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})"
-        cause = cause.__cause__ or cause.__context__
-    return message
-
-
-def _article(word: str) -> str:
-    return f"an {word}" if word[:1].lower() in "aeiou" else f"a {word}"

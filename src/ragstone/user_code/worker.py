@@ -1,8 +1,9 @@
 """The process that runs a user's code named by file or module. `isolated.py` starts it as a script.
 
-Messages are frames in both directions: four bytes of length, then ASCII JSON. The first frame has the settings, the
-reply to it what was loaded or why nothing could be; then each question has a number, which its answer repeats. The
-code sees no standard input, and what it prints goes to standard error, so it can disturb neither frames nor output.
+Messages are frames in both directions: four bytes of length, then ASCII JSON. The first frame has the settings, which
+name the adapter (`module:function`) that makes `Served` of what is loaded; the reply to it says what was loaded or why
+nothing could be. Then each call has a number, which its result repeats. The code sees no standard input, and what it
+prints goes to standard error, so it can disturb neither frames nor output.
 """
 
 import asyncio
@@ -18,12 +19,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import msgspec
-
 from ragstone.errors import RagstoneError, SystemFailed
 from ragstone.registry import load_place
-from ragstone.systems.python import PythonSystem, located, system_from
-from ragstone.types import Query, System, to_json
+from ragstone.types import to_json
+from ragstone.user_code.calls import Served, located
 
 __all__: list[str] = []
 
@@ -52,21 +51,21 @@ class _Connection:
             view = view[os.write(self._target, view) :]
 
 
-def _load(settings: dict[str, Any]) -> System:
+def _load(settings: dict[str, Any]) -> Served:
     place = settings["place"]
     module = place.rpartition(":")[0]
     folders = [str(Path.cwd())]
     if module.endswith(".py"):
         folders.insert(0, str(Path(module).expanduser().resolve().parent))
     sys.path[:0] = folders  # for good: functions import when they are called, too
-    target = load_place("system", place)
-    return system_from(target, place, timeout=settings["timeout"])
+    target = load_place(settings["what"], place)
+    served: Served = load_place("adapter", settings["adapter"])(target, settings)
+    return served
 
 
-async def _answer(system: System, number: int, query: dict[str, Any], connection: _Connection) -> None:
+async def _answer(served: Served, number: int, value: Any, connection: _Connection) -> None:
     try:
-        response = await system.answer(msgspec.convert(query, Query))
-        connection.write({"number": number, "response": response})
+        connection.write({"number": number, "result": await served.call(value)})
     except BaseException as error:
         if (task := asyncio.current_task()) is not None and task.cancelling():
             connection.write({"number": number, "kind": "timed_out", "error": "cancelled"})
@@ -74,7 +73,7 @@ async def _answer(system: System, number: int, query: dict[str, Any], connection
         kind = error.kind if isinstance(error, SystemFailed) else "raised"
         message = str(error) if isinstance(error, RagstoneError) else located(error)
         # A thread cannot be ended: it goes on and takes a place.
-        stuck = kind == "timed_out" and isinstance(system, PythonSystem) and system.blocks
+        stuck = kind == "timed_out" and served.blocks
         connection.write({"number": number, "kind": kind, "error": message, "stuck": stuck})
 
 
@@ -84,10 +83,8 @@ async def _serve(connection: _Connection) -> None:
     # Where frameworks run their blocking parts.
     loop.set_default_executor(ThreadPoolExecutor(settings["threads"], thread_name_prefix="question"))
     try:
-        system = _load(settings)
-        spec = {name: value for name, value in system.spec.items() if name != "kind"}
-        accepts = sorted(getattr(system, "accepts", ("passages", "history", "k", "language")))
-        connection.write({"id": system.id, "spec": spec, "accepts": accepts, "kind": system.spec.get("kind", "")})
+        served = _load(settings)
+        connection.write(dict(served.about))
     except BaseException as error:  # user code may raise anything, SystemExit too
         message = str(error) if isinstance(error, RagstoneError) else located(error)
         connection.write({"error": message, "kind": "UsageError"})
@@ -96,8 +93,8 @@ async def _serve(connection: _Connection) -> None:
 
     def receive(request: dict[str, Any]) -> None:
         number: int = request["number"]
-        if "query" in request:
-            task = tasks[number] = loop.create_task(_answer(system, number, request["query"], connection))
+        if "value" in request:
+            task = tasks[number] = loop.create_task(_answer(served, number, request["value"], connection))
             task.add_done_callback(functools.partial(_forget, tasks, number))
         elif number in tasks:
             tasks[number].cancel()
