@@ -6,38 +6,21 @@ stream of events (server-sent events, or one JSON document per line), of which e
 """
 
 import json
-import os
-import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
-import msgspec
 from msgspec.structs import replace
 
-from ragstone.errors import (
-    BadReply,
-    ModelError,
-    RateLimited,
-    Rejected,
-    ServerFault,
-    SystemFailed,
-    Unauthorized,
-    UsageError,
-)
-from ragstone.models.endpoint import limiter_for, patience_for
-from ragstone.models.http_errors import one_line, retry_after_seconds, transport_error
-from ragstone.models.network import open_session
+from ragstone.errors import BadReply, ServerFault, SystemFailed
+from ragstone.models.http_call import HttpCall, compiled_path
+from ragstone.models.http_errors import one_line
 from ragstone.models.options import ModelOptions
-from ragstone.models.refusals import Refusals
-from ragstone.models.reply_body import read_body
-from ragstone.models.retry import retrying
 from ragstone.responses.outputs import passages_of, response_of
 from ragstone.responses.stages import stage_step
-from ragstone.text.redaction import secrets_of, shown_url
+from ragstone.text.redaction import shown_url
 from ragstone.types import Passage, Query, Response, Step, Usage
 
 if TYPE_CHECKING:
@@ -46,8 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["HttpSystem", "HttpTarget"]
 
 DEFAULT_BODY = '{"question": "{question}"}'
-_FIELD = re.compile(r"\{(question|passages|history|language)\}")
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_NAMES = ("question", "passages", "history", "language")
 
 
 @dataclass(frozen=True)
@@ -90,22 +72,12 @@ class HttpSystem:
 
     def __init__(self, target: HttpTarget, options: ModelOptions) -> None:
         self.target, self._options = target, options
-        if secrets_of(target.url):
-            raise UsageError(
-                f"{shown_url(target.url)}: an address must not contain a password or key. Put it into a variable and "
-                f"name that in a header: --header 'Authorization: Bearer $NAME'."
-            )
-        self._body = _body_template(target.body)
-        self._answer, self._contexts = _expression(target.answer), _expression(target.contexts)
-        self._ids, self._usage = _expression(target.ids), _expression(target.usage)
-        self._headers = {name: _with_variables(value) for name, value in target.headers.items()}
-        text = target.url + (target.body if target.method != "GET" else "")
-        self.accepts = frozenset(name for name in ("passages", "history", "language") if f"{{{name}}}" in text)
-        self._refusals = Refusals()
-        self._limiter, self._patience = limiter_for(options, self._refusals), patience_for(options)
-        self._session: aiohttp.ClientSession | None = None
-        self._request_options: dict[str, Any] = {}
-        self._where = shown_url(target.url)
+        self._call = HttpCall(
+            target.url, options, method=target.method, headers=target.headers, body=target.body, names=_NAMES
+        )
+        self.accepts = self._call.uses - {"question"}
+        self._answer, self._contexts = compiled_path(target.answer), compiled_path(target.contexts)
+        self._ids, self._usage = compiled_path(target.ids), compiled_path(target.usage)
 
     @property
     def id(self) -> str:
@@ -116,19 +88,13 @@ class HttpSystem:
         return self.target.spec
 
     async def __aenter__(self) -> "HttpSystem":
-        self._session, self._request_options = open_session(
-            self.target.url, "", connections=self._options.in_flight, timeout=self._options.timeout
-        )
-        self._session.headers.update(
-            {"Accept": "application/json, text/event-stream, application/x-ndjson", "Accept-Encoding": "identity"}
-        )
+        await self._call.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._session is not None:
-            await self._session.close()
+        await self._call.__aexit__(kind, error, trace)
 
     async def answer(self, query: Query, /) -> Response:
         """One question. Raises the errors of a model call, and SystemFailed if the reply has no answer."""
@@ -139,38 +105,12 @@ class HttpSystem:
                 f"the --body.",
             )
 
-        async def before_retry() -> None:
-            await self._limiter.admit(lambda: 0.0)
+        return await self._call.send(_values(query), self._read)
 
-        async with self._limiter.places:
-            await self._limiter.admit(lambda: 0.0)
-            return await self._refusals.guard(
-                lambda: retrying(
-                    lambda: self._attempt(query), self._patience, where=self._where, before_retry=before_retry
-                )
-            )
-
-    async def _attempt(self, query: Query) -> Response:
-        import aiohttp  # noqa: PLC0415
-
-        if self._session is None:
-            raise RuntimeError("An HttpSystem is used inside `async with`.")
-        url = _FIELD.sub(lambda match: quote(str(_values(query)[match[1]]), safe=""), self.target.url)
-        options = {**self._request_options, "headers": {**self._request_options.get("headers", {}), **self._headers}}
-        if self.target.method != "GET":
-            options["data"] = msgspec.json.encode(_filled(self._body, _values(query)))
-        started = time.perf_counter()
-        try:
-            async with self._session.request(self.target.method, url, **options) as reply:
-                if reply.ok and _is_stream(reply.headers):
-                    return await self._read_stream(reply, started)
-                body = await read_body(reply, self._options.reply_bytes, self._where)
-                status, headers = reply.status, reply.headers
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise transport_error(self._where, error) from None
-        if not 200 <= status < 300:
-            raise _status_error(self._where, status, headers, body, tuple(self._headers.values()))
-        response = self._response(_parsed(body, self._where))
+    async def _read(self, reply: "aiohttp.ClientResponse", started: float) -> Response:
+        if _is_stream(reply.headers):
+            return await self._read_stream(reply, started)
+        response = self._response(await self._call.document(reply))
         return replace(response, seconds=time.perf_counter() - started)
 
     async def _read_stream(self, reply: "aiohttp.ClientResponse", started: float) -> Response:
@@ -178,8 +118,8 @@ class HttpSystem:
         texts: list[str] = []
         last: dict[str, Any] = {}
         first: float | None = None
-        async for event in _events(reply, self._where, self._options.reply_bytes):
-            _raise_error(event, self._where)
+        async for event in _events(reply, self._call.where, self._options.reply_bytes):
+            _raise_error(event, self._call.where)
             piece = self._answer(event) if self.target.answer else _piece(event)
             if isinstance(piece, str) and piece:
                 first = time.perf_counter() - started if first is None else first
@@ -224,33 +164,6 @@ class HttpSystem:
         return passages_of(contexts)
 
 
-def _expression(text: str) -> Callable[[Any], Any]:
-    import jmespath  # noqa: PLC0415
-    import jmespath.exceptions  # noqa: PLC0415
-
-    if not text:
-        return lambda _: None
-    try:
-        compiled = jmespath.compile(text)
-    except jmespath.exceptions.JMESPathError as error:
-        raise UsageError(f"{text!r} is not a JMESPath expression ({one_line(str(error))}).") from None
-
-    def search(value: Any) -> Any:
-        try:
-            return compiled.search(value)
-        except jmespath.exceptions.JMESPathError:
-            return None
-
-    return search
-
-
-def _body_template(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"--body is not JSON ({error}). Write it like {DEFAULT_BODY}.") from None
-
-
 def _values(query: Query) -> dict[str, Any]:
     return {
         "question": query.question,
@@ -258,29 +171,6 @@ def _values(query: Query) -> dict[str, Any]:
         "history": [{"role": turn.role, "content": turn.content} for turn in query.history],
         "language": query.language,
     }
-
-
-def _filled(template: Any, values: Mapping[str, Any]) -> Any:
-    """The template with the values in place of their names, in one pass: a question that contains a name stays."""
-    if isinstance(template, dict):
-        return {key: _filled(item, values) for key, item in template.items()}
-    if isinstance(template, list):
-        return [_filled(item, values) for item in template]
-    if not isinstance(template, str):
-        return template
-    if match := _FIELD.fullmatch(template):
-        return values[match[1]]
-    return _FIELD.sub(lambda match: str(values[match[1]]), template)
-
-
-def _with_variables(text: str) -> str:
-    def value(match: re.Match[str]) -> str:
-        name = match[1] or match[2]
-        if not os.environ.get(name):
-            raise UsageError(f"A header needs the environment variable {name}, which is not set.")
-        return os.environ[name]
-
-    return _VARIABLE.sub(value, text)
 
 
 def _is_stream(headers: Mapping[str, str]) -> bool:
@@ -361,36 +251,6 @@ def _piece(event: Any) -> str | None:
         if isinstance(event.get(name), str):
             return str(event[name])
     return None
-
-
-def _parsed(body: bytes, where: str) -> Any:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError) as error:
-        text = body.decode("utf-8", "replace")
-        if not text.strip():
-            raise BadReply(f"{where}: the reply is empty.") from None
-        if text.lstrip().lower().startswith(("<!doctype", "<html")):
-            raise BadReply(f"{where}: the reply is a web page. Check the address.") from None
-        if text.lstrip().startswith("{"):
-            raise BadReply(f"{where}: the reply is no valid JSON ({one_line(str(error))}).") from None
-        return text
-
-
-def _status_error(
-    where: str, status: int, headers: Mapping[str, str], body: bytes, secrets: tuple[str, ...]
-) -> ModelError:
-    reason = one_line(body[:4000].decode("utf-8", "replace"), secrets) or "no reason given"
-    if status == 429:
-        return RateLimited(f"{where}: too many requests ({reason}).", retry_after_seconds(headers))
-    if status >= 500 or status in (408, 409, 425):
-        return ServerFault(f"{where}: status {status} ({reason}).", retry_after_seconds(headers))
-    error: ModelError = Rejected(f"{where}: status {status} ({reason}).")
-    if status in (401, 403):
-        error = Unauthorized(f"{where}: not allowed ({status}: {reason}). Check the --header with the key.")
-    if status in (301, 302, 303, 307, 308, 404, 405):
-        error.refuses_all = True
-    return error
 
 
 def _shown(reply: Any) -> str:
