@@ -41,7 +41,8 @@ _HEADER_OPTION = "--header 'Authorization=Bearer $NAME'"
 class HttpCall:
     """One endpoint, asked with the retries, limits and timeouts of a model. Use as an asynchronous context manager.
 
-    names: the values that `url` and `body` can contain, as `{name}`; `uses` are those that they do. headers: values may
+    names: the values that `url` and `body` can contain, as `{name}`; `uses` are those that they do. A JSON entry or URL
+    parameter that is just a name is left out where its value is None. headers: values may
     name environment variables (`Bearer $TOKEN`), which are read now. body_option, header_option: how the user spells
     them, for errors. Raises UsageError for an address or header with a password, a body that is not JSON, or a variable
     that is not set."""
@@ -109,7 +110,7 @@ class HttpCall:
 
         if self._session is None:
             raise RuntimeError("An HttpCall is used inside `async with`.")
-        url = self._field.sub(lambda match: quote(str(values[match[1]]), safe=""), self._url)
+        url = self._address(values)
         options = {**self._request_options, "headers": {**self._request_options.get("headers", {}), **self._headers}}
         if self._method != "GET":
             options["data"] = msgspec.json.encode(self._filled(self._body, values))
@@ -123,17 +124,30 @@ class HttpCall:
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise transport_error(self.where, error) from None
 
+    def _address(self, values: Mapping[str, Any]) -> str:
+        """The address with the values in place of their names, without parameters that are just a missing value."""
+        start, mark, parameters = self._url.partition("?")
+        kept = [part for part in parameters.split("&") if not self._is_missing(part.partition("=")[2], values)]
+        template = start + (mark if kept else "") + "&".join(kept)
+        return self._field.sub(lambda match: quote(_inserted(values[match[1]]), safe=""), template)
+
     def _filled(self, template: Any, values: Mapping[str, Any]) -> Any:
-        """The template with the values in place of their names, in one pass: a value that contains a name stays."""
+        """The template with the values in place of their names, in one pass: a value that contains a name stays.
+        Entries that are just a missing value (None) are left out."""
         if isinstance(template, dict):
-            return {key: self._filled(item, values) for key, item in template.items()}
+            entries = {key: item for key, item in template.items() if not self._is_missing(item, values)}
+            return {key: self._filled(item, values) for key, item in entries.items()}
         if isinstance(template, list):
-            return [self._filled(item, values) for item in template]
+            return [self._filled(item, values) for item in template if not self._is_missing(item, values)]
         if not isinstance(template, str):
             return template
         if match := self._field.fullmatch(template):
             return values[match[1]]
-        return self._field.sub(lambda match: str(values[match[1]]), template)
+        return self._field.sub(lambda match: _inserted(values[match[1]]), template)
+
+    def _is_missing(self, template: Any, values: Mapping[str, Any]) -> bool:
+        match = self._field.fullmatch(template) if isinstance(template, str) else None
+        return match is not None and values[match[1]] is None
 
     def _status_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
         where, secrets = self.where, tuple(self._headers.values())
@@ -149,6 +163,11 @@ class HttpCall:
         if status in (301, 302, 303, 307, 308, 404, 405):
             error.refuses_all = True
         return error
+
+
+def _inserted(value: Any) -> str:
+    """A value as part of a longer text."""
+    return "" if value is None else json.dumps(value) if isinstance(value, bool) else str(value)
 
 
 def check_address(url: str, advice: str) -> None:

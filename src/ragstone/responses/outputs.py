@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ragstone.errors import SystemFailed
 from ragstone.types import Passage, Response, Usage
 
-__all__ = ["LONGEST_ANSWER", "passages_of", "response_of", "usage_of"]
+__all__ = ["LONGEST_ANSWER", "found_passages", "passages_of", "response_of", "usage_of"]
 
 LONGEST_ANSWER = 1_000_000  # characters; a longer one is a bug of the system, and would fill the run file
 
@@ -194,6 +194,25 @@ def _passage(item: Any) -> Passage | None:
         text,
         title=title if isinstance(title, str) else "",
         score=_number(score),
+    )
+
+
+def found_passages(value: Any) -> tuple[Passage, ...]:
+    """The passages in what a search returned: a list of them, or a mapping or an object that has such a list. Raises
+    SystemFailed ("no_passages") where there is none; an empty list is a search that found nothing."""
+    if isinstance(value, Response):
+        return value.passages
+    if isinstance(value, list | tuple):
+        if (passages := passages_of(value)) or not value:
+            return passages
+    elif value is not None and not isinstance(value, str | bytes | bool | int | float):
+        fields = _fields(value)
+        passages = _first_passages([fields, *_inner(fields)])
+        if passages or any(name in fields for name in _PASSAGES):
+            return passages
+    raise SystemFailed(
+        "no_passages",
+        f"The search returned {type(value).__name__} without passages. Return a list of texts or documents.",
     )
 
 

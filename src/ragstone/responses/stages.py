@@ -13,9 +13,9 @@ import msgspec
 from msgspec.structs import replace
 
 from ragstone.responses.outputs import passages_of, usage_of
-from ragstone.types import Passage, Response, Step, Usage
+from ragstone.types import NO_ANSWER, Passage, Query, Response, Step, Usage
 
-__all__ = ["STAGES", "StageRecorder", "passages_at", "stage_step"]
+__all__ = ["STAGES", "StageRecorder", "passages_at", "search_response", "stage_step"]
 
 STAGES = ("fetch", "rerank", "prompt")
 """The stages that have passages, in their order."""
@@ -33,6 +33,18 @@ def passages_at(response: Response, stage: str) -> tuple[Passage, ...] | None:
     """The passages of a response at a stage: those of its last step of that name; None if it has no such step."""
     steps = [step for step in response.steps if step.name == stage and isinstance(step.output, list)]
     return tuple(msgspec.convert(steps[-1].output, list[Passage])) if steps else None
+
+
+def search_response(
+    query: Query, passages: Sequence[Passage], *, seconds: float | None = None, steps: Sequence[Step] = ()
+) -> Response:
+    """The response to a query that asks for passages alone: at most `query.k` of them. `steps`: how they were found,
+    if more is known than that they were fetched."""
+    found = tuple(passages[: query.k])
+    fetched = steps or (stage_step("fetch", found, query=query.question, seconds=seconds),)
+    return Response(
+        "", found, steps=tuple(fetched), seconds=seconds, finish_reason=NO_ANSWER, empty_retrieval=not found
+    )
 
 
 @dataclass

@@ -24,6 +24,7 @@ from ragstone.retrieval.fusion import fuse
 from ragstone.retrieval.llm_ranking import LONGEST, StructuredChat, all_of, prompt_for
 from ragstone.retrieval.names import Spec, parse
 from ragstone.retrieval.open import Building, facts_of
+from ragstone.retrieval.search_log import current_log
 from ragstone.types import Model, Passage, Retriever
 
 __all__ = ["PLUGINS", "MultiQuery", "Rewritten", "open_multiquery", "open_rewrite"]
@@ -86,7 +87,11 @@ class Rewritten:
         are temporary or concern every question."""
         if k < 1:
             return [[] for _ in queries]
-        return await self._first.retrieve(await all_of(self._rewritten(query) for query in queries), k=k)
+        if not _rewrites():
+            return await self._first.retrieve(queries, k=k)
+        rewritten = await all_of(self._rewritten(query) for query in queries)
+        _note(rewritten)
+        return await self._first.retrieve(rewritten, k=k)
 
     async def _rewritten(self, question: str) -> str:
         if not question.strip():
@@ -137,8 +142,12 @@ class MultiQuery:
         Raises the inner retriever's errors, and model errors that are temporary or concern every question."""
         if k < 1:
             return [[] for _ in queries]
+        if not _rewrites():
+            return await self._first.retrieve(queries, k=k)
         groups = await all_of(self._queries(question) for question in queries)
-        lists = iter(await self._first.retrieve([query for group in groups for query in group], k=max(k, self._depth)))
+        searched = [query for group in groups for query in group]
+        _note(searched)
+        lists = iter(await self._first.retrieve(searched, k=max(k, self._depth)))
         return [fuse([next(lists) for _ in group], k=k, constant=self._constant, order=self._order) for group in groups]
 
     async def _queries(self, question: str) -> list[str]:
@@ -167,6 +176,16 @@ class MultiQuery:
             if query and query.casefold() != _plain(question).casefold():
                 variants.setdefault(query.casefold(), query)
         return list(variants.values())[: self._others]
+
+
+def _rewrites() -> bool:
+    log = current_log()
+    return log is None or log.rewrites
+
+
+def _note(queries: Sequence[str]) -> None:
+    if (log := current_log()) is not None:
+        log.queries += queries
 
 
 def _plain(text: str) -> str:

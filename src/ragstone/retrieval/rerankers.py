@@ -21,6 +21,7 @@ passages that were handled without it (`retrieval/llm_ranking.py`).
 """
 
 import contextlib
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -32,6 +33,7 @@ from ragstone.models.rerank import Reranker, is_reranker, open_reranker
 from ragstone.retrieval.llm_ranking import LONGEST, ModelStats, StructuredChat, all_of, prompt_for
 from ragstone.retrieval.names import Spec
 from ragstone.retrieval.open import Building, facts_of
+from ragstone.retrieval.search_log import current_log
 from ragstone.types import Model, Passage, Retriever
 
 __all__ = ["PLUGINS", "Judge", "Listwise", "Pointwise", "Reranked", "Scoring", "open_rerank"]
@@ -188,7 +190,10 @@ class Reranked:
         (`retrieval/llm_ranking.py`)."""
         if k < 1:
             return [[] for _ in queries]
+        started = time.perf_counter()
         lists = await self._first.retrieve(queries, k=max(k, self._depth))
+        if (log := current_log()) is not None and log.fetched is None:  # the innermost reranker's
+            log.fetched, log.seconds = tuple(lists[0]), time.perf_counter() - started
         ordered = await all_of(self._ordered(query, found) for query, found in zip(queries, lists, strict=True))
         return [passages[:k] for passages in ordered]
 

@@ -13,17 +13,12 @@ from typing import Any
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions, open_model
 from ragstone.registry import is_place
+from ragstone.systems.accepted import accepts_of
 from ragstone.types import Sampling, System, Template
 
 __all__ = ["accepts_of", "is_address", "is_registered", "open_system", "system_settings"]
 
 _DEFAULT = ModelOptions()
-
-
-def accepts_of(system: System) -> frozenset[str]:
-    """What a system takes besides the question: of "passages", "history", "k", "language" and "retrieve" (it can be
-    asked for passages alone). A system without `accepts` is one that takes passages, history and language."""
-    return frozenset(getattr(system, "accepts", ("passages", "history", "language")))
 
 
 def is_registered(name: str) -> bool:

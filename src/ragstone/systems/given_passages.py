@@ -6,6 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragstone.errors import UsageError
+from ragstone.systems.accepted import accepts_of
 from ragstone.types import Passage, Query, Response, System
 
 __all__ = ["GivenPassages"]
@@ -23,7 +24,7 @@ class GivenPassages:
             "is how these passages are used. Evaluate the part that answers from given passages (a function with a "
             "parameter `passages`, an address with {passages} in its body), or the whole system with `ragstone run`"
         )
-        if getattr(inner, "retrieves", False) or "passages" not in getattr(inner, "accepts", ("passages",)):
+        if getattr(inner, "retrieves", False) or "passages" not in accepts_of(inner):
             raise UsageError(f"{self._reason}.")
 
     @property

@@ -1,7 +1,9 @@
 """A system behind an HTTP address: one request for a question, and where in the reply the answer and the passages are.
 
-The body is a JSON template whose texts may contain `{question}`; a text that is just `{passages}` or `{history}`
-becomes a list. The places in the reply are JMESPath expressions (https://jmespath.org). Replies may be JSON, or a
+The body is a JSON template whose texts may contain `{question}`, `{language}`, `{passages}`, `{history}`, `{k}` and
+`{retrieve_only}`; a text that is just one of these becomes a list, a number or a truth value. Entries of the body and
+parameters of the address that are just `{passages}` or `{k}` are left out where a question has none: the system then
+takes its own. The places in the reply are JMESPath expressions (https://jmespath.org). Replies may be JSON, or a
 stream of events (server-sent events, or one JSON document per line), of which each adds its piece of the answer.
 """
 
@@ -18,8 +20,9 @@ from ragstone.errors import BadReply, ServerFault, SystemFailed
 from ragstone.models.http_call import HttpCall, compiled_path
 from ragstone.models.http_errors import one_line
 from ragstone.models.options import ModelOptions
-from ragstone.responses.outputs import passages_of, response_of
-from ragstone.responses.stages import stage_step
+from ragstone.responses.outputs import found_passages, passages_of, response_of
+from ragstone.responses.stages import search_response, stage_step
+from ragstone.systems.accepted import check_accepted
 from ragstone.text.redaction import shown_url
 from ragstone.types import Passage, Query, Response, Step, Usage
 
@@ -29,7 +32,12 @@ if TYPE_CHECKING:
 __all__ = ["HttpSystem", "HttpTarget"]
 
 DEFAULT_BODY = '{"question": "{question}"}'
-_NAMES = ("question", "passages", "history", "language")
+_NAMES = ("question", "passages", "history", "language", "k", "retrieve_only")
+_ADVICE = {
+    "passages": "Put {passages} into the --body.",
+    "k": "Put {k} into the --body or the address.",
+    "retrieve": "Put {retrieve_only} into the --body, or name an address that searches: --retriever.",
+}
 
 
 @dataclass(frozen=True)
@@ -66,16 +74,18 @@ class HttpTarget:
 
 class HttpSystem:
     """Asks an `HttpTarget`, with the retries, limits and timeouts of a model. Use as an asynchronous context manager.
+    `searches`: its replies are passages without an answer.
 
     Raises UsageError for an address with a password, an expression that is not JMESPath, a body that is not JSON, or
     a variable that is not set."""
 
-    def __init__(self, target: HttpTarget, options: ModelOptions) -> None:
+    def __init__(self, target: HttpTarget, options: ModelOptions, *, searches: bool = False) -> None:
         self.target, self._options = target, options
         self._call = HttpCall(
             target.url, options, method=target.method, headers=target.headers, body=target.body, names=_NAMES
         )
-        self.accepts = self._call.uses - {"question"}
+        accepts = {"retrieve" if name == "retrieve_only" else name for name in self._call.uses - {"question"}}
+        self.accepts = frozenset(accepts | ({"retrieve"} if searches else set()))
         self._answer, self._contexts = compiled_path(target.answer), compiled_path(target.contexts)
         self._ids, self._usage = compiled_path(target.ids), compiled_path(target.usage)
 
@@ -98,14 +108,13 @@ class HttpSystem:
 
     async def answer(self, query: Query, /) -> Response:
         """One question. Raises the errors of a model call, and SystemFailed if the reply has no answer."""
-        if query.passages is not None and "passages" not in self.accepts:
-            raise SystemFailed(
-                "takes_no_passages",
-                f"{self.id} retrieves for itself, but this benchmark hands over the passages. Put {{passages}} into "
-                f"the --body.",
-            )
-
-        return await self._call.send(_values(query), self._read)
+        check_accepted(query, self.accepts, self.id, _ADVICE)
+        if not query.retrieve_only:
+            return await self._call.send(_values(query), self._read)
+        started = time.perf_counter()
+        reply = await self._call.ask(_values(query))
+        found = self._passages(reply) if self.target.contexts else found_passages(reply)
+        return search_response(query, found, seconds=time.perf_counter() - started)
 
     async def _read(self, reply: "aiohttp.ClientResponse", started: float) -> Response:
         if _is_stream(reply.headers):
@@ -167,9 +176,11 @@ class HttpSystem:
 def _values(query: Query) -> dict[str, Any]:
     return {
         "question": query.question,
-        "passages": [passage.text for passage in query.passages or ()],
+        "passages": None if query.passages is None else [passage.text for passage in query.passages],
         "history": [{"role": turn.role, "content": turn.content} for turn in query.history],
         "language": query.language,
+        "k": query.k,
+        "retrieve_only": query.retrieve_only,
     }
 
 

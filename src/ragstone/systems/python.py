@@ -1,8 +1,8 @@
 """A user's own Python code as a system: a function, an object of a framework, a class or factory that makes one.
 
 A function gets what its parameters are named after: the question first; `passages`, `contexts` or `documents` where a
-benchmark hands them over; `history`; `k`. It may be blocking or a coroutine, and may return or yield text. Objects of
-frameworks are called by `frameworks.py`.
+benchmark hands them over; `history`; `k` where a number of passages is asked for; `retrieve_only`. It may be blocking
+or a coroutine, and may return or yield text. Objects of frameworks are called by `frameworks.py`.
 """
 
 import inspect
@@ -15,20 +15,31 @@ import msgspec
 from msgspec.structs import replace
 
 from ragstone.errors import SystemFailed, UsageError
-from ragstone.responses.outputs import LONGEST_ANSWER, response_of
+from ragstone.responses.outputs import LONGEST_ANSWER, found_passages, response_of
+from ragstone.responses.stages import search_response
+from ragstone.systems.accepted import accepts_of, check_accepted
 from ragstone.systems.frameworks import framework_call
 from ragstone.types import Query, Response, Step, System
 from ragstone.user_code.calls import Served, guarded, in_thread, makes_object, with_article
 
-__all__ = ["PARAMETERS", "PythonSystem", "serve_system", "system_from"]
+__all__ = ["PARAMETERS", "PythonSystem", "retriever_from", "serve_retriever", "serve_system", "system_from"]
 
 PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "passages": ("passages", "contexts", "context", "documents", "docs", "chunks"),
     "history": ("history", "chat_history", "messages", "conversation"),
     "k": ("k", "top_k"),
     "language": ("language", "lang"),
+    "retrieve": ("retrieve_only",),
 }
-"""What a function can take besides the question, by the names of its parameters."""
+"""What a function can take besides the question (`accepted.ACCEPTED`), by the names of its parameters."""
+
+_SEARCHES = ("retrieve", "search")  # methods that search without answering
+_USUAL_K = 5  # for a function that must be told a number of passages
+_ADVICE = {
+    "passages": "Add a parameter `passages` to the function.",
+    "k": "Add a parameter `k` to the function.",
+    "retrieve": "Add a parameter `retrieve_only` to the function, or a method `retrieve` to the object.",
+}
 
 _FIRST_TOKEN = "first token"  # the step that has the time to the first piece of a streamed answer
 
@@ -52,6 +63,31 @@ def system_from(target: Any, name: str, *, timeout: float = 120.0) -> System:
     if call is not None:
         return PythonSystem(name, call.function, call.accepts, timeout=timeout, kind=call.framework)
     function = made if inspect.isroutine(made) or inspect.isclass(made) else made.__call__
+    ask, accepts = _asking(function, name)
+    search = _search_of(made, name)
+    if search is not None:
+        accepts |= {"retrieve"}
+    return PythonSystem(name, ask, accepts, timeout=timeout, search=search)
+
+
+def retriever_from(target: Any, name: str, *, timeout: float = 120.0) -> System:
+    """The user's own retriever as a system that is only asked for passages: a function of a question and perhaps `k`,
+    an object with `retrieve` or `search`, a system that can only search, or what makes one of these. Raises
+    UsageError."""
+    made = target() if makes_object(target) else target
+    search = None if inspect.isroutine(made) else _search_of(made, name)
+    if search is None and inspect.isroutine(made):
+        search = _asking(made, name)[0]
+    if search is not None:
+        return PythonSystem(name, search, frozenset({"retrieve"}), timeout=timeout)
+    system = system_from(made, name, timeout=timeout)
+    if "retrieve" not in accepts_of(system):
+        raise UsageError(f"{name} is no retriever: name a function of a question and `k` that returns passages.")
+    return system
+
+
+def _asking(function: Callable[..., Any], name: str) -> tuple[Callable[[Query], Any], frozenset[str]]:
+    """A function that calls this one for a query, and what it takes besides the question."""
     arguments = _arguments_of(function, name)
 
     def ask(query: Query) -> Any:
@@ -59,15 +95,32 @@ def system_from(target: Any, name: str, *, timeout: float = 120.0) -> System:
         return function(*positional, **named)
 
     ask.__wrapped__ = function  # type: ignore[attr-defined]
-    accepts = frozenset(key for key in PARAMETERS if key in arguments.accepts)
-    return PythonSystem(name, ask, accepts, timeout=timeout)
+    return ask, frozenset(arguments.names)
+
+
+def _search_of(made: Any, name: str) -> Callable[[Query], Any] | None:
+    """The method of an object, or of the object of a method, that searches without answering."""
+    if inspect.isclass(made):
+        return None
+    owner = made.__self__ if inspect.ismethod(made) else made
+    methods = (getattr(owner, method, None) for method in _SEARCHES)
+    method = next((method for method in methods if callable(method) and method != made), None)
+    return None if method is None else _asking(method, f"{name}.{method.__name__}")[0]
 
 
 def serve_system(target: Any, settings: Mapping[str, Any]) -> Served:
     """The system in a process of its own, for `user_code.worker`: takes queries and returns responses."""
-    system = system_from(target, settings["place"], timeout=settings["timeout"])
+    return _served(system_from(target, settings["place"], timeout=settings["timeout"]))
+
+
+def serve_retriever(target: Any, settings: Mapping[str, Any]) -> Served:
+    """The same for what is only asked for passages."""
+    return _served(retriever_from(target, settings["place"], timeout=settings["timeout"]))
+
+
+def _served(system: System) -> Served:
     spec = {name: value for name, value in system.spec.items() if name != "kind"}
-    accepts = sorted(getattr(system, "accepts", ("passages", "history", "k", "language")))
+    accepts = sorted(accepts_of(system))
     about = {"id": system.id, "kind": system.spec.get("kind", ""), "accepts": accepts, "spec": spec}
 
     async def call(query: Any) -> Response:
@@ -80,8 +133,9 @@ def serve_system(target: Any, settings: Mapping[str, Any]) -> Served:
 class PythonSystem:
     """Asks `function`, which takes a query and returns or yields whatever `outputs.response_of` reads.
 
-    `accepts` names what it can take besides the question (keys of `PARAMETERS`). A blocking function runs in a thread.
-    Raises SystemFailed: "raised", with the line of the user's code, "timed_out", "no_answer" or "too_long"."""
+    `accepts` names what it can take besides the question (`accepted.ACCEPTED`). `search` is asked for passages alone;
+    None: `function` is. A blocking function runs in a thread. Raises SystemFailed: "raised", with the line of the
+    user's code, "timed_out", "no_answer", "no_passages" or "too_long"."""
 
     id: str
     function: Callable[[Query], Any]
@@ -89,18 +143,14 @@ class PythonSystem:
     timeout: float = 120.0
     kind: str = "python"
     settings: Mapping[str, Any] = field(default_factory=dict)
+    search: Callable[[Query], Any] | None = None
 
     @property
     def spec(self) -> Mapping[str, Any]:
         return {"kind": self.kind, **self.settings}
 
     async def answer(self, query: Query, /) -> Response:
-        if query.passages is not None and "passages" not in self.accepts:
-            raise SystemFailed(
-                "takes_no_passages",
-                f"{self.id} retrieves for itself, but this benchmark hands over the passages. Add a parameter "
-                f"`passages` to the function.",
-            )
+        check_accepted(query, self.accepts, self.id, _ADVICE)
         started = time.perf_counter()
         response = await guarded(lambda: self._ask(query, started), self.timeout)
         seconds = time.perf_counter() - started
@@ -109,19 +159,23 @@ class PythonSystem:
     @property
     def blocks(self) -> bool:
         """Whether it runs in threads."""
-        wrapped = getattr(self.function, "__wrapped__", self.function)
-        return not (inspect.iscoroutinefunction(wrapped) or inspect.isasyncgenfunction(wrapped))
+        return any(_blocks(function) for function in (self.function, self.search) if function is not None)
 
     async def _ask(self, query: Query, started: float) -> Response:
-        if not self.blocks:
-            value = self.function(query)
-        else:
-            value = await in_thread(_call, self.function, query, started)
+        function = self.search if query.retrieve_only and self.search is not None else self.function
+        value = await in_thread(_call, function, query, started) if _blocks(function) else function(query)
         if isinstance(value, Awaitable):
             value = await value
         if isinstance(value, AsyncIterator):
-            value = await _collect(value, started)
-        return value if isinstance(value, Response) else response_of(value)
+            value = [item async for item in value] if query.retrieve_only else await _collect(value, started)
+        if isinstance(value, Response):
+            return value
+        return search_response(query, found_passages(value)) if query.retrieve_only else response_of(value)
+
+
+def _blocks(function: Callable[[Query], Any]) -> bool:
+    wrapped = getattr(function, "__wrapped__", function)
+    return not (inspect.iscoroutinefunction(wrapped) or inspect.isasyncgenfunction(wrapped))
 
 
 def _call(function: Callable[[Query], Any], query: Query, started: float) -> Any:
@@ -129,6 +183,8 @@ def _call(function: Callable[[Query], Any], query: Query, started: float) -> Any
     value = function(query)
     if not isinstance(value, Iterator):
         return value
+    if query.retrieve_only:
+        return list(value)
     pieces = _Pieces(started)
     for piece in value:
         pieces.add(piece)
@@ -174,24 +230,24 @@ class _Pieces:
 
 @dataclass(frozen=True)
 class _Arguments:
-    """How to call a function: the parameter of the question (None: the first positional one), and those of the rest."""
+    """How to call a function: the parameter of the question (None: the first positional one), and those of the rest;
+    `required` are those of the rest that have no default."""
 
     question: str | None
     names: Mapping[str, str]
 
-    @property
-    def accepts(self) -> frozenset[str]:
-        return frozenset(self.names)
+    required: frozenset[str]
 
     def __call__(self, query: Query) -> tuple[list[Any], dict[str, Any]]:
         values = {
-            "passages": [passage.text for passage in query.passages or ()],
+            "passages": None if query.passages is None else [passage.text for passage in query.passages],
             "history": [{"role": turn.role, "content": turn.content} for turn in query.history],
             "language": query.language,
+            "k": query.k or (_USUAL_K if "k" in self.required else None),
+            "retrieve": query.retrieve_only,
         }
-        named = {parameter: values[key] for key, parameter in self.names.items() if key in values}
-        if "passages" in self.names and query.passages is None:  # it retrieves for itself if it is given none
-            del named[self.names["passages"]]
+        # Without passages it retrieves for itself; without k it takes its own number.
+        named = {parameter: values[key] for key, parameter in self.names.items() if values[key] is not None}
         return ([query.question], named) if self.question is None else ([], {self.question: query.question, **named})
 
 
@@ -199,7 +255,7 @@ def _arguments_of(function: Callable[..., Any], name: str) -> _Arguments:
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError):  # written in C
-        return _Arguments(None, {})
+        return _Arguments(None, {}, frozenset())
     names = {
         key: parameter.name
         for key, spellings in PARAMETERS.items()
@@ -215,4 +271,6 @@ def _arguments_of(function: Callable[..., Any], name: str) -> _Arguments:
             f"{', '.join(PARAMETERS)}: wrap the function, or give the parameter a default."
         )
     first = others[0]
-    return _Arguments(first.name if first.kind == first.KEYWORD_ONLY else None, names)
+    known = {parameter: key for key, parameter in names.items()}
+    required = frozenset(known[item.name] for item in parameters if item.name in known and item.default is item.empty)
+    return _Arguments(first.name if first.kind == first.KEYWORD_ONLY else None, names, required)

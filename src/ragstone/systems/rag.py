@@ -7,7 +7,7 @@ It is the embedded default of `ragstone run --corpus`, with BM25 and `local/extr
 
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,12 +16,14 @@ from msgspec.structs import replace
 
 from ragstone.errors import UnknownName, UsageError
 from ragstone.models import ModelOptions
-from ragstone.responses.stages import stage_step
+from ragstone.responses.stages import search_response, stage_step
 from ragstone.retrieval import check_retriever, open_retriever, parse
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import Corpus, read_corpus
+from ragstone.retrieval.search_log import logged
+from ragstone.systems.accepted import ACCEPTED
 from ragstone.systems.template import PromptTemplate, prompt_template
-from ragstone.types import Passage, Query, Response, Retriever, Sampling, System, Template
+from ragstone.types import Passage, Query, Response, Retriever, Sampling, Step, System, Template
 
 __all__ = ["RAG_TEMPLATE", "RagSystem", "RagTarget", "open_rag", "rag_target"]
 
@@ -91,9 +93,9 @@ def rag_target(text: str, corpus: str | Path) -> RagTarget:
 
 class RagSystem:
     """Retrieves `k` passages for a question and asks a reader with them; passages that a benchmark hands over are used
-    instead. Its stages are `fetch` and `prompt`, the same passages."""
+    instead. Its stages are `rewrite` and `rerank` where the retriever does that, `fetch` and `prompt`."""
 
-    accepts = frozenset({"passages", "history", "language"})
+    accepts = frozenset(ACCEPTED)
 
     def __init__(self, target: RagTarget, corpus: Corpus, retriever: Retriever, reader: System) -> None:
         self.target, self.corpus, self._retriever, self._reader = target, corpus, retriever, reader
@@ -112,14 +114,32 @@ class RagSystem:
     async def answer(self, query: Query, /) -> Response:
         if query.passages is not None:
             return await self._reader.answer(query)
-        started = time.perf_counter()
-        (passages,) = await self._retriever.retrieve([query.question], k=self.target.k)
-        seconds = time.perf_counter() - started
-        given = tuple(replace(passage, relevant=None) for passage in passages)
-        response = await self._reader.answer(replace(query, passages=given))
-        steps = (stage_step("fetch", given, query=query.question, seconds=seconds), stage_step("prompt", given))
+        found, steps, seconds = await self._found(query)
+        if query.retrieve_only:
+            return search_response(query, found, seconds=seconds, steps=steps)
+        response = await self._reader.answer(replace(query, passages=found))
+        steps = [*steps, stage_step("prompt", found), *response.steps]
         seconds += response.seconds or 0.0
-        return replace(response, passages=given, steps=(*steps, *response.steps), seconds=seconds)
+        return replace(response, passages=found, steps=tuple(steps), seconds=seconds, empty_retrieval=not found)
+
+    async def _found(self, query: Query) -> tuple[tuple[Passage, ...], list[Step], float]:
+        """The passages for a question, the steps that led to them, and the seconds."""
+        started = time.perf_counter()
+        with logged(rewrites=not query.retrieve_only) as log:
+            (passages,) = await self._retriever.retrieve([query.question], k=query.k or self.target.k)
+        seconds = time.perf_counter() - started
+        found = _unlabelled(passages)
+        searched = log.queries[-1] if log.queries else query.question
+        steps = [Step("rewrite", input=query.question, output=log.queries)] if log.queries else []
+        if log.fetched is None:
+            return found, [*steps, stage_step("fetch", found, query=searched, seconds=seconds)], seconds
+        fetch_seconds = log.seconds or 0.0
+        steps.append(stage_step("fetch", _unlabelled(log.fetched), query=searched, seconds=fetch_seconds))
+        return found, [*steps, stage_step("rerank", found, seconds=seconds - fetch_seconds)], seconds
+
+
+def _unlabelled(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    return tuple(replace(passage, relevant=None) for passage in passages)
 
 
 @contextlib.asynccontextmanager
