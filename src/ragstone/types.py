@@ -232,7 +232,8 @@ class Need(StrEnum):
 @runtime_checkable
 class System(Protocol):
     """The system under test. `id` names it in the run file; `spec` is everything that determines its answers (model,
-    template, sampling…), as JSON. The run file refuses the same id with a different spec."""
+    template, sampling…), as JSON. The run file refuses the same id with a different spec. A system may have `accepts`,
+    what it takes besides the question (`systems.ACCEPTED`)."""
 
     @property
     def id(self) -> str: ...

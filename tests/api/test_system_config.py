@@ -7,6 +7,7 @@ import pytest
 from ragstone.api.system_config import configured_system
 from ragstone.errors import UsageError
 from ragstone.systems.http import HttpTarget
+from ragstone.systems.with_retriever import SystemTarget
 
 
 def written(folder: Path, text: str) -> Path:
@@ -28,6 +29,18 @@ def test_a_table_is_a_system(tmp_path: Path) -> None:
     assert configured_system("local", path) == "app.py:chain"
 
 
+def test_a_table_may_name_its_retriever(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        '[systems.prod]\nurl = "https://app.example/ask"\n[systems.prod.retrieve]\nurl = "https://app.example/search"\n'
+        'contexts = "hits"\n[systems.local]\npython = "app.py:chain"\nretrieve = "app.py:search"\n',
+    )
+    assert configured_system("prod", path) == SystemTarget(
+        HttpTarget("https://app.example/ask", name="prod"), HttpTarget("https://app.example/search", contexts="hits")
+    )
+    assert configured_system("local", path) == SystemTarget("app.py:chain", "app.py:search")
+
+
 def test_what_no_table_names_stays_as_it_is(tmp_path: Path) -> None:
     assert configured_system("app.py:chain", written(tmp_path, "[gates]\nx = 1\n")) == "app.py:chain"
     assert configured_system("app.py:chain", tmp_path / "missing.toml") == "app.py:chain"
@@ -43,6 +56,8 @@ def test_what_no_table_names_stays_as_it_is(tmp_path: Path) -> None:
         ('[systems.prod]\nanswer = "x"', "it names no system: add url"),
         ("[systems.prod]\nurl = 3", "url should be a text"),
         ('[systems.prod]\nurl = "x"\nheaders = "y"', "headers should be a table"),
+        ('[systems.prod]\nurl = "x"\nretrieve = 3', "retrieve should be a text or a table"),
+        ('[systems.prod]\nurl = "x"\nretrieve = { ulr = "y" }', "entry of [systems.prod.retrieve]"),
         ('[systems.prod]\npython = "x"\nurl = "y"', "a Python system has just one entry"),
     ],
 )

@@ -58,7 +58,7 @@ def test_it_is_one_document(folder: Path) -> None:
     (folder / "q.csv").write_text("question\nWhat does shipping to Norway cost?\n", "utf-8")
     ended = process("system", "check", "rag(k=1)", "--corpus", "docs", "--questions", "q.csv", "--json", folder=folder)
     document = ended.document
-    assert document["accepts"] == ["passages", "history", "language"]
+    assert document["accepts"] == ["passages", "history", "k", "language", "retrieve"]
     assert document["spec"]["kind"] == "rag"
     (answer,) = document["answers"]
     assert "12 euros" in answer["response"]["answer"]

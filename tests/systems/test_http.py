@@ -11,8 +11,12 @@ from tests.waiting import turns
 
 from ragstone.errors import BadReply, Rejected, ServerFault, SystemFailed, Unauthorized, UsageError
 from ragstone.models.options import ModelOptions
+from ragstone.responses.stages import passages_at
+from ragstone.systems import accepts_of, open_system
 from ragstone.systems.http import HttpSystem, HttpTarget
-from ragstone.types import Passage, Query, Response, Turn, Usage
+from ragstone.systems.rag import RAG_TEMPLATE
+from ragstone.systems.with_retriever import SystemTarget
+from ragstone.types import NO_ANSWER, Passage, Query, Response, Turn, Usage
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OPTIONS = ModelOptions(attempts=1, deadline=10, timeout=5)
@@ -67,6 +71,53 @@ async def test_the_body_is_a_template_filled_once() -> None:
         "q": 'Q: a "quote" {passages} 问', "docs": ["given"], "past": [{"role": "user", "content": "before"}],
         "n": [1, {"lang": "zh"}],
     }  # fmt: skip
+
+
+async def test_what_a_question_has_none_of_is_left_out() -> None:
+    body = '{"q": "{question}", "docs": "{passages}", "n": "{k}", "only": "{retrieve_only}", "x": ["{k}", "k={k}"]}'
+    assert (await echoed(body=body))["body"] == {"q": "why?", "only": False, "x": ["k="]}
+    full = await echoed(Query("why?", (), k=3), body=body)
+    assert full["body"] == {"q": "why?", "docs": [], "n": 3, "only": False, "x": [3, "k=3"]}
+
+
+async def test_parameters_of_the_address_are_left_out_too() -> None:
+    async with serving(echo) as url:
+        target = HttpTarget(url + "/ask?k={k}&q={question}&only={retrieve_only}", method="GET")
+        async with HttpSystem(target, OPTIONS) as system:
+            assert system.accepts == {"k", "retrieve"}
+            replies = [
+                json.loads((await system.answer(query)).answer)["query"] for query in (Query("a"), Query("a", k=2))
+            ]
+    assert replies == [{"q": "a", "only": "false"}, {"k": "2", "q": "a", "only": "false"}]
+
+
+async def searching(request: web.Request) -> web.Response:
+    body = await request.json()
+    if not body.get("only", True):
+        return web.json_response({"answer": "It is so."})
+    return web.json_response({"hits": [{"text": f"{body['q']} {number}"} for number in range(body.get("n", 2))]})
+
+
+@pytest.mark.parametrize("contexts", ["hits", ""])
+async def test_a_search_without_an_answer_is_asked_of_the_system(contexts: str) -> None:
+    body = '{"q": "{question}", "n": "{k}", "only": "{retrieve_only}"}'
+    field = {"contexts": contexts} if contexts else {"contexts": "hits[].text"}
+    found = await ask(searching, Query("why", k=3, retrieve_only=True), body=body, **field)
+    assert [passage.text for passage in found.passages] == ["why 0", "why 1", "why 2"]
+    assert (found.answer, found.finish_reason) == ("", NO_ANSWER)
+    assert passages_at(found, "fetch") == found.passages
+    assert (await ask(searching, Query("why"), body=body)).answer == "It is so."
+
+
+async def test_a_retriever_at_an_address_of_its_own_gets_the_searches() -> None:
+    async with serving(replying({"answer": "It is so."})) as asked, serving(searching) as searched:
+        retriever = HttpTarget(searched, body='{"q": "{question}"}', contexts="hits")
+        target = SystemTarget(HttpTarget(asked), retriever)
+        async with open_system(target, template=RAG_TEMPLATE, options=OPTIONS) as system:
+            assert accepts_of(system) == {"retrieve"}
+            assert (await system.answer(Query("why"))).answer == "It is so."
+            found = await system.answer(Query("why", k=1, retrieve_only=True))
+    assert [passage.text for passage in found.passages] == ["why 0"]
 
 
 async def test_get_puts_the_question_into_the_address() -> None:

@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from ragstone.errors import SystemFailed, UsageError
+from ragstone.responses.stages import passages_at
+from ragstone.systems import accepts_of, open_system
 from ragstone.systems.isolated import IsolatedSystem, open_isolated
-from ragstone.types import Passage, Query, Turn
+from ragstone.systems.rag import RAG_TEMPLATE
+from ragstone.systems.with_retriever import SystemTarget
+from ragstone.types import NO_ANSWER, Passage, Query, Turn
 
 APPS = Path(__file__).parent / "apps"
 
@@ -47,6 +51,26 @@ async def test_it_gets_passages_and_history() -> None:
         query = Query("为什么", (Passage("p", "一段"),), (Turn("user", "之前"),))
         assert (await system.answer(query)).answer == "为什么 | 一段 | 之前"
         assert system.accepts == {"passages", "history"}
+
+
+async def test_it_gets_k_and_searches_without_an_answer() -> None:
+    async with opened("Finder") as system:
+        assert system.accepts == {"k", "retrieve"}
+        assert (await system.answer(Query("why", k=2))).answer == "why 0 | why 1"
+        found = await system.answer(Query("why", k=1, retrieve_only=True))
+    assert (found.answer, found.finish_reason) == ("", NO_ANSWER)
+    assert [passage.text for passage in found.passages] == ["why 0"]
+    assert passages_at(found, "fetch") == found.passages
+
+
+async def test_code_that_only_searches_stands_beside_a_system() -> None:
+    target = SystemTarget(f"{APPS / 'app.py'}:ask", f"{APPS / 'app.py'}:search")
+    async with open_system(target, template=RAG_TEMPLATE) as system:
+        assert accepts_of(system) == {"retrieve"}
+        assert (await system.answer(Query("why"))).answer == "WHY"
+        found = await system.answer(Query("why", retrieve_only=True))
+        assert [passage.text for passage in found.passages] == ["why 0", "why 1", "why 2"]
+        assert system.spec["retriever"]["place"].endswith("app.py:search")
 
 
 async def test_its_settings_have_the_hash_of_the_code() -> None:

@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 import pytest
 
 from ragstone.errors import SystemFailed, UsageError
-from ragstone.systems.python import PythonSystem, system_from
-from ragstone.types import Passage, Query, Response, System, Turn
+from ragstone.responses.stages import passages_at
+from ragstone.systems import accepts_of
+from ragstone.systems.python import PythonSystem, retriever_from, system_from
+from ragstone.types import NO_ANSWER, Passage, Query, Response, System, Turn
 from ragstone.user_code.calls import located
 
 PASSAGES = (Passage("p", "given"),)
@@ -106,9 +108,7 @@ async def test_a_keyword_question_after_the_passages_is_still_the_question() -> 
 
 
 async def test_passages_go_only_to_a_system_that_takes_them() -> None:
-    with pytest.raises(
-        SystemFailed, match="retrieves for itself, but this benchmark hands over the passages"
-    ) as caught:
+    with pytest.raises(SystemFailed, match="retrieves for itself, but it was asked with given passages") as caught:
         await answer(plain, Query("why", PASSAGES))
     assert caught.value.kind == "takes_no_passages"
 
@@ -119,6 +119,96 @@ async def test_a_system_that_may_retrieve_is_given_no_passages_where_there_are_n
 
     assert (await answer(rag)).answer == "own"
     assert (await answer(rag, Query("why", ()))).answer == "[]"
+
+
+async def test_a_number_of_passages_is_given_where_it_is_asked_for() -> None:
+    def own(question: str, top_k: int = 3) -> str:
+        return f"{top_k}"
+
+    def must(question: str, k: int) -> str:
+        return f"{k}"
+
+    asked = [(function, query) for function in (own, must) for query in (Query("why"), Query("why", k=7))]
+    assert [(await answer(function, query)).answer for function, query in asked] == ["3", "7", "5", "7"]
+    with pytest.raises(SystemFailed, match=r"for a number of them\. Add a parameter `k`") as caught:
+        await answer(plain, Query("why", k=7))
+    assert caught.value.kind == "takes_no_k"
+
+
+class Searching:
+    """Answers, and searches by a method of its own."""
+
+    def __call__(self, question: str) -> str:
+        return "answer"
+
+    def search(self, question: str, k: int = 2) -> list[dict[str, str]]:
+        return [{"id": f"{number}.md", "text": f"{question} {number}"} for number in range(k)]
+
+
+class SearchingSlowly:
+    async def ask(self, question: str) -> str:
+        return "answer"
+
+    async def retrieve(self, question: str) -> AsyncIterator[str]:
+        return both(question)
+
+
+async def both(question: str) -> AsyncIterator[str]:
+    yield question + " 1"
+    yield question + " 2"
+
+
+def switching(question: str, retrieve_only: bool = False) -> Any:
+    return {"documents": [question]} if retrieve_only else "answer"
+
+
+@pytest.mark.parametrize(
+    ("target", "texts"),
+    [(Searching(), ["why 0", "why 1"]), (Searching, ["why 0", "why 1"]), (SearchingSlowly().ask, ["why 1", "why 2"]),
+     (switching, ["why"])],
+)  # fmt: skip
+async def test_a_search_without_an_answer_gives_passages_and_the_step(target: Any, texts: list[str]) -> None:
+    system = system_from(target, "it")
+    assert "retrieve" in accepts_of(system)
+    found = await system.answer(Query("why", retrieve_only=True))
+    assert (found.answer, found.finish_reason) == ("", NO_ANSWER)
+    assert [passage.text for passage in found.passages] == texts
+    assert passages_at(found, "fetch") == found.passages
+    assert (await system.answer(Query("why"))).answer == "answer"
+
+
+async def test_a_search_takes_k_and_is_cut_to_it() -> None:
+    for target, count in ((Searching(), 4), (SearchingSlowly().ask, 2)):
+        assert len((await answer(target, Query("why", k=4, retrieve_only=True))).passages) == count
+        assert len((await answer(target, Query("why", k=1, retrieve_only=True))).passages) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(None, "returned NoneType"), ("text", "returned str"), ([3], "returned list")]
+)
+async def test_a_search_without_passages_is_an_error_and_one_that_finds_nothing_is_not(value: Any, words: str) -> None:
+    def search(question: str, retrieve_only: bool) -> Any:
+        return value if question == "why" else []
+
+    with pytest.raises(SystemFailed, match=words) as caught:
+        await answer(search, Query("why", retrieve_only=True))
+    assert caught.value.kind == "no_passages"
+    assert (await answer(search, Query("else", retrieve_only=True))).empty_retrieval
+
+
+async def test_what_cannot_only_search_says_so() -> None:
+    with pytest.raises(SystemFailed, match="cannot search without answering") as caught:
+        await answer(plain, Query("why", retrieve_only=True))
+    assert caught.value.kind == "retrieves_no_passages"
+
+
+@pytest.mark.parametrize(
+    "target", [Searching(), Searching().search, lambda question, k: [f"{question} {n}" for n in range(k)]]
+)
+async def test_a_retriever_is_only_asked_for_passages(target: Any) -> None:
+    retriever = retriever_from(target, "app.py:search")
+    found = await retriever.answer(Query("why", k=2, retrieve_only=True))
+    assert [passage.text for passage in found.passages] == ["why 0", "why 1"]
 
 
 @pytest.mark.parametrize(

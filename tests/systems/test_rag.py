@@ -11,7 +11,7 @@ from ragstone.models import ModelOptions
 from ragstone.responses.stages import passages_at
 from ragstone.systems import open_system, system_settings
 from ragstone.systems.rag import RAG_TEMPLATE, RagTarget, rag_target
-from ragstone.types import Passage, Query, System
+from ragstone.types import NO_ANSWER, Passage, Query, System
 
 
 @pytest.fixture
@@ -54,6 +54,49 @@ async def test_passages_that_are_handed_over_are_used_instead(documents: Path) -
             Query("What does shipping to Norway cost?", (Passage("p", "Shipping to Norway costs 99 euros."),))
         )
     assert "99 euros" in response.answer
+
+
+async def test_a_question_may_ask_for_another_number_of_passages(documents: Path) -> None:
+    async with opened(RagTarget(documents, k=1)) as system:
+        counts = [len((await system.answer(Query("shipping or goods", k=k))).passages) for k in (None, 2)]
+    assert counts == [1, 2]
+
+
+async def test_a_search_without_an_answer(documents: Path) -> None:
+    async with opened(RagTarget(documents, k=2)) as system:
+        found = await system.answer(Query("What does shipping to Norway cost?", k=1, retrieve_only=True))
+    assert (found.answer, found.finish_reason) == ("", NO_ANSWER)
+    assert [passage.id for passage in found.passages] == ["shipping.md#1"]
+    assert passages_at(found, "fetch") == found.passages
+    assert passages_at(found, "prompt") is None
+
+
+async def test_rewriting_and_reranking_are_stages_and_a_search_uses_the_question_as_it_stands(
+    documents: Path, tmp_path: Path
+) -> None:
+    script = tmp_path / "replies.jsonl"
+    lines = [
+        '{"contains": "ranking", "text": "{\\"ranking\\": [2, 1]}"}',
+        '{"default": "{\\"query\\": \\"Are goods returned after shipping\\"}"}',
+    ]
+    script.write_text("\n".join(lines), "utf-8")
+    name = f"rerank(rewrite(bm25,scripted/{script}),scripted/{script})"
+    question = "shipping to Norway, or goods"
+    async with opened(RagTarget(documents, retriever=name, k=1)) as system:
+        response = await system.answer(Query(question))
+        found = await system.answer(Query(question, retrieve_only=True))
+    assert [step.name for step in response.steps] == ["rewrite", "fetch", "rerank", "prompt"]
+    assert response.steps[0].output == ["Are goods returned after shipping"]
+    fetched = passages_at(response, "fetch")
+    assert fetched is not None
+    assert fetched[0].id == "returns.md#1"
+    assert len(fetched) == 2
+    assert passages_at(response, "rerank") == passages_at(response, "prompt") == response.passages
+    assert [passage.id for passage in response.passages] == ["shipping.md#1"]
+    searched = passages_at(found, "fetch")
+    assert searched is not None
+    assert searched[0].id == "shipping.md#1"
+    assert [step.name for step in found.steps] == ["fetch", "rerank"]
 
 
 async def test_a_model_reads_what_was_retrieved(documents: Path, tmp_path: Path) -> None:

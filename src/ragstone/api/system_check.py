@@ -10,20 +10,17 @@ from ragstone.api.evaluate import read_data
 from ragstone.api.execute import cache_folder
 from ragstone.errors import ModelError, RagstoneError, SystemFailed
 from ragstone.models import ModelOptions
-from ragstone.systems import open_system
+from ragstone.systems import ACCEPTED, accepts_of, open_system
 from ragstone.systems.rag import RAG_TEMPLATE
 from ragstone.types import Query, Response, System
 
-__all__ = ["ACCEPTED", "Checked", "SystemCheck", "check_system"]
+__all__ = ["Checked", "SystemCheck", "check_system"]
 
 GENERAL = (
     Query("What can you help me with?", language="en"),
     Query("你能帮我解决什么问题？", language="zh"),
 )
 """What is asked if the user names no questions."""
-
-ACCEPTED = ("passages", "history", "k", "language")
-"""What a system may take besides the question. One that takes passages can be asked with none of them: closed book."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +35,12 @@ class Checked:
 
 @dataclass(frozen=True)
 class SystemCheck:
-    """What was found out. `accepts`: those of `ACCEPTED` that it takes; None if it does not tell. `printed`: the last
-    line that its code printed."""
+    """What was found out. `accepts`: those of `systems.ACCEPTED` that it takes. `printed`: the last line that its code
+    printed."""
 
     id: str
     spec: Mapping[str, Any]
-    accepts: tuple[str, ...] | None
+    accepts: tuple[str, ...]
     checked: tuple[Checked, ...]
     printed: str
 
@@ -67,9 +64,9 @@ async def check_system(
     options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=limit)
     async with open_system(target, template=RAG_TEMPLATE, options=options) as system:
         checked = [await _checked(system, query) for query in queries]
-        accepts = getattr(system, "accepts", None)
+        accepts = accepts_of(system)
         printed = getattr(system, "printed", str)()
-        known = None if accepts is None else tuple(name for name in ACCEPTED if name in accepts)
+        known = tuple(name for name in ACCEPTED if name in accepts)
         return SystemCheck(system.id, system.spec, known, tuple(checked), printed)
 
 

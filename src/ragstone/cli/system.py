@@ -57,7 +57,7 @@ def _document(found: "SystemCheck") -> dict[str, Any]:
 
     document = {
         "id": found.id, "spec": dict(found.spec),
-        "accepts": None if found.accepts is None else list(found.accepts),
+        "accepts": list(found.accepts),
         "answers": [
             {"question": item.question, "error": item.error or None, "seconds": round(item.seconds, 3),
              "response": None if item.response is None else msgspec.to_builtins(item.response)}
@@ -82,10 +82,8 @@ def _say(found: "SystemCheck", texts: Mapping[str, str]) -> None:
 
 
 def _accepted(found: "SystemCheck", texts: Mapping[str, str]) -> str:
-    from ragstone.api.system_check import ACCEPTED  # noqa: PLC0415
+    from ragstone.systems import ACCEPTED  # noqa: PLC0415
 
-    if found.accepts is None:
-        return texts["accepts.unknown"]
     names = [texts[f"takes.{name}"] for name in found.accepts]
     others = [texts[f"takes.{name}"] for name in ACCEPTED if name not in found.accepts]
     join = texts["join"]

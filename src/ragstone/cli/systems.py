@@ -12,6 +12,7 @@ from ragstone.errors import UsageError
 if TYPE_CHECKING:
     from ragstone.systems.http import HttpTarget
     from ragstone.systems.rag import RagTarget
+    from ragstone.systems.with_retriever import SystemTarget
 
 __all__ = ["bench_system", "system_details", "system_of", "system_options"]
 
@@ -22,6 +23,8 @@ system_details = both(
                  help="Documents for rag(retriever=bm25, model=local/extractive, k=5): a folder or a file."),
     click.option("--model", default="", metavar="NAME",
                  help="Model of rag(…) over the --corpus.  [default: local/extractive]"),
+    click.option("--retriever", default="", metavar="NAME",
+                 help="Retriever of the system, for searches without an answer: app.py:search or an HTTP address."),
     click.option("--name", "name", default="", help="Name of the system.  [default: as given]"),
     click.option("--method", type=click.Choice(["POST", "GET", "PUT"]), default=None,
                  help="Method of the HTTP request.  [default: POST]"),
@@ -42,11 +45,10 @@ system_options = both(
 )  # fmt: skip
 
 
-def system_of(values: dict[str, Any]) -> "str | HttpTarget | RagTarget":
+def system_of(values: dict[str, Any]) -> "str | HttpTarget | RagTarget | SystemTarget":
     """The system that the options name. Raises UsageError for options that do not apply to it."""
     from ragstone.api.system_config import configured_system  # noqa: PLC0415
-    from ragstone.systems import is_address  # noqa: PLC0415
-    from ragstone.systems.http import HttpTarget  # noqa: PLC0415
+    from ragstone.systems.with_retriever import SystemTarget  # noqa: PLC0415
 
     if values["corpus"] is not None or values["system"].startswith("rag("):
         return _rag_of(values)
@@ -54,7 +56,17 @@ def system_of(values: dict[str, Any]) -> "str | HttpTarget | RagTarget":
         raise UsageError("Name a system to ask: --system app.py:ask, or --corpus with a folder of documents.")
     if values["model"]:
         raise UsageError("--model is for rag(…) over a --corpus: name the folder of documents.")
-    system = configured_system(values["system"])
+    named = configured_system(values["system"])
+    configured = named if isinstance(named, SystemTarget) else SystemTarget(named, "")
+    system = _with_http_options(configured.system, values)
+    retriever = values["retriever"] or configured.retriever
+    return SystemTarget(system, retriever) if retriever else system
+
+
+def _with_http_options(system: "str | HttpTarget", values: dict[str, Any]) -> "str | HttpTarget":
+    from ragstone.systems import is_address  # noqa: PLC0415
+    from ragstone.systems.http import HttpTarget  # noqa: PLC0415
+
     options = {name: values[name] for name in _HTTP if values[name]}
     if "headers" in options:
         options["headers"] = once(options["headers"], "--header")
@@ -71,7 +83,7 @@ def system_of(values: dict[str, Any]) -> "str | HttpTarget | RagTarget":
     return HttpTarget(**{**{name: getattr(target, name) for name in target.__dataclass_fields__}, **options})
 
 
-def bench_system(name: str) -> "str | HttpTarget":
+def bench_system(name: str) -> "str | HttpTarget | SystemTarget":
     """The system that `bench --system` names. Raises UsageError for `rag(…)`, which retrieves."""
     from ragstone.api.system_config import configured_system  # noqa: PLC0415
 
@@ -87,6 +99,8 @@ def _rag_of(values: dict[str, Any]) -> "RagTarget":
         raise UsageError(f"{values['system']} needs documents: name a folder or file with --corpus.")
     if values["system"] and not values["system"].startswith("rag("):
         raise UsageError(f"--corpus is for rag(…); {values['system']} has documents of its own.")
+    if values["retriever"]:
+        raise UsageError("--retriever is for a system of your own; that of rag(…) is rag(retriever=…).")
     if options := [name for name in (*_HTTP, "name") if values[name]]:
         raise UsageError(f"--{options[0].removesuffix('s')} is for HTTP addresses.")
     target = rag_target(values["system"] or "rag()", values["corpus"])

@@ -41,6 +41,19 @@ def read(question: str, passages: list[str], history: list[dict[str, str]]) -> s
     return " | ".join([question, *passages, *(turn["content"] for turn in history)])
 
 
+def search(question: str, k: int = 3) -> list[str]:
+    return [f"{question} {number}" for number in range(k)]
+
+
+class Finder:
+    """Answers with what it finds, or only finds."""
+
+    def __call__(self, question: str, k: int = 3) -> str:
+        return " | ".join(search(question, k))
+
+    retrieve = staticmethod(search)
+
+
 def make() -> Any:
     return ask
 
