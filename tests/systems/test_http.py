@@ -98,11 +98,10 @@ async def searching(request: web.Request) -> web.Response:
     return web.json_response({"hits": [{"text": f"{body['q']} {number}"} for number in range(body.get("n", 2))]})
 
 
-@pytest.mark.parametrize("contexts", ["hits", ""])
+@pytest.mark.parametrize("contexts", ["hits", "hits[].text"])
 async def test_a_search_without_an_answer_is_asked_of_the_system(contexts: str) -> None:
     body = '{"q": "{question}", "n": "{k}", "only": "{retrieve_only}"}'
-    field = {"contexts": contexts} if contexts else {"contexts": "hits[].text"}
-    found = await ask(searching, Query("why", k=3, retrieve_only=True), body=body, **field)
+    found = await ask(searching, Query("why", k=3, retrieve_only=True), body=body, contexts=contexts)
     assert [passage.text for passage in found.passages] == ["why 0", "why 1", "why 2"]
     assert (found.answer, found.finish_reason) == ("", NO_ANSWER)
     assert passages_at(found, "fetch") == found.passages
