@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from ragstone.api import bench, bench_async, compare, evaluate, evaluate_async, run, run_async
+    from ragstone.api import bench, bench_async, compare, evaluate, evaluate_async, run, run_async, slices
 
-__all__ = ["__version__", "bench", "bench_async", "compare", "evaluate", "evaluate_async", "run", "run_async"]
+__all__ = ["__version__", "bench", "bench_async", "compare", "evaluate", "evaluate_async", "run", "run_async", "slices"]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ragstone.analysis.selection import attributes, check_selection, matches
+from ragstone.analysis.fields import fields_of
+from ragstone.analysis.selection import check_selection, matches
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
 from ragstone.metrics import better, find_metric
@@ -31,7 +32,8 @@ _MOST_WORST = 5  # samples named in a result
 @dataclass(frozen=True)
 class Gate:
     """A threshold for the mean of a metric. `side` "under" fails below the threshold, "over" above it. `where`: only
-    cases with these values of their condition or of a column of the data ({"ability": "noise"})."""
+    cases with these values of their condition, of a column of the data or of a derived field (`analysis.fields`):
+    {"ability": "noise"}, {"question_words": "12..20"}."""
 
     metric: str
     threshold: float
@@ -119,10 +121,11 @@ def check_gates(
     counts_by_gate = {(name, number): _ScoreCounts() for name in chosen for number in range(len(gates))}
     metrics: set[str] = set()
     values_by_name: dict[str, dict[str, None]] = {}
+    fields = fields_of(run, {name for gate in gates for name in gate.where})
     for record in run.records(system=system):
         scores = {**record.scores, **element_scores(record.scores)}
         metrics.update(scores)
-        values = attributes(record.case)
+        values = fields(record.case)
         for name, value in values.items():
             values_by_name.setdefault(name, {})[value] = None
         for number, gate in enumerate(gates):

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from ragstone.analysis.selection import FOUND, NOT_IDENTIFYING, attributes, check_selection, matches
+from ragstone.analysis.fields import fields_of
+from ragstone.analysis.selection import FOUND, NOT_IDENTIFYING, check_selection, matches
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
 from ragstone.types import Case, Passage, Run, Score, to_json
@@ -67,8 +68,9 @@ def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> 
     result, judges = SideScores(), set[str]()
     scores_by_pair: dict[Pair, dict[str, list[Score]]] = {}
     values_by_name: dict[str, dict[str, None]] = {}
+    fields = fields_of(side.run, (*where, *group_by))
     for record in side.run.records(system=side.system):
-        values = attributes(record.case)
+        values = fields(record.case)
         for name, value in values.items():
             values_by_name.setdefault(name, {})[value] = None
         if not matches(values, where) or (side.axis and retrieved_values(record.case, side.axis) != side.value):

@@ -17,25 +17,31 @@ _MOST_LISTED = 20
 
 
 def attributes(case: Case) -> dict[str, str]:
-    """The values by which a case can be selected and grouped. The condition takes precedence over a column of the same
-    name."""
-    columns = case.sample.meta.get("columns")
-    values = {**(columns if isinstance(columns, Mapping) else {}), **case.condition}
+    """The values by which a case can be selected and grouped: scalar values of the sample's `meta`, columns of the
+    data, and the condition. The later take precedence over the earlier of the same name."""
+    meta = case.sample.meta
+    columns = meta.get("columns")
+    values = {name: value for name, value in meta.items() if isinstance(value, str | int | float)}
+    values |= {**(columns if isinstance(columns, Mapping) else {}), **case.condition}
     if case.sample.language:
         values.setdefault("language", case.sample.language)
     return {name: str(value) for name, value in values.items() if name not in NOT_IDENTIFYING}
 
 
 def matches(values: Mapping[str, Any], where: Mapping[str, str]) -> bool:
-    """Whether the values match `where`; 0.40 equals 0.4, and true equals True."""
+    """Whether the values match `where`; 0.40 equals 0.4, true equals True, and 12..20, ..20 and 12.. are the numbers in
+    this range, ends included."""
     return all(name in values and _same(str(values[name]), value) for name, value in where.items())
 
 
 def _same(first: str, second: str) -> bool:
     if first.casefold() == second.casefold():
         return True
+    low, dots, high = second.partition("..")
     try:
-        return float(first) == float(second)
+        if not dots:
+            return float(first) == float(second)
+        return bool(low or high) and float(low or "-inf") <= float(first) <= float(high or "inf")
     except ValueError:
         return False
 

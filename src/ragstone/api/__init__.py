@@ -9,8 +9,9 @@ from ragstone.api.evaluate import EvalResult, evaluate, evaluate_async
 from ragstone.api.gates import Gate, GateResult, check_gates
 from ragstone.api.open_run import OpenRun, read_run
 from ragstone.api.questions import run, run_async
+from ragstone.api.slices import Slice, Slices, slices
 
 __all__ = [
-    "BenchResult", "Comparison", "EvalResult", "Gate", "GateResult", "OpenRun", "bench", "bench_async", "check_gates",
-    "compare", "evaluate", "evaluate_async", "read_run", "run", "run_async",
+    "BenchResult", "Comparison", "EvalResult", "Gate", "GateResult", "OpenRun", "Slice", "Slices", "bench",
+    "bench_async", "check_gates", "compare", "evaluate", "evaluate_async", "read_run", "run", "run_async", "slices",
 ]  # fmt: skip

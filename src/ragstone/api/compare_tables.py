@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragstone.analysis.selection import attributes, matches
+from ragstone.analysis.fields import fields_of
+from ragstone.analysis.selection import matches
 from ragstone.api.compare import opened_sides
 from ragstone.api.open_run import benchmark_of
 from ragstone.types import Plan, Record, Run, Table
@@ -48,8 +49,9 @@ class _FilteredRun:
         return self.run.systems
 
     def records(self, *, system: str | None = None) -> Iterator[Record]:
+        fields = fields_of(self.run, self.where)
         for record in self.run.records(system=system):
-            if matches(attributes(record.case), self.where):
+            if matches(fields(record.case), self.where):
                 yield record
 
     def plans(self) -> Mapping[str, Plan]:

@@ -160,7 +160,7 @@ def _flat(ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, ..
 
 where_option = click.option(
     "--where", type=Pairs(), multiple=True, metavar="NAME=VALUE",
-    help="Only cases with this value of a condition or column (repeatable).",
+    help="Only cases with this value of a condition, column or derived field; 12..20 is a range (repeatable).",
 )  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a single JSON document.")
 language_option = click.option(

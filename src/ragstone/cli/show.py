@@ -13,6 +13,7 @@ from ragstone.messages import messages
 
 if TYPE_CHECKING:
     from ragstone.api.open_run import OpenRun
+    from ragstone.api.slices import Slices
 
 __all__ = ["command", "say_failures", "say_run"]
 
@@ -22,15 +23,24 @@ _FAILURES = 3  # kinds of failure that are shown
 @click.command(name="show")
 @click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
 @click.option("--all", "every", is_flag=True, help="Print all tables, not only the main ones.")
+@click.option(
+    "--slices",
+    "where_it_fails",
+    is_flag=True,
+    help="Print the slices that fail more than the rest: topics, columns, question types, pairs of them.",
+)
 @language_option
 @json_option
-def command(run_file: Path, language: str | None, *, every: bool, as_json: bool) -> None:
+def command(run_file: Path, language: str | None, *, every: bool, where_it_fails: bool, as_json: bool) -> None:
     """Print the tables of RUN: unfinished work first, then the main tables, as at the end of `ragstone bench`."""
     from ragstone.api.open_run import read_run  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
     with read_run(run_file) as run:
         language = language or run.language
+        if where_it_fails:
+            _say_slices(run, language, as_json=as_json)
+            return
         if as_json:
             say_json(from_json(to_json(_document(run, language)), dict))
             return
@@ -39,6 +49,34 @@ def command(run_file: Path, language: str | None, *, every: bool, as_json: bool)
             kind = f"{failure.kind}: " if not failure.message.startswith(failure.kind) else ""
             text = kind + " ".join(failure.message.split())[:300]
             say(messages(__name__, language)["failures"].format(count=failure.count, text=text), err=True)
+
+
+def _say_slices(run: "OpenRun", language: str, *, as_json: bool) -> None:
+    from ragstone.api.slices import slice_tables, slices  # noqa: PLC0415
+
+    results = slices(run)
+    if as_json:
+        say_json({"run": str(run.path), "systems": [_slices_document(result) for result in results]})
+    else:
+        say_tables(slice_tables(results, language=language), language=language)
+
+
+def _slices_document(result: "Slices") -> dict[str, Any]:
+    listed = {
+        kind: [
+            {
+                "where": dict(each.where), "wrong": each.contrast.inside.value, "n": each.contrast.inside.n,
+                "wrong_outside": each.contrast.outside.value, "n_outside": each.contrast.outside.n,
+                "difference": each.contrast.difference, "low": each.contrast.low, "high": each.contrast.high,
+                "p": each.p, "p_holm": each.p_holm, "within": each.within, "also": list(each.also),
+                "cases": list(each.wrong),
+            }
+            for each in some
+        ]
+        for kind, some in (("found", result.found), ("others", result.others))
+    }  # fmt: skip
+    return {"system": result.system, "samples": result.samples, "undecided": result.undecided,
+            "tested": {"values": result.tested[0], "pairs": result.tested[1]}, **listed}  # fmt: skip
 
 
 def _document(run: "OpenRun", language: str) -> dict[str, Any]:

@@ -1,0 +1,85 @@
+"""Fields of a case by which cases are selected, grouped and sliced: what the data and the benchmark say (`attributes`),
+and what is derived from the question.
+
+Derived: `language`, `question_type` (`question_types.toml`), `question_words` (English) or `question_characters`
+(Chinese), `document` of the first passage labelled as relevant, and `topic` (`topics.py`). A column of the data with
+the same name takes precedence.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterable
+from functools import cache
+from importlib.resources import files
+
+from ragstone.analysis.selection import attributes
+from ragstone.text import detect, words
+from ragstone.types import Case, Run
+
+__all__ = ["DERIVED", "derived", "fields_of", "question_type"]
+
+DERIVED = ("language", "question_type", "question_words", "question_characters", "document", "topic")
+
+
+def fields_of(run: Run, names: Iterable[str]) -> Callable[[Case], dict[str, str]]:
+    """Reads the fields of the cases of a run: all that the data and the benchmark say, and those of `names` that are
+    derived. A topic is found by reading all questions of the run first."""
+    wanted = {*names} & {*DERIVED}
+    if not wanted:
+        return attributes
+    topics: dict[str, str] = {}
+    if "topic" in wanted:
+        from ragstone.analysis.topics import topics_of  # noqa: PLC0415  (numpy)
+
+        topics = topics_of({record.case.sample.question for record in run.records()})
+
+    def read(case: Case) -> dict[str, str]:
+        found = derived(case, wanted)
+        if topic := topics.get(case.sample.question):
+            found["topic"] = topic
+        return {**found, **attributes(case)}
+
+    return read
+
+
+def derived(case: Case, wanted: Collection[str] = DERIVED) -> dict[str, str]:
+    """The derived fields of a case except its topic, as far as they are `wanted` and known."""
+    question = case.sample.question
+    language = case.sample.language or case.query.language or detect(question)
+    found = {"language": language} if "language" in wanted else {}
+    if "question_type" in wanted:
+        found["question_type"] = question_type(question, language)
+    if language == "zh" and "question_characters" in wanted:
+        found["question_characters"] = str(sum(map(str.isalnum, question)))
+    if language != "zh" and "question_words" in wanted:
+        found["question_words"] = str(len(words(question, language)))
+    if "document" in wanted and (document := _document(case)):
+        found["document"] = document
+    return found
+
+
+def _document(case: Case) -> str:
+    """The document of the first relevant passage: what its chunker recorded, else its id without the part after "#"."""
+    passage = next((passage for passage in case.sample.passages if passage.relevant), None)
+    if passage is None:
+        return ""
+    return str(passage.meta.get("document") or passage.id.partition("#")[0])
+
+
+def question_type(question: str, language: str) -> str:
+    """What the question asks for: a name in `question_types.toml`, else "other"."""
+    text = question.strip().lower()
+    cues = [
+        (match.start(), number, name)
+        for number, (name, pattern) in enumerate(_cues("zh" if language == "zh" else "en"))
+        if (match := pattern.search(text))
+    ]
+    if comparison := [cue for cue in cues if cue[2] == "comparison"]:
+        return comparison[0][2]  # its cue is often at the end
+    return min(cues)[2] if cues else "other"
+
+
+@cache
+def _cues(language: str) -> list[tuple[str, re.Pattern[str]]]:
+    table = tomllib.loads(files("ragstone.analysis").joinpath("question_types.toml").read_text("utf-8"))
+    return [(name, re.compile("|".join(cues[language]))) for name, cues in table.items()]

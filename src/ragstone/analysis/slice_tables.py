@@ -1,0 +1,63 @@
+"""The tables of slices, for the terminal, reports and notebooks."""
+
+import math
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from ragstone.analysis.slices import LEAST, Slice, Slices
+from ragstone.messages import messages
+from ragstone.types import Cell, Row, Table
+
+__all__ = ["slice_tables"]
+
+
+def slice_tables(results: Sequence[Slices], *, language: str = "en") -> list[Table]:
+    """A table for each system: the slices that fail significantly more, or the largest differences if none does."""
+    texts = messages(__name__, language)
+    columns = tuple(texts[name] for name in ("slice", "inside", "outside", "lift", "difference", "p"))
+    return [
+        Table(
+            f"slices-{number}" if number else "slices",
+            texts["title"].format(system=result.system),
+            columns,
+            tuple(_row(each, texts, found=bool(result.found)) for each in result.found or result.others),
+            tuple(_notes(result, texts)),
+        )
+        for number, result in enumerate(results)
+    ]
+
+
+def _row(each: Slice, texts: Mapping[str, str], *, found: bool) -> Row:
+    made = each.contrast
+    remarks = [] if found else [texts["not_found"]]
+    if each.within is not None:
+        remarks.append(texts["within"].format(name=_name(each.within)))
+    if each.also:
+        remarks.append(texts["also"].format(names="; ".join(map(_name, each.also))))
+    shares = [
+        Cell(texts["share"].format(share=side.value or 0.0, wrong=(side.value or 0.0) * side.n, n=side.n))
+        for side in (made.inside, made.outside)
+    ]
+    lift = texts["times"].format(lift=each.lift) if math.isfinite(each.lift) else texts["only"]
+    difference = Cell("", made.difference, made.low, made.high, unit="%")
+    return Row((Cell(each.name, note="; ".join(remarks)), *shares, Cell(lift), difference, Cell(f"{each.p_holm:.2g}")))
+
+
+def _name(where: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in where.items())
+
+
+def _notes(result: Slices, texts: Mapping[str, str]) -> Iterator[str]:
+    if not any(result.tested):
+        yield texts["few"].format(least=LEAST)
+        return
+    if not result.found:
+        yield texts["none"]
+    yield texts["note"].format(singles=result.tested[0], pairs=result.tested[1], least=LEAST)
+    if any("topic" in each.where for each in result.found or result.others):
+        yield texts["topics"]
+    if result.undecided:
+        yield texts["undecided"].format(n=result.undecided)
+    if result.found:
+        where = [word for name, value in result.found[0].where.items() for word in ("--where", f"{name}={value}")]
+        yield texts["gate"].format(where=shlex.join(where))

@@ -1,0 +1,273 @@
+"""Slices of a run that fail more than the rest: topics, documents, types of questions, lengths, languages, columns of
+the data and conditions of the benchmark, and pairs of these.
+
+Every value of a field with at least `LEAST` samples inside and outside is tested (`contrast.excess`: exact, one-sided);
+numbers with many values are cut into quarters. A pair is compared with the rest of each of its two columns, and the
+larger p-value counts, so that it is found only where it fails more than either column explains. Single values and pairs
+are each corrected by Holm's method at half of the level: together they name a slice that does not fail more in at most
+5% of runs. Slices of the same answers are one, under the shortest description.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from ragstone.analysis.contrast import Answers, Contrast, Mask, contrast, excess
+from ragstone.analysis.fields import DERIVED, derived
+from ragstone.analysis.selection import FOUND, attributes
+from ragstone.analysis.slice_values import labels_of
+from ragstone.analysis.topics import topics_of
+from ragstone.stats import holm
+from ragstone.types import Case, Record
+
+__all__ = ["LEAST", "Slice", "Slices", "find_slices"]
+
+LEAST = 10
+"""Samples that a slice and the rest each need to be tested."""
+LEVEL = 0.05
+_MOST_SINGLES, _MOST_PAIRS = 400, 5_000  # the largest ones are tested
+_UNREMARKABLE = 5  # slices without a significant difference that are listed
+_NO_FIELD = ("repeat",)  # of a condition: a number of an answer, not a property of the question
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Cases of a run, selected by `where` (one value, or two of different fields), against the others that have these
+    fields. `contrast`: shares of wrong answers inside and outside. `p` and `p_holm`: before and after the correction.
+    `wrong`: ids of the wrong cases inside. `also`: other descriptions of the same cases. `within`: the slice listed
+    before it that explains it, if it fails no more than the rest once that slice is left out."""
+
+    where: Mapping[str, str]
+    contrast: Contrast
+    p: float
+    p_holm: float
+    wrong: tuple[str, ...] = ()
+    also: tuple[Mapping[str, str], ...] = ()
+    within: Mapping[str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        """As `--where` is written: "topic=refund+card, language=zh"."""
+        return ", ".join(f"{name}={value}" for name, value in self.where.items())
+
+    @property
+    def lift(self) -> float:
+        """How many times as often as the rest it is wrong; infinite if the rest is never wrong."""
+        inside, outside = self.contrast.inside.value or 0.0, self.contrast.outside.value or 0.0
+        return inside / outside if outside else math.inf
+
+
+@dataclass(frozen=True)
+class Slices:
+    """The slices of one system. `found`: those that fail significantly more, the clearest first, those that another one
+    explains last. `others`: the largest of the rest, which chance may explain. `samples`: with a right or wrong answer;
+    `undecided`: answers that are neither. `tested`: numbers of single values and of pairs."""
+
+    system: str
+    found: tuple[Slice, ...] = ()
+    others: tuple[Slice, ...] = ()
+    samples: int = 0
+    undecided: int = 0
+    tested: tuple[int, int] = (0, 0)
+
+
+def find_slices(
+    records: Iterable[Record], right: Callable[[Record], bool | None], *, pairs: bool = True, least: int = LEAST
+) -> list[Slices]:
+    """The slices of each system among the records, which are read once. `right`: whether an answer is right; None
+    leaves the record out (no score, or not of interest). `pairs`: also of two fields."""
+    systems: dict[str, _Rows] = {}
+    questions: set[str] = set()
+    for record in records:
+        questions.add(record.case.sample.question)
+        rows = systems.setdefault(record.system_id, _Rows())
+        rows.add(record, None if record.response is None else right(record))
+    topics = topics_of(questions)
+    return [_Search(rows, topics, least).slices(system, pairs=pairs) for system, rows in sorted(systems.items())]
+
+
+@dataclass
+class _Row:
+    unit: int
+    question: str
+    fields: dict[str, str]
+    wrong: list[str] = field(default_factory=list)
+    decided: int = 0
+
+
+@dataclass
+class _Rows:
+    """The answers of one system by sample and condition; repeats are one row. Only fields and ids are kept."""
+
+    rows: dict[tuple[int, tuple[str, ...]], _Row] = field(default_factory=dict)
+    units: dict[tuple[str, str], int] = field(default_factory=dict)
+    fields: dict[int, dict[str, str]] = field(default_factory=dict)
+    undecided: int = 0
+
+    def add(self, record: Record, right: bool | None) -> None:
+        if right is None:
+            self.undecided += 1
+            return
+        case = record.case
+        unit = self.units.setdefault((case.sample.id, case.sample.question), len(self.units))
+        condition = _condition(case)
+        key = (unit, tuple(f"{name}={value}" for name, value in sorted(condition.items())))
+        row = self.rows.get(key)
+        if row is None:
+            if unit not in self.fields:
+                self.fields[unit] = derived(case)
+            own = {name: value for name, value in attributes(case).items() if name not in case.condition}
+            row = self.rows[key] = _Row(unit, case.sample.question, {**self.fields[unit], **own, **condition})
+        row.decided += 1
+        if not right:
+            row.wrong.append(case.id)
+
+
+def _condition(case: Case) -> dict[str, str]:
+    """The condition without what it says of results of retrieval."""
+    left_out = {*_NO_FIELD, *(FOUND if case.condition.get("retriever") else ())}
+    values = attributes(case)
+    return {name: values[name] for name in case.condition if name in values and name not in left_out}
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """Rows with a value, or two, and all rows that have these fields."""
+
+    where: Mapping[str, str]
+    rows: Mask
+    known: Mask
+    also: tuple[Mapping[str, str], ...] = ()
+
+
+class _Search:
+    """The search among the rows of one system."""
+
+    def __init__(self, rows: _Rows, topics: Mapping[str, str], least: int) -> None:
+        self.list = list(rows.rows.values())
+        self.least, self.undecided, self.samples = least, rows.undecided, len(rows.units)
+        for row in self.list:
+            if topic := topics.get(row.question):
+                row.fields.setdefault("topic", topic)
+        shares = np.array([len(row.wrong) / row.decided for row in self.list])
+        self.answers = Answers(np.array([row.unit for row in self.list], dtype=np.int64), shares)
+
+    def slices(self, system: str, *, pairs: bool) -> Slices:
+        families = [list(self._tested(self.singles))]
+        families += [list(self._tested_pairs())] if pairs else []
+        share = len([family for family in families if family])
+        results: list[tuple[_Candidate, float, float]] = []
+        for family in families:
+            corrected = holm([p for _, p in family])
+            results += [(each, p, min(1.0, share * q)) for (each, p), q in zip(family, corrected, strict=True)]
+        results.sort(key=lambda item: (item[1], len(item[0].where), _text(item[0].where)))
+        found = self._explained([item for item in results if item[2] < LEVEL])
+        others = [item for item in results if item[2] >= LEVEL and len(item[0].where) == 1]
+        rest = [made for item in others[: 2 * _UNREMARKABLE] if (made := self._made(*item)).contrast.difference > 0]
+        counts = [len(family) for family in families] + [0]
+        tested = (counts[0], counts[1])
+        return Slices(system, tuple(found), tuple(rest[:_UNREMARKABLE]), self.samples, self.undecided, tested)
+
+    @cached_property
+    def singles(self) -> list[_Candidate]:
+        """One candidate for each value of each field, without those of the same rows as an earlier one. What the data
+        say comes before what is derived."""
+        names = sorted({name for row in self.list for name in row.fields}, key=lambda name: (name in DERIVED, name))
+        candidates: dict[bytes, _Candidate] = {}
+        for name in names:
+            labels = labels_of([row.fields.get(name) for row in self.list])
+            known = np.array([label is not None for label in labels], dtype=bool)
+            for value in sorted({label for label in labels if label}):
+                rows = np.array([label == value for label in labels], dtype=bool)
+                if rows.sum() >= self.least and (known & ~rows).any():
+                    _keep(candidates, _Candidate({name: value}, rows, known))
+        return sorted(candidates.values(), key=lambda each: -int(each.rows.sum()))[:_MOST_SINGLES]
+
+    def _tested(self, candidates: Iterable[_Candidate]) -> Iterator[tuple[_Candidate, float]]:
+        for each in candidates:
+            p = excess(self.answers, each.rows, each.known & ~each.rows, least=self.least)
+            if p is not None:
+                yield each, p
+
+    def _tested_pairs(self) -> Iterator[tuple[_Candidate, float]]:
+        """Pairs with the larger p-value against the rest of either column; the second test is left out where the first
+        one already shows nothing."""
+        by_rows: dict[bytes, _Candidate] = {each.rows.tobytes(): each for each in self.singles}
+        for first, second in self._pairs():
+            rows, known = first.rows & second.rows, first.known & second.known
+            if rows.tobytes() in by_rows:
+                continue
+            pair = _Candidate({**first.where, **second.where}, rows, known)
+            by_rows[rows.tobytes()] = pair
+            largest = 0.0
+            for column in (first, second):
+                p = excess(self.answers, rows, column.rows & known & ~rows, least=self.least)
+                largest = math.nan if p is None else max(largest, p)
+                if not largest <= LEVEL:
+                    break
+            if not math.isnan(largest):
+                yield pair, largest
+
+    def _pairs(self) -> list[tuple[_Candidate, _Candidate]]:
+        """Pairs of values of different fields that occur together often enough, the most frequent first."""
+        if not self.singles:
+            return []
+        table = np.array([each.rows for each in self.singles], dtype=np.float32)
+        together = (table @ table.T).astype(int)
+        sizes = together.diagonal()
+        pairs = [
+            (-int(together[i, j]), i, j)
+            for i, j in np.argwhere(np.triu(together >= self.least, 1)).tolist()
+            if together[i, j] <= min(sizes[i], sizes[j]) - self.least
+            and self.singles[i].where.keys() != self.singles[j].where.keys()
+        ]
+        return [(self.singles[i], self.singles[j]) for _, i, j in sorted(pairs)[:_MOST_PAIRS]]
+
+    def _made(self, each: _Candidate, p: float, p_holm: float) -> Slice:
+        wrong = tuple(
+            sorted(case for row, inside in zip(self.list, each.rows, strict=True) if inside for case in row.wrong)
+        )
+        made = contrast(self.answers, each.rows, each.known & ~each.rows)
+        return Slice(each.where, made, p, p_holm, wrong, each.also)
+
+    def _explained(self, items: Sequence[tuple[_Candidate, float, float]]) -> list[Slice]:
+        """The slices, those last that fail no more than the rest once clearer ones, or a pair within them, are left
+        out."""
+        candidates = [item[0] for item in items]
+        kept: list[tuple[_Candidate, Slice]] = []
+        explained: list[Slice] = []
+        for item in items:
+            each, made = item[0], self._made(*item)
+            pairs = [other for other in candidates if len(other.where) > len(each.where) and _within(other, each)]
+            by_pair = next((pair for pair in pairs if not self._is_left(each, [pair])), None)
+            # A pair fails more than its columns do, by its own test.
+            before = [other for other, _ in kept if len(each.where) == 1 or not _within(each, other)]
+            if by_pair is None and (not before or self._is_left(each, before)):
+                kept.append((each, made))
+            else:
+                nearest = by_pair or max(before, key=lambda other: int((other.rows & each.rows).sum()))
+                explained.append(replace(made, within=nearest.where))
+        return [made for _, made in kept] + explained
+
+    def _is_left(self, each: _Candidate, others: Sequence[_Candidate]) -> bool:
+        """Whether it fails more than the rest also where none of the others applies."""
+        left = ~np.any([other.rows for other in others], axis=0)
+        p = excess(self.answers, each.rows & left, each.known & ~each.rows & left, least=2)
+        return p is not None and p <= LEVEL
+
+
+def _within(each: _Candidate, other: _Candidate) -> bool:
+    return not (each.rows & ~other.rows).any()
+
+
+def _keep(candidates: dict[bytes, _Candidate], new: _Candidate) -> None:
+    key = new.rows.tobytes()
+    old = candidates.get(key)
+    candidates[key] = new if old is None else replace(old, also=(*old.also, new.where))
+
+
+def _text(where: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in where.items())

@@ -1,0 +1,46 @@
+"""`slices`: the parts of a run that fail more than the rest."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ragstone.analysis.fields import fields_of
+from ragstone.analysis.selection import check_selection, matches
+from ragstone.analysis.slice_tables import slice_tables
+from ragstone.analysis.slices import Slice, Slices, find_slices
+from ragstone.api.blocking import public
+from ragstone.api.open_run import OpenRun, read_run
+from ragstone.types import Record
+
+__all__ = ["Slice", "Slices", "slice_tables", "slices"]
+
+
+@public
+def slices(run: str | Path | OpenRun, *, where: Mapping[str, str] | None = None, pairs: bool = True) -> list[Slices]:
+    """The slices of each system of a run (a path or an open run) that fail more than the rest: values of the columns of
+    the data and of conditions, `language`, `question_type`, `question_words`, `question_characters`, `document`,
+    `topic`, and `pairs` of them. See `analysis.slices` for what is tested and how.
+
+    `where`: only cases with these values, as in `check_gates`; a slice's own `where` is one. Right and wrong are the
+    benchmark's. Raises UsageError for names or values that no case has.
+    """
+    if not isinstance(run, OpenRun):
+        with read_run(run) as opened:
+            return slices(opened, where=where, pairs=pairs)
+    selected = {name: str(value) for name, value in (where or {}).items()}
+    fields, available = fields_of(run.run, selected), dict[str, dict[str, None]]()
+    benchmark, chosen = run.benchmark, False
+
+    def right(record: Record) -> bool | None:
+        nonlocal chosen
+        if selected:
+            values = fields(record.case)
+            for name, value in values.items():
+                available.setdefault(name, {})[value] = None
+            if not matches(values, selected):
+                return None
+        chosen = True
+        return benchmark.explain(record).right
+
+    results = find_slices(run.run.records(), right, pairs=pairs)
+    check_selection(str(run.path), selected, (), available, empty=not chosen)
+    return results
