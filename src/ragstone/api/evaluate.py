@@ -16,6 +16,7 @@ from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, ta
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
 from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData, read_eval_data
+from ragstone.datasets.traces import SCHEMAS
 from ragstone.errors import UsageError
 from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.judge import Prompts
@@ -143,9 +144,9 @@ def plan_evaluation(
         checked_language(data_language)
     rows, warnings = [], list(data.warnings)
     check_columns(data, group_by)
-    unanswered = [item.where for item in data.items if item.response is None]
+    unanswered = [item.where for item in data.items if item.response is None and not item.error]
     for item in data.items:
-        if item.response is not None:
+        if item.response is not None or item.error:
             sample = replace(item.sample, language=data_language) if data_language else item.sample
             rows.append(RecordedRow(item.row, sample, item.response, item.history, item.extra))
     if unanswered:
@@ -156,16 +157,20 @@ def plan_evaluation(
         raise UsageError(f"{data.name} has no row with an answer to score.")
     requested = tuple(metrics or ())
     if not requested and not judging.rubrics:
-        requested = default_metrics(rows, judging)
+        traced = data.schema in SCHEMAS
+        requested = default_metrics(rows, judging, traced=traced)
+        if traced and not any(row.sample.references for row in rows):
+            names = "context_recall, answer_correctness" if judging.model is not None else "token_f1, rouge_l"
+            warnings.append(messages(__name__, preferred_language())["no_references"].format(names=names))
     judging.check(requested)
     warnings += _family_warning(judging, rows, system_model)
     benchmark = RecordedAnswers(
         rows, data_name=data.name, sha256=data.sha256, language=data_language, repeat=repeat, group_by=tuple(group_by),
         mapping=data.mapping, warnings=tuple(warnings),
     )  # fmt: skip
-    system = Recorded(
-        name or data.name, {item.row: item.response for item in data.items if item.response is not None}, data.sha256
-    )
+    answers = {item.row: item.response for item in data.items if item.response is not None}
+    errors = {item.row: item.error for item in data.items if item.error}
+    system = Recorded(name or data.name, answers, data.sha256, errors)
     return EvalPlan(data, benchmark, system, requested, judging, tuple(warnings))
 
 
@@ -286,9 +291,9 @@ async def evaluate_async(
 evaluate = blocking(evaluate_async, name="evaluate")
 
 
-def default_metrics(rows: Sequence[RecordedRow], judging: Judging) -> tuple[str, ...]:
+def default_metrics(rows: Sequence[RecordedRow], judging: Judging, *, traced: bool = False) -> tuple[str, ...]:
     """The metrics that the data allow: those that need references, labels or passages only if some row has them. A
-    row that a system is yet to answer may have passages."""
+    row that a system is yet to answer may have passages. Of traces without references, refusals are counted."""
     recorded = [row.response for row in rows if row.response is not None]
     answers = not recorded or any(response.finish_reason != NO_ANSWER for response in recorded)
     references = any(row.sample.references for row in rows)
@@ -305,7 +310,7 @@ def default_metrics(rows: Sequence[RecordedRow], judging: Judging) -> tuple[str,
         names += [*(["exact_match", "answer_match"] if _are_short(rows) else []), "token_f1", "rouge_l"]
     if labels:
         names += ["recall", "precision", "ndcg", "mrr"]
-    if any("answerable" in row.sample.meta for row in rows):
+    if any("answerable" in row.sample.meta for row in rows) or (traced and answers and not references):
         names.append("refusal")
     if not names:
         raise UsageError(

@@ -108,10 +108,11 @@ call_options = both(
 @gate_options
 @json_option
 def command(**values: Any) -> int:
-    """Score existing answers: DATA is JSONL, JSON, CSV, TSV, XLSX, Parquet or a data set's folder.
+    """Score existing answers: DATA is JSONL, JSON, CSV, TSV, XLSX, Parquet, a data set's folder, or traces.
 
-    The columns of ragas, deepeval, RAGChecker, BEIR, TREC and OpenInference are known; `ragstone data check` tells
-    what is seen. Without --judge only what needs none is scored."""
+    The columns of ragas, deepeval, RAGChecker, BEIR and TREC are known, and traces of OpenTelemetry (OpenInference and
+    the GenAI conventions), LangSmith and Langfuse; `ragstone data check` tells what is seen. Without --judge only what
+    needs none is scored."""
     from ragstone.api.evaluate import default_run, plan_evaluation, read_data  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
 

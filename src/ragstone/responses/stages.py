@@ -58,6 +58,7 @@ class StageRecorder:
     prompts: list[str] = field(default_factory=list)
     usage: Usage | None = None
     fetch_seconds: float | None = None
+    rerank_seconds: float | None = None
 
     def fetch(self, passages: Sequence[Passage], seconds: float | None = None) -> None:
         """Adds what a retriever returned. Several retrievers report the same passages more than once."""
@@ -65,9 +66,11 @@ class StageRecorder:
         if seconds is not None:
             self.fetch_seconds = (self.fetch_seconds or 0.0) + seconds
 
-    def rerank(self, passages: Sequence[Passage]) -> None:
+    def rerank(self, passages: Sequence[Passage], seconds: float | None = None) -> None:
         """What was left of the fetched passages, in its order; the last such report counts."""
         self.reranked = self._named(passages)
+        if seconds is not None:
+            self.rerank_seconds = (self.rerank_seconds or 0.0) + seconds
 
     def _named(self, passages: Sequence[Passage]) -> list[Passage]:
         """The passages under the ids that they were fetched with: frameworks lose ids, but not texts."""
@@ -93,7 +96,7 @@ class StageRecorder:
             steps.append(stage_step("fetch", fetched, query=query, seconds=self.fetch_seconds))
         reranked = self.reranked or (returned if _ids(returned) != _ids(fetched) else [])
         if reranked:
-            steps.append(stage_step("rerank", reranked))
+            steps.append(stage_step("rerank", reranked, seconds=self.rerank_seconds))
         candidates = reranked or fetched
         prompted = [passage for passage in candidates if any(_contains(prompt, passage) for prompt in self.prompts)]
         if prompted:

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 
-from ragstone.errors import EndpointRefused, FileLost, ModelError, StorageError, UsageError
+from ragstone.errors import EndpointRefused, FileLost, ModelError, StorageError, SystemFailed, UsageError
 from ragstone.models.work import Work, track_work
 from ragstone.runs.entries import CaseResult, ScoreRow
 from ragstone.runs.halt import Halt
@@ -219,7 +219,7 @@ class _Engine:
             self.jobs.wake()
             return
         except Exception as error:
-            self.permanent += isinstance(error, ModelError) and error.permanent
+            self.permanent += isinstance(error, ModelError | SystemFailed) and error.permanent
             await self._fail(job, work, describe(error))
             return
         if response.usage is not None:

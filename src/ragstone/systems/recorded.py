@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragstone.errors import UsageError
+from ragstone.errors import SystemFailed, UsageError
 from ragstone.types import Query, Response
 
 __all__ = ["Recorded"]
@@ -13,18 +13,22 @@ __all__ = ["Recorded"]
 @dataclass(frozen=True)
 class Recorded:
     """Replays `answers`: row of the data → response. A query selects its row by `repeat`, because a question may have
-    several answers. `sha256` is the hash of the data and part of the spec."""
+    several answers. `errors`: row → why the system gave no answer. `sha256` is the hash of the data and part of the
+    spec."""
 
     id: str
     answers: Mapping[int, Response] = field(repr=False)
     sha256: str = ""
+    errors: Mapping[int, str] = field(default_factory=dict, repr=False)
 
     @property
     def spec(self) -> Mapping[str, Any]:
         return {"kind": "recorded", "data": self.sha256}
 
     async def answer(self, query: Query, /) -> Response:
-        """The recorded response. Raises UsageError for a row without one."""
+        """The recorded response. Raises SystemFailed for a recorded error, UsageError for a row without either."""
+        if error := self.errors.get(query.repeat):
+            raise SystemFailed("raised", error, permanent=True)
         try:
             return self.answers[query.repeat]
         except KeyError:

@@ -16,6 +16,7 @@ from ragstone.types import NO_ANSWER, Passage, Response, Sample
 
 __all__ = ["Builder"]
 
+_LONGEST_ATTRIBUTE = 1000  # characters of an attribute of a trace that is kept as a column
 _DETECTED = 400  # characters of an answer that decide the language if the question has no letters
 
 
@@ -102,9 +103,16 @@ class Builder:
         )
         extra = {name: single for name, cell in row.cells.items()
                  if name not in self._mapped_columns and (single := scalar(cell)) is not None
-                 and not (self._sparse and single == "")}  # fmt: skip
-        response = _response(answer, retrieved, empty=empty, answered="answer" in self._mapping)
-        return Item(sample, response, row.where, extra, number, conversation.history)
+                 and not (self._sparse and single == "")
+                 and not (row.recorded is not None and len(str(single)) > _LONGEST_ATTRIBUTE)}  # fmt: skip
+        response = None
+        if not row.error:
+            response = _response(answer, retrieved, empty=empty, answered="answer" in self._mapping)
+        if response is not None and (known := row.recorded) is not None:
+            response = msgspec.structs.replace(
+                response, steps=known.steps, usage=known.usage, seconds=known.seconds, model=known.model
+            )
+        return Item(sample, response, row.where, extra, number, conversation.history, row.error)
 
     def _passages(
         self, row: DataRow, values: Mapping[str, Any]

@@ -14,7 +14,7 @@ class Item(Frozen, frozen=True):
 
     `where`: position in the file ("line 3", "row 3"). `row`: number of the row in the data, from 1, independent of
     `limit` and `sample`. `extra`: scalar values of unused columns (and of the language column), to group by. `history`:
-    messages before the question.
+    messages before the question. `error`: why the system gave no answer; there is no response then.
     """
 
     sample: Sample
@@ -23,6 +23,7 @@ class Item(Frozen, frozen=True):
     extra: dict[str, Scalar] = msgspec.field(default_factory=dict)
     row: int = 0
     history: tuple[Turn, ...] = ()
+    error: str = ""
 
 
 class EvalData(Frozen, frozen=True):

@@ -13,9 +13,9 @@ from ragstone.datasets.tabular.labels import read_qrels, read_queries, with_labe
 from ragstone.datasets.tabular.problems import Problems
 from ragstone.datasets.tabular.rows import Rows
 from ragstone.datasets.tabular.sources import open_source
-from ragstone.datasets.tabular.spans import are_spans, spans_as_rows
 from ragstone.datasets.tabular.trec import Qrels, is_run, runs_as_rows
 from ragstone.datasets.tabular.words import ColumnMapping, resolve
+from ragstone.datasets.traces import is_trace, spans_as_rows
 from ragstone.errors import DataError, UsageError
 from ragstone.types import plain_text, to_json
 
@@ -95,7 +95,7 @@ def _separator(sep: str | None) -> str | None:
 
 def _as_rows(rows: Rows, corpus: Path | None, grades: Qrels) -> Rows:
     """Converts formats without one question per row, such as the lines of a run or the spans of a trace."""
-    if are_spans(rows.columns):
+    if is_trace(rows.columns):
         return spans_as_rows(rows)
     queries = rows.raw.queries
     if queries is None and corpus is not None and (corpus / "queries.jsonl").is_file():
@@ -166,7 +166,7 @@ def _sha256(items: Iterable[Item]) -> str:
     digest = hashlib.sha256()
     for item in items:
         extra = dict(sorted(item.extra.items()))
-        content = (item.sample, item.response, extra, item.history)
+        content = (item.sample, item.response, extra, item.history, *([item.error] if item.error else []))
         try:
             digest.update(msgspec.json.encode(content, enc_hook=plain_text))
         except (UnicodeEncodeError, msgspec.ValidationError):  # a lone surrogate

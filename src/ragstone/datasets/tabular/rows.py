@@ -6,16 +6,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ragstone.types import Response
+
 __all__ = ["DataRow", "Raw", "Rows", "repeated"]
 
 
 @dataclass(slots=True)
 class DataRow:
-    """A row: its position ("line 3"), its cells by column, and the problem if it cannot be read."""
+    """A row: its position ("line 3"), its cells by column, and the problem if it cannot be read.
+
+    `recorded`: what a trace tells of the answer besides its text and passages. `error`: why the system gave none."""
 
     where: str
     cells: dict[str, Any]
     problem: str = ""
+    recorded: Response | None = None
+    error: str = ""
 
 
 @dataclass

@@ -14,12 +14,15 @@ from ragstone.datasets.tabular.memory import memory_rows
 from ragstone.datasets.tabular.rows import Raw
 from ragstone.datasets.tabular.sheets import xlsx_rows
 from ragstone.datasets.tabular.texts import encoding_of
-from ragstone.errors import DataError, UsageError
+from ragstone.datasets.traces.files import is_json_spans, joined, json_spans, protobuf_spans
+from ragstone.datasets.traces.protobuf import is_protobuf
+from ragstone.errors import DataError, RagstoneError, UsageError
 
 __all__ = ["open_file", "open_source"]
 
 _LINES = (".jsonl", ".ndjson", ".jsonlines")
 _TABLES = (".csv", ".tsv", ".tab", ".psv")
+_PROTOBUF = (".pb", ".binpb", ".otlp")
 _READABLE = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".ndjson", ".arrow", ".trec", ".run", ".txt")
 
 
@@ -56,6 +59,8 @@ def open_file(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()
     if head.startswith(TABLE_MARKS["xlsx"]):
         return xlsx_rows(path, sheet=sheet, known=known)
     is_parquet = head.startswith(TABLE_MARKS["parquet"])
+    if is_protobuf(head):
+        return protobuf_spans(path)
     if not is_parquet:
         reject_binary(path, head)
     if sheet is not None:
@@ -68,6 +73,8 @@ def open_file(path: Path, *, sheet: str | None = None, known: Sequence[str] = ()
         raise DataError(path, "is empty.")
     if path.suffix in _TABLES:
         return csv_rows(path, known=known)
+    if is_json_spans(path, head):
+        return json_spans(path)
     return _text(path, known)
 
 
@@ -95,13 +102,28 @@ def _folder(folder: Path, split: str | None, known: Sequence[str]) -> Raw:
             if beir.run is None:
                 raw.schema, raw.mapping = "beir", {"question": "text", "id": "_id"}
             return raw
-        if (raw_or_none := dataset_folder(folder, split=split)) is not None:
+        if (raw_or_none := _traces(folder) or dataset_folder(folder, split=split)) is not None:
             return raw_or_none
         files = sorted(path.name for path in folder.iterdir() if path.suffix in _READABLE)
     except OSError as error:
         raise DataError(folder, f"cannot be read ({error.strerror or error}).") from None
     advice = f"Name a file in it: {', '.join(files[:5])}{'…' if len(files) > 5 else ''}." if files else "Name a file."
     raise DataError(folder, "is no saved data set and no folder of BEIR.", advice=advice)
+
+
+def _traces(folder: Path) -> Raw | None:
+    """The rows of the files in a folder that have spans; None if none has."""
+    raws: list[Raw] = []
+    notes: list[str] = []
+    for path in sorted(path for path in folder.iterdir() if path.suffix in (*_READABLE, *_PROTOBUF) and path.is_file()):
+        try:
+            raws.append(open_file(path))
+        except RagstoneError as error:
+            notes.append(str(error))
+    found = joined(folder, raws)
+    if found is not None:
+        found.warnings += [*notes, *(note for raw in raws for note in raw.warnings)]
+    return found
 
 
 def _nearest(path: Path) -> str:

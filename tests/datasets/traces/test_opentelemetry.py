@@ -1,4 +1,4 @@
-"""Traces of OpenInference, in each form in which they are exported."""
+"""Spans of OpenTelemetry with the attributes of OpenInference, in each form in which they are exported."""
 
 import json
 from pathlib import Path
@@ -111,7 +111,7 @@ FORMS = {
 
 
 def assert_is_spans(data: EvalData) -> None:
-    assert data.schema == "openinference"
+    assert data.schema == "opentelemetry"
     items = sorted(data.items, key=lambda item: item.sample.id)
     assert [(item.sample.id, item.sample.question) for item in items] == [
         ("t1", "When does the ferry leave?"), ("t2", "图书馆周一开放吗？"),
@@ -239,12 +239,14 @@ def test_a_reference_among_the_attributes_can_be_mapped() -> None:
     assert data.items[0].sample.references == (("B.",),)
 
 
-def test_spans_that_are_each_others_parents_end() -> None:
+def test_of_spans_that_are_each_others_parents_the_earliest_is_the_root() -> None:
     spans = [
-        {"trace_id": "t", "span_id": "1", "parent_id": "2", "attributes": {"input.value": "Q?"}},
-        {"trace_id": "t", "span_id": "2", "parent_id": "1", "attributes": {"input.value": "R?"}},
+        {"trace_id": "t", "span_id": "1", "parent_id": "2", "start_time": 5, "attributes": {"input.value": "Q?"}},
+        {"trace_id": "t", "span_id": "2", "parent_id": "1", "start_time": 4, "attributes": {"input.value": "R?"}},
         {"trace_id": "t", "span_id": "3", "parent_id": "3", "attributes": {"input.value": "S?", "output.value": "A."}},
     ]
     data = read_eval_data(spans)
-    assert [item.sample.question for item in data.items] == ["S?"]
-    assert data.warnings == ("2 of 3 spans are each other's parents; left out.",)
+    assert [item.sample.question for item in data.items] == ["S?", "R?"]
+    assert data.warnings[0] == (
+        "2 of 3 spans are each other's parents; the earliest of each circle is taken as its root."
+    )
