@@ -9,8 +9,8 @@ from tests.retrieval.words import WordEmbedder, opening
 
 from ragstone.errors import UnknownName, UsageError
 from ragstone.models import ModelOptions
+from ragstone.models.nested_names import parse
 from ragstone.retrieval.dense import open_dense
-from ragstone.retrieval.names import parse
 from ragstone.retrieval.open import Building, facts_of
 from ragstone.types import Passage, Retriever
 

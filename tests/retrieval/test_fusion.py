@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.errors import Unreachable, UsageError
+from ragstone.models.nested_names import Spec
 from ragstone.retrieval.fusion import Hybrid, fuse
-from ragstone.retrieval.names import Spec
 from ragstone.retrieval.open import RETRIEVERS, Building, facts_of, open_retriever
 from ragstone.types import Passage, Retriever
 

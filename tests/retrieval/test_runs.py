@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ragstone.errors import DataError, UsageError
-from ragstone.retrieval.names import parse
+from ragstone.models.nested_names import parse
 from ragstone.retrieval.open import Building, facts_of
 from ragstone.retrieval.runs import Listed, open_run
 from ragstone.types import Passage

@@ -33,7 +33,8 @@ class Option:
     `flag`: its flag; by default the field's name, or `--no-…` if the field is True by default. `choices`: the only
     accepted values. `low`, `high`: the inclusive range of a number. `parse`: converts a command-line text or a Python
     value; raises ValueError with the problem. `repeatable`: a tuple is given by repeating the flag instead of by
-    commas. `positional`: an argument instead of a flag. `default`: what the help shows for None."""
+    commas. `positional`: an argument instead of a flag. `default`: what the help shows for None. `objects`: a name may
+    be replaced by a Python object."""
 
     help: str
     flag: str = ""
@@ -45,6 +46,7 @@ class Option:
     repeatable: bool = False
     positional: bool = False
     default: str = ""
+    objects: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,8 @@ class Field:
             return value
         if self.kind in (int, float):
             return self._number(value)
+        if self.option.objects and not isinstance(value, str | Path | int | float | None):
+            return value
         if self.kind in (Path, str) and not isinstance(value, str | Path):
             raise ValueError(f"{_shown(value)} is not a string.")
         if self.kind is Path or isinstance(value, Path):

@@ -17,6 +17,7 @@ import msgspec
 from ragstone.errors import BadReply, ModelError, RateLimited, Rejected, ServerFault, Unauthorized, UsageError
 from ragstone.models.endpoint import limiter_for, patience_for
 from ragstone.models.http_errors import one_line, retry_after_seconds, transport_error
+from ragstone.models.nested_names import Spec, is_address
 from ragstone.models.network import open_session
 from ragstone.models.options import ModelOptions
 from ragstone.models.refusals import Refusals
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     Read: TypeAlias = "Callable[[aiohttp.ClientResponse, float], Awaitable[T]]"
 
-__all__ = ["HttpCall", "check_address", "compiled_path"]
+__all__ = ["HttpCall", "check_address", "compiled_path", "named_call"]
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _SECRET_HEADER = re.compile(r"authorization|cookie|key|token|secret|password|credential", re.IGNORECASE)
@@ -63,6 +64,8 @@ class HttpCall:
         text = url + (body if method != "GET" else "")
         self.uses = frozenset(name for name in names if f"{{{name}}}" in text)
         self._headers = {name: _header(name, value, header_option) for name, value in headers.items()}
+        variables = (match[1] or match[2] for value in headers.values() for match in _VARIABLE.finditer(value))
+        self._secrets = (*self._headers.values(), *(os.environ[name] for name in variables))
         self._refusals = Refusals()
         self._limiter, self._patience = limiter_for(options, self._refusals), patience_for(options)
         self._session: aiohttp.ClientSession | None = None
@@ -150,8 +153,8 @@ class HttpCall:
         return match is not None and values[match[1]] is None
 
     def _status_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
-        where, secrets = self.where, tuple(self._headers.values())
-        reason = one_line(body[:4000].decode("utf-8", "replace"), secrets) or "no reason given"
+        where = self.where
+        reason = one_line(body[:4000].decode("utf-8", "replace"), self._secrets) or "no reason given"
         if status == 429:
             return RateLimited(f"{where}: too many requests ({reason}).", retry_after_seconds(headers))
         if status >= 500 or status in (408, 409, 425):
@@ -168,6 +171,27 @@ class HttpCall:
 def _inserted(value: Any) -> str:
     """A value as part of a longer text."""
     return "" if value is None else json.dumps(value) if isinstance(value, bool) else str(value)
+
+
+def named_call(spec: Spec, options: ModelOptions, *, names: Sequence[str], body: str) -> HttpCall:
+    """The call of a name such as `http(URL,body={"query": "{query}"},headers={"Authorization": "Bearer $NAME"})`.
+    `body`: the default. Raises UsageError."""
+    example = 'headers={"Authorization": "Bearer $NAME"}'
+    if len(spec.arguments) != 1 or not is_address(spec.arguments[0]):
+        raise UsageError(f"{spec.name}: http takes one address, for example http(http://localhost:8000/search).")
+    method = spec.options.get("method", "POST")
+    if method not in ("POST", "GET", "PUT"):
+        raise UsageError(f"{spec.name}: method={method} should be POST, GET or PUT.")
+    try:
+        headers = json.loads(spec.options.get("headers", "{}"))
+    except ValueError:
+        headers = None
+    if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
+        raise UsageError(f"{shown_url(spec.arguments[0])}: headers should be a JSON object of texts: {example}.")
+    return HttpCall(
+        spec.arguments[0], options, method=method, headers=headers, body=spec.options.get("body", body), names=names,
+        body_option="body", header_option=example,
+    )  # fmt: skip
 
 
 def check_address(url: str, advice: str) -> None:

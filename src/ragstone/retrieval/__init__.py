@@ -4,7 +4,20 @@ async with open_retriever("hybrid(bm25,local/e5-small)", pool) as retriever:
     (passages,) = await retriever.retrieve(["Who founded the orchard?"], k=5)
 """
 
-from ragstone.retrieval.names import Spec, parse
-from ragstone.retrieval.open import RETRIEVERS, Building, Opener, check_retriever, facts_of, open_retriever
+from ragstone.models.nested_names import Spec, parse
+from ragstone.retrieval.open import (
+    RETRIEVERS,
+    Building,
+    Opener,
+    check_retriever,
+    code_of,
+    facts_of,
+    named_retrievers,
+    open_retriever,
+    retriever_name,
+)
 
-__all__ = ["RETRIEVERS", "Building", "Opener", "Spec", "check_retriever", "facts_of", "open_retriever", "parse"]
+__all__ = [
+    "RETRIEVERS", "Building", "Opener", "Spec", "check_retriever", "code_of", "facts_of", "named_retrievers",
+    "open_retriever", "parse", "retriever_name",
+]  # fmt: skip

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ragstone.errors import UsageError
+from ragstone.models.nested_names import Spec
 from ragstone.retrieval.bm25_store import cached_terms, load_index, save_index
-from ragstone.retrieval.names import Spec
 from ragstone.retrieval.open import Building
 from ragstone.text import Wording
 from ragstone.types import Passage, Retriever

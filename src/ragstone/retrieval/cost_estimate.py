@@ -6,9 +6,10 @@ without a model, and those of other packages, have no estimate.
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
+from ragstone.models.nested_names import Spec, parse
 from ragstone.models.rerank import is_reranker
-from ragstone.retrieval.names import Spec, parse
 from ragstone.types import Frozen, RetrievalCost
 
 __all__ = ["TextCount", "estimate_cost"]
@@ -30,10 +31,10 @@ class TextCount(Frozen, frozen=True):
         return self.tokens / self.number if self.number else 0.0
 
 
-def estimate_cost(name: str, passages: TextCount, questions: TextCount) -> list[RetrievalCost]:
-    """The cost of each model in the retriever `name`; empty if it has none. Raises UsageError for an invalid name, but
-    not for problems that only opening it would reveal."""
-    return list(_of(parse(name), passages, questions))
+def estimate_cost(name: Any, passages: TextCount, questions: TextCount) -> list[RetrievalCost]:
+    """The cost of each model in the retriever `name`; empty if it has none, and for an object. Raises UsageError for an
+    invalid name, but not for problems that only opening it would reveal."""
+    return list(_of(parse(name), passages, questions)) if isinstance(name, str) else []
 
 
 def _of(spec: Spec, passages: TextCount, questions: TextCount) -> Iterator[RetrievalCost]:

@@ -23,8 +23,8 @@ import msgspec
 
 from ragstone.errors import UsageError
 from ragstone.models import open_embedder
+from ragstone.models.nested_names import Spec
 from ragstone.retrieval.embedders import embed_all
-from ragstone.retrieval.names import Spec
 from ragstone.retrieval.nearest import Exact, Faiss, Nearest, has_faiss
 from ragstone.retrieval.open import Building
 from ragstone.types import Embedder, Passage, Retriever

@@ -25,9 +25,9 @@ import msgspec
 
 from ragstone.errors import DataError, MissingExtra, Unauthorized, Unreachable, UsageError
 from ragstone.models import open_embedder
+from ragstone.models.nested_names import Spec
 from ragstone.models.network import certificates
 from ragstone.retrieval.embedders import embed_all
-from ragstone.retrieval.names import Spec
 from ragstone.retrieval.open import Building
 from ragstone.text import detect
 from ragstone.text.redaction import redact, shown_url

@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.names import Spec
+from ragstone.models.nested_names import Spec
 from ragstone.retrieval.open import Building, facts_of
 from ragstone.types import Passage, Retriever
 

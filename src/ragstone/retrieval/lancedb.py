@@ -25,8 +25,8 @@ import msgspec
 from ragstone.errors import DataError, MissingExtra, UsageError
 from ragstone.models import open_embedder
 from ragstone.models.concurrency import gather_all
+from ragstone.models.nested_names import Spec
 from ragstone.retrieval.embedders import embed_all
-from ragstone.retrieval.names import Spec
 from ragstone.retrieval.open import Building
 from ragstone.text.redaction import redact
 from ragstone.types import Embedder, Passage, Retriever

@@ -31,10 +31,10 @@ import msgspec
 
 from ragstone.errors import UsageError
 from ragstone.models import open_embedder
+from ragstone.models.nested_names import Spec
 from ragstone.retrieval.chunkers import chunk
 from ragstone.retrieval.embedders import embed_all
 from ragstone.retrieval.maxsim import MaxSim
-from ragstone.retrieval.names import Spec
 from ragstone.retrieval.open import Building
 from ragstone.text import estimate_tokens, sentences
 from ragstone.types import Embedder, Passage, Retriever

@@ -5,23 +5,37 @@ to its opener. Other packages register theirs by an entry point in the group `ra
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast
+from urllib.parse import urlsplit
 
 from ragstone.errors import DataError, UsageError
 from ragstone.models import ModelOptions, check_model
-from ragstone.registry import Registry
-from ragstone.retrieval.names import Spec, parse
+from ragstone.models.nested_names import Spec, parse
+from ragstone.registry import Registry, is_place
 from ragstone.types import Passage, Retriever
+from ragstone.user_code.isolated import source_hash
 
-__all__ = ["RETRIEVERS", "Building", "Opener", "check_retriever", "facts_of", "open_retriever"]
+__all__ = [
+    "RETRIEVERS",
+    "Building",
+    "Opener",
+    "check_retriever",
+    "code_of",
+    "facts_of",
+    "named_retrievers",
+    "open_retriever",
+    "retriever_name",
+]
 
 _DEFAULT = ModelOptions()
 # The end of a model's error about a missing address; the model of a retriever has other options for it.
 _NO_ADDRESS = " --base-url: the address of the endpoint."
 _EMBEDDERS = ("dense", "multivector", "late", "lancedb", "elasticsearch")  # their first argument is an embedder
+_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s,(){}\"']+", re.IGNORECASE)
 _AFTER_MODEL = ("rerank", "rewrite", "multiquery")  # they open their model before the inner retriever
 
 
@@ -83,11 +97,15 @@ class _CheckOnly:
         raise _NameIsValid
 
 
-def check_retriever(name: str, options: ModelOptions | None = None) -> None:
+def check_retriever(name: Any, options: ModelOptions | None = None) -> None:
     """Checks a retriever's name and options. Builds nothing and needs no key, so a typing error in the last of several
     retrievers is reported before the first one embeds its pool. With `options`, the names and addresses of its models
-    are checked too. Raises UsageError for an invalid name or option, DataError if the file of `run:FILE` is missing."""
+    are checked too; an object is not checked. Raises UsageError for an invalid name or option, DataError if the file of
+    `run:FILE` is missing."""
+    if not isinstance(name, str):
+        return
     spec = parse(name)
+    _refuse_passwords(spec)
     make = RETRIEVERS.get(spec.function)
     if spec.function == "run":
         if not (path := Path(spec.arguments[0]).expanduser()).is_file():
@@ -105,6 +123,56 @@ def check_retriever(name: str, options: ModelOptions | None = None) -> None:
     if options is not None:
         with _advising_address():
             _check_model(spec, options)
+
+
+def retriever_name(retriever: Any) -> str:
+    """The name of a retriever as tables show it: its spelling without keys, or the id or class of an object."""
+    if isinstance(retriever, str):
+        return parse(retriever).name
+    name = getattr(retriever, "id", None)
+    return name if isinstance(name, str) else str(getattr(retriever, "__name__", "") or type(retriever).__name__)
+
+
+def named_retrievers(retrievers: Iterable[Any]) -> dict[str, Any]:
+    """The retrievers by their names. Raises UsageError for two objects of one name."""
+    names: dict[str, Any] = {}
+    for retriever in retrievers:
+        before = names.setdefault(retriever_name(retriever), retriever)
+        if before is not retriever and not (isinstance(before, str) and isinstance(retriever, str)):
+            raise UsageError(
+                f"Two retrievers are named {retriever_name(retriever)!r}: give each object an `id` of its own."
+            )
+    return names
+
+
+def code_of(retriever: Any) -> dict[str, str]:
+    """The hashes of the user's code that a name contains, by location: changed code is another retriever."""
+    if not isinstance(retriever, str):
+        return {}
+    if is_place(retriever):
+        return {retriever: source_hash(retriever)}
+    hashes: dict[str, str] = {}
+    with contextlib.suppress(UsageError):  # a path is no name
+        spec = parse(retriever)
+        for text in (*spec.arguments, *spec.options.values()):
+            if text != retriever:
+                hashes |= code_of(text)
+    return hashes
+
+
+def _refuse_passwords(spec: Spec) -> None:
+    """Raises UsageError if an address anywhere in a name has a user name or password: names are stored and shown."""
+    for text in (*spec.arguments, *spec.options.values()):
+        for address in _ADDRESS.findall(text):
+            try:
+                parts = urlsplit(address)
+            except ValueError:
+                continue
+            if parts.password or (parts.username and parts.scheme in ("http", "https")):
+                raise UsageError(
+                    f"{spec.name}: an address must not contain a user name or password. Put the password or key into "
+                    f"the environment variable that docs/retrievers.md names for it."
+                )
 
 
 def _check_model(spec: Spec, options: ModelOptions) -> None:
@@ -136,21 +204,25 @@ def _advising_address() -> Iterator[None]:
 
 @contextlib.asynccontextmanager
 async def open_retriever(
-    name: str | Retriever,
+    name: Any,
     pool: Sequence[Passage],
     *,
     options: ModelOptions = _DEFAULT,
     queries: Mapping[str, Sequence[str]] | None = None,
 ) -> AsyncIterator[Retriever]:
-    """Opens the retriever `name` with its index built. A retriever object is returned as it is.
+    """Opens the retriever `name` with its index built. A retriever object is returned as it is; a function (query, k)
+    and a retriever, vector store or index of LangChain, LlamaIndex or Haystack becomes one (`retrieval/own.py`).
 
     `options` configure the models that it calls; `queries` maps a question to its ids, for `run:FILE`. Raises
     UsageError for an invalid name, an empty pool or a duplicate passage id, and any error of a model that is called
     while the index is built."""
     if not isinstance(name, str):
-        yield name
+        from ragstone.retrieval.own import retriever_from  # noqa: PLC0415  (it needs `Building`)
+
+        yield retriever_from(name, retriever_name(name), pool, timeout=options.deadline, in_flight=options.in_flight)
         return
     spec = parse(name)
+    _refuse_passwords(spec)
     make = RETRIEVERS.get(spec.function)
     if not pool:
         raise UsageError(f"The retriever {spec.name} has nothing to search: the pool has no passage.")

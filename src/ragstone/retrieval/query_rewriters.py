@@ -20,9 +20,9 @@ import msgspec
 
 from ragstone.errors import UsageError
 from ragstone.models import open_model
+from ragstone.models.nested_names import Spec, parse
 from ragstone.retrieval.fusion import fuse
 from ragstone.retrieval.llm_ranking import LONGEST, StructuredChat, all_of, prompt_for
-from ragstone.retrieval.names import Spec, parse
 from ragstone.retrieval.open import Building, facts_of
 from ragstone.retrieval.search_log import current_log
 from ragstone.types import Model, Passage, Retriever

@@ -29,9 +29,9 @@ import msgspec
 
 from ragstone.errors import ContentBlocked, Rejected, UsageError
 from ragstone.models import open_model
+from ragstone.models.nested_names import Spec
 from ragstone.models.rerank import Reranker, is_reranker, open_reranker
 from ragstone.retrieval.llm_ranking import LONGEST, ModelStats, StructuredChat, all_of, prompt_for
-from ragstone.retrieval.names import Spec
 from ragstone.retrieval.open import Building, facts_of
 from ragstone.retrieval.search_log import current_log
 from ragstone.types import Model, Passage, Retriever

@@ -28,7 +28,7 @@ from typing import Any
 import msgspec
 
 from ragstone.errors import DataError, UsageError
-from ragstone.retrieval.names import Spec
+from ragstone.models.nested_names import Spec
 from ragstone.retrieval.open import Building
 from ragstone.retrieval.trec_reader import Chunk, RankedDocument, read_run
 from ragstone.types import Passage, Retriever

@@ -12,6 +12,7 @@ from typing import Any
 
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions, open_model
+from ragstone.models.nested_names import is_address
 from ragstone.registry import is_place
 from ragstone.systems.accepted import ACCEPTED, accepts_of
 from ragstone.types import Sampling, System, Template
@@ -24,11 +25,6 @@ _DEFAULT = ModelOptions()
 def is_registered(name: str) -> bool:
     """Whether a name is an HTTP address, a location of code, or a system registered by another package."""
     return is_address(name) or is_place(name) or bool(entry_points(group="ragstone.systems", name=name))
-
-
-def is_address(name: str) -> bool:
-    """Whether a name is an HTTP address."""
-    return name.startswith(("http://", "https://"))
 
 
 def _offered(name: str) -> Any:
@@ -131,6 +127,7 @@ def _live(target: Any, name: str, options: ModelOptions) -> System:
 def system_settings(system: Any) -> Any:
     """The settings of a system before it is opened, as JSON: its name and the hash of its code, or its spec. The
     default name of a run file is derived from them, so changed code starts a new file."""
+    from ragstone.retrieval import code_of  # noqa: PLC0415
     from ragstone.systems.http import HttpTarget  # noqa: PLC0415
     from ragstone.systems.rag import RagTarget  # noqa: PLC0415
     from ragstone.systems.with_retriever import SystemTarget  # noqa: PLC0415
@@ -141,7 +138,8 @@ def system_settings(system: Any) -> Any:
     if isinstance(system, HttpTarget):
         return dict(system.spec)
     if isinstance(system, RagTarget):
-        return [system.name, getattr(system.corpus, "sha256", str(system.corpus))]
+        code = code_of(system.retriever)
+        return [system.name, getattr(system.corpus, "sha256", str(system.corpus)), *([code] if code else [])]
     if not isinstance(system, str):
         return _name_of(system)
     return [system, source_hash(system)] if is_place(system) else system

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ragstone.errors import UnknownName, UsageError
 from ragstone.models import ModelOptions
 from ragstone.responses.stages import search_response, stage_step
-from ragstone.retrieval import check_retriever, open_retriever, parse
+from ragstone.retrieval import check_retriever, code_of, open_retriever, parse, retriever_name
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import Corpus, read_corpus
 from ragstone.retrieval.search_log import logged
@@ -47,11 +47,12 @@ RAG_TEMPLATE = PromptTemplate(
 
 @dataclass(frozen=True)
 class RagTarget:
-    """What to build. `chunk`: size of the chunks in tokens, 0 for whole documents. `template`: "rag" (ours), "paper" or
-    "official" (RGB's). `model`: a chat model, or "local/extractive"."""
+    """What to build. `retriever`: a name, or an object that can search (`retrieval/own.py`). `chunk`: size of the
+    chunks in tokens, 0 for whole documents. `template`: "rag" (ours), "paper" or "official" (RGB's). `model`: a chat
+    model, or "local/extractive"."""
 
     corpus: str | Path | Corpus
-    retriever: str = "bm25"
+    retriever: Any = "bm25"
     model: str = "local/extractive"
     k: int = 5
     chunk: int = 330
@@ -66,7 +67,7 @@ class RagTarget:
     @property
     def name(self) -> str:
         """Its spelling on the command line."""
-        parts = [f"retriever={self.retriever}", f"model={self.model}", f"k={self.k}"]
+        parts = [f"retriever={retriever_name(self.retriever)}", f"model={self.model}", f"k={self.k}"]
         parts += [f"{item.name}={getattr(self, item.name)}" for item in fields(self)[4:]
                   if getattr(self, item.name) != item.default]  # fmt: skip
         return f"rag({', '.join(parts)})"
@@ -106,9 +107,11 @@ class RagSystem:
 
     @property
     def spec(self) -> Mapping[str, Any]:
+        code = code_of(self.target.retriever)
         return {
-            "kind": "rag", "retriever": self.target.retriever, "k": self.target.k, "chunk": self.target.chunk,
-            "corpus": self.corpus.sha256, "reader": dict(self._reader.spec),
+            "kind": "rag", "retriever": retriever_name(self.target.retriever), "k": self.target.k,
+            "chunk": self.target.chunk, "corpus": self.corpus.sha256, "reader": dict(self._reader.spec),
+            **({"code": code} if code else {}),
         }  # fmt: skip
 
     async def answer(self, query: Query, /) -> Response:

@@ -27,6 +27,7 @@ from ragstone.user_code.calls import Served, located
 __all__: list[str] = []
 
 HEADER = struct.Struct(">I")
+_CANCELLED = "cancelled"  # the name of a call's task that ragstone, not the user's code, has cancelled
 
 
 class _Connection:
@@ -67,7 +68,7 @@ async def _answer(served: Served, number: int, value: Any, connection: _Connecti
     try:
         connection.write({"number": number, "result": await served.call(value)})
     except BaseException as error:
-        if (task := asyncio.current_task()) is not None and task.cancelling():
+        if (task := asyncio.current_task()) is not None and task.get_name() == _CANCELLED:
             connection.write({"number": number, "kind": "timed_out", "error": "cancelled"})
             return
         kind = error.kind if isinstance(error, SystemFailed) else "raised"
@@ -97,6 +98,7 @@ async def _serve(connection: _Connection) -> None:
             task = tasks[number] = loop.create_task(_answer(served, number, request["value"], connection))
             task.add_done_callback(functools.partial(_forget, tasks, number))
         elif number in tasks:
+            tasks[number].set_name(_CANCELLED)
             tasks[number].cancel()
 
     def read() -> None:  # ends with the process, even while the user's code blocks the loop

@@ -212,7 +212,8 @@ class MIRAGE(BaseBenchmark):
     def retrieval_cost(self) -> list[RetrievalCost]:
         """The cost of the retrievers' models, by model: tokens to embed, and requests."""
         probe = TextCount(1, 1)
-        searches = [(name, size) for name, size in self._searches() if estimate_cost(name, probe, probe)]
+        spelling = self.search.spelling
+        searches = [(name, size) for name, size in self._searches() if estimate_cost(spelling(name), probe, probe)]
         questions = TextCount(len(self._questions()), sum(self._token_count(q.id, q.text) for q in self._questions()))
         sizes = {size: self.search.cut(self._pool, size).passages for _, size in searches}
         pools = {
@@ -220,7 +221,9 @@ class MIRAGE(BaseBenchmark):
             for size, passages in sizes.items()
         }
         parts = {
-            (size, part.key): part for name, size in searches for part in estimate_cost(name, pools[size], questions)
+            (size, part.key): part
+            for name, size in searches
+            for part in estimate_cost(spelling(name), pools[size], questions)
         }
         totals: dict[tuple[str, bool], RetrievalCost] = {}
         for part in parts.values():

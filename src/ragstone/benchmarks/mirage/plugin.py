@@ -32,7 +32,7 @@ class MirageOptions:
     )] = "fictional"  # fmt: skip
     retrievers: Annotated[tuple[str, ...], Option(
         "Retriever (repeatable): bm25, local/e5-small, hybrid(bm25,local/e5-small)…; docs/retrievers.md lists all.",
-        flag="--retriever", metavar="NAME", repeatable=True,
+        flag="--retriever", metavar="NAME", repeatable=True, objects=True,
     )] = ()  # fmt: skip
     ks: Annotated[tuple[int, ...], Option(
         "Numbers of chunks to retrieve, separated by commas.", flag="--top-k", low=1, high=10_000
@@ -167,17 +167,17 @@ class MiragePlugin(Plugin):
     async def make(self, options: MirageOptions, context: Context, /) -> "MIRAGE":
         from ragstone.benchmarks.mirage.data import load_pool  # noqa: PLC0415
         from ragstone.benchmarks.mirage.retrieval_pass import RANKED  # noqa: PLC0415
-        from ragstone.retrieval import check_retriever, parse  # noqa: PLC0415
+        from ragstone.retrieval import check_retriever, named_retrievers, retriever_name  # noqa: PLC0415
 
         model_options = replace(context.model_options, base_url=options.retriever_base_url)
         for name in (*options.retrievers, *options.negatives):
             check_retriever(name, model_options)
-        full_names = {parse(name).name: name for name in (*options.retrievers, *options.negatives)}
+        full_names = named_retrievers((*options.retrievers, *options.negatives))
         # `bm25` and ` bm25()` are the same retriever.
         options = replace(
             options,
-            retrievers=tuple(dict.fromkeys(parse(name).name for name in options.retrievers)),
-            negatives=tuple(dict.fromkeys(parse(name).name for name in options.negatives)),
+            retrievers=tuple(dict.fromkeys(map(retriever_name, options.retrievers))),
+            negatives=tuple(dict.fromkeys(map(retriever_name, options.negatives))),
         )
         pool = load_pool(
             options.data, language=options.data_language, seed=options.fictional_seed, size=options.fictional_size,
@@ -206,7 +206,7 @@ def _depth_of(metric: Any) -> int:
 
 
 def _benchmark(
-    options: MirageOptions, pool: "Pool", model_options: "ModelOptions", full_names: Mapping[str, str], *, alone: bool
+    options: MirageOptions, pool: "Pool", model_options: "ModelOptions", full_names: Mapping[str, Any], *, alone: bool
 ) -> "MIRAGE":
     from ragstone.benchmarks.mirage.benchmark import MIRAGE  # noqa: PLC0415
     from ragstone.benchmarks.mirage.data import load_pool  # noqa: PLC0415

@@ -167,14 +167,14 @@ class RetrievedLists:
 class RetrievalPass:
     """All searches of a run. `options`: for the models that retrievers call; `chunking`: how the pool is cut;
     `labels`: see `ChunkedPool`; `full_names`: name of a retriever → the user's spelling, whose address may contain
-    keys; it is stored nowhere else."""
+    keys, or the user's object; it is stored nowhere else."""
 
     options: ModelOptions = field(default_factory=ModelOptions)
     chunking: Chunking = _PLAIN
     labels: str = "chunk"
     results: dict[tuple[str, int], RetrievedLists] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
-    full_names: Mapping[str, str] = field(default_factory=dict, repr=False)
+    full_names: Mapping[str, Any] = field(default_factory=dict, repr=False)
     _cuts: dict[int, ChunkedPool] = field(default_factory=dict)
 
     def cut(self, pool: Pool, size: int) -> ChunkedPool:
@@ -182,6 +182,10 @@ class RetrievalPass:
         if size not in self._cuts:
             self._cuts[size] = ChunkedPool(pool, size, self.chunking, self.labels)
         return self._cuts[size]
+
+    def spelling(self, name: str) -> Any:
+        """The retriever of this name as the user gave it."""
+        return self.full_names.get(name, name)
 
     async def run(
         self, pool: Pool, questions: Sequence[PoolQuestion], searches: Sequence[tuple[str, int]], *, depth: int
@@ -191,14 +195,14 @@ class RetrievalPass:
         for question in questions:
             ids.setdefault(question.text, []).append(question.id)
         for name, size in searches:
-            chunked, recorded = self.cut(pool, size), parse(name).function == "run"
+            chunked, recorded = self.cut(pool, size), _is_recorded(self.spelling(name))
             wanted = max(depth, _HARDER) * (_SEVERAL if size and self.labels == "document" else 1)
             lists = RetrievedLists(chunked, RECORDED if recorded else wanted, recorded)
             started = time.perf_counter()
             if not recorded:
                 log.info("%s: indexing %s chunks", name, f"{len(chunked.passages):,}")
             async with open_retriever(
-                self.full_names.get(name, name), chunked.passages, options=self.options, queries=ids
+                self.spelling(name), chunked.passages, options=self.options, queries=ids
             ) as retriever:
                 opened = time.perf_counter()
                 for start in range(0, len(questions), _BATCH):
@@ -207,7 +211,7 @@ class RetrievalPass:
                         lists.add(place, passages)
                 per_question = (time.perf_counter() - opened) / max(1, len(questions))
                 facts = {**facts_of(retriever), "seconds_per_question": per_question, "questions": len(questions)}
-                facts["query_tokens"] = _query_tokens(name, questions)
+                facts["query_tokens"] = _query_tokens(self.spelling(name), questions)
             if lists.outside:
                 facts["outside"] = len(lists.outside)
             seconds = time.perf_counter() - started
@@ -223,7 +227,11 @@ class RetrievalPass:
         return lists
 
 
-def _query_tokens(name: str, questions: Sequence[PoolQuestion]) -> int:
+def _is_recorded(retriever: Any) -> bool:
+    return isinstance(retriever, str) and parse(retriever).function == "run"
+
+
+def _query_tokens(name: Any, questions: Sequence[PoolQuestion]) -> int:
     """An estimate of the tokens that the retriever embeds of these questions."""
     asked = TextCount(len(questions), sum(estimate_tokens(question.text) for question in questions))
     return sum(part.tokens for part in estimate_cost(name, TextCount(0, 0), asked) if not part.requests)

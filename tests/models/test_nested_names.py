@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone.errors import UsageError
-from ragstone.retrieval.names import Spec, parse
+from ragstone.models.nested_names import Spec, parse
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
 """Names of retrievers, which can be nested: `bm25`, `local/e5-small`, `hybrid(bm25,local/e5-small)`,
-`rerank(bm25,openai/gpt-4o-mini,depth=50)`, `run:FILE`.
+`rerank(bm25,openai/gpt-4o-mini,depth=50)`, `run:FILE`. Embedders and rerankers behind a user's own address use the same
+grammar: `http(URL,body={"texts": "{texts}"})`.
 
     name     = leaf | function "(" part { "," part } ")"
     part     = name | option "=" text
-    leaf     = function | provider "/" model | "run:" file | module ":" name | file ".py:" name
+    leaf     = function | provider "/" model | "run:" file | module ":" name | file ".py:" name | address
 
-A part may contain commas and parentheses if its parentheses are balanced; a file's name may contain neither.
+A part may contain commas, parentheses and other brackets if they are balanced; a file's name may contain none.
 """
 
 import math
@@ -18,11 +19,14 @@ from ragstone.registry import is_place
 from ragstone.text.redaction import redact
 from ragstone.types import Frozen
 
-__all__ = ["Spec", "parse"]
+__all__ = ["HTTP", "PLACE", "Spec", "is_address", "parse"]
 
 _FUNCTION = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _OPTION = re.compile(r"([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
-PLACE = "file.py:NAME"  # the function for code of the user's own, as lists show it
+PLACE = "file.py:NAME"
+"""The function for code of the user's own, as lists show it."""
+HTTP = "http"
+"""The function for an address of the user's own."""
 _EXAMPLES = "bm25, local/e5-small, hybrid(bm25,local/e5-small)"
 _DEEPEST = 20  # levels of parentheses: names are parsed, and retrievers opened, recursively
 _SHOWN = 80  # characters of a name that an error message quotes
@@ -43,7 +47,7 @@ class Spec(Frozen, frozen=True):
             return f"run:{self.arguments[0]}"
         if self.function == PLACE and len(self.arguments) == 1:
             return self.arguments[0]
-        if self.function == "dense" and len(self.arguments) == 1 and not self.options:
+        if self.function == "dense" and len(self.arguments) == 1 and not self.options and _is_model(self.arguments[0]):
             return self.arguments[0]
         inside = ",".join([*self.arguments, *(f"{name}={value}" for name, value in self.options.items())])
         return redact(f"{self.function}({inside})") if inside else self.function
@@ -85,6 +89,8 @@ def parse(name: str) -> Spec:
         if not text[4:].strip():
             raise UsageError("run: needs a file. Write run:FILE, for example run:bm25.trec.")
         return Spec("run", (text[4:].strip(),))
+    if is_address(text) and "(" not in text and "," not in text:
+        return Spec(HTTP, (text,))
     if is_place(text):
         return Spec(PLACE, (text,))
     head, bracket, rest = text.partition("(")
@@ -104,6 +110,16 @@ def parse(name: str) -> Spec:
     if not _FUNCTION.fullmatch(text):
         raise UsageError(f"The retriever {shown!r} cannot be parsed. Write, for example: {_EXAMPLES}.")
     return Spec(text)
+
+
+def is_address(name: str) -> bool:
+    """Whether a name is an HTTP address."""
+    return name.startswith(("http://", "https://"))
+
+
+def _is_model(name: str) -> bool:
+    """Whether a name is PROVIDER/MODEL, which is short for a dense retriever."""
+    return "/" in name and "(" not in name and not is_place(name) and not is_address(name)
 
 
 def _shortened(name: str) -> str:
@@ -134,17 +150,19 @@ def _parts(name: str, inside: str) -> list[str]:
     if not inside.strip():
         return []
     parts, depth, start, shown = [], 0, 0, _shortened(name)
+    brackets = 0  # of JSON and JMESPath
     for at, character in enumerate(inside):
         depth += (character == "(") - (character == ")")
+        brackets += (character in "[{") - (character in "]}")
         if depth < 0:
             raise UsageError(f"The retriever {shown!r}: a closing parenthesis has no opening one.")
         if depth >= _DEEPEST:
             raise UsageError(f"The retriever {shown!r} is nested too deeply: at most {_DEEPEST} levels.")
-        if character == "," and depth == 0:
+        if character == "," and depth == 0 and brackets == 0:
             parts.append(inside[start:at])
             start = at + 1
-    if depth:
-        raise UsageError(f"The retriever {shown!r}: a parenthesis is not closed.")
+    if depth or brackets:
+        raise UsageError(f"The retriever {shown!r}: a {'parenthesis' if depth else 'bracket'} is not closed.")
     parts = [part.strip() for part in (*parts, inside[start:])]
     if not all(parts):
         raise UsageError(f"The retriever {shown!r} has an empty part between commas.")
