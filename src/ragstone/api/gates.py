@@ -1,4 +1,5 @@
-"""Gates on the metrics of a run: thresholds from Python, or from `[tool.ragstone.gates]` in `pyproject.toml`."""
+"""Gates on the metrics of a run: thresholds from Python, from `[gates]` in `ragstone.toml` or from
+`[tool.ragstone.gates]` in `pyproject.toml`."""
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,11 +51,12 @@ def check_gates(
 def project_gates(
     start: Path | None = None, meta: Mapping[str, Any] | None = None
 ) -> tuple[list[Gate], dict[str, Any]]:
-    """The gates and the settings `gate` and `min_coverage` from the nearest `pyproject.toml` upward that has
-    `[tool.ragstone.gates]`; both empty where none has. A number alone is the least value, or the largest of a metric
-    of which lower values are better; `meta`, of a run, says that of the user's own.
+    """The gates and the settings `gate` and `min_coverage` from the nearest folder upward whose `ragstone.toml` has
+    `[gates]`, or whose `pyproject.toml` has `[tool.ragstone.gates]`; both empty where none has. A number alone is the
+    least value, or the largest of a metric of which lower values are better; `meta`, of a run, says that of the user's
+    own.
 
-        [tool.ragstone.gates]
+        [gates]
         faithfulness = 0.8
         "ragchecker.hallucination" = { max = 0.1 }
         refusal = { min = 0.4, where = { ability = "rejection" } }
@@ -66,25 +68,35 @@ def project_gates(
     """
     folder = (start or Path.cwd()).resolve()
     for place in (folder, *folder.parents):
-        path = place / "pyproject.toml"
-        if not path.is_file():
-            continue
-        try:
-            table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-            raise DataError(path, f"cannot be read ({error}).") from None
-        except RecursionError:
-            raise DataError(path, "is nested too deeply to be read.") from None
-        for name in ("tool", "ragstone", "gates"):
-            table = table.get(name) if isinstance(table, Mapping) else None
-        if table is not None:
-            return _read(path, table, meta)
+        for name, tables in _PLACES.items():
+            if (path := place / name).is_file() and (table := _table(path, tables)) is not None:
+                return _read(path, table, meta)
     return [], {}
+
+
+_PLACES = {"ragstone.toml": ("gates",), "pyproject.toml": ("tool", "ragstone", "gates")}
+
+
+def _table(path: Path, names: Sequence[str]) -> Any:
+    """The table of these names, one below the other; None if the file has none."""
+    try:
+        table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise DataError(path, f"cannot be read ({error}).") from None
+    except RecursionError:
+        raise DataError(path, "is nested too deeply to be read.") from None
+    for name in names:
+        table = table.get(name) if isinstance(table, Mapping) else None
+    return table
+
+
+def _field(path: Path) -> str:
+    return ".".join(_PLACES[path.name])
 
 
 def _read(path: Path, table: Any, meta: Mapping[str, Any] | None) -> tuple[list[Gate], dict[str, Any]]:
     if not isinstance(table, Mapping):
-        raise DataError(path, "[tool.ragstone.gates] is not a table.")
+        raise DataError(path, f"[{_field(path)}] is not a table.")
     gates = [
         gate
         for name, value in table.items()
@@ -96,7 +108,7 @@ def _read(path: Path, table: Any, meta: Mapping[str, Any] | None) -> tuple[list[
 
 
 def _gates_of_metric(path: Path, name: str, limits: Any, meta: Mapping[str, Any] | None) -> Iterator[Gate]:
-    field = f"tool.ragstone.gates.{name}"
+    field = f"{_field(path)}.{name}"
     if not isinstance(limits, Mapping):
         limits = {"max" if better(name, meta) == "lower" else "min": limits}
     if unknown := sorted(set(limits) - {"min", "max", "where"}):
@@ -122,10 +134,10 @@ def _gates_of_metric(path: Path, name: str, limits: Any, meta: Mapping[str, Any]
 def _settings(path: Path, table: Any) -> dict[str, Any]:
     allowed: Sequence[str] = ("gate", "min_coverage")
     if not isinstance(table, Mapping) or set(table) - set(allowed):
-        raise DataError(path, f"expected {' and '.join(allowed)}.", field="tool.ragstone.gates.settings")
+        raise DataError(path, f"expected {' and '.join(allowed)}.", field=f"{_field(path)}.settings")
     if table.get("gate", "interval") not in ("interval", "point"):
-        raise DataError(path, "gate is interval or point.", field="tool.ragstone.gates.settings")
+        raise DataError(path, "gate is interval or point.", field=f"{_field(path)}.settings")
     coverage = table.get("min_coverage", 0.95)
     if isinstance(coverage, bool) or not isinstance(coverage, int | float) or not 0 <= coverage <= 1:
-        raise DataError(path, "min_coverage is a number from 0 to 1.", field="tool.ragstone.gates.settings")
+        raise DataError(path, "min_coverage is a number from 0 to 1.", field=f"{_field(path)}.settings")
     return dict(table)

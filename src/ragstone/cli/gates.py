@@ -63,7 +63,7 @@ def check_gate_options(values: dict[str, Any], metrics: Collection[str] | None) 
             find_metric(name)
         except UnknownName as error:
             if not name.startswith("rubric."):  # of the user's own
-                raise UsageError(f"[tool.ragstone.gates] of pyproject.toml: {error}") from None
+                raise UsageError(f"The gates of ragstone.toml or pyproject.toml: {error}") from None
     thresholds = {name for name, _ in (*values["fail_under"], *values["fail_over"])}
     _gates(values, of_project)
     if metrics is not None and (unknown := sorted(thresholds - {*metrics})):
@@ -167,7 +167,7 @@ def command(run: Path, **values: Any) -> int:
         language = values["language"] or language_of(opened.meta)
         code, results = report_gates(opened, values, system=values["system"], language=language)
     if not results:
-        raise UsageError("No gate is set: add --fail-under METRIC=NUMBER or [tool.ragstone.gates] to pyproject.toml.")
+        raise UsageError("No gate is set: add --fail-under METRIC=NUMBER, or [gates] to ragstone.toml.")
     if values["as_json"]:
         say_json({"run": str(run), "gates": results})
     return code

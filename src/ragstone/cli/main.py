@@ -26,6 +26,7 @@ SIGNALLED = 128
 
 # Name → (module, first line of its help). The modules are not imported to list them.
 COMMANDS = {
+    "init": ("ragstone.cli.init", "Set up the evaluation of your own system, and run it once."),
     "bench": ("ragstone.cli.bench", "Run a benchmark."),
     "cases": ("ragstone.cli.cases", "Print the cases of a benchmark, without asking any model."),
     "run": ("ragstone.cli.run", "Ask a system your own questions, and score its answers."),

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ragstone.cli.bench_command import command_line, read_price
+from ragstone.cli.defaults import Configured
 from ragstone.cli.evaluate import model_options_of, print_result, rate_options
 from ragstone.cli.gates import check_gate_options, gate_options, thresholds_of
 from ragstone.cli.options import (
@@ -25,6 +26,7 @@ from ragstone.cli.options import (
 )  # fmt: skip
 from ragstone.cli.output import say
 from ragstone.cli.systems import system_of, system_options
+from ragstone.errors import UsageError
 
 __all__ = ["command"]
 
@@ -40,8 +42,8 @@ question_options = both(
 )  # fmt: skip
 
 
-@click.command(name="run")
-@click.argument("questions", type=click.Path(path_type=Path))
+@click.command(name="run", cls=Configured)
+@click.argument("questions", type=click.Path(path_type=Path), required=False)
 @system_options
 @question_options
 @metrics_option("Metrics and groups to score (repeatable); `ragstone metrics` lists them.")
@@ -70,11 +72,14 @@ def command(**values: Any) -> int:
     """Ask a system the questions in QUESTIONS, and score its answers.
 
     QUESTIONS is CSV, JSONL, JSON, TSV, XLSX or Parquet with a column `question`; a column `reference` makes answers
-    right or wrong. The system is Python code (app.py:ask), an HTTP address, or a model."""
+    right or wrong. The system is Python code (app.py:ask), an HTTP address, or a model. The table [run] of
+    ragstone.toml has defaults of all options; `ragstone init` writes one."""
     from ragstone.api.evaluate import read_data  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.api.questions import plan_questions  # noqa: PLC0415
 
+    if values["questions"] is None:
+        raise UsageError("Name a file of questions: ragstone run questions.csv. `ragstone init` writes one.")
     if values["price"]:
         read_price(values["price"])
     if values["report_file"]:
@@ -92,10 +97,11 @@ def command(**values: Any) -> int:
         repeat=values["repeat"],
     )  # fmt: skip
     check_gate_options(values, None)
-    return asyncio.run(_run(plan, values))
+    arguments = click.get_current_context().obj or sys.argv[1:]  # `ragstone init` calls this command, too
+    return asyncio.run(_run(plan, values, command_line(arguments)))
 
 
-async def _run(plan: Any, values: dict[str, Any]) -> int:
+async def _run(plan: Any, values: dict[str, Any], called: str) -> int:
     from ragstone.api.execute import Shell  # noqa: PLC0415
     from ragstone.api.questions import run_questions  # noqa: PLC0415
     from ragstone.cli.progress import make_progress  # noqa: PLC0415
@@ -103,8 +109,7 @@ async def _run(plan: Any, values: dict[str, Any]) -> int:
 
     async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
         shell = Shell(
-            command_line(sys.argv[1:]), make_progress(quiet=values["quiet"], language=values["language"]), stop,
-            values["language"],
+            called, make_progress(quiet=values["quiet"], language=values["language"]), stop, values["language"],
         )  # fmt: skip
         result = await run_questions(
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ragstone.api.system_check import Checked, SystemCheck
     from ragstone.types import Step
 
-__all__ = ["command"]
+__all__ = ["command", "say_check"]
 
 _LONGEST = 300  # characters of an answer or of a list
 
@@ -48,7 +48,7 @@ def check(**values: Any) -> int:
     if values["as_json"]:
         say_json(_document(found))
     else:
-        _say(found, messages(__name__, values["language"] or preferred_language()))
+        say_check(found, values["language"] or preferred_language())
     return 0 if found.answered else 3
 
 
@@ -68,7 +68,9 @@ def _document(found: "SystemCheck") -> dict[str, Any]:
     return dict(from_json(to_json(document), dict))
 
 
-def _say(found: "SystemCheck", texts: Mapping[str, str]) -> None:
+def say_check(found: "SystemCheck", language: str) -> None:
+    """Print what was found out."""
+    texts = messages(__name__, language)
     say(texts["system"].format(id=found.id, kind=found.spec.get("kind", "")))
     say(_accepted(found, texts))
     for number, item in enumerate(found.checked, 1):

@@ -1,6 +1,7 @@
 """The options that name a user's own system: Python code, an HTTP address, a table of ragstone.toml."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +15,11 @@ if TYPE_CHECKING:
     from ragstone.systems.rag import RagTarget
     from ragstone.systems.with_retriever import SystemTarget
 
-__all__ = ["bench_system", "system_details", "system_of", "system_options"]
+__all__ = ["bench_system", "http_of", "http_options", "system_details", "system_of", "system_options"]
 
 _HTTP = ("method", "headers", "body", "answer", "contexts", "ids", "usage")
 
-system_details = both(
-    click.option("--corpus", type=click.Path(path_type=Path),
-                 help="Documents for rag(retriever=bm25, model=local/extractive, k=5): a folder or a file."),
-    click.option("--model", default="", metavar="NAME",
-                 help="Model of rag(…) over the --corpus.  [default: local/extractive]"),
-    click.option("--retriever", default="", metavar="NAME",
-                 help="Retriever of the system, for searches without an answer: app.py:search or an HTTP address."),
-    click.option("--name", "name", default="", help="Name of the system.  [default: as given]"),
+http_options = both(
     click.option("--method", type=click.Choice(["POST", "GET", "PUT"]), default=None,
                  help="Method of the HTTP request.  [default: POST]"),
     click.option("--header", "headers", type=Pairs(), multiple=True, metavar="NAME=VALUE",
@@ -35,6 +29,17 @@ system_details = both(
     click.option("--contexts", metavar="PATH", help="Where the passages are in the reply (JMESPath)."),
     click.option("--ids", metavar="PATH", help="Where the passages' ids are in the reply (JMESPath)."),
     click.option("--usage", metavar="PATH", help="Where the token counts are in the reply (JMESPath)."),
+)  # fmt: skip
+
+system_details = both(
+    click.option("--corpus", type=click.Path(path_type=Path),
+                 help="Documents for rag(retriever=bm25, model=local/extractive, k=5): a folder or a file."),
+    click.option("--model", default="", metavar="NAME",
+                 help="Model of rag(…) over the --corpus.  [default: local/extractive]"),
+    click.option("--retriever", default="", metavar="NAME",
+                 help="Retriever of the system, for searches without an answer: app.py:search or an HTTP address."),
+    click.option("--name", "name", default="", help="Name of the system.  [default: as given]"),
+    http_options,
 )  # fmt: skip
 
 system_options = both(
@@ -47,29 +52,31 @@ system_options = both(
 
 def system_of(values: dict[str, Any]) -> "str | HttpTarget | RagTarget | SystemTarget":
     """The system that the options name. Raises UsageError for options that do not apply to it."""
-    from ragstone.api.system_config import configured_system  # noqa: PLC0415
+    from ragstone.api.project_config import configured_system  # noqa: PLC0415
+    from ragstone.systems.rag import RagTarget  # noqa: PLC0415
     from ragstone.systems.with_retriever import SystemTarget  # noqa: PLC0415
 
-    if values["corpus"] is not None or values["system"].startswith("rag("):
-        return _rag_of(values)
-    if not values["system"]:
-        raise UsageError("Name a system to ask: --system app.py:ask, or --corpus with a folder of documents.")
+    system = configured_system(values["system"])
+    if isinstance(system, RagTarget) or values["corpus"] is not None or values["system"].startswith("rag("):
+        return _rag_of(system, values)
+    if not system:
+        raise UsageError(
+            "Name a system to ask: --system app.py:ask, or --corpus with a folder of documents; `ragstone init` sets "
+            "one up."
+        )
     if values["model"]:
         raise UsageError("--model is for rag(…) over a --corpus: name the folder of documents.")
-    named = configured_system(values["system"])
-    configured = named if isinstance(named, SystemTarget) else SystemTarget(named, "")
-    system = _with_http_options(configured.system, values)
+    configured = system if isinstance(system, SystemTarget) else SystemTarget(system, "")
+    asked = _with_http_options(configured.system, values)
     retriever = values["retriever"] or configured.retriever
-    return SystemTarget(system, retriever) if retriever else system
+    return SystemTarget(asked, retriever) if retriever else asked
 
 
 def _with_http_options(system: "str | HttpTarget", values: dict[str, Any]) -> "str | HttpTarget":
     from ragstone.systems import is_address  # noqa: PLC0415
     from ragstone.systems.http import HttpTarget  # noqa: PLC0415
 
-    options = {name: values[name] for name in _HTTP if values[name]}
-    if "headers" in options:
-        options["headers"] = once(options["headers"], "--header")
+    options = http_of(values)
     if isinstance(system, str) and not is_address(system):
         if options:
             option = "--header" if "headers" in options else f"--{next(iter(options))}"
@@ -79,33 +86,45 @@ def _with_http_options(system: "str | HttpTarget", values: dict[str, Any]) -> "s
         return system
     if values["name"]:
         options["name"] = values["name"]
-    target = HttpTarget(system) if isinstance(system, str) else system
-    return HttpTarget(**{**{name: getattr(target, name) for name in target.__dataclass_fields__}, **options})
+    return dataclasses.replace(HttpTarget(system) if isinstance(system, str) else system, **options)
+
+
+def http_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `HttpTarget` that the options set."""
+    options = {name: values[name] for name in _HTTP if values[name]}
+    if "headers" in options:
+        options["headers"] = once(options["headers"], "--header")
+    return options
 
 
 def bench_system(name: str) -> "str | HttpTarget | SystemTarget":
     """The system that `bench --system` names. Raises UsageError for `rag(…)`, which retrieves."""
-    from ragstone.api.system_config import configured_system  # noqa: PLC0415
+    from ragstone.api.project_config import configured_system  # noqa: PLC0415
+    from ragstone.systems.rag import RagTarget  # noqa: PLC0415
 
-    if name.startswith("rag("):
+    system = configured_system(name)
+    if isinstance(system, RagTarget) or name.startswith("rag("):
         raise UsageError(f"{name} retrieves for itself, but benchmarks hand over the passages: name its model instead.")
-    return configured_system(name)
+    return system
 
 
-def _rag_of(values: dict[str, Any]) -> "RagTarget":
-    from ragstone.systems.rag import rag_target  # noqa: PLC0415
+def _rag_of(system: Any, values: dict[str, Any]) -> "RagTarget":
+    from ragstone.systems.rag import RagTarget, rag_target  # noqa: PLC0415
 
-    if values["corpus"] is None:
-        raise UsageError(f"{values['system']} needs documents: name a folder or file with --corpus.")
-    if values["system"] and not values["system"].startswith("rag("):
-        raise UsageError(f"--corpus is for rag(…); {values['system']} has documents of its own.")
     if values["retriever"]:
         raise UsageError("--retriever is for a system of your own; that of rag(…) is rag(retriever=…).")
     if options := [name for name in (*_HTTP, "name") if values[name]]:
         raise UsageError(f"--{options[0].removesuffix('s')} is for HTTP addresses.")
-    target = rag_target(values["system"] or "rag()", values["corpus"])
+    if isinstance(system, RagTarget):
+        changes = {name: values[name] for name in ("corpus", "model") if values[name]}
+        return dataclasses.replace(system, **changes)
+    if values["corpus"] is None:
+        raise UsageError(f"{values['system']} needs documents: name a folder or file with --corpus.")
+    if not isinstance(system, str) or (system and not system.startswith("rag(")):
+        raise UsageError(f"--corpus is for rag(…); {values['system']} has documents of its own.")
+    target = rag_target(system or "rag()", values["corpus"])
     if values["model"]:
-        if "model=" in values["system"]:
+        if "model=" in system:
             raise UsageError("Name the model once: in rag(model=…) or with --model.")
         target = dataclasses.replace(target, model=values["model"])
     return target

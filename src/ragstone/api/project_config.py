@@ -1,4 +1,4 @@
-"""Systems by name in `ragstone.toml`.
+"""`ragstone.toml` in the current folder: systems by name, the defaults of `ragstone run`, and gates.
 
 [systems.prod]
 url = "https://app.example/ask"
@@ -13,27 +13,41 @@ retrieve = { url = "https://app.example/search", body = '{"q": "{question}", "n"
 python = "app.py:chain"
 retrieve = "app.py:search"
 
+[systems.docs]
+corpus = "docs"
+rag = "rag(retriever=bm25, k=3)"
+
+[run]                          # options of `ragstone run`, and `questions`
+questions = "questions.csv"
+system = "local"
+metrics = ["answer_match"]
+
+[gates]                        # as [tool.ragstone.gates] of pyproject.toml
+answer_match = 0.8
+
 `retrieve` is asked for passages alone: an address, code, or a table like that of a system behind an address.
 """
 
 import dataclasses
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.systems.http import HttpTarget
+from ragstone.systems.rag import RagTarget, rag_target
 from ragstone.systems.with_retriever import SystemTarget
 
-__all__ = ["CONFIG", "configured_system"]
+__all__ = ["CONFIG", "configured_system", "run_settings"]
 
 CONFIG = Path("ragstone.toml")
 
 
-def configured_system(name: str, path: Path = CONFIG) -> str | HttpTarget | SystemTarget:
+def configured_system(name: str, path: Path = CONFIG) -> str | HttpTarget | RagTarget | SystemTarget:
     """The system of the table `[systems.NAME]` of the file, or `name` itself if there is none. Raises DataError for a
     table with unknown or impossible entries."""
-    tables = _tables(path)
+    tables = _table(path, "systems", "a table of systems")
     if name not in tables:
         return name
     table, field = tables[name], f"systems.{name}"
@@ -47,15 +61,21 @@ def configured_system(name: str, path: Path = CONFIG) -> str | HttpTarget | Syst
         retrieve = _http_target(retrieve, path, f"{field}.retrieve", "")
     elif not isinstance(retrieve, str):
         raise DataError(path, "retrieve should be a text or a table.", field=field)
+    if isinstance(system, RagTarget):
+        raise DataError(path, "a system over documents has its retriever in rag(retriever=…).", field=field)
     return SystemTarget(system, retrieve)
 
 
-def _system(table: dict[str, Any], path: Path, field: str, name: str) -> str | HttpTarget:
+def _system(table: dict[str, Any], path: Path, field: str, name: str) -> str | HttpTarget | RagTarget:
     if "python" in table:
         if set(table) != {"python"} or not isinstance(table["python"], str):
             reason = 'a Python system has just one entry besides retrieve, python = "file.py:name".'
             raise DataError(path, reason, field=field)
         return str(table["python"])
+    if "corpus" in table:
+        if not set(table) <= {"corpus", "rag"} or not all(isinstance(value, str) for value in table.values()):
+            raise DataError(path, 'a system over documents has corpus = "FOLDER" and rag = "rag(…)".', field=field)
+        return rag_target(table.get("rag", "rag()"), table["corpus"])
     return _http_target(table, path, field, name)
 
 
@@ -63,22 +83,28 @@ def _http_target(table: dict[str, Any], path: Path, field: str, name: str) -> Ht
     known = {item.name: item for item in dataclasses.fields(HttpTarget)}
     for key, value in table.items():
         if key not in known:
-            raise UsageError(f"{path}: {UnknownName(f'entry of [{field}]', key, [*known, 'python', 'retrieve'])}")
+            entries = [*known, "python", "corpus", "retrieve"]
+            raise UsageError(f"{path}: {UnknownName(f'entry of [{field}]', key, entries)}")
         if not isinstance(value, dict if key == "headers" else str):
             raise DataError(path, f"{key} should be {'a table' if key == 'headers' else 'a text'}.", field=field)
     if "url" not in table:
-        raise DataError(path, "it names no system: add url = … or python = ….", field=field)
+        raise DataError(path, "it names no system: add url = …, python = … or corpus = ….", field=field)
     return HttpTarget(**{"name": name, **table})
 
 
-def _tables(path: Path) -> dict[str, Any]:
+def run_settings(path: Path = CONFIG) -> Mapping[str, Any]:
+    """The table `[run]` of the file; empty if there is none."""
+    return _table(path, "run", "a table of options")
+
+
+def _table(path: Path, name: str, expected: str) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
         config = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(path, f"it is not TOML ({error}).") from None
-    tables = config.get("systems", {})
-    if not isinstance(tables, dict):
-        raise DataError(path, "it should be a table of systems.", field="systems")
-    return tables
+    table = config.get(name, {})
+    if not isinstance(table, dict):
+        raise DataError(path, f"it should be {expected}.", field=name)
+    return table

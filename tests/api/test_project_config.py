@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.api.system_config import configured_system
+from ragstone.api.project_config import configured_system
 from ragstone.errors import UsageError
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.with_retriever import SystemTarget

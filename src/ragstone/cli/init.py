@@ -1,0 +1,199 @@
+"""`ragstone init`."""
+
+import asyncio
+import contextlib
+import importlib.util
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ragstone.cli.output import say
+from ragstone.cli.systems import http_of, http_options
+from ragstone.errors import UsageError
+from ragstone.messages import LANGUAGES, messages, preferred_language
+
+if TYPE_CHECKING:
+    from ragstone.api.starter import Starter
+
+__all__ = ["command"]
+
+_FIRST = 20  # questions that the first run asks
+_FOLDERS = ("docs", "documents", "data", "knowledge")
+
+
+@click.command(name="init")
+@click.option("--system", metavar="NAME",
+              help='file.py:name, an HTTP address, rag(…) or a model; "" for BM25 over the documents.')  # fmt: skip
+@click.option("--documents", type=click.Path(path_type=Path),
+              help="Folder of the documents.  [default: invented examples]")  # fmt: skip
+@click.option("--questions", type=click.Path(path_type=Path), help="File of questions.  [default: examples]")
+@click.option("--data-language", "data_language", type=click.Choice(LANGUAGES),
+              help="Language of examples and reports.  [default: that of the documents]")  # fmt: skip
+@click.option("--judge", metavar="PROVIDER/MODEL", help='Judge; "" for none.')
+@http_options
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@click.option("--no-run", is_flag=True, help="Only write the files.")
+def command(**values: Any) -> int:
+    """Set up the evaluation of your own system, and run it once.
+
+    Asks five questions on a terminal, or takes the options. Writes ragstone.toml, questions.csv with examples, and a
+    workflow for GitHub Actions; checks the system, asks it the first questions, and writes a report. `ragstone run`
+    then needs no arguments."""
+    from ragstone.api.starter import starter_files  # noqa: PLC0415
+
+    texts = messages(__name__, preferred_language())
+    _refuse_existing(_always(), values)
+    starter = _answered(values, texts)
+    files = starter_files(starter)
+    _refuse_existing([*files], values)
+    with _written(files):  # and removed again if the system cannot even be opened
+        _say_written(files, starter, texts)
+        answered = values["no_run"] or _checked(starter, texts)
+    try:
+        if not answered:
+            say(texts["unanswered"].format(name=_name(starter)))
+            return 3
+        return 0 if values["no_run"] else _first_run(texts)
+    finally:
+        _say_next(starter, texts)
+
+
+def _always() -> list[Path]:
+    from ragstone.api.project_config import CONFIG  # noqa: PLC0415
+    from ragstone.api.starter import WORKFLOW  # noqa: PLC0415
+
+    return [CONFIG, WORKFLOW]
+
+
+def _refuse_existing(paths: list[Path], values: Mapping[str, Any]) -> None:
+    existing = [str(path) for path in paths if path.exists()]
+    if existing and not values["force"]:
+        shown = ", ".join(existing[:5]) + ("…" if len(existing) > 5 else "")
+        raise UsageError(
+            f"Nothing was written: {shown} exist already. --force replaces them; `ragstone run` uses them."
+        )
+
+
+def _answered(values: Mapping[str, Any], texts: Mapping[str, str]) -> "Starter":
+    """The options, and on a terminal the answers to the questions that they leave open."""
+    from ragstone.api.starter import QUESTIONS, Starter  # noqa: PLC0415
+    from ragstone.systems import is_registered  # noqa: PLC0415
+
+    on_terminal = sys.stdin is not None and sys.stdin.isatty()
+
+    def answer(name: str, text: str, default: str = "") -> str:
+        if values[name] is not None:
+            return str(values[name])
+        return _ask(texts[text], default, LANGUAGES if name == "data_language" else ()) if on_terminal else default
+
+    try:
+        system = answer("system", "ask_system")
+        own = bool(system) and is_registered(system)
+        folder = next((name for name in _FOLDERS if Path(name).is_dir()), "")
+        documents = answer("documents", "ask_no_documents" if own else "ask_documents", folder)
+        there = str(QUESTIONS) if QUESTIONS.is_file() and on_terminal else ""
+        questions = answer("questions", "ask_questions", there)
+        language = values["data_language"] or answer("data_language", "ask_language", _language(documents))
+        judge = answer("judge", "ask_judge")
+    except click.Abort as error:
+        if isinstance(error.__context__, EOFError):
+            raise UsageError("The input ended at a question: nothing was written.") from None
+        say(texts["stopped"], err=True)
+        raise click.exceptions.Exit(130) from None
+    return Starter(
+        system, Path(documents) if documents else None, Path(questions) if questions else None, language, judge,
+        http_of(values), report=_has_report(),
+    )  # fmt: skip
+
+
+def _ask(text: str, default: str, choices: tuple[str, ...]) -> str:
+    kind: Any = click.Choice(choices) if choices else str
+    answer = click.prompt(text, default=default, show_default=bool(default), show_choices=False, type=kind, err=True)
+    return str(answer).strip()
+
+
+def _language(documents: str) -> str:
+    """The language of the first document, else of the session."""
+    from ragstone.retrieval.corpus import read_corpus  # noqa: PLC0415
+    from ragstone.text import detect  # noqa: PLC0415
+
+    return detect(read_corpus(documents).passages[0].text) if documents else preferred_language()
+
+
+def _has_report() -> bool:
+    return all(importlib.util.find_spec(name) for name in ("jinja2", "matplotlib"))
+
+
+@contextlib.contextmanager
+def _written(files: Mapping[Path, str]) -> Iterator[None]:
+    """Writes the files; if the block or the writing fails, all are as they were."""
+    from ragstone.storage import write_file  # noqa: PLC0415
+
+    before: dict[Path, bytes | None] = {}
+    try:
+        for path, text in files.items():
+            before[path] = path.read_bytes() if path.exists() else None
+            write_file(path, text, parents=True)
+        yield
+    except BaseException:
+        for path, content in before.items():
+            if content is not None:
+                write_file(path, content)
+                continue
+            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # a folder that is not empty was there before
+                for folder in [*path.parents][:-1]:
+                    folder.rmdir()
+        raise
+
+
+def _say_written(files: Mapping[Path, str], starter: "Starter", texts: Mapping[str, str]) -> None:
+    from ragstone.api.starter import DOCUMENTS, QUESTIONS  # noqa: PLC0415
+
+    invented = any(path.parent == DOCUMENTS for path in files)
+    names = [str(path) for path in files if path.parent != DOCUMENTS] + [f"{DOCUMENTS}/"] * invented
+    say(texts["wrote"].format(names=", ".join(names)))
+    if invented:
+        say(texts["invented"].format(path=f"{DOCUMENTS}/"))
+    if starter.questions is None:
+        say(texts["made"].format(path=QUESTIONS))
+
+
+def _checked(starter: "Starter", texts: Mapping[str, str]) -> bool:
+    """Whether the system answered at least one of two questions. Raises UsageError if it cannot be opened."""
+    from ragstone.api.starter import QUESTIONS  # noqa: PLC0415
+    from ragstone.api.system_check import check_system  # noqa: PLC0415
+    from ragstone.cli.system import say_check  # noqa: PLC0415
+
+    say(texts["checking"])
+    found = asyncio.run(check_system(starter.target, starter.questions or QUESTIONS))
+    say_check(found, preferred_language())
+    say("")
+    return any(item.response is not None for item in found.checked)
+
+
+def _first_run(texts: Mapping[str, str]) -> int:
+    """Asks the first questions as `ragstone run` does, with the options that were just written."""
+    from ragstone.cli.run import command as run  # noqa: PLC0415
+
+    say(texts["running"].format(count=_FIRST))
+    arguments = ["--limit", str(_FIRST)]
+    code = run.main(arguments, prog_name="ragstone run", standalone_mode=False, obj=["run", *arguments])
+    return code if isinstance(code, int) else 0
+
+
+def _name(starter: "Starter") -> str:
+    from ragstone.api.project_config import run_settings  # noqa: PLC0415
+
+    return str(run_settings().get("system", starter.system))
+
+
+def _say_next(starter: "Starter", texts: Mapping[str, str]) -> None:
+    from ragstone.api.starter import QUESTIONS, WORKFLOW  # noqa: PLC0415
+
+    say("")
+    for line in ("next", "next_run", "next_compare", "next_files"):
+        say(texts[line].format(questions=starter.questions or QUESTIONS, workflow=WORKFLOW))

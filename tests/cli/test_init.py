@@ -1,0 +1,220 @@
+"""`ragstone init` in processes of its own: an empty folder, documents, code, an address; by options and typed."""
+
+import contextlib
+import csv
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+from tests.cli.tools import ROOT, Told, command, environment, one_line, process
+
+from ragstone.api.project_config import configured_system
+from ragstone.systems.http import HttpTarget
+from ragstone.systems.rag import RagTarget
+
+WORKFLOW = ".github/workflows/ragstone.yml"
+APP = """
+def ask(question):
+    return {"answer": "I do not know.", "contexts": ["c"]}
+def broken(question):
+    raise ValueError("no such tenant")
+"""
+
+
+def files(folder: Path) -> set[str]:
+    """Everything in the folder, without the caches of the process."""
+    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return {name for name in found if not name.startswith("home/")}
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    with (folder / "questions.csv").open(encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "An example made by rule"), ("zh", "按规则生成的示例")])
+def test_an_empty_folder_ends_with_a_report(tmp_path: Path, language: str, word: str) -> None:
+    ended = process("init", folder=tmp_path, RAGSTONE_LANGUAGE=language)
+    assert ended.code == 0, ended
+    assert {"ragstone.toml", "questions.csv", WORKFLOW, "report.html", "docs/01.md"} <= files(tmp_path)
+    assert "answer_match" in (tmp_path / "report.html").read_text("utf-8")
+    assert f'lang="{language}' in (tmp_path / "report.html").read_text("utf-8")
+    assert all(word in row["note"] for row in rows(tmp_path))
+    assert {row["answerable"] for row in rows(tmp_path)} == {"yes", "no"}
+    again = process("run", "--json", "--quiet", folder=tmp_path)
+    assert again.code == 0, again
+    assert again.document["asked"] == 0  # the first run was of the same settings
+    assert again.document["scores"]["answer_match"]["total"] == len(rows(tmp_path))
+    assert [gate["metric"] for gate in again.document["gates"]] == ["answer_match", "token_f1"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_questions_are_made_from_the_users_documents(tmp_path: Path, language: str) -> None:
+    shutil.copytree(ROOT / "examples" / "handbook" / "docs" / language, tmp_path / "docs")
+    ended = process("init", "--documents", "docs", folder=tmp_path)
+    assert ended.code == 0, ended
+    made = [row for row in rows(tmp_path) if row["reference"]]
+    assert len(made) == 6
+    for row in made:
+        text = (tmp_path / "docs" / row["gold_ids"]).read_text("utf-8")
+        gap = next(gap for gap in ("how many", "多少", "___") if gap in row["question"])
+        quoted = row["question"].partition("“")[2].rstrip("”") if gap == "___" else row["question"]
+        before, _, after = quoted.rstrip("?？").partition(gap)
+        assert "".join((before + row["reference"] + after).split()) in "".join(text.split())
+    scores = process("run", "--json", "--quiet", folder=tmp_path).document["scores"]
+    assert scores["answer_match"]["mean"] >= 0.5
+
+
+def test_the_workflow_runs(tmp_path: Path) -> None:
+    assert process("init", "--judge", "", "--no-run", folder=tmp_path).code == 0
+    assert not (tmp_path / "report.html").exists()
+    lines = (tmp_path / WORKFLOW).read_text("utf-8").splitlines()
+    steps = [line.partition("run: ")[2] for line in lines if "run: ragstone" in line]
+    assert len(steps) == 2
+    place = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for step in steps:
+        subprocess.run(step, shell=True, cwd=tmp_path, env=environment(tmp_path) | place, check=True, timeout=60)
+    assert {"answers.run", "report.html", "junit.xml"} <= files(tmp_path)
+    assert "<testsuite" in (tmp_path / "junit.xml").read_text("utf-8")
+    kept = [line.strip() for line in lines[lines.index("          path: |") + 1 :]]
+    assert kept == ["report.html", "junit.xml", "answers.run"]
+
+
+def test_an_address_and_a_judge_are_written_with_their_variables(tmp_path: Path) -> None:
+    options = ["--body", '{"q": "{question}"}', "--answer", "out", "--contexts", "hits[].t",
+               "--header", "Authorization=Bearer $APP_TOKEN"]  # fmt: skip
+    ended = process(
+        "init", "--system", "http://127.0.0.1:9/ask", "--judge", "openai/gpt-4o-mini", *options, "--no-run",
+        folder=tmp_path,
+    )  # fmt: skip
+    assert ended.code == 0, ended
+    assert configured_system("app", tmp_path / "ragstone.toml") == HttpTarget(
+        "http://127.0.0.1:9/ask", body='{"q": "{question}"}', answer="out", contexts="hits[].t", name="app",
+        headers={"Authorization": "Bearer $APP_TOKEN"},
+    )  # fmt: skip
+    config = tomllib.loads((tmp_path / "ragstone.toml").read_text("utf-8"))
+    assert config["run"]["judge"] == ["openai/gpt-4o-mini"]
+    assert "faithfulness" in config["run"]["metrics"]
+    workflow = (tmp_path / WORKFLOW).read_text("utf-8")
+    assert "OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}" in workflow
+    assert "APP_TOKEN: ${{ secrets.APP_TOKEN }}" in workflow
+    assert not (tmp_path / "docs").exists()  # it has documents of its own
+
+
+def test_a_model_answers_from_the_documents(tmp_path: Path) -> None:
+    assert process("init", "--system", "openai/gpt-4o-mini", "--no-run", folder=tmp_path).code == 0
+    target = configured_system("documents", tmp_path / "ragstone.toml")
+    assert target == RagTarget("docs", model="openai/gpt-4o-mini")
+
+
+def test_code_is_asked_and_broken_code_keeps_the_files(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(APP, "utf-8")
+    ended = process("init", "--system", "app.py:ask", folder=tmp_path)
+    assert ended.code == 0, ended
+    assert "Refused rightly" in ended.out
+    ended = process("init", "--system", "app.py:broken", "--force", folder=tmp_path)
+    assert ended.code == 3
+    assert "no such tenant" in ended.out
+    assert "ragstone system check app" in ended.out
+    assert (tmp_path / "ragstone.toml").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--system", "app.py:aks"], "Did you mean 'ask'?"),
+        (["--system", "gpt-4o"], "has no provider"),
+        (["--judge", "opnai/x"], "Did you mean 'openai'?"),
+        (["--documents", "nowhere"], "no such file or folder"),
+        (["--questions", "nowhere.csv"], "nowhere.csv"),
+        (["--body", "{}"], "--body is for HTTP addresses"),
+        (["--system", "http://u:p4ssword@127.0.0.1:9/x"], "must not contain a password"),
+    ],
+)
+def test_what_cannot_be_leaves_nothing_behind(tmp_path: Path, options: list[str], words: str) -> None:
+    (tmp_path / "app.py").write_text(APP, "utf-8")
+    ended = process("init", *options, folder=tmp_path)
+    assert ended.code == 2, ended
+    (line,) = ended.err.splitlines()
+    assert words in line
+    assert files(tmp_path) == {"app.py"}
+    assert not (tmp_path / ".github").exists()
+
+
+def test_existing_files_are_named_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "questions.csv").write_text("question\nWhy?\n", "utf-8")
+    one_line(process("init", folder=tmp_path), "questions.csv exist already", "--force")
+    assert files(tmp_path) == {"questions.csv"}
+    (tmp_path / "ragstone.toml").write_text("", "utf-8")
+    one_line(process("init", folder=tmp_path), "ragstone.toml exist already")
+    assert (tmp_path / "questions.csv").read_text("utf-8") == "question\nWhy?\n"
+    assert process("init", "--force", "--no-run", folder=tmp_path).code == 0
+    assert len(rows(tmp_path)) > 4
+
+
+def interrupt(running: subprocess.Popen[bytes], number: int) -> None:
+    """Sends the signal until it is noticed: one that comes just before Python reads the terminal waits for a key."""
+    for _ in range(10):
+        running.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            running.wait(2)
+            return
+
+
+def typed(folder: Path, *answers: str | int, **more: str) -> Told:
+    """Runs `init` on a pseudo-terminal: types the answers one by one, or sends a signal."""
+    main, terminal = pty.openpty()
+    running = subprocess.Popen(
+        command("init"), cwd=folder, env=environment(folder, **more), stdin=terminal, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    os.close(terminal)
+    assert running.stderr is not None
+    asked = b""
+    try:
+        for number, answer in enumerate(answers, 1):
+            while f"{number}/5".encode() not in asked or not asked.rstrip().endswith((b":", b"\xef\xbc\x9a")):
+                piece = os.read(running.stderr.fileno(), 4096)
+                assert piece, asked
+                asked += piece
+            if isinstance(answer, int):
+                interrupt(running, answer)
+            else:
+                os.write(main, answer.encode())
+                asked += b"|"
+        out, err = running.communicate(timeout=60)
+    finally:
+        running.kill()
+        running.communicate()
+        os.close(main)
+    return Told(running.returncode, out.decode(), (asked + err).decode())
+
+
+def test_answers_are_typed(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples" / "handbook" / "docs" / "zh", tmp_path / "docs")
+    ended = typed(tmp_path, "\n", "docs\n", "\n", "\n", "\n", RAGSTONE_LANGUAGE="zh")
+    assert ended.code == 0, ended
+    config = tomllib.loads((tmp_path / "ragstone.toml").read_text("utf-8"))
+    assert config["systems"]["documents"]["corpus"] == "docs"
+    assert config["run"]["language"] == "zh"
+    assert "1/5 您的系统" in ended.err
+    assert (tmp_path / "report.html").is_file()
+
+
+@pytest.mark.parametrize(("last", "code"), [("\x04", 2), (signal.SIGINT, 130)])
+@pytest.mark.parametrize("before", [0, 3])
+def test_leaving_at_a_question_writes_nothing(tmp_path: Path, last: str | int, code: int, before: int) -> None:
+    started = time.monotonic()
+    ended = typed(tmp_path, *["\n"] * before, last)
+    assert ended.code == code, ended
+    assert "othing was written" in ended.err
+    assert "Traceback" not in ended.err
+    assert files(tmp_path) == set()
+    assert time.monotonic() - started < 60
