@@ -169,9 +169,12 @@ def test_the_commands_of_the_readme_run_in_a_fresh_clone_one_after_the_other(tmp
             continue
         # Fewer documents to embed: what is tested is that the command runs.
         small = ["--fictional-size", "10"] if arguments[:2] == ["bench", "mirage"] else []
+        # These two are for the user's own project, whose ragstone.toml is not for the others.
+        folder = tmp_path / "project" if arguments in (["init"], ["run"]) else tmp_path
+        folder.mkdir(exist_ok=True)
         done = subprocess.run(
-            [sys.executable, "-m", "ragstone", *arguments, *small], cwd=tmp_path, env=environment, capture_output=True,
-            text=True, encoding="utf-8", check=False,
+            [sys.executable, "-m", "ragstone", *arguments, *small], cwd=folder, env=environment, capture_output=True,
+            stdin=subprocess.DEVNULL, text=True, encoding="utf-8", check=False,
         )  # fmt: skip
         assert done.returncode == 0, (line, done.stderr)
         run += 1

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from ragstone.api.gates import Gate, project_gates
 from ragstone.api.project_config import configured_system
 from ragstone.errors import UsageError
 from ragstone.systems.http import HttpTarget
+from ragstone.systems.rag import RagTarget
 from ragstone.systems.with_retriever import SystemTarget
 
 
@@ -67,3 +69,21 @@ def test_a_table_that_cannot_be_is_one_line(tmp_path: Path, text: str, words: st
     assert words in str(caught.value)
     assert "ragstone.toml" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_documents_are_a_system(tmp_path: Path) -> None:
+    path = written(tmp_path, '[systems.docs]\ncorpus = "docs"\nrag = "rag(k=3)"\n[systems.other]\ncorpus = "x"\n')
+    assert configured_system("docs", path) == RagTarget("docs", k=3)
+    assert configured_system("other", path) == RagTarget("x")
+    with pytest.raises(UsageError, match="a system over documents has corpus"):
+        configured_system("docs", written(tmp_path, '[systems.docs]\ncorpus = "docs"\nurl = "x"\n'))
+
+
+def test_gates_beside_the_systems_are_those_of_the_project(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.ragstone.gates]\nmrr = 0.2\n", "utf-8")
+    assert project_gates(tmp_path)[0] == [Gate("mrr", 0.2, "under")]
+    path = written(tmp_path, "[gates]\ntoken_f1 = 0.5\nsettings = { gate = 'point' }\n")
+    assert project_gates(tmp_path) == ([Gate("token_f1", 0.5, "under")], {"gate": "point"})
+    path.write_text("[gates]\ntoken_f1 = true\n", "utf-8")
+    with pytest.raises(UsageError, match=r"ragstone.toml, field 'gates.token_f1'"):
+        project_gates(tmp_path)

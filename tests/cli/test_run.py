@@ -168,3 +168,70 @@ def test_nothing_of_asyncio_leaks(folder: Path) -> None:
     assert ended.code == 0
     assert "was never awaited" not in ended.err
     assert "Event loop is closed" not in ended.err
+
+
+CONFIG = """
+[systems.mine]
+python = "app.py:ask"
+[systems.docs]
+corpus = "docs"
+[run]
+questions = "q.csv"
+system = "mine"
+metrics = ["answer_match", "token_f1"]
+group-by = ["topic"]
+limit = 1
+fail-under = { token_f1 = 0.99 }
+gate = "point"
+min-coverage = 0
+"""
+
+
+def with_topic(folder: Path) -> None:
+    lines = QUESTIONS.splitlines()
+    rows = [f"{lines[0]},topic", *(f"{line},geo" for line in lines[1:])]
+    (folder / "q.csv").write_text("\n".join(rows), "utf-8")
+
+
+def test_the_configuration_has_defaults_which_options_override(folder: Path) -> None:
+    with_topic(folder)
+    (folder / "ragstone.toml").write_text(CONFIG, "utf-8")
+    ended = process("run", "--json", "--quiet", folder=folder)
+    assert ended.code == 1, ended  # the gate of the configuration
+    assert set(ended.document["scores"]) == {"answer_match", "token_f1"}
+    assert ended.document["asked"] == 1
+    assert any(table["id"].startswith("eval-groups") for table in ended.document["tables"])
+    options = ["--limit", "2", "--metrics", "answer_match", "--fail-under", "answer_match=0.1"]
+    ended = process("run", *options, "--json", "--quiet", folder=folder)
+    assert ended.code == 0, ended
+    assert ended.document["done"] == 2
+
+
+def test_another_system_replaces_the_configured_one_with_its_options(folder: Path) -> None:
+    with_topic(folder)
+    (folder / "docs").mkdir()
+    (folder / "docs" / "a.md").write_text("Paris is the capital of France.", "utf-8")
+    config = CONFIG.replace('system = "mine"', 'system = "docs"\nmodel = "local/extractive"')
+    (folder / "ragstone.toml").write_text(config.replace("0.99", "0"), "utf-8")
+    assert process("run", "--quiet", folder=folder).code == 0
+    ended = process("run", "--system", "app.py:ask", "--quiet", folder=folder)
+    assert ended.code == 0, ended
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("limitt = 3", ("ragstone.toml", "Did you mean 'limit'?")),
+        ('limit = "x"', ("ragstone.toml", "run.limit", "not a valid integer")),
+        ("limit = 0", ("ragstone.toml", "run.limit")),
+        ('fail-under = { token_f1 = "x" }', ("ragstone.toml", "run.fail-under", "expected METRIC=NUMBER")),
+    ],
+)
+def test_what_the_configuration_cannot_mean_is_one_line(folder: Path, line: str, words: tuple[str, ...]) -> None:
+    config = '[run]\nquestions = "q.csv"\nsystem = "app.py:ask"\n'
+    (folder / "ragstone.toml").write_text(config + line, "utf-8")
+    one_line(process("run", "--quiet", folder=folder), *words)
+
+
+def test_without_questions_init_is_named(folder: Path) -> None:
+    one_line(process("run", "--system", "app.py:ask", folder=folder), "ragstone init")

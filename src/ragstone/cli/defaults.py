@@ -41,7 +41,7 @@ class Configured(click.Command):
             parameter = known.get(key.replace("_", "-"))
             if parameter is None:
                 raise DataError(path, str(UnknownName("option", key, known)), field="run")
-            values = list(value.items()) if isinstance(value, dict) else value
+            values = [f"{name}={item}" for name, item in value.items()] if isinstance(value, dict) else value
             repeated = isinstance(parameter, click.Option) and parameter.multiple
             defaults[parameter.name or ""] = [values] if repeated and not isinstance(values, list) else values
         return defaults
