@@ -243,6 +243,8 @@ async def evaluate_async(
     split: str | None = None,
     qrels: str | Path | None = None,
     corpus: str | Path | None = None,
+    references: Any = None,
+    seed: int = 0,
 ) -> EvalResult:
     """Score existing answers and keep everything in one run file; results already in the file are not computed again.
 
@@ -254,17 +256,21 @@ async def evaluate_async(
     "matrix" or "ragas". `verify`, `prompts`, `rubrics`, `reasons`, `strict_quotes`: see `Judging`. `run`: the run file;
     by default its name is derived from the settings. `data_language`: language of all rows, detected by default.
     `language`: language of tables and reports, "en" or "zh". `group_by`: columns to group by. `sample`, `limit`: number
-    of rows, drawn with a seed or taken from the start. `repeat`: how often the judge is asked, to measure its variance.
+    of rows, drawn with `seed` or taken from the start. `repeat`: how often the judge is asked, to measure its variance.
     `max_requests`, `max_cost`: the run stops there, and a larger limit resumes it. `price`: "IN/OUT" per million
     tokens, for the cost table and for `max_cost`. `gates`: thresholds by metric; those of correctness decide
     which answers are right in reports and exports (else `answer_correctness` or a match of at least 0.5).
     `system_model`: the model that answered, where the data do not say; a judge of the same family causes a warning.
     `sep`: separator of several contexts in one cell; `sheet`: of a spreadsheet; `split`: of a data set with several;
-    `qrels`, `corpus`: relevance labels and documents of a TREC run file. Raises `RagstoneError`s, one line each.
+    `qrels`, `corpus`: relevance labels and documents of a TREC run file. `references`: a file (or other data) with the
+    references of these questions, joined by question or id. Raises `RagstoneError`s, one line each.
     """
     if price and price_of(price) is None:
         raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
-    reading = {"sep": sep, "sheet": sheet, "split": split, "qrels": qrels, "corpus": corpus}
+    reading = {
+        "sep": sep, "sheet": sheet, "split": split, "qrels": qrels, "corpus": corpus, "references": references,
+        "seed": seed,
+    }  # fmt: skip
     file_options = {name: value for name, value in reading.items() if value is not None}
     judging = Judging.of(
         judge, embedder=embedder, protocol=judge_protocol, verify=verify, prompts=prompts, rubrics=rubrics,

@@ -132,6 +132,8 @@ async def run_async(
     gates: Mapping[str, float] | None = None,
     sheet: str | None = None,
     split: str | None = None,
+    references: Any = None,
+    seed: int = 0,
 ) -> EvalResult:
     """Ask a system the user's questions, score its answers, and keep everything in one run file.
 
@@ -145,7 +147,7 @@ async def run_async(
     """
     if price and price_of(price) is None:
         raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
-    reading = {"sheet": sheet, "split": split}
+    reading = {"sheet": sheet, "split": split, "references": references, "seed": seed}
     judging = Judging.of(
         judge, embedder=embedder, protocol=judge_protocol, verify=verify, prompts=prompts, rubrics=rubrics,
         base_url=judge_base_url, embedder_base_url=embedder_base_url, language=data_language,

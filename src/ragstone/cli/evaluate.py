@@ -24,6 +24,8 @@ from ragstone.cli.options import (
     metrics_option,
     no_judge,
     once,
+    references_option,
+    seed_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.show import say_failures, say_run
@@ -44,11 +46,13 @@ file_options = both(
     click.option("--split", metavar="NAME", help="Split of a Hugging Face data set."),
     click.option("--qrels", type=click.Path(path_type=Path), help="Relevance labels of a TREC or BEIR run file."),
     click.option("--corpus", type=click.Path(path_type=Path), help="Documents of a TREC or BEIR run file."),
+    references_option,
 )  # fmt: skip
 
 data_options = both(
     file_options,
-    click.option("--sample", type=click.IntRange(1), help="Number of rows, drawn with a fixed seed."),
+    click.option("--sample", type=click.IntRange(1), help="Number of rows, drawn at random with --seed."),
+    seed_option,
     click.option("--limit", type=click.IntRange(1), help="Use only the first rows."),
     click.option("--data-language", type=click.Choice(["en", "zh"]),
                  help="Language of all rows.  [default: each row's own]"),
@@ -125,7 +129,8 @@ def command(**values: Any) -> int:
     if judging.model is None and values["repeat"] > 1:
         raise no_judge(["--repeat"])
     judging.check(values["metrics"])
-    reading = {name: values[name] for name in ("sep", "sheet", "split", "qrels", "corpus") if values[name] is not None}
+    names = ("sep", "sheet", "split", "qrels", "corpus", "references", "seed")
+    reading = {name: values[name] for name in names if values[name] is not None}
     data = read_data(
         values["data"],
         mapping=once(values["mapping"], "--map"),

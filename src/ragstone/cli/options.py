@@ -162,6 +162,11 @@ where_option = click.option(
     "--where", type=Pairs(), multiple=True, metavar="NAME=VALUE",
     help="Only cases with this value of a condition, column or derived field; 12..20 is a range (repeatable).",
 )  # fmt: skip
+references_option = click.option(
+    "--references", type=click.Path(path_type=Path),
+    help="File with the references of the questions, joined by question or id.",
+)  # fmt: skip
+seed_option = click.option("--seed", type=int, help="Seed of --sample.  [default: 0]")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a single JSON document.")
 language_option = click.option(
     "--language",

@@ -23,6 +23,8 @@ from ragstone.cli.options import (
     language_option,
     metrics_option,
     once,
+    references_option,
+    seed_option,
 )  # fmt: skip
 from ragstone.cli.output import say
 from ragstone.cli.systems import system_of, system_options
@@ -35,7 +37,9 @@ question_options = both(
                  help="Meaning of a column, such as reference=gold_answer (repeatable)."),
     click.option("--sheet", metavar="NAME", help="Sheet of a spreadsheet."),
     click.option("--split", metavar="NAME", help="Split of a Hugging Face data set."),
-    click.option("--sample", type=click.IntRange(1), help="Number of questions, drawn with a fixed seed."),
+    references_option,
+    click.option("--sample", type=click.IntRange(1), help="Number of questions, drawn at random with --seed."),
+    seed_option,
     click.option("--limit", type=click.IntRange(1), help="Use only the first questions."),
     click.option("--data-language", type=click.Choice(["en", "zh"]),
                  help="Language of all rows.  [default: each row's own]"),
@@ -87,7 +91,7 @@ def command(**values: Any) -> int:
     language = values["data_language"] or ""
     judging = judging_of(values, protocol=values["judge_protocol"], language=language)
     judging.check(values["metrics"])
-    reading = {name: values[name] for name in ("sheet", "split") if values[name] is not None}
+    reading = {name: values[name] for name in ("sheet", "split", "references", "seed") if values[name] is not None}
     data = read_data(
         values["questions"], mapping=once(values["mapping"], "--map"), limit=values["limit"], sample=values["sample"],
         **reading,

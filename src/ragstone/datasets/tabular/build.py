@@ -8,6 +8,7 @@ import msgspec
 from ragstone.datasets.tabular import fields
 from ragstone.datasets.tabular.cells import plain, scalar, text
 from ragstone.datasets.tabular.items import Item
+from ragstone.datasets.tabular.paths import head_of
 from ragstone.datasets.tabular.problems import CellError, Problems, places, warning
 from ragstone.datasets.tabular.rows import DataRow
 from ragstone.messages import preferred_language
@@ -26,7 +27,7 @@ class Builder:
     def __init__(self, mapping: Mapping[str, str], problems: Problems, *, sep: str | None, sparse: bool) -> None:
         self._mapping, self._problems, self._sep, self._sparse = mapping, problems, sep, sparse
         mapped_columns = {column for word, column in mapping.items() if word not in ("language", "answerable")}
-        self._mapped_columns = frozenset(mapped_columns)
+        self._mapped_columns = frozenset(name for column in mapped_columns for name in (column, head_of(column)))
         self._noted_rows: dict[str, list[str]] = {}
         self._counts: dict[str, int] = {}
         self._with_contexts = 0

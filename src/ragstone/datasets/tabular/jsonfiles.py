@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.datasets.jsonlines import kind_of, strict_json
+from ragstone.datasets.tabular.paths import head_of
 from ragstone.datasets.tabular.rows import DataRow, Raw
 from ragstone.datasets.tabular.texts import encoding_of
 from ragstone.datasets.tabular.words import is_question
@@ -91,6 +92,8 @@ def _unwrapped(path: Path, value: dict[str, Any], known: Sequence[str]) -> Any:
         return [value]
     if isinstance(value.get("columns"), list) and isinstance(value.get("data"), list):  # pandas, orient="split"
         return _split(path, value["columns"], value["data"])
+    if any(name not in value and head_of(name) in value for name in known):  # a path into a column of one row
+        return [value]
     questions = [name for name in value if name in known or is_question(name)]
     column = next((value[name] for name in questions if isinstance(value[name], (list, dict))), None)
     if column is not None and not _is_conversation(column):

@@ -1,7 +1,7 @@
 """Reads the user's own data from a file of any supported format or from memory."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,13 @@ import msgspec
 from ragstone.datasets.tabular.build import Builder
 from ragstone.datasets.tabular.items import EvalData, Item
 from ragstone.datasets.tabular.labels import read_qrels, read_queries, with_labels, with_texts
+from ragstone.datasets.tabular.paths import add_paths, head_of
 from ragstone.datasets.tabular.problems import Problems
+from ragstone.datasets.tabular.references import join
 from ragstone.datasets.tabular.rows import Rows
 from ragstone.datasets.tabular.sources import open_source
 from ragstone.datasets.tabular.trec import Qrels, is_run, runs_as_rows
-from ragstone.datasets.tabular.words import ColumnMapping, resolve
+from ragstone.datasets.tabular.words import ID_NAMES, ColumnMapping, is_question, plain_name, resolve
 from ragstone.datasets.traces import is_trace, spans_as_rows
 from ragstone.errors import DataError, UsageError
 from ragstone.types import plain_text, to_json
@@ -31,6 +33,7 @@ def read_eval_data(
     corpus: str | Path | None = None,
     sheet: str | None = None,
     split: str | None = None,
+    references: Any = None,
     limit: int | None = None,
     sample: int | None = None,
     seed: int = 0,
@@ -39,7 +42,8 @@ def read_eval_data(
 
     `mapping` assigns columns to fields (`words.WORDS`) and overrides detection by column name. `sep` separates the
     passages in a plain-text cell. `qrels` labels passages by the ids of rows and passages. `corpus` has the texts of
-    passages that have only ids. `sheet` selects a sheet of a workbook, `split` a split of a data set.
+    passages that have only ids. `sheet` selects a sheet of a workbook, `split` a split of a data set. `references`:
+    other data with the references of these questions, joined by id or by question (`references.join`).
 
     `sample` selects that many rows at random: those whose ids have the smallest hashes with `seed`. The choice depends
     only on the ids (derived from the questions if there are none), not on the order of rows, and a larger sample
@@ -51,15 +55,18 @@ def read_eval_data(
         if count is not None and count < 1:
             raise UsageError(f"{option}={count}: it is the number of rows that are read, at least 1.")
     sep = _separator(sep)
-    raw = open_source(source, sheet=sheet, split=split, known=tuple((mapping or {}).values()))
+    mapping = dict(mapping or {})
+    raw = open_source(source, sheet=sheet, split=split, known=tuple(mapping.values()))
     judged, texts = _optional_path(qrels) or raw.qrels, _optional_path(corpus) or raw.corpus
     grades = read_qrels(judged) if judged else {}
     rows = _as_rows(Rows(raw), texts, grades)
     name, source = rows.raw.name, rows.raw.source
     if not len(rows):
         raise DataError(source, "has no rows.")
+    gold = None if references is None else _gold(references, mapping, rows.columns)
+    add_paths(rows, mapping.values())
     problems = Problems(source)
-    columns = _columns(rows, mapping or {}, problems)
+    columns = _columns(rows, mapping, problems)
     builder = Builder(columns.mapping, problems, sep=sep, sparse=rows.raw.sparse)
     built = [builder.item(row, number) for number, row in enumerate(rows.take(), 1)]
     problems.raise_any()
@@ -68,6 +75,9 @@ def read_eval_data(
     if judged:
         items, notes = with_labels(items, grades, judged.name)
         warnings += notes
+    if gold is not None:
+        items, notes = join(items, gold.items, gold.name)
+        warnings += [*gold.warnings, *notes]
     warnings += builder.warnings(items)
     if texts:
         items, notes = with_texts(items, texts)
@@ -77,6 +87,25 @@ def read_eval_data(
         items = _sampled(items, sample, seed)
     schema = rows.raw.schema or columns.schema
     return EvalData(name, schema, columns.mapping, tuple(items[:limit]), digest, tuple(warnings), total)
+
+
+def _gold(source: Any, mapping: dict[str, str], columns: Sequence[str]) -> EvalData:
+    """The data with the references. They take what `mapping` says of columns that only they have; it is removed there.
+    Without a column of questions, they are joined by id."""
+    rows = Rows(open_source(source, known=tuple(mapping.values())))
+    own = {
+        word: column for word, column in mapping.items() if head_of(column) not in columns and column not in columns
+        and (column in rows.columns or head_of(column) in rows.columns)
+    }  # fmt: skip
+    for word in own:
+        del mapping[word]
+    names = [column for column in rows.columns if plain_name(column) in (*ID_NAMES, "trace_id")]
+    has_question = "question" in own or any(is_question(column) for column in rows.columns)
+    if names and "id" not in own:
+        own["id"] = names[0]
+    if names and not has_question:
+        own["question"] = own["id"]
+    return read_eval_data(source, mapping=own)
 
 
 def _optional_path(path: str | Path | None) -> Path | None:

@@ -65,6 +65,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def __iter__(self) -> Iterator[DataRow]:
+        """Every row, which stays."""
+        return iter(self._rows)
+
     def take(self) -> Iterator[DataRow]:
         """Yields every row once."""
         while self._rows:

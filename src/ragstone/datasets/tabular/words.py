@@ -8,7 +8,7 @@ from ragstone.datasets.tabular.problems import warning
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.types import Frozen
 
-__all__ = ["WORDS", "ColumnMapping", "is_known", "is_question", "plain_name", "resolve"]
+__all__ = ["ID_NAMES", "WORDS", "ColumnMapping", "is_known", "is_question", "plain_name", "resolve"]
 
 WORDS = {
     "question": "what was asked, or a conversation that ends with it",
@@ -129,6 +129,8 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "language": ("language", "lang", "语言", "语种"),
     "answerable": ("answerable", "is_answerable", "是否可回答", "可回答", "能否回答", "是否可答"),
 }  # fmt: skip
+
+ID_NAMES = _NAMES["id"]
 
 # Names that can only mean a system's answer; next to one of them, `answer` is the reference.
 _SURELY_ANSWER = frozenset(_NAMES["answer"]) - {"answer", "答案", "答", "answer_text", "output", "输出"}

@@ -12,7 +12,7 @@ from ragstone.datasets.tabular.problems import places, warning
 from ragstone.datasets.tabular.rows import DataRow, Rows
 from ragstone.datasets.traces import langfuse, langsmith, opentelemetry
 from ragstone.datasets.traces.messages import answer_in, question_in, texts_in
-from ragstone.datasets.traces.span import TraceSpan
+from ragstone.datasets.traces.span import TraceSpan, json_value
 from ragstone.datasets.traces.trees import roots_of
 from ragstone.messages import preferred_language
 from ragstone.responses.outputs import LONGEST_ANSWER
@@ -130,6 +130,11 @@ def _row(root: TraceSpan, ids: Mapping[str, str]) -> _Traced | None:
         "output.value": answer,
         "retrieval.documents": [msgspec.to_builtins(passage) for passage in response.passages]
         or ([] if response.empty_retrieval else None),
+        **{
+            name: logged
+            for name, value in (("inputs", root.input), ("outputs", root.output))
+            if isinstance(logged := json_value(value), dict)
+        },
         **root.columns,
         "name": root.name or None,
         "model": response.model or None,

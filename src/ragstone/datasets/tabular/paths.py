@@ -1,0 +1,56 @@
+"""Columns inside columns: `--map question=inputs.question` names a value by a JMESPath expression."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+
+from ragstone.datasets.tabular.cells import is_missing, listed
+from ragstone.datasets.tabular.rows import Rows
+from ragstone.errors import DataError, UsageError
+
+__all__ = ["add_paths", "head_of"]
+
+_SIGNS = frozenset(".[]|()*@{}\"`'")
+
+
+def head_of(column: str) -> str:
+    """The column in which a path begins."""
+    for place, character in enumerate(column):
+        if character in _SIGNS:
+            return column[:place]
+    return column
+
+
+def add_paths(rows: Rows, columns: Iterable[str]) -> None:
+    """Adds a cell to each row for each of these columns that is no column but a path into one; JSON in a text cell is
+    read. Raises UsageError for an invalid path, DataError if no row has a value there."""
+    for column in columns:
+        if column in rows.columns or not _SIGNS & set(column):
+            continue
+        try:
+            path = jmespath.compile(column)
+        except JMESPathError as error:
+            problem = str(error).splitlines()[0]
+            raise UsageError(f"--map: {column!r} is neither a column nor a JMESPath expression ({problem}).") from None
+        found = False
+        for row in rows:
+            value = _value(path, row.cells, column)
+            found = found or not is_missing(value)
+            row.cells[column] = value
+        if not found and len(rows):
+            head = head_of(column)
+            known = ", ".join(map(repr, rows.columns[:20]))
+            advice = f"The columns are: {known}." if head not in rows.columns else f"Look into {head!r}: no row has it."
+            raise DataError(rows.raw.source, f"has no value at {column!r}.", advice=advice)
+        rows.columns = (*rows.columns, column)
+
+
+def _value(path: Any, cells: dict[str, Any], column: str) -> Any:
+    head = head_of(column)
+    read = {**cells, head: listed(cells[head])} if isinstance(cells.get(head), str) else cells
+    try:
+        return path.search(read)
+    except JMESPathError as error:
+        raise UsageError(f"--map: {column!r} cannot be evaluated ({str(error).splitlines()[0]}).") from None
