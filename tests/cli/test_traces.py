@@ -55,7 +55,7 @@ def test_a_sample_of_a_folder_of_traces_depends_on_the_seed(ragstone: Callable[.
     for number in range(20):
         span = {"trace_id": f"t{number}", "span_id": "1", "attributes": {"input.value": "Q?", "output.value": "A."}}
         (folder / f"{number}.json").write_text(json.dumps(span), "utf-8")
-    chosen = []
+    chosen: list[list[str]] = []
     for seed in (1, 1, 2):
         assert ragstone("eval", folder, "--sample", 5, "--seed", seed, "--run", f"{len(chosen)}.run").code == 0
         with open_run(f"{len(chosen)}.run") as run:
