@@ -10,6 +10,7 @@ from mypy import api as mypy
 import ragstone
 from ragstone import bench, compare, evaluate
 from ragstone.api import check_gates, read_run
+from ragstone.api.blocking import blocking
 from ragstone.api.results import import_results
 from ragstone.errors import UnknownName
 from ragstone.report.notebook import table_snippet
@@ -94,3 +95,17 @@ def test_so_does_the_result_of_a_benchmark(tmp_path: Path) -> None:
     )
     assert "local/extractive" in repr(result)
     assert "local/extractive" in result._repr_html_()
+
+
+def test_the_blocking_form_does_not_compute_how_its_result_looks() -> None:
+    class Result:
+        shown = 0
+
+        def __repr__(self) -> str:
+            self.shown += 1
+            return "Result()"
+
+    async def make() -> Result:
+        return Result()
+
+    assert blocking(make, name="make")().shown == 0

@@ -33,7 +33,7 @@ def blocking(function: Callable[P, Coroutine[Any, Any, R]], /, *, name: str) -> 
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return asyncio.run(function(*args, **kwargs))
+            return _run(function(*args, **kwargs))
         if _in_notebook():
             return _in_thread(lambda: function(*args, **kwargs))
         raise UsageError(
@@ -43,6 +43,18 @@ def blocking(function: Callable[P, Coroutine[Any, Any, R]], /, *, name: str) -> 
 
     wrapper.__name__ = wrapper.__qualname__ = name
     return wrapper
+
+
+def _run(coroutine: Coroutine[Any, Any, R]) -> R:
+    """The result of `asyncio.run`, which would call its `repr` to restore the handler of interrupts if a task had it:
+    that of a `RunResult` computes the tables."""
+    results: list[R] = []
+
+    async def collect() -> None:
+        results.append(await coroutine)
+
+    asyncio.run(collect())
+    return results[0]
 
 
 def public(function: Callable[P, R], /) -> Callable[P, R]:
