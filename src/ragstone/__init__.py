@@ -8,9 +8,23 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from ragstone.api import bench, bench_async, compare, evaluate, evaluate_async, run, run_async, slices
+    from ragstone.api import (
+        bench,
+        bench_async,
+        compare,
+        diagnose,
+        diagnose_async,
+        evaluate,
+        evaluate_async,
+        run,
+        run_async,
+        slices,
+    )
 
-__all__ = ["__version__", "bench", "bench_async", "compare", "evaluate", "evaluate_async", "run", "run_async", "slices"]
+__all__ = [
+    "__version__", "bench", "bench_async", "compare", "diagnose", "diagnose_async", "evaluate", "evaluate_async", "run",
+    "run_async", "slices",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ Each function is written once, as `NAME_async`; `NAME` is its blocking form.
 
 from ragstone.api.bench import BenchResult, bench, bench_async
 from ragstone.api.compare import Comparison, compare
+from ragstone.api.diagnose import DiagnosisResult, diagnose, diagnose_async
 from ragstone.api.evaluate import EvalResult, evaluate, evaluate_async
 from ragstone.api.gates import Gate, GateResult, check_gates
 from ragstone.api.open_run import OpenRun, read_run
@@ -12,6 +13,7 @@ from ragstone.api.questions import run, run_async
 from ragstone.api.slices import Slice, Slices, slices
 
 __all__ = [
-    "BenchResult", "Comparison", "EvalResult", "Gate", "GateResult", "OpenRun", "Slice", "Slices", "bench",
-    "bench_async", "check_gates", "compare", "evaluate", "evaluate_async", "read_run", "run", "run_async", "slices",
+    "BenchResult", "Comparison", "DiagnosisResult", "EvalResult", "Gate", "GateResult", "OpenRun", "Slice", "Slices",
+    "bench", "bench_async", "check_gates", "compare", "diagnose", "diagnose_async", "evaluate", "evaluate_async",
+    "read_run", "run", "run_async", "slices",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Literal
 from ragstone.analysis.compare import FLIPPED, Comparison, Difference, Flip, Reason, Side, compare_runs
 from ragstone.analysis.pairwise import compare_pairwise
 from ragstone.api.blocking import public
-from ragstone.api.open_run import open_checked
+from ragstone.api.open_run import open_checked, viewed
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
 from ragstone.runs import RunReader
@@ -90,8 +90,8 @@ def opened_sides(
             raise UsageError(f"{name_a} is compared with itself: name two different systems.")
         same = name_a == name_b
         yield (
-            Side(first, name_a, f"{name_a} ({a.name})" if same else name_a),
-            Side(second, name_b, f"{name_b} ({(b or a).name})" if same else name_b),
+            Side(viewed(first), name_a, f"{name_a} ({a.name})" if same else name_a),
+            Side(viewed(second), name_b, f"{name_b} ({(b or a).name})" if same else name_b),
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from ragstone.analysis import gates as analysis
 from ragstone.analysis.gates import Gate, GateResult, check_thresholds, gates_of
 from ragstone.api.blocking import public
-from ragstone.api.open_run import open_checked
+from ragstone.api.open_run import open_checked, viewed
 from ragstone.errors import DataError, UsageError
 from ragstone.metrics import better
 from ragstone.types import Run
@@ -38,7 +38,7 @@ def check_gates(
     """
     if isinstance(run, str | Path):
         with open_checked(run) as opened:
-            return check_gates(opened, gates, mode=mode, min_coverage=min_coverage, system=system, where=where)
+            return check_gates(viewed(opened), gates, mode=mode, min_coverage=min_coverage, system=system, where=where)
     if isinstance(gates, Mapping):
         over = {name: limit for name, limit in gates.items() if better(name, run.meta) == "lower"}
         under = {name: limit for name, limit in gates.items() if name not in over}

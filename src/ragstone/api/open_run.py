@@ -21,9 +21,18 @@ from ragstone.report.optional import load
 from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
 from ragstone.storage import write_file
-from ragstone.types import Aggregate, Benchmark, Score, Table
+from ragstone.types import Aggregate, Benchmark, Run, Score, Table
 
-__all__ = ["OpenRun", "benchmark_of", "check_target", "language_of", "open_checked", "read_run", "remembered_language"]
+__all__ = [
+    "OpenRun",
+    "benchmark_of",
+    "check_target",
+    "language_of",
+    "open_checked",
+    "read_run",
+    "remembered_language",
+    "viewed",
+]
 
 
 TRUST = "RAGSTONE_TRUST"
@@ -80,6 +89,15 @@ def open_checked(path: str | Path) -> RunReader:
         run.close()
         raise
     return run
+
+
+def viewed(run: RunReader) -> Run:
+    """The run as its benchmark wants gates and comparisons to read it; itself if that benchmark is not installed."""
+    try:
+        benchmark = benchmark_of(run.meta, run.path)
+    except UsageError:
+        return run
+    return benchmark.view(run)
 
 
 def _expect(run: RunReader, plugin: Plugin) -> None:

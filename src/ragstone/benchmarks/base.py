@@ -108,6 +108,9 @@ class BaseBenchmark(_Declared):
     def retrieval_cost(self) -> Sequence[RetrievalCost]:
         return ()
 
+    def view(self, run: Run, /) -> Run:
+        return run
+
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         """The mean of each metric, a row for each system."""
         words = messages(__name__, language)

@@ -158,14 +158,14 @@ def _as_json(result: "GateResult") -> dict[str, Any]:
 @json_option
 def command(run: Path, **values: Any) -> int:
     """Check thresholds on the metrics of a run: exit 1 if one fails, 3 if too few samples were scored."""
-    from ragstone.api.open_run import language_of, open_checked  # noqa: PLC0415
+    from ragstone.api.open_run import language_of, open_checked, viewed  # noqa: PLC0415
     from ragstone.errors import UsageError  # noqa: PLC0415
 
     if values["where"] and not values["fail_under"] and not values["fail_over"]:
         raise UsageError("--where says which cases --fail-under and --fail-over are about: add one of them.")
     with open_checked(run) as opened:
         language = values["language"] or language_of(opened.meta)
-        code, results = report_gates(opened, values, system=values["system"], language=language)
+        code, results = report_gates(viewed(opened), values, system=values["system"], language=language)
     if not results:
         raise UsageError("No gate is set: add --fail-under METRIC=NUMBER, or [gates] to ragstone.toml.")
     if values["as_json"]:

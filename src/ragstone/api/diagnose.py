@@ -1,0 +1,255 @@
+"""`diagnose`: ask a system the user's questions under changed conditions, and name the cause of each wrong answer."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ragstone.api.blocking import blocking, public
+from ragstone.api.evaluate import read_data
+from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
+from ragstone.api.gold_search import find_gold
+from ragstone.api.judging import Judging
+from ragstone.api.questions import plan_questions
+from ragstone.api.run_result import RunResult
+from ragstone.benchmarks.interventions.benchmark import Interventions
+from ragstone.benchmarks.interventions.causes import Cause
+from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
+from ragstone.benchmarks.interventions.diagnosed import Diagnosed
+from ragstone.benchmarks.interventions.gold import CorpusIndex
+from ragstone.benchmarks.interventions.waterfall import Fix, Waterfall, fixes, waterfall
+from ragstone.benchmarks.recorded.benchmark import RecordedRow
+from ragstone.benchmarks.recorded.tables import price_of
+from ragstone.datasets.tabular import EvalData
+from ragstone.errors import UsageError
+from ragstone.messages import checked_language
+from ragstone.models import ModelOptions
+from ragstone.retrieval.chunkers import chunk_passages
+from ragstone.retrieval.corpus import Corpus, read_corpus
+from ragstone.runs import open_run
+from ragstone.systems import accepts_of, open_system, system_settings
+from ragstone.systems.rag import RagTarget
+from ragstone.types import Embedder, Metric, Model, Table
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = [
+    "DiagnosisPlan", "DiagnosisResult", "diagnose", "diagnose_async", "plan_diagnosis", "requests_of",
+    "run_diagnosis",
+]  # fmt: skip
+
+_CONCURRENCY = 64
+_ROUNDS = 20  # far more than the table of causes can need
+_CHUNK = 330  # tokens of the chunks in which a corpus is searched for gold passages
+
+
+@dataclass(frozen=True, repr=False)
+class DiagnosisResult(RunResult):
+    """The result of a diagnosis. `system`: the system's id in the run."""
+
+    system: str = ""
+
+    @cached_property
+    def questions(self) -> list[Diagnosed]:
+        """Every question with its evidence and its cause."""
+        with self.open() as opened:
+            benchmark = opened.benchmark
+            assert isinstance(benchmark, Interventions)
+            return benchmark.diagnosed(opened.run, self.system)
+
+    def causes(self) -> dict[str, Cause]:
+        """Question id → the primary cause ("healthy" where the answer is right)."""
+        return {item.id: item.cause for item in self.questions}
+
+    def waterfall(self) -> Waterfall:
+        """The share right as is, what each step would gain, and what remains wrong."""
+        return waterfall(self.questions)
+
+    def fixes(self) -> list[Fix]:
+        """What mending each cause would buy, the largest gain first."""
+        return fixes(self.questions)
+
+    def stages(self) -> Table:
+        """In how many questions the gold was in the index, fetched, in the prompt, and the answer right."""
+        return next(table for table in self.tables(language="en") if table.id == "diagnosis-stages")
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A row per question: id, question, answer, cause, stage that lost the gold, labels, confidence, outcomes."""
+        try:
+            import pandas as pd  # noqa: PLC0415
+        except ImportError:
+            raise UsageError("to_pandas needs pandas, which is not installed: pip install pandas.") from None
+        return pd.DataFrame([_row(item) for item in self.questions])
+
+
+def _row(item: Diagnosed) -> dict[str, Any]:
+    first = item.evidence.first
+    return {
+        "id": item.id, "question": item.evidence.sample.question, "answer": None if first is None else first.answer,
+        "cause": item.cause.name, "lost": item.lost, "missing": item.cause.missing, "labels": ", ".join(item.labels),
+        "confidence": item.confidence, "gold_found": item.found,
+        **{name: item.evidence.outcome(name) for name in item.evidence.records if item.right(name) is not None},
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DiagnosisPlan:
+    """A diagnosis before anything is asked. `corpus`: the documents in which gold passages are looked up."""
+
+    data: EvalData
+    rows: Sequence[RecordedRow]
+    system: Any
+    metrics: tuple[str | Metric, ...]
+    judging: Judging
+    corpus: Corpus | None
+    chunk: int
+    full: bool
+    warnings: tuple[str, ...]
+
+
+def plan_diagnosis(
+    data: EvalData,
+    system: Any,
+    metrics: Sequence[str | Metric] | None,
+    judging: Judging,
+    *,
+    corpus: str | Path | Corpus | None = None,
+    data_language: str = "",
+    full: bool = False,
+) -> DiagnosisPlan:
+    """Checks everything that can be checked before the system is opened. Raises UsageError."""
+    if not any(item.sample.references or item.sample.meta.get("answerable") is False for item in data.items):
+        raise UsageError(
+            f"{data.name} has no references, so nothing tells which answers are wrong. Add a column `reference`."
+        )
+    requested = tuple(metrics or (("answer_correctness",) if judging.model is not None else ("answer_match",)))
+    plan = plan_questions(data, system, requested, judging, data_language=data_language)
+    chunk = _CHUNK
+    if isinstance(plan.system, RagTarget):
+        corpus, chunk = corpus or plan.system.corpus, plan.system.chunk
+    documents = None if corpus is None else read_corpus(corpus)
+    return DiagnosisPlan(
+        data, plan.benchmark.rows, plan.system, requested, judging, documents, chunk, full, plan.benchmark.warnings
+    )
+
+
+async def run_diagnosis(
+    plan: DiagnosisPlan,
+    *,
+    run: str | Path | None = None,
+    model_options: ModelOptions | None = None,
+    concurrency: int | None = None,
+    price: str = "",
+    gates: Mapping[str, float] | None = None,
+    shell: Shell | None = None,
+) -> DiagnosisResult:
+    """Runs the plan into the file `run`, in rounds: each asks what the answers before it have shown to be needed."""
+    shell = shell or Shell()
+    most = concurrency or concurrency_of([plan.system], _CONCURRENCY)
+    options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
+    index = None
+    if plan.corpus is not None:
+        index = CorpusIndex.of(plan.corpus.passages, chunk_passages(plan.corpus.passages, size=plan.chunk))
+    questions = await find_gold(plan.rows, index, plan.judging, options)
+    benchmark = Interventions(
+        questions, data_name=plan.data.name, sha256=plan.data.sha256, warnings=plan.warnings, full=plan.full,
+        corpus=plan.corpus.sha256 if plan.corpus is not None else "", gates=_correctness(gates),
+    )  # fmt: skip
+    question = {**benchmark.question, "system": system_settings(plan.system)}
+    path = Path(run) if run is not None else default_name("diagnosis", question)
+    info = {**({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})}
+    async with AsyncExitStack() as stack:
+        opened = open_system(plan.system, template=benchmark.template, options=options)
+        system = await stack.enter_async_context(opened)
+        benchmark = dataclasses.replace(benchmark, takes=accepts_of(system))
+        for _ in range(_ROUNDS):
+            if path.exists() and path.stat().st_size:
+                with open_run(path) as before:
+                    benchmark = benchmark.grown(before, system.id)
+            asked = benchmark.size
+            job = Job(benchmark, [system], path, most, plan.metrics, plan.judging, options, info=info)
+            done = await execute(job, shell)
+            with open_run(path) as after:
+                grown = benchmark.grown(after, system.id)
+            if done.outcome.interrupted or done.outcome.refused or grown.size == asked:
+                break
+            benchmark = grown
+    return DiagnosisResult(path, done.outcome, plan.warnings, system=system.id)
+
+
+def requests_of(plan: DiagnosisPlan) -> tuple[int, int]:
+    """The least and the most requests for an answer that the system may get: every answer right, or every one wrong."""
+    n, answers = len(plan.rows), [name for name in CONDITIONS if name not in SEARCHES]
+    return 3 * n, len(answers) * n
+
+
+def _correctness(gates: Mapping[str, float] | None) -> dict[str, float]:
+    return {name: limit for name, limit in (gates or {}).items() if not name.startswith("cause.")}
+
+
+@public
+async def diagnose_async(
+    questions: Any,
+    system: Any,
+    metrics: str | Sequence[str | Metric] | None = None,
+    judge: str | Model | Sequence[str | Model] | None = None,
+    *,
+    corpus: str | Path | None = None,
+    plan: Literal["adaptive", "full"] = "adaptive",
+    budget: float | None = None,
+    price: str = "",
+    embedder: str | Embedder | None = None,
+    judge_base_url: str | Sequence[str] | None = None,
+    run: str | Path | None = None,
+    data_language: str = "",
+    language: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    sample: int | None = None,
+    limit: int | None = None,
+    timeout: float = 120.0,
+    model_options: ModelOptions | None = None,
+    concurrency: int | None = None,
+    max_requests: int | None = None,
+    gates: Mapping[str, float] | None = None,
+) -> DiagnosisResult:
+    """Ask a system the user's questions under changed conditions, name the cause of each wrong answer, and price fixes.
+
+    `questions`, `system`, `judge` and the options that are not named here: as in `run`. Questions need references; gold
+    passages come from labels, else from `corpus`, the documents of the system (a folder or a file). `metrics`: those
+    that decide what is right, "answer_correctness" with a judge, else "answer_match". `plan` "adaptive" asks only what
+    can change a verdict, "full" every condition that the system allows. `budget`: the most that models may cost, in the
+    currency of `price` ("IN/OUT" per million tokens); a larger one resumes. Raises `RagstoneError`s, one line each.
+    """
+    if price and price_of(price) is None:
+        raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
+    if plan not in ("adaptive", "full"):
+        raise UsageError(f"Unknown plan {plan!r}: choose adaptive or full.")
+    judging = Judging.of(
+        judge, embedder=embedder, protocol="matrix", verify="joint", prompts=None, rubrics=(), base_url=judge_base_url,
+        embedder_base_url=None, language=data_language, reasons=False, strict_quotes=False, combine="mean",
+    )  # fmt: skip
+    planned = plan_diagnosis(
+        read_data(questions, mapping=mapping, limit=limit, sample=sample),
+        system,
+        [metrics] if isinstance(metrics, str) else metrics,
+        judging,
+        corpus=corpus,
+        data_language=data_language,
+        full=plan == "full",
+    )
+    if model_options is None:
+        most = concurrency or _CONCURRENCY
+        model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=most)
+    model_options = limited(model_options, max_requests, budget, price_of(price))
+    shell = Shell(language=checked_language(language) if language else None)
+    return await run_diagnosis(
+        planned, run=run, model_options=model_options, concurrency=concurrency, price=price, gates=gates, shell=shell
+    )
+
+
+diagnose = blocking(diagnose_async, name="diagnose")
+"""`ragstone diagnose`."""

@@ -1,0 +1,137 @@
+"""Finds the gold passages of the user's questions: by labels, by what the corpus states, by the judge."""
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from statistics import median
+
+from msgspec.structs import replace
+
+from ragstone.api.judging import Judging, open_tools
+from ragstone.benchmarks.interventions.benchmark import sample_of
+from ragstone.benchmarks.interventions.conditions import Question, stand_in
+from ragstone.benchmarks.interventions.gold import CorpusIndex, holds, labelled
+from ragstone.benchmarks.recorded.benchmark import RecordedRow
+from ragstone.models import ModelOptions
+from ragstone.retrieval import open_retriever
+from ragstone.runs.scoring import score as run_metric
+from ragstone.text import detect, estimate_tokens
+from ragstone.types import Case, Metric, Passage, Query, Response, Retriever, Sample
+
+__all__ = ["find_gold"]
+
+_RANKED = 50  # chunks in which the reference is looked for
+_JUDGED = 10  # chunks that the judge reads
+_DOCUMENTS = ("document", "documents", "gold_document", "gold_documents")
+_AT_ONCE = 16  # requests to the judge
+_SHORT = 8  # tokens of a reference that can be found word for word
+
+
+async def find_gold(
+    rows: Sequence[RecordedRow], corpus: CorpusIndex | None, judging: Judging, options: ModelOptions
+) -> list[Question]:
+    """The questions with their gold passages, and how they were found ("gold_found" of `Sample.meta`).
+
+    Labels count first. Otherwise the chunks that BM25 ranks highest for question and reference are searched for the
+    words of the reference; a reference of more words is given to the judge, who marks the chunks that help to reach
+    it. `in_index` is noted where a corpus tells: not in the index is what the judge, or the labels, do not find there."""
+    samples = [_labelled(row) for row in rows]
+    questions = []
+    async with _searching(corpus, judging, options) as search:
+        results = await asyncio.gather(*map(search, samples))
+    for row, sample, (gold, found) in zip(rows, samples, results, strict=True):
+        kept = tuple(_in_corpus(corpus, one) for one in gold)
+        other = stand_in(sample, samples) if kept else ""
+        question = Question(row.row, sample, row.history, kept, _indexed(corpus, kept, sample), other)
+        noted = sample_of(question, found=found, in_index=_is_indexed(corpus, kept, sample, found))
+        questions.append(dataclasses.replace(question, sample=noted))
+    return questions
+
+
+def _labelled(row: RecordedRow) -> Sample:
+    """The sample, with the documents of a column of their ids as its gold passages."""
+    sample = replace(row.sample, language=row.sample.language or detect(row.sample.question))
+    if labelled(sample):
+        return sample
+    named = next((str(row.columns[name]) for name in _DOCUMENTS if row.columns.get(name)), "")
+    ids = [part.strip() for part in named.split(";") if part.strip()]
+    return replace(sample, passages=tuple(Passage(name, "", relevant=True) for name in ids))
+
+
+def _in_corpus(corpus: CorpusIndex | None, gold: Passage) -> Passage:
+    return gold if corpus is None else corpus.complete(gold)
+
+
+def _indexed(corpus: CorpusIndex | None, gold: Sequence[Passage], sample: Sample) -> tuple[Passage, ...]:
+    """The gold passages as they stand in the corpus, if the text of one of them is another."""
+    if corpus is None or not gold:
+        return ()
+    stored = [corpus.indexed(one, sample.references) for one in gold]
+    known = [one for one in stored if one is not None]
+    same = all(
+        one.text == other.text or other.text in one.text or holds(replace(one, id=""), other)
+        for one, other in zip(stored, gold, strict=True)
+        if one is not None
+    )
+    return () if same or len(known) < len(gold) else tuple(known)
+
+
+def _is_indexed(corpus: CorpusIndex | None, gold: Sequence[Passage], sample: Sample, found: str) -> bool | None:
+    if corpus is None:
+        return None
+    if gold:
+        return all(corpus.indexed(one, sample.references) is not None for one in gold)
+    return False if found == "judge" else None
+
+
+@asynccontextmanager
+async def _searching(corpus: CorpusIndex | None, judging: Judging, options: ModelOptions) -> "AsyncIterator[_Search]":
+    if corpus is None or not corpus.chunks:
+        yield _Search(None, None, None)
+        return
+    names = ("context_precision",) if judging.model is not None else ()
+    async with (
+        open_retriever("bm25", corpus.chunks, options=options) as retriever,
+        open_tools(judging, names, options) as tools,
+    ):
+        judge = next((metric for metric in tools.metrics if metric.name == "context_precision"), None)
+        yield _Search(corpus, retriever, judge)
+
+
+class _Search:
+    """Looks for the gold passages of one question."""
+
+    def __init__(self, corpus: CorpusIndex | None, retriever: Retriever | None, judge: Metric | None) -> None:
+        self._corpus, self._retriever, self._judge = corpus, retriever, judge
+        self._limit = asyncio.Semaphore(_AT_ONCE)
+
+    async def __call__(self, sample: Sample) -> tuple[tuple[Passage, ...], str]:
+        if labels := labelled(sample):
+            return labels, "labels"
+        if self._corpus is None or self._retriever is None or not sample.references:
+            return (), ""
+        answer = " ".join(slot[0] for slot in sample.references if slot)
+        (ranked,) = await self._retriever.retrieve([f"{sample.question} {answer}"], k=_RANKED)
+        if _is_short(sample) and (stating := self._corpus.stating(sample, ranked)):
+            return stating, "corpus"
+        if self._judge is None:
+            return (), ""
+        return await self._judged(sample, answer, ranked[:_JUDGED])
+
+    async def _judged(self, sample: Sample, answer: str, ranked: Sequence[Passage]) -> tuple[tuple[Passage, ...], str]:
+        """The chunks that the judge finds useful for the reference."""
+        assert self._judge is not None
+        plain = tuple(replace(passage, score=None, relevant=None) for passage in ranked)
+        case = Case(f"gold/{sample.id}", replace(sample, passages=()), {}, Query(sample.question, plain))
+        async with self._limit:
+            score = await run_metric(self._judge, case, Response(answer, plain))
+        evidence = score.evidence
+        if score.value is None or not isinstance(evidence, Mapping) or evidence.get("by") != "useful":
+            return (), ""
+        places = evidence["counted"]
+        return tuple(replace(plain[place - 1], relevant=True) for place in places), "judge"
+
+
+def _is_short(sample: Sample) -> bool:
+    return median(estimate_tokens(slot[0]) for slot in sample.references if slot) <= _SHORT

@@ -1,0 +1,149 @@
+"""The table of causes: which evidence names which cause of a wrong answer, and what to ask to find out.
+
+The rows are read from the top, and the first that matches names the primary cause. A field that a row does not name may
+have any value. Because evidence of a stage stands before evidence of reading, and giving the gold must right the answer
+before a stage is blamed, the causes are the steps of the waterfall. `docs/diagnosis.md` has the same table.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ragstone.benchmarks.interventions.evidence import FIELDS, MISSING, Evidence
+
+__all__ = ["CAUSES", "LOST", "STAGES", "TABLE", "Cause", "Row", "cause_of", "lost_stage", "next_conditions"]
+
+_NOT_WRONG = ("right", MISSING)
+_NOT_NO = ("yes", MISSING)
+_WRONG = ("wrong", "refused")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: the values that each field may have."""
+
+    cause: str
+    fields: Mapping[str, tuple[str, ...]]
+
+
+def _row(cause: str, **fields: str | tuple[str, ...]) -> Row:
+    values = {name: (value,) if isinstance(value, str) else value for name, value in fields.items()}
+    for name, allowed in values.items():
+        assert set(allowed) <= set(FIELDS[name]), (cause, name, allowed)
+    return Row(cause, values)
+
+
+STAGES: Final = (
+    # What lost the gold, whether the answer is right or wrong.
+    _row("stale", in_index=_NOT_NO, alone="right", indexed="wrong"),
+    _row("not_in_index", in_index="no"),
+    _row("rewriting", fetched="no", asked="yes"),
+    _row("not_retrieved", fetched="no", by_reference="no"),
+    _row("reranking", fetched="yes", prompted="no", demoted="yes"),
+    _row("ranking", fetched="yes", prompted="no", by_reference="no"),
+    _row("k_too_small", prompted="no", reach="yes"),
+    _row("not_retrieved", fetched="no"),
+    _row("ranking", fetched="yes", prompted="no"),
+)
+"""The rows that say at which stage the gold was lost; none matches if it was in the prompt, or nobody knows."""
+
+TABLE: Final = (
+    _row("healthy", as_is="right"),
+    _row("error", as_is="error"),
+    _row("unknown", as_is="unscored"),
+    _row("unstable", as_is=_WRONG, again="right"),
+    _row("should_have_refused", answerable="no"),
+    _row("unknown", gold=MISSING),
+    *(
+        _row(row.cause, **({} if "alone" in row.fields else {"added": _NOT_WRONG}), **dict(row.fields))
+        for row in STAGES
+    ),
+    _row("position", alone="right", moved="right"),
+    _row("noise", alone="right", prompted=_NOT_NO, fetched=("yes",)),
+    _row("noise", alone="right", added="wrong"),
+    _row("refused_wrongly", alone="refused"),
+    _row("memory", alone="wrong", recalled="yes"),
+    _row("integration", alone="wrong", partial="yes"),
+    _row("reference_in_doubt", alone="wrong", in_doubt="yes"),
+    _row("reading", alone="wrong"),
+    _row("refused_wrongly", as_is="refused", prompted="yes"),
+    _row("generation", prompted="yes"),
+    _row("unknown"),
+)
+"""Every combination of values matches a row; the first one counts."""
+
+CAUSES: Final = tuple(dict.fromkeys(row.cause for row in TABLE))
+LOST: Final = tuple(dict.fromkeys(row.cause for row in STAGES))
+
+
+@dataclass(frozen=True)
+class Cause:
+    """The primary cause of a question. `lost`: the stage that lost the gold, which may be another ("" if none is known
+    to). `missing`: the field without which the cause is not known."""
+
+    name: str
+    lost: str = ""
+    missing: str = ""
+
+
+def _match(rows: tuple[Row, ...], evidence: Evidence) -> tuple[Row | None, str]:
+    """The first row that matches, and the field that has to be told before it is known whether it does."""
+    for row in rows:
+        for name, allowed in row.fields.items():
+            value = evidence.value(name)
+            if value is None:
+                return row, name
+            if value not in allowed:
+                break
+        else:
+            return row, ""
+    return None, ""
+
+
+def lost_stage(evidence: Evidence) -> str:
+    """The stage that lost the gold passages of an answerable question; "" if they were in the prompt or nobody knows."""
+    if evidence.value("answerable") == "no" or evidence.value("gold") == MISSING:
+        return ""
+    row, waiting = _match(STAGES, evidence)
+    return "" if row is None or waiting else row.cause
+
+
+def cause_of(evidence: Evidence) -> Cause:
+    """The primary cause. While a condition that decides it is still to be asked, the cause is "unknown", and `missing`
+    names the field that it would tell."""
+    row, waiting = _match(TABLE, evidence)
+    assert row is not None, "the last row matches everything"
+    if waiting:
+        return Cause("unknown", missing=waiting)
+    return Cause(row.cause, lost_stage(evidence), _missing(evidence) if row.cause == "unknown" else "")
+
+
+def _missing(evidence: Evidence) -> str:
+    """The first field, in the order in which they are needed, that nobody knows."""
+    if evidence.value("as_is") == "unscored":
+        return "as_is"
+    order = ("gold", "fetched", "in_index", "alone")
+    return next((name for name in order if evidence.value(name) == MISSING), "alone")
+
+
+def next_conditions(evidence: Evidence) -> Iterator[str]:
+    """What to ask next about a question; nothing if its verdict and its part of the waterfall are known.
+
+    The gold alone is asked of every question, and the gold added of every question whose prompt lacks it, right or
+    wrong: selected by their answers, gains would be too large."""
+    if evidence.first is None or evidence.value("as_is") == "unscored":
+        return
+    wanted = ["again"]
+    if evidence.value("answerable") == "yes" and evidence.gold:
+        wanted.append("alone")
+        if evidence.value("prompted") == "no":
+            wanted += ["added", *_stage_fields(evidence)]
+    _, waiting = _match(TABLE, evidence)
+    for name in dict.fromkeys([*wanted, *([waiting] if waiting else [])]):
+        if evidence.value(name) is None:
+            yield from evidence.open_conditions(name)
+
+
+def _stage_fields(evidence: Evidence) -> list[str]:
+    _, waiting = _match(STAGES, evidence)
+    return [waiting] if waiting else []

@@ -1,0 +1,238 @@
+"""The conditions under which a question is asked again, and how each is made of a question and its first answer.
+
+A condition needs something of the system ("passages": it answers from given ones; "k"; "retrieve": it can be asked for
+passages alone) and of the question (gold passages, a first answer). A condition that cannot be made, or that equals
+another one, is left out.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from ragstone.benchmarks.interventions.gold import holds
+from ragstone.responses.stages import passages_at
+from ragstone.text import find_answer
+from ragstone.types import Passage, Query, Response, Sample, Step, Turn
+
+__all__ = ["CONDITIONS", "REPEATS", "SEARCHES", "Condition", "Question", "fetched_of", "rewritten_of", "stand_in"]
+
+REPEATS = ("again", "again_2", "again_3")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question before it is asked. `gold`: its gold passages, `indexed`: the same as they stand in the corpus, where
+    their text is another; `stand_in`: an answer of the same kind to another question."""
+
+    row: int
+    sample: Sample
+    history: tuple[Turn, ...] = ()
+    gold: tuple[Passage, ...] = ()
+    indexed: tuple[Passage, ...] = ()
+    stand_in: str = ""
+
+    @property
+    def query(self) -> Query:
+        return Query(self.sample.question, None, self.history, self.sample.language)
+
+
+def fetched_of(response: Response) -> tuple[Passage, ...]:
+    """What the retriever of a system returned; without a record of that, the passages of the answer."""
+    return passages_at(response, "fetch") or response.passages
+
+
+def rewritten_of(response: Response) -> str:
+    """The query that the system searched for in place of the question; "" if that is not known."""
+    step: Step | None = next((step for step in response.steps if step.name == "rewrite"), None)
+    output = step.output if step is not None else None
+    queries = output if isinstance(output, list) else [output]
+    return next((query for query in queries if isinstance(query, str) and query.strip()), "")
+
+
+def _plain(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    return tuple(replace(passage, relevant=None, score=None, meta={}) for passage in passages)
+
+
+def _split(question: Question, first: Response) -> tuple[list[Passage], list[Passage]]:
+    """The gold passages, as the system has them where it does, and the system's other passages, in its order."""
+    slots = question.sample.references
+    own = list(first.passages)
+    gold = [next((item for item in own if holds(item, one, slots)), one) for one in question.gold]
+    return list({item.id: item for item in gold}.values()), [
+        item for item in own if not any(holds(item, one, slots) for one in question.gold)
+    ]
+
+
+def _number(question: Question, what: str, size: int) -> int:
+    """A number below `size` that depends on the question only."""
+    digest = hashlib.sha256(f"{question.sample.id}\0{what}".encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") % size if size else 0
+
+
+def _given(question: Question, passages: Sequence[Passage]) -> Query:
+    return replace(question.query, passages=_plain(passages))
+
+
+def _repeated(number: int) -> "Build":
+    return lambda question, first: replace(question.query, repeat=number)
+
+
+def _gold_only(question: Question, first: Response) -> Query | None:
+    return _given(question, question.gold) if question.gold else None
+
+
+def _indexed_only(question: Question, first: Response) -> Query | None:
+    return _given(question, question.indexed) if question.indexed else None
+
+
+def _gold_added(question: Question, first: Response) -> Query | None:
+    """The system's own passages, of which the last make room for the gold that they lack, at a place by chance."""
+    slots = question.sample.references
+    own = list(first.passages)
+    missing = [one for one in question.gold if not any(holds(item, one, slots) for item in own)]
+    if not missing or not own:
+        return _given(question, missing) if missing and not own else None
+    others = [item for item in own if not any(holds(item, one, slots) for one in question.gold)]
+    dropped = {item.id for item in others[max(0, len(others) - len(missing)) :]} if len(own) > len(missing) else set()
+    kept = [item for item in own if item.id not in dropped]
+    for one in missing:
+        kept.insert(_number(question, one.id, len(kept) + 1), one)
+    return _given(question, kept)
+
+
+def _no_gold(question: Question, first: Response) -> Query | None:
+    _, others = _split(question, first)
+    return _given(question, others) if question.gold and others and len(others) < len(first.passages) else None
+
+
+def _placed(place: str) -> "Build":
+    def build(question: Question, first: Response) -> Query | None:
+        gold, others = _split(question, first)
+        if not gold or not others:
+            return None
+        at = {"first": 0, "middle": (len(others) + 1) // 2, "last": len(others)}[place]
+        return _given(question, [*others[:at], *gold, *others[at:]])
+
+    return build
+
+
+def _duplicated(question: Question, first: Response) -> Query | None:
+    return _given(question, [item for item in first.passages for _ in range(2)]) if first.passages else None
+
+
+def _reordered(question: Question, first: Response) -> Query | None:
+    return _given(question, first.passages[::-1]) if len(first.passages) > 1 else None
+
+
+def _counterfactual(question: Question, first: Response) -> Query | None:
+    """The gold passages with another answer in place of the right one."""
+    if not question.stand_in:
+        return None
+    changed = [replace(one, text=_with_other_answer(one.text, question)) for one in question.gold]
+    unchanged = all(new.text == old.text for new, old in zip(changed, question.gold, strict=True))
+    return None if unchanged else _given(question, changed)
+
+
+def _with_other_answer(text: str, question: Question) -> str:
+    spans = {span for slot in question.sample.references for alias in slot for span in find_answer(alias, text)}
+    end = len(text)
+    for start, stop in sorted(spans, reverse=True):
+        if stop <= end:
+            text, end = text[:start] + question.stand_in + text[stop:], start
+    return text
+
+
+_YEAR, _NUMERAL = re.compile(r"(1[5-9]|20)\d\d年?"), re.compile(r"[^\w]*[\d一二三四五六七八九十百千万亿]")
+
+
+def _kind(answer: str) -> str:
+    """The kind of an answer: a year, a number or date, or a name."""
+    return "year" if _YEAR.fullmatch(answer) else "number" if _NUMERAL.match(answer) else "name"
+
+
+def stand_in(sample: Sample, others: Sequence[Sample]) -> str:
+    """The reference of another question of the same language whose answer is of the same kind; "" if there is none."""
+    if len(sample.references) != 1 or not sample.references[0]:
+        return ""
+    right = sample.references[0]
+    answers = sorted(
+        {
+            other.references[0][0]
+            for other in others
+            if len(other.references) == 1 and other.references[0] and other.language == sample.language
+        }
+    )
+    same = [
+        answer
+        for answer in answers
+        if _kind(answer) == _kind(right[0])
+        and not any(find_answer(answer, alias) or find_answer(alias, answer) for alias in right)
+    ]
+    if not same:
+        return ""
+    return same[
+        int.from_bytes(hashlib.sha256(sample.id.encode("utf-8", "surrogatepass")).digest()[:8], "big") % len(same)
+    ]
+
+
+def _more(times: int) -> "Build":
+    def build(question: Question, first: Response) -> Query | None:
+        return replace(question.query, k=times * len(first.passages)) if first.passages else None
+
+    return build
+
+
+def _search(text: Callable[[Question, Response], str], times: int = 1) -> "Build":
+    def build(question: Question, first: Response) -> Query | None:
+        sought, size = text(question, first), len(fetched_of(first))
+        if not sought.strip():
+            return None
+        return Query(sought, None, (), question.sample.language, k=times * size or None, retrieve_only=True)
+
+    return build
+
+
+def _reference(question: Question, first: Response) -> str:
+    return " ".join(slot[0] for slot in question.sample.references if slot)
+
+
+Build = Callable[[Question, Response], Query | None]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`takes`: what the system must accept. `build`: the query, from a question and the first answer to it; None if the
+    condition does not apply."""
+
+    name: str
+    takes: str
+    build: Build
+
+
+_ALL = (
+    Condition("as_is", "", lambda question, first: question.query),
+    *(Condition(name, "", _repeated(number)) for number, name in enumerate(REPEATS, 1)),
+    Condition("closed_book", "passages", lambda question, first: _given(question, ())),
+    Condition("gold_only", "passages", _gold_only),
+    Condition("indexed_only", "passages", _indexed_only),
+    Condition("gold_added", "passages", _gold_added),
+    Condition("no_gold", "passages", _no_gold),
+    Condition("gold_first", "passages", _placed("first")),
+    Condition("gold_middle", "passages", _placed("middle")),
+    Condition("gold_last", "passages", _placed("last")),
+    Condition("duplicated", "passages", _duplicated),
+    Condition("reordered", "passages", _reordered),
+    Condition("counterfactual", "passages", _counterfactual),
+    Condition("k2", "k", _more(2)),
+    Condition("k4", "k", _more(4)),
+    Condition("search_asked", "retrieve", _search(lambda question, first: question.sample.question)),
+    Condition("search_rewritten", "retrieve", _search(lambda question, first: rewritten_of(first))),
+    Condition("search_deep", "retrieve", _search(lambda question, first: question.sample.question, 4)),
+    Condition("search_reference", "retrieve", _search(_reference)),
+)
+CONDITIONS: Mapping[str, Condition] = {condition.name: condition for condition in _ALL}
+SEARCHES = tuple(condition.name for condition in _ALL if condition.takes == "retrieve")
+"""The conditions that only search; no answer is asked for."""

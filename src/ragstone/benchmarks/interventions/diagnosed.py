@@ -1,0 +1,126 @@
+"""Reads a run of interventions: for each question its evidence, its cause, and how sure that is."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+
+from ragstone.benchmarks.interventions.causes import Cause, cause_of, lost_stage
+from ragstone.benchmarks.interventions.conditions import SEARCHES
+from ragstone.benchmarks.interventions.evidence import Evidence
+from ragstone.benchmarks.interventions.labels import labels_of
+from ragstone.types import Record, Run
+
+__all__ = ["Diagnosed", "condition_of", "diagnosed", "questions_of"]
+
+_DRAWS = 100
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """A question with its cause. `lost`: the stage that lost its gold, also where the answer is right. `confidence`:
+    how often the cause stays the same when every answer is replaced by another one as often as answers changed by
+    themselves in this run."""
+
+    evidence: Evidence
+    cause: Cause
+    lost: str
+    labels: tuple[str, ...] = ()
+    confidence: float = 1.0
+
+    @property
+    def id(self) -> str:
+        return self.evidence.sample.id
+
+    @property
+    def found(self) -> str:
+        """How its gold passages were found."""
+        return str(self.evidence.sample.meta.get("gold_found", ""))
+
+    def right(self, condition: str) -> float | None:
+        """1 for a right answer under a condition, 0 for another one or an error, None if it was not asked or scored."""
+        outcome = self.evidence.outcome(condition)
+        return None if outcome in (None, "unscored") else float(outcome == "right")
+
+
+def condition_of(record: Record) -> str:
+    """The condition under which a question was asked."""
+    return str(record.case.condition.get("intervention", "as_is"))
+
+
+def questions_of(run: Run, system: str) -> Iterator[dict[str, Record]]:
+    """The records of each question by condition, in the order of the questions; those without a first answer are left
+    out."""
+    for _, group in groupby(run.records(system=system), key=lambda record: record.case.id.partition("/")[0]):
+        records = {condition_of(record): record for record in group}
+        if "as_is" in records:
+            yield records
+
+
+@dataclass
+class _Changes:
+    """Answers that were asked for again, and those whose outcome changed."""
+
+    asked: int = 0
+    changed: int = 0
+
+    @property
+    def rate(self) -> float:
+        return self.changed / self.asked if self.asked else 0.0
+
+
+def diagnosed(
+    run: Run, system: str, *, takes: frozenset[str], gates: Mapping[str, float] | None = None, sure: bool = True
+) -> list[Diagnosed]:
+    """Every question of a system with its cause. `sure`: compute the confidence, too."""
+    evidences = [Evidence(records, takes, dict(gates or {})) for records in questions_of(run, system)]
+    rate = change_rate(evidences)
+    found = []
+    for evidence in evidences:
+        evidence.unstable_system = rate > 0
+        cause = cause_of(evidence)
+        share = _confidence(evidence, cause, rate) if sure and rate else 1.0
+        found.append(Diagnosed(evidence, cause, lost_stage(evidence), labels_of(evidence, cause), share))
+    return found
+
+
+def change_rate(evidences: list[Evidence]) -> float:
+    """The share of questions whose answer was right once and wrong once when asked twice under the same condition."""
+    pairs = [(evidence.outcome("as_is"), evidence.outcome("again")) for evidence in evidences]
+    changes = _Changes()
+    for first, second in pairs:
+        if first not in (None, "unscored", "error") and second not in (None, "unscored", "error"):
+            changes.asked += 1
+            changes.changed += (first == "right") != (second == "right")
+    return changes.rate
+
+
+@dataclass
+class _Resampled(Evidence):
+    """Evidence in which some outcomes are the opposite."""
+
+    flipped: frozenset[str] = field(default_factory=frozenset)
+
+    def outcome(self, condition: str) -> str | None:
+        outcome = super().outcome(condition)
+        if condition not in self.flipped or outcome in (None, "error", "unscored"):
+            return outcome
+        return "wrong" if outcome == "right" else "right"
+
+
+def _confidence(evidence: Evidence, cause: Cause, rate: float) -> float:
+    names = sorted(name for name in evidence.records if name not in SEARCHES)
+    digest = hashlib.sha256(evidence.sample.id.encode("utf-8", "surrogatepass")).digest()
+    rng = np.random.Generator(np.random.PCG64(int.from_bytes(digest[:8], "big")))
+    flips = rng.random((_DRAWS, len(names))) < rate
+    known: dict[frozenset[str], str] = {frozenset(): cause.name}
+    same = 0
+    for row in flips:
+        flipped = frozenset(name for name, flip in zip(names, row, strict=True) if flip)
+        if flipped not in known:
+            resampled = _Resampled(evidence.records, evidence.takes, evidence.gates, True, flipped)
+            known[flipped] = cause_of(resampled).name
+        same += known[flipped] == cause.name
+    return same / _DRAWS

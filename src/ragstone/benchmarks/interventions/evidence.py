@@ -1,0 +1,276 @@
+"""What the answers to one question under all conditions tell, as fields of which each has a few values.
+
+A field is None while the condition that would tell it can still be asked, and "missing" if it cannot be known. The table
+of causes and the plan of what to ask next read nothing else.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from ragstone.benchmarks.interventions.conditions import CONDITIONS, REPEATS, Question, fetched_of
+from ragstone.benchmarks.interventions.gold import covered, labelled, rank_of, states
+from ragstone.benchmarks.recorded import diagnosis
+from ragstone.metrics.answer_match import AnswerMatch
+from ragstone.metrics.answerable import answerable
+from ragstone.responses.stages import passages_at
+from ragstone.text import find_answer, fold
+from ragstone.text.quoting import find_quote
+from ragstone.types import Passage, Record, Response, Sample
+
+__all__ = ["FIELDS", "Evidence", "question_of"]
+
+MISSING = "missing"
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "as_is": ("right", "wrong", "refused", "error", "unscored"),
+    "again": ("right", "wrong", MISSING),
+    "answerable": ("yes", "no"),
+    "gold": ("yes", MISSING),
+    "in_index": ("yes", "no", MISSING),
+    "fetched": ("yes", "no", MISSING),
+    "prompted": ("yes", "no", MISSING),
+    "added": ("right", "wrong", MISSING),
+    "asked": ("yes", "no", MISSING),
+    "demoted": ("yes", "no", MISSING),
+    "by_reference": ("yes", "no", MISSING),
+    "reach": ("yes", "no", MISSING),
+    "alone": ("right", "wrong", "refused", MISSING),
+    "indexed": ("right", "wrong", MISSING),
+    "moved": ("right", "wrong", MISSING),
+    "recalled": ("yes", "no", MISSING),
+    "partial": ("yes", "no"),
+    "in_doubt": ("yes", "no"),
+}
+"""Each field and its values; `docs/diagnosis.md` says what they mean."""
+
+SOURCES: Mapping[str, tuple[str, ...]] = {
+    "again": ("again",), "added": ("gold_added",), "alone": ("gold_only",), "indexed": ("indexed_only",),
+    "asked": ("search_asked",), "by_reference": ("search_reference",), "reach": ("k2", "k4"),
+    "moved": ("gold_first", "gold_last"), "recalled": ("closed_book",), "in_index": ("search_deep", "search_reference"),
+}  # fmt: skip
+"""The conditions that tell a field, in the order in which to ask them; an answer may make the next superfluous."""
+
+
+def question_of(sample: Sample, row: int = 0) -> Question:
+    """The question of a case of this benchmark, whose sample has the gold passages and notes about them."""
+    notes = sample.meta
+    indexed = tuple(msgspec.convert(notes.get("indexed", []), list[Passage]))
+    return Question(row, sample, (), labelled(sample), indexed, str(notes.get("stand_in", "")))
+
+
+@dataclass
+class Evidence:
+    """The records of one question by condition. `takes`: what the system accepts. `gates`: thresholds by metric that
+    decide what is right. `unstable_system`: some answer changed when it was asked for again, so a wrong one is asked
+    for three times."""
+
+    records: Mapping[str, Record]
+    takes: frozenset[str] = frozenset()
+    gates: Mapping[str, float] = field(default_factory=dict)
+    unstable_system: bool = False
+
+    @cached_property
+    def sample(self) -> Sample:
+        return self.records["as_is"].case.sample
+
+    @cached_property
+    def question(self) -> Question:
+        return question_of(self.sample)
+
+    @property
+    def gold(self) -> tuple[Passage, ...]:
+        return self.question.gold
+
+    @property
+    def slots(self) -> Sequence[Sequence[str]]:
+        return self.sample.references
+
+    @property
+    def first(self) -> Response | None:
+        """The answer as is."""
+        return self.records["as_is"].response
+
+    def response(self, condition: str) -> Response | None:
+        record = self.records.get(condition)
+        return None if record is None else record.response
+
+    def outcome(self, condition: str) -> str | None:
+        """ "right", "wrong", "refused", "error" or "unscored"; None if it was not asked."""
+        record = self.records.get(condition)
+        if record is None:
+            return None
+        if record.response is None:
+            return "error"
+        found = diagnosis.explain(record, gates=self.gates)
+        if found.right is None:
+            return "unscored"
+        return "right" if found.right else "refused" if found.cause == "wrong_refusal" else "wrong"
+
+    def can(self, condition: str) -> bool:
+        """Whether this condition can be asked of the system and of this question."""
+        known = CONDITIONS[condition]
+        if self.first is None or (known.takes and known.takes not in self.takes):
+            return False
+        return known.build(self.question, self.first) is not None
+
+    def value(self, name: str) -> str | None:
+        """The value of a field; None if a condition that can be asked would tell it."""
+        return (
+            self._values[name] if name in self._values else self._values.setdefault(name, getattr(self, f"_{name}")())
+        )
+
+    @cached_property
+    def _values(self) -> dict[str, str | None]:
+        return {}
+
+    def open_conditions(self, name: str) -> list[str]:
+        """The conditions to ask next for a field without a value."""
+        sources = SOURCES[name]
+        if name == "again" and self.unstable_system and self._as_is() != "right":
+            sources = REPEATS
+        asked = [condition for condition in sources if condition not in self.records and self.can(condition)]
+        return asked[:1]
+
+    def _told(self, name: str, *, otherwise: str = MISSING) -> str | None:
+        """None if a condition of this field can still be asked, else `otherwise`."""
+        return None if self.open_conditions(name) else otherwise
+
+    # Fields, in the order of FIELDS.
+
+    def _as_is(self) -> str:
+        return self.outcome("as_is") or "unscored"
+
+    def _again(self) -> str | None:
+        outcomes = [outcome for name in REPEATS if (outcome := self.outcome(name)) is not None]
+        if "right" in outcomes:
+            return "right"
+        return self._told("again", otherwise="wrong" if outcomes else MISSING)
+
+    def _answerable(self) -> str:
+        return "no" if answerable(self.records["as_is"].case) is False else "yes"
+
+    def _gold(self) -> str:
+        return "yes" if self.gold else MISSING
+
+    @cached_property
+    def needs_every(self) -> bool:
+        """Whether the gold passages that the prompt lacks are needed besides those that it has: adding them rights the
+        answer."""
+        return self._as_is() != "right" and self.outcome("gold_added") == "right"
+
+    def has_gold(self, passages: Sequence[Passage]) -> str:
+        """Whether these passages hold the gold."""
+        if not self.gold:
+            return MISSING
+        return "yes" if covered(passages, self.gold, self.slots, every=self.needs_every) else "no"
+
+    def _in_index(self) -> str | None:
+        noted = self.sample.meta.get("in_index")
+        if isinstance(noted, bool):
+            return "yes" if noted else "no"
+        if not self.gold:
+            return MISSING
+        seen = [response for name in CONDITIONS if CONDITIONS[name].takes in ("", "k", "retrieve")
+                and (response := self.response(name)) is not None]  # fmt: skip
+        if any(self.has_gold(fetched_of(response)) == "yes" for response in seen):
+            return "yes"
+        return self._told("in_index")
+
+    def _fetched(self) -> str:
+        first = self.first
+        if first is None or not (first.passages or first.empty_retrieval or first.steps):
+            return MISSING
+        return self.has_gold(fetched_of(first))
+
+    def _prompted(self) -> str:
+        return MISSING if self._fetched() == MISSING or self.first is None else self.has_gold(self.first.passages)
+
+    def _added(self) -> str | None:
+        outcome = self.outcome("gold_added")
+        return self._told("added") if outcome is None else "right" if outcome == "right" else "wrong"
+
+    def _asked(self) -> str | None:
+        response = self.response("search_asked")
+        return self._told("asked") if response is None else self.has_gold(response.passages)
+
+    def _demoted(self) -> str:
+        """Whether the gold was fetched at a rank that the prompt has room for, so that the reranker lost it."""
+        first = self.first
+        reranked = first is not None and passages_at(first, "rerank") is not None
+        if first is None or self._fetched() != "yes" or not reranked:
+            return "no"
+        rank = rank_of(fetched_of(first), self.gold, self.slots)
+        return "yes" if rank is not None and rank <= len(first.passages) else "no"
+
+    def _by_reference(self) -> str | None:
+        """Whether the reference as query ranks the gold so high that it would be in the prompt."""
+        response = self.response("search_reference")
+        if response is None or self.first is None:
+            return self._told("by_reference")
+        return self.has_gold(response.passages[: len(self.first.passages)])
+
+    def _reach(self) -> str | None:
+        """Whether the gold is in the prompt when the system takes twice or four times as many passages."""
+        prompts = [response.passages for name in ("k2", "k4") if (response := self.response(name)) is not None]
+        if any(self.has_gold(passages) == "yes" for passages in prompts):
+            return "yes"
+        if prompts or self.open_conditions("reach"):
+            return self._told("reach", otherwise="no")
+        first = self.first  # k cannot be changed: what was fetched beyond the prompt tells
+        if first is None or self._fetched() != "yes":
+            return MISSING
+        rank = rank_of(fetched_of(first), self.gold, self.slots)
+        return "yes" if rank is not None and rank <= 4 * len(first.passages) else "no"
+
+    def _alone(self) -> str | None:
+        outcome = self.outcome("gold_only")
+        if outcome is None:
+            return self._told("alone")
+        return outcome if outcome in ("right", "refused") else MISSING if outcome == "unscored" else "wrong"
+
+    def _indexed(self) -> str | None:
+        outcome = self.outcome("indexed_only")
+        return self._told("indexed") if outcome is None else "right" if outcome == "right" else "wrong"
+
+    def _moved(self) -> str | None:
+        outcomes = [self.outcome(name) for name in ("gold_first", "gold_middle", "gold_last")]
+        if "right" in outcomes:
+            return "right"
+        return self._told("moved", otherwise="wrong" if any(outcomes) else MISSING)
+
+    def _recalled(self) -> str | None:
+        """Whether the answer from the gold is what the system says without any document."""
+        by_heart, read = self.response("closed_book"), self.response("gold_only") or self.first
+        if by_heart is None or read is None:
+            return self._told("recalled")
+        return "yes" if _same(by_heart.answer, read.answer) else "no"
+
+    def _partial(self) -> str:
+        """Whether the answer from the gold has some parts of the answer and lacks others."""
+        record = self.records.get("gold_only") or self.records["as_is"]
+        if record.response is None or len(self.slots) < 2:
+            return "no"
+        match = AnswerMatch().score(record.case, record.response)
+        evidence: Any = match.evidence
+        found = [bool(slot) for slot in evidence.get("slots", [])] if isinstance(evidence, Mapping) else []
+        scores = [score.value for score in record.scores.values() if score.value is not None]
+        in_part = any(found) and not all(found)
+        return "yes" if in_part or (not any(found) and any(0.25 < value < 1 for value in scores)) else "no"
+
+    def _in_doubt(self) -> str:
+        """Whether the gold passages state the answer that was given, but not the reference."""
+        response = self.response("gold_only")
+        if response is None or not self.gold or any(states(item, self.slots) for item in self.gold):
+            return "no"
+        answer = response.answer.strip().rstrip(".。")
+        return "yes" if answer and any(find_quote(answer, item.text) for item in self.gold) else "no"
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two answers say the same in the same words: equal, or one is part of the other."""
+    a, b = (fold(text).text.strip(" .。!！?？") for text in (one, other))
+    return bool(a and b) and (a == b or bool(find_answer(a, b)) or bool(find_answer(b, a)))

@@ -1,0 +1,118 @@
+"""The gold passages of a question: those that hold what its answer needs, and how they were found.
+
+They come from the labels of the data; without labels from the corpus, where a passage states the reference ("corpus"),
+or where the judge finds it useful for the reference ("judge"). A passage of a system is matched to a gold one by its id,
+as a chunk of its document, or by its text, never by similarity.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from msgspec.structs import replace
+
+from ragstone.text import find_answer
+from ragstone.text.quoting import find_quote
+from ragstone.types import Passage, Sample
+
+__all__ = ["CorpusIndex", "Found", "covered", "holds", "labelled", "rank_of", "states"]
+
+Found: TypeAlias = Literal["labels", "corpus", "judge", ""]
+
+_MOST = 3  # gold passages that are taken from the corpus for one part of the answer
+_SHORTEST = 40  # characters of a text that identify a passage
+
+
+def labelled(sample: Sample) -> tuple[Passage, ...]:
+    """The gold passages that the data name."""
+    return tuple(passage for passage in sample.passages if passage.relevant)
+
+
+def states(passage: Passage, slots: Iterable[Sequence[str]]) -> bool:
+    """Whether a passage states one of these parts of the answer, in any of its wordings."""
+    text = f"{passage.title}\n{passage.text}"
+    return any(alias.strip() and _found(alias, text) for slot in slots for alias in slot)
+
+
+@lru_cache(maxsize=20_000)
+def _found(alias: str, text: str) -> bool:
+    return bool(find_answer(alias, text))
+
+
+def holds(passage: Passage, gold: Passage, slots: Sequence[Sequence[str]] = ()) -> bool:
+    """Whether a passage is this gold passage, a chunk of it that holds the answer, or a longer text around it."""
+    if passage.id == gold.id:
+        return True
+    if not gold.text.strip() or not passage.text.strip():
+        return document_of(passage.id) == gold.id and not gold.text.strip()
+    if passage.id.startswith((f"{gold.id}#", f"{gold.id}:")):
+        return states(passage, slots) or not states(gold, slots)
+    return _same_text(passage.text, gold.text) and (states(passage, slots) or not states(gold, slots))
+
+
+def document_of(name: str) -> str:
+    """The id of the document that a chunk is of."""
+    return name.rpartition("#")[0] or name
+
+
+@lru_cache(maxsize=20_000)
+def _same_text(text: str, gold: str) -> bool:
+    """Whether one of two texts contains the other, whatever their punctuation, spacing and case."""
+    if text == gold:
+        return True
+    short, long = sorted((text, gold), key=len)
+    return len(short) >= min(_SHORTEST, len(long)) and (short in long or find_quote(short, long) is not None)
+
+
+def covered(
+    passages: Sequence[Passage], gold: Sequence[Passage], slots: Sequence[Sequence[str]], *, every: bool
+) -> bool:
+    """Whether these passages hold the gold: each gold passage (`every`), else one of them, or one for each part of the
+    answer where the gold passages state the parts."""
+    found = [item for item in gold if any(holds(passage, item, slots) for passage in passages)]
+    if every or not found:
+        return len(found) == len(gold)
+    parts = [slot for slot in slots if any(states(item, [slot]) for item in gold)]
+    return len(parts) < 2 or all(any(states(item, [slot]) for item in found) for slot in parts)
+
+
+def rank_of(passages: Sequence[Passage], gold: Sequence[Passage], slots: Sequence[Sequence[str]] = ()) -> int | None:
+    """The rank, from 1, of the first gold passage; None if none is there."""
+    ranks = (n for n, item in enumerate(passages, 1) if any(holds(item, one, slots) for one in gold))
+    return next(ranks, None)
+
+
+@dataclass(frozen=True)
+class CorpusIndex:
+    """The documents of a system, to look up gold passages. `chunks` are what a retriever would index."""
+
+    documents: Mapping[str, Passage]
+    chunks: tuple[Passage, ...]
+
+    @classmethod
+    def of(cls, documents: Iterable[Passage], chunks: Iterable[Passage]) -> "CorpusIndex":
+        return cls({passage.id: passage for passage in documents}, tuple(chunks))
+
+    def indexed(self, gold: Passage, slots: Sequence[Sequence[str]]) -> Passage | None:
+        """The passage of the corpus that this gold one is, as it stands there; None if there is none."""
+        for name in (gold.id, document_of(gold.id)):
+            if name in self.documents:
+                return self.documents[name]
+        return next((chunk for chunk in self.chunks if holds(chunk, gold, slots)), None)
+
+    def complete(self, gold: Passage) -> Passage:
+        """A label that names a document only, with the text of that document."""
+        known = self.documents.get(gold.id) or self.documents.get(document_of(gold.id))
+        return gold if gold.text.strip() or known is None else replace(gold, text=known.text, title=known.title)
+
+    def stating(self, sample: Sample, ranked: Sequence[Passage]) -> tuple[Passage, ...]:
+        """The passages that state the reference: of those ranked for question and reference, the first of each part of
+        the answer. () if a part is stated nowhere."""
+        found: dict[str, Passage] = {}
+        for slot in sample.references:
+            matching = [passage for passage in ranked if states(passage, [slot])][:_MOST]
+            if not matching:
+                return ()
+            found |= {passage.id: replace(passage, relevant=True, score=None) for passage in matching}
+        return tuple(found.values())

@@ -1,0 +1,172 @@
+"""The tables of a diagnosis: the waterfall, what each fix would buy, the gold by stage, causes and labels."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ragstone.benchmarks.interventions.causes import CAUSES
+from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
+from ragstone.benchmarks.interventions.diagnosed import Diagnosed
+from ragstone.benchmarks.interventions.labels import LABELS, NOISE_SHARES
+from ragstone.benchmarks.interventions.waterfall import fixes, waterfall
+from ragstone.benchmarks.table_builder import TableWriter, row
+from ragstone.messages import messages
+from ragstone.stats import Estimate
+from ragstone.types import Cell, Row, Run, Table
+
+if TYPE_CHECKING:
+    from ragstone.benchmarks.interventions.benchmark import Interventions
+
+__all__ = ["tables"]
+
+_SHOWN = 8  # ids that a cell names
+
+
+def tables(run: Run, benchmark: "Interventions", *, language: str = "en") -> list[Table]:
+    """All tables of a run that have rows; with several systems, a set of rows for each."""
+    items = {system: benchmark.diagnosed(run, system) for system in run.systems}
+    writer = _DiagnosisTables({system: found for system, found in items.items() if found}, language)
+    all_tables = [
+        writer.waterfall(), writer.fixes(), writer.stages(), writer.causes(), writer.labels(), writer.conditions(),
+    ]  # fmt: skip
+    return [table for table in all_tables if table.rows]
+
+
+class _DiagnosisTables(TableWriter):
+    prefix = "diagnosis"
+
+    def __init__(self, systems: dict[str, list[Diagnosed]], language: str) -> None:
+        super().__init__(messages(__name__, language))
+        self.systems = systems
+        self.several = len(systems) > 1
+
+    def _columns(self, *keys: str) -> tuple[str, ...]:
+        return (*((self.words["system"],) if self.several else ()), *self.texts(*keys))
+
+    def _key(self, system: str) -> tuple[Cell, ...]:
+        return (Cell(system),) if self.several else ()
+
+    def _table(self, name: str, columns: tuple[str, ...], rows: Sequence[Row], *notes: str) -> Table:
+        return self.table(name, columns, rows, [note for note in notes if note], keys=1 + self.several)
+
+    def waterfall(self) -> Table:
+        """The share right as is, each step, and what remains wrong."""
+        rows: list[Row] = []
+        notes = [self.words["waterfall_note"]]
+        for system, items in self.systems.items():
+            fall, key = waterfall(items), self._key(system)
+            rows.append(row(*key, self.words["as_is"], "", fall.as_is.cell("%")))
+            for step in fall.steps:
+                rows.append(row(*key, self.words[f"step_{step.name}"], step.gain.cell("%"), step.level.cell("%")))
+            for cause, share in fall.remaining.items():
+                rows.append(
+                    row(*key, self.words["remains"].format(cause=self.words[f"cause_{cause}"]), share.cell("%"), "")
+                )
+            if fall.changes.value:
+                notes.append(self.words["changes"].format(share=f"{100 * fall.changes.value:.0f}%", n=fall.changes.n))
+        return self._table("waterfall", self._columns("step", "gain", "right"), rows, *dict.fromkeys(notes))
+
+    def fixes(self) -> Table:
+        """What mending each cause would buy, the largest gain first."""
+        rows, bounded = [], False
+        for system, items in self.systems.items():
+            for fix in fixes(items):
+                bounded = bounded or not fix.measured
+                gain = fix.gain.cell("%")
+                rows.append(
+                    row(
+                        *self._key(system), self.words[f"cause_{fix.cause}"], self.words[f"fix_{fix.cause}"],
+                        gain if fix.measured else Cell(self.words["at_most"], gain.value, gain.low, gain.high, unit="%"),
+                        str(len(fix.cases)), _change(fix.tokens, 0), _change(fix.seconds, 2), _ids(fix.cases),
+                    )
+                )  # fmt: skip
+        columns = self._columns("cause", "fix", "gain", "questions", "tokens", "seconds", "ids")
+        return self._table(
+            "fixes", columns, rows, self.words["fixes_note"], self.words["bounded_note"] if bounded else ""
+        )
+
+    def stages(self) -> Table:
+        """In how many questions the gold was in the index, fetched, in the prompt, and the answer right."""
+        rows = []
+        for system, items in self.systems.items():
+            asked = [item for item in items if item.evidence.value("answerable") == "yes"]
+            known = [item for item in asked if item.evidence.gold]
+            if not known:
+                continue
+            cells = [self._count(known, name) for name in ("in_index", "fetched", "asked", "by_reference", "prompted")]
+            right = sum(item.right("as_is") == 1 for item in known)
+            rows.append(row(*self._key(system), str(len(known)), *cells, f"{right}/{len(known)}"))
+        columns = self._columns("with_gold", "in_index", "fetched", "asked", "by_reference", "prompted", "right")
+        return self._table("stages", columns, rows, self.words["stages_note"])
+
+    def _count(self, items: Sequence[Diagnosed], name: str) -> str:
+        """Of how many questions this is known and true. What was not searched for again is as it was fetched."""
+        values = [item.evidence.value(name) for item in items]
+        if name in ("asked", "by_reference"):
+            if not any(value in ("yes", "no") for value in values):
+                return (
+                    "–"
+                    if any(item.evidence.value("fetched") == "no" for item in items)
+                    else self._count(items, "fetched")
+                )
+            values = [
+                "yes" if item.evidence.value("fetched") == "yes" else value
+                for item, value in zip(items, values, strict=True)
+            ]
+        known = [value for value in values if value in ("yes", "no")]
+        return f"{sum(value == 'yes' for value in known)}/{len(known)}" if known else "–"
+
+    def causes(self) -> Table:
+        """The primary cause of every question, and how sure it is."""
+        rows = []
+        for system, items in self.systems.items():
+            counts = Counter(item.cause.name for item in items)
+            for cause in sorted(counts, key=lambda name: (name != "unknown", -counts[name], CAUSES.index(name))):
+                mine = [item for item in items if item.cause.name == cause]
+                share = Estimate.of_count(len(mine), len(items)).cell("%")
+                sure = sum(item.confidence for item in mine) / len(mine)
+                missing = Counter(item.cause.missing for item in mine if item.cause.missing)
+                why = "; ".join(f"{self.words[f'missing_{name}']} ({n})" for name, n in missing.most_common())
+                rows.append(
+                    row(*self._key(system), self.words[f"cause_{cause}"], str(len(mine)), share, f"{100 * sure:.0f}%",
+                        why or self.words[f"means_{cause}"], _ids([item.id for item in mine]) if cause != "healthy" else "")
+                )  # fmt: skip
+        columns = self._columns("cause", "questions", "share", "confidence", "meaning", "ids")
+        return self._table("causes", columns, rows, self.words["causes_note"])
+
+    def labels(self) -> Table:
+        """Known kinds of errors beside the causes, with the paper's shares where it has them."""
+        rows = []
+        for system, items in self.systems.items():
+            counts = Counter(label for item in items for label in item.labels)
+            for label in LABELS:
+                if counts[label]:
+                    ids = _ids([item.id for item in items if label in item.labels])
+                    paper = f"{100 * NOISE_SHARES[label]:.0f}%" if label in NOISE_SHARES else ""
+                    rows.append(row(*self._key(system), self.words[f"label_{label}"], str(counts[label]), paper, ids))
+        columns = self._columns("label", "questions", "paper", "ids")
+        return self._table("labels", columns, rows, self.words["labels_note"])
+
+    def conditions(self) -> Table:
+        """What was asked, and how many answers were right."""
+        rows = []
+        for system, items in self.systems.items():
+            requests = sum(name not in SEARCHES for item in items for name in item.evidence.records)
+            for name in CONDITIONS:
+                records = [item for item in items if name in item.evidence.records]
+                if not records:
+                    continue
+                values = [value for item in records if (value := item.right(name)) is not None]
+                right = Cell("–") if name in SEARCHES else Estimate.of_count(round(sum(values)), len(values)).cell("%")
+                rows.append(row(*self._key(system), self.words[f"condition_{name}"], str(len(records)), right))
+            rows.append(row(*self._key(system), self.words["requests"], f"{requests / len(items):.1f}", ""))
+        return self._table("conditions", self._columns("condition", "asked_count", "right"), rows)
+
+
+def _change(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:+,.{digits}f}"
+
+
+def _ids(ids: Sequence[str]) -> str:
+    more = f" +{len(ids) - _SHOWN}" if len(ids) > _SHOWN else ""
+    return ", ".join(ids[:_SHOWN]) + more

@@ -1,0 +1,148 @@
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ragstone.cli.bench_command import command_line, read_price
+from ragstone.cli.evaluate import model_options_of
+from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
+from ragstone.cli.options import (
+    Number,
+    json_option,
+    judge_options,
+    judging_of,
+    language_option,
+    metrics_option,
+    once,
+)  # fmt: skip
+from ragstone.cli.output import say, say_json
+from ragstone.cli.run import question_options
+from ragstone.cli.show import say_run
+from ragstone.cli.systems import system_of, system_options
+from ragstone.messages import messages, preferred_language
+
+if TYPE_CHECKING:
+    from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult
+
+__all__ = ["command"]
+
+
+@click.command(name="diagnose")
+@click.argument("questions", type=click.Path(path_type=Path))
+@system_options
+@question_options
+@metrics_option("Metric that decides what is right.  [default: answer_correctness with a judge, else answer_match]")
+@judge_options
+@click.option("--plan", type=click.Choice(["adaptive", "full"]), default="adaptive", show_default=True,
+              help="adaptive: ask only what can change a verdict; full: every condition.")  # fmt: skip
+@click.option(
+    "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: named after the settings]"
+)
+@click.option("--report", "report_file", type=click.Path(path_type=Path), help="Also write the report to this file.")
+@click.option("--dry-run", is_flag=True, help="Print how many questions and requests there would be, then stop.")
+@click.option("--price", metavar="IN/OUT", default="", help="Price per million prompt and answer tokens.")
+@click.option("--budget", "max_cost", type=Number(0, min_open=True),
+              help="Stop when --price times the tokens reaches this; a larger budget resumes.")  # fmt: skip
+@click.option("--max-requests", type=click.IntRange(1), help="Stop after this many requests; a larger limit resumes.")
+@language_option
+@click.option("--quiet", is_flag=True, help="Do not show progress.")
+@click.option("--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
+              help="Time limit of an answer, and of a call of the judge, in seconds.")  # fmt: skip
+@click.option("--concurrency", type=click.IntRange(1, 4096),
+              help="Questions asked concurrently.  [default: 64; 4 if local]")  # fmt: skip
+@click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute.")
+@click.option("--tpm", type=Number(0, min_open=True), help="Maximum tokens per minute.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies.")
+@gate_options
+@json_option
+def command(**values: Any) -> int:
+    """Ask a system the questions in QUESTIONS under changed conditions: why answers are wrong, and what to mend.
+
+    QUESTIONS needs a column `reference`. Gold passages come from labels or a column `document`, else from the --corpus.
+    The system is Python code (app.py:ask), an HTTP address, or rag(…) over the --corpus."""
+    from ragstone.api.diagnose import plan_diagnosis  # noqa: PLC0415
+    from ragstone.api.evaluate import read_data  # noqa: PLC0415
+    from ragstone.api.open_run import check_target  # noqa: PLC0415
+
+    if values["price"]:
+        read_price(values["price"])
+    if values["report_file"] and not values["dry_run"]:
+        check_target(values["report_file"], values["run_file"])  # before anything is asked
+    language = values["data_language"] or ""
+    judging = judging_of(values, language=language)
+    judging.check(values["metrics"])
+    reading = {name: values[name] for name in ("sheet", "split") if values[name] is not None}
+    data = read_data(
+        values["questions"], mapping=once(values["mapping"], "--map"), limit=values["limit"], sample=values["sample"],
+        **reading,
+    )  # fmt: skip
+    corpus = values["corpus"]
+    if corpus is not None and values["system"] and not values["system"].startswith("rag("):
+        values["corpus"] = None  # the documents of a system of the user's own
+    plan = plan_diagnosis(
+        data, system_of(values), values["metrics"], judging, corpus=corpus, data_language=language,
+        full=values["plan"] == "full",
+    )  # fmt: skip
+    check_gate_options(values, None)
+    if values["dry_run"]:
+        return _dry_run(plan, values)
+    return asyncio.run(_run(plan, values))
+
+
+def _dry_run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
+    """Prints how many requests the system would get: at least, and at most."""
+    from ragstone.api.diagnose import requests_of  # noqa: PLC0415
+
+    least, most = requests_of(plan)
+    if values["as_json"]:
+        say_json({"questions": len(plan.rows), "requests_least": least, "requests_most": most})
+        return 0
+    texts = messages(__name__, values["language"] or preferred_language())
+    say(texts["dry_run"].format(questions=len(plan.rows), least=least, most=most))
+    return 0
+
+
+async def _run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
+    from ragstone.api.diagnose import run_diagnosis  # noqa: PLC0415
+    from ragstone.api.execute import Shell  # noqa: PLC0415
+    from ragstone.cli.progress import make_progress  # noqa: PLC0415
+    from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
+
+    async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
+        shell = Shell(
+            command_line(sys.argv[1:]), make_progress(quiet=values["quiet"], language=values["language"]), stop,
+            values["language"],
+        )  # fmt: skip
+        result = await run_diagnosis(
+            plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
+            price=values["price"], gates=thresholds_of(values), shell=shell,
+        )  # fmt: skip
+    return _print(result, values)
+
+
+def _print(result: "DiagnosisResult", values: dict[str, Any]) -> int:
+    from ragstone.types import from_json, to_json  # noqa: PLC0415
+
+    outcome = result.outcome
+    with result.open() as run:
+        language = run.language
+        report = run.write_report(values["report_file"], language=language) if values["report_file"] else None
+        view = run.benchmark.view(run.run)
+        if values["as_json"]:
+            code, gates = report_gates(view, values, system=result.system, language=language)
+            causes = {name: {"cause": cause.name, "lost": cause.lost, "missing": cause.missing}
+                      for name, cause in result.causes().items()}  # fmt: skip
+            document = {
+                "run": str(result.run), "report": None if report is None else str(report),
+                "complete": outcome.complete, "causes": causes, "gates": gates,
+                "tables": run.tables(language=language), "warnings": list(result.warnings),
+            }  # fmt: skip
+            say_json(from_json(to_json(document), dict))
+        else:
+            say_run(run, language=language, report=report, notes=result.warnings)
+            code, _ = report_gates(view, values, system=result.system, language=language)
+    if not outcome.complete:
+        say(f"ragstone: {outcome.advice_in(language)}", err=True)
+    return code if code == 1 else 0 if outcome.complete and code == 0 else 3

@@ -1,0 +1,195 @@
+"""`diagnose` names planted faults of a system, prices them, resumes, and asks no more than it needs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.api.planted import SIZE, Planted, documents, questions
+
+from ragstone.api.diagnose import DiagnosisResult, diagnose
+from ragstone.api.gates import check_gates
+from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
+from ragstone.errors import UsageError
+from ragstone.runs import open_run
+
+FAULTS = {
+    "missing": "not_in_index",
+    "stale": "stale",
+    "lost": "not_retrieved",
+    "rewriter": "rewriting",
+    "reranker": "reranking",
+    "k": "k_too_small",
+    "last": "ranking",
+    "middle": "position",
+    "confused": "noise",
+    "always_refuses": "refused_wrongly",
+    "memory": "memory",
+    "flaky": "unstable",
+    "never_refuses": "should_have_refused",
+}
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "documents.jsonl"
+    rows = [json.dumps({"id": item.id, "text": item.text}, ensure_ascii=False) for item in documents()]
+    folder.write_text("\n".join(rows), encoding="utf-8")
+    return folder
+
+
+def indexed(folder: Path, faults: frozenset[str]) -> Path:
+    """The documents as the faulty system has them."""
+    system = Planted(faults)
+    rows = [json.loads(line) for line in folder.read_text(encoding="utf-8").splitlines()]
+    kept = [row for n, row in enumerate(rows) if not system.has("missing", n)]
+    for row in kept:
+        if system.has("stale", int(row["id"][3:])):
+            row["text"] = row["text"].replace(str(310 + 7 * int(row["id"][3:])), "999")
+    path = folder.with_name("indexed.jsonl")
+    path.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in kept), encoding="utf-8")
+    return path
+
+
+def labelled() -> list[dict[str, Any]]:
+    """The questions with their gold passages written out, so that a missing or changed document can be told."""
+    texts = {item.id: item.text for item in documents()}
+    rows = []
+    for row in questions():
+        document = row.pop("document", None)
+        gold = {"reference_contexts": [texts[document]], "reference_context_ids": [document]} if document else {}
+        rows.append({**row, **gold})
+    return rows
+
+
+def run(
+    tmp_path: Path, corpus: Path, *faults: str, name: str = "d.run", **options: Any
+) -> tuple[Planted, DiagnosisResult]:
+    system = Planted(frozenset(faults))
+    documents_now = indexed(corpus, system.faults)
+    return system, diagnose(labelled(), system, corpus=documents_now, run=tmp_path / name, **options)
+
+
+def failed(result: DiagnosisResult) -> dict[str, str]:
+    return {name: cause.name for name, cause in result.causes().items() if cause.name != "healthy"}
+
+
+@pytest.mark.parametrize(("fault", "cause"), FAULTS.items())
+def test_a_planted_fault_is_named(fault: str, cause: str, tmp_path: Path, corpus: Path) -> None:
+    system, result = run(tmp_path, corpus, fault)
+    expected = {"u0", "u1"} if fault == "never_refuses" else {f"q{n:02d}" for n in system.concerned}
+    assert failed(result) == dict.fromkeys(expected, cause)
+
+
+def test_a_sound_system_is_blamed_for_nothing(tmp_path: Path, corpus: Path) -> None:
+    _, result = run(tmp_path, corpus)
+    assert failed(result) == {}
+    assert result.fixes() == []
+    assert result.waterfall().as_is.value == 1.0
+
+
+def test_two_faults_are_both_named_in_the_order_of_their_size(tmp_path: Path, corpus: Path) -> None:
+    system = Planted(frozenset({"lost"}), concerned=range(0, 8))
+    inner = Planted(frozenset({"always_refuses"}), concerned=range(20, 23))
+
+    class Both:
+        id, spec, accepts = "both", {"kind": "both"}, system.accepts
+
+        async def answer(self, query: Any) -> Any:
+            number = next((n for n in range(20, 23) if documents()[n].text.partition("是")[0] in query.question), None)
+            return await (inner if number is not None else system).answer(query)
+
+    result = diagnose(labelled(), Both(), corpus=corpus, run=tmp_path / "both.run")
+    assert [(fix.cause, len(fix.cases)) for fix in result.fixes()] == [("not_retrieved", 8), ("refused_wrongly", 3)]
+
+
+def test_the_waterfall_sums_to_the_whole_and_its_gain_is_that_of_the_repair(tmp_path: Path, corpus: Path) -> None:
+    _, result = run(tmp_path, corpus, "lost", "never_refuses")
+    fall = result.waterfall()
+    total = (fall.as_is.value or 0) + sum(step.gain.value or 0 for step in fall.steps)
+    total += sum(share.value or 0 for share in fall.remaining.values())
+    assert total == pytest.approx(1.0)
+    search = next(step for step in fall.steps if step.name == "search")
+    _, repaired = run(tmp_path, corpus, "never_refuses", name="repaired.run")
+    true_gain = (repaired.waterfall().as_is.value or 0) - (fall.as_is.value or 0)
+    assert search.gain.value == pytest.approx(true_gain)
+    assert search.gain.low is not None and search.gain.low <= true_gain <= (search.gain.high or 0)
+
+
+def test_the_adaptive_plan_asks_little_and_finds_what_the_full_plan_finds(tmp_path: Path, corpus: Path) -> None:
+    faults = ("lost", "middle")
+    system, adaptive = run(tmp_path, corpus, *faults, name="adaptive.run")
+    requests = sum(not query.retrieve_only for query in system.asked)
+    assert requests <= 6 * (SIZE + 2)
+    full_system, full = run(tmp_path, corpus, *faults, name="full.run", plan="full")
+    assert adaptive.causes() == full.causes()
+    assert sum(not query.retrieve_only for query in full_system.asked) > requests
+    asked = {name for item in full.questions for name in item.evidence.records}
+    assert asked >= {*CONDITIONS} - {"again_2", "again_3", "indexed_only", "search_rewritten"}
+
+
+def test_the_same_command_again_asks_nothing(tmp_path: Path, corpus: Path) -> None:
+    _, first = run(tmp_path, corpus, "lost")
+    again, second = run(tmp_path, corpus, "lost")
+    assert again.asked == []
+    assert second.causes() == first.causes()
+
+
+def test_a_system_that_takes_no_passages_gets_the_stages_and_the_missing_field(tmp_path: Path, corpus: Path) -> None:
+    system = Planted(frozenset({"lost", "always_refuses"}), concerned=range(0, 4), accepts=frozenset())
+    system.faults = frozenset({"lost"})
+    result = diagnose(labelled(), system, corpus=corpus, run=tmp_path / "closed.run")
+    assert failed(result) == {f"q{n:02d}": "not_retrieved" for n in range(4)}
+    confused = Planted(frozenset({"confused"}), concerned=range(0, 4), accepts=frozenset())
+    result = diagnose(labelled(), confused, corpus=corpus, run=tmp_path / "confused.run")
+    assert failed(result) == {f"q{n:02d}": "generation" for n in range(4)}
+    assert not any(query.passages is not None for query in (*system.asked, *confused.asked))
+
+
+def test_gates_and_comparisons_see_the_causes(tmp_path: Path, corpus: Path) -> None:
+    _, result = run(tmp_path, corpus, "lost")
+    gates = {gate.gate.metric: gate for gate in check_gates(result.run, {"cause.not_retrieved": 0.1}, mode="point")}
+    assert gates["cause.not_retrieved"].verdict == "failed"
+    assert gates["cause.not_retrieved"].mean == pytest.approx(6 / 26)
+    assert check_gates(result.run, {"cause.memory": 0.1}, mode="point")[0].verdict == "passed"
+
+
+def test_the_gold_is_found_without_labels(tmp_path: Path, corpus: Path) -> None:
+    rows = [{name: value for name, value in row.items() if name != "document"} for row in questions()]
+    result = diagnose(rows, Planted(frozenset({"lost"})), corpus=corpus, run=tmp_path / "found.run")
+    assert {item.found for item in result.questions if item.id.startswith("q")} == {"corpus"}
+    assert failed(result) == {f"q{n:02d}": "not_retrieved" for n in range(0, SIZE, 4)}
+
+
+def test_without_gold_the_cause_is_unknown_and_the_missing_field_named(tmp_path: Path) -> None:
+    rows = [{name: value for name, value in row.items() if name != "document"} for row in questions()]
+    result = diagnose(rows, Planted(frozenset({"lost"})), run=tmp_path / "unknown.run")
+    causes = [cause for cause in result.causes().values() if cause.name != "healthy"]
+    assert {(cause.name, cause.missing) for cause in causes} == {("unknown", "gold")}
+
+
+def test_questions_without_references_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has no references"):
+        diagnose([{"question": "What?"}], Planted(), run=tmp_path / "none.run")
+
+
+def test_the_counterfactual_names_another_answer_of_the_same_kind(tmp_path: Path, corpus: Path) -> None:
+    _, result = run(tmp_path, corpus, plan="full")
+    with open_run(result.run) as opened:
+        changed = {
+            record.case.sample.id: record for record in opened.records() if record.case.id.endswith("/counterfactual")
+        }
+    assert len(changed) == SIZE
+    record = changed["q03"]
+    assert record.case.query.passages is not None
+    assert "331" not in record.case.query.passages[0].text
+    assert record.response is not None and "331" not in record.response.answer
+
+
+def test_searches_ask_for_no_answer(tmp_path: Path, corpus: Path) -> None:
+    system, result = run(tmp_path, corpus, "lost")
+    with open_run(result.run) as opened:
+        searches = [record for record in opened.records() if record.case.id.partition("/")[2] in SEARCHES]
+    assert searches
+    assert all(record.case.query.retrieve_only and record.response is not None for record in searches)
+    assert sum(query.retrieve_only for query in system.asked) == len(searches)
