@@ -89,7 +89,7 @@ def test_a_sound_system_is_blamed_for_nothing(tmp_path: Path, corpus: Path) -> N
 
 
 def test_two_faults_are_both_named_in_the_order_of_their_size(tmp_path: Path, corpus: Path) -> None:
-    system = Planted(frozenset({"lost"}), concerned=range(0, 8))
+    system = Planted(frozenset({"lost"}), concerned=range(8))
     inner = Planted(frozenset({"always_refuses"}), concerned=range(20, 23))
 
     class Both:
@@ -113,7 +113,8 @@ def test_the_waterfall_sums_to_the_whole_and_its_gain_is_that_of_the_repair(tmp_
     _, repaired = run(tmp_path, corpus, "never_refuses", name="repaired.run")
     true_gain = (repaired.waterfall().as_is.value or 0) - (fall.as_is.value or 0)
     assert search.gain.value == pytest.approx(true_gain)
-    assert search.gain.low is not None and search.gain.low <= true_gain <= (search.gain.high or 0)
+    assert search.gain.low is not None
+    assert search.gain.low <= true_gain <= (search.gain.high or 0)
 
 
 def test_the_adaptive_plan_asks_little_and_finds_what_the_full_plan_finds(tmp_path: Path, corpus: Path) -> None:
@@ -136,11 +137,11 @@ def test_the_same_command_again_asks_nothing(tmp_path: Path, corpus: Path) -> No
 
 
 def test_a_system_that_takes_no_passages_gets_the_stages_and_the_missing_field(tmp_path: Path, corpus: Path) -> None:
-    system = Planted(frozenset({"lost", "always_refuses"}), concerned=range(0, 4), accepts=frozenset())
+    system = Planted(frozenset({"lost", "always_refuses"}), concerned=range(4), accepts=frozenset())
     system.faults = frozenset({"lost"})
     result = diagnose(labelled(), system, corpus=corpus, run=tmp_path / "closed.run")
     assert failed(result) == {f"q{n:02d}": "not_retrieved" for n in range(4)}
-    confused = Planted(frozenset({"confused"}), concerned=range(0, 4), accepts=frozenset())
+    confused = Planted(frozenset({"confused"}), concerned=range(4), accepts=frozenset())
     result = diagnose(labelled(), confused, corpus=corpus, run=tmp_path / "confused.run")
     assert failed(result) == {f"q{n:02d}": "generation" for n in range(4)}
     assert not any(query.passages is not None for query in (*system.asked, *confused.asked))
@@ -183,7 +184,8 @@ def test_the_counterfactual_names_another_answer_of_the_same_kind(tmp_path: Path
     record = changed["q03"]
     assert record.case.query.passages is not None
     assert "331" not in record.case.query.passages[0].text
-    assert record.response is not None and "331" not in record.response.answer
+    assert record.response is not None
+    assert "331" not in record.response.answer
 
 
 def test_searches_ask_for_no_answer(tmp_path: Path, corpus: Path) -> None:

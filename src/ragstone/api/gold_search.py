@@ -34,8 +34,8 @@ async def find_gold(
     """The questions with their gold passages, and how they were found ("gold_found" of `Sample.meta`).
 
     Labels count first. Otherwise the chunks that BM25 ranks highest for question and reference are searched for the
-    words of the reference; a reference of more words is given to the judge, who marks the chunks that help to reach
-    it. `in_index` is noted where a corpus tells: not in the index is what the judge, or the labels, do not find there."""
+    words of the reference; a reference of more words is given to the judge, who marks the chunks that help to reach it.
+    `in_index` is noted where a corpus tells: not in the index is what the judge, or the labels, do not find there."""
     samples = [_labelled(row) for row in rows]
     questions = []
     async with _searching(corpus, judging, options) as search:

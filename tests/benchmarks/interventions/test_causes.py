@@ -29,7 +29,7 @@ def known(values: dict[str, str]) -> Evidence:
 
 
 def combinations(rows: tuple[causes.Row, ...], values: dict[str, str]) -> Iterator[tuple[dict[str, str], int | None]]:
-    """All combinations of the fields that a reading of the rows looks at, each with the number of the row it matches."""
+    """All combinations of the fields that are looked at, each with the number of the row that it matches."""
     evidence = known(values)
     try:
         row, waiting = causes._match(rows, evidence)
@@ -70,7 +70,7 @@ def test_every_cause_has_its_words(language: str) -> None:
 
 def test_a_condition_that_is_still_to_be_asked_leaves_the_cause_open() -> None:
     values: dict[str, Any] = {"as_is": "wrong", "again": "wrong", "answerable": "yes", "gold": "yes", "in_index": "yes"}
-    evidence = SimpleNamespace(value=lambda name: values.get(name))
+    evidence = SimpleNamespace(value=values.get)
     cause = cause_of(cast("Evidence", evidence))
     assert (cause.name, cause.missing) == ("unknown", "alone")
 

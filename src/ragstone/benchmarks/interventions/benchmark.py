@@ -112,8 +112,8 @@ class Interventions(BaseBenchmark):
         for question in self.questions:
             yield _case(question, "as_is", Response(""))
             first = self.firsts.get(question.row)
-            for name in self.wanted.get(question.row, ()) if first is not None else ():
-                yield _case(question, name, first)
+            if first is not None:
+                yield from (_case(question, name, first) for name in self.wanted.get(question.row, ()))
 
     def grown(self, run: Run, system: str) -> Self:
         """The benchmark of the next round: with the conditions that the records of the run show to be needed. Equal to

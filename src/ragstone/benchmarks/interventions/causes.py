@@ -101,7 +101,7 @@ def _match(rows: tuple[Row, ...], evidence: Evidence) -> tuple[Row | None, str]:
 
 
 def lost_stage(evidence: Evidence) -> str:
-    """The stage that lost the gold passages of an answerable question; "" if they were in the prompt or nobody knows."""
+    """The stage that lost the gold passages of an answerable question; "" if none did, or nobody knows."""
     if evidence.value("answerable") == "no" or evidence.value("gold") == MISSING:
         return ""
     row, waiting = _match(STAGES, evidence)

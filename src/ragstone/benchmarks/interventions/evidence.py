@@ -1,7 +1,7 @@
 """What the answers to one question under all conditions tell, as fields of which each has a few values.
 
-A field is None while the condition that would tell it can still be asked, and "missing" if it cannot be known. The table
-of causes and the plan of what to ask next read nothing else.
+A field is None while the condition that would tell it can still be asked, and "missing" if it cannot be known. The
+table of causes and the plan of what to ask next read nothing else.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
 """The gold passages of a question: those that hold what its answer needs, and how they were found.
 
 They come from the labels of the data; without labels from the corpus, where a passage states the reference ("corpus"),
-or where the judge finds it useful for the reference ("judge"). A passage of a system is matched to a gold one by its id,
-as a chunk of its document, or by its text, never by similarity.
+or where the judge finds it useful for the reference ("judge"). A passage of a system is matched to a gold one by its
+id, as a chunk of its document, or by its text, never by similarity.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,8 +1,8 @@
 """Labels of a question beside its primary cause: known kinds of errors, as far as the answers show them.
 
 The kinds of noise and integration errors are those of RGB (Chen et al. 2024, Tables 2 and 6), the four kinds of
-adaptability those of MIRAGE (Park et al. 2025, section 4.3). All are found by rules, so a label that is missing does not
-mean that the error did not occur.
+adaptability those of MIRAGE (Park et al. 2025, section 4.3). All are found by rules, so a label that is missing does
+not mean that the error did not occur.
 """
 
 import re

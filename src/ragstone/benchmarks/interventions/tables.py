@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
@@ -56,8 +58,10 @@ class _DiagnosisTables(TableWriter):
         for system, items in self.systems.items():
             fall, key = waterfall(items), self._key(system)
             rows.append(row(*key, self.words["as_is"], "", fall.as_is.cell("%")))
-            for step in fall.steps:
-                rows.append(row(*key, self.words[f"step_{step.name}"], step.gain.cell("%"), step.level.cell("%")))
+            rows += [
+                row(*key, self.words[f"step_{step.name}"], step.gain.cell("%"), step.level.cell("%"))
+                for step in fall.steps
+            ]
             for cause, share in fall.remaining.items():
                 rows.append(
                     row(*key, self.words["remains"].format(cause=self.words[f"cause_{cause}"]), share.cell("%"), "")
@@ -76,7 +80,7 @@ class _DiagnosisTables(TableWriter):
                 rows.append(
                     row(
                         *self._key(system), self.words[f"cause_{fix.cause}"], self.words[f"fix_{fix.cause}"],
-                        gain if fix.measured else Cell(self.words["at_most"], gain.value, gain.low, gain.high, unit="%"),
+                        gain if fix.measured else replace(gain, text=self.words["at_most"]),
                         str(len(fix.cases)), _change(fix.tokens, 0), _change(fix.seconds, 2), _ids(fix.cases),
                     )
                 )  # fmt: skip
@@ -128,8 +132,11 @@ class _DiagnosisTables(TableWriter):
                 missing = Counter(item.cause.missing for item in mine if item.cause.missing)
                 why = "; ".join(f"{self.words[f'missing_{name}']} ({n})" for name, n in missing.most_common())
                 rows.append(
-                    row(*self._key(system), self.words[f"cause_{cause}"], str(len(mine)), share, f"{100 * sure:.0f}%",
-                        why or self.words[f"means_{cause}"], _ids([item.id for item in mine]) if cause != "healthy" else "")
+                    row(
+                        *self._key(system), self.words[f"cause_{cause}"], str(len(mine)), share, f"{100 * sure:.0f}%",
+                        why or self.words[f"means_{cause}"],
+                        "" if cause == "healthy" else _ids([item.id for item in mine]),
+                    )
                 )  # fmt: skip
         columns = self._columns("cause", "questions", "share", "confidence", "meaning", "ids")
         return self._table("causes", columns, rows, self.words["causes_note"])

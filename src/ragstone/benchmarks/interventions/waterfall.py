@@ -45,9 +45,9 @@ class Waterfall:
 
 @dataclass(frozen=True)
 class Fix:
-    """What mending a cause would buy. `gain`: in share of all questions, with its paired interval; `measured`: by asking
-    under the mended condition, otherwise it is the most that could be gained. `tokens`, `seconds`: the change per
-    question, None if unknown. `cases`: the questions that it rights."""
+    """What mending a cause would buy. `gain`: in share of all questions, with its paired interval; `measured`: by
+    asking under the mended condition, otherwise it is the most that could be gained. `tokens`, `seconds`: the change
+    per question, None if unknown. `cases`: the questions with this cause."""
 
     cause: str
     gain: Estimate
@@ -133,7 +133,7 @@ def fixes(items: Sequence[Diagnosed]) -> list[Fix]:
 
 
 def _fix(cause: str, known: Sequence[Diagnosed]) -> Fix | None:
-    concerned = [item for item in known if item.lost == cause or item.cause.name == cause]
+    concerned = [item for item in known if cause in (item.lost, item.cause.name)]
     if not any(item.cause.name == cause for item in concerned):
         return None
     if cause in LOST:
