@@ -1,10 +1,10 @@
 """The tools that metrics use, opened for one run: the judge's model, the judge, the embedder, the prompts."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import Any, Literal, Self
 
 from ragstone.errors import MissingExtra, UsageError
 from ragstone.metrics import GROUPS, METRICS, Tools, check_metrics, find_metric, make_metrics
@@ -12,12 +12,11 @@ from ragstone.metrics.judge import BUDGET, MatrixJudge, Prompts, open_judge
 from ragstone.metrics.judge.panel import Combine, paneled
 from ragstone.metrics.rubric import rubric_names
 from ragstone.models import ModelOptions, open_embedder, open_model
+from ragstone.models.embedder_own import can_embed
 from ragstone.types import Embedder, Metric, Model
 
 __all__ = ["DEFAULT_EMBEDDER", "Judging", "Opened", "family_of", "open_tools"]
 
-T = TypeVar("T")
-Opening: TypeAlias = Callable[[str], contextlib.AbstractAsyncContextManager[T]]
 
 DEFAULT_EMBEDDER = "local/e5-small"
 # Parts of model names → family: a judge tends to prefer its own family's answers (Panickssery et al. 2024).
@@ -116,9 +115,15 @@ class Judging:
             raise UsageError(f"The judge {twice} is named twice. Name it once; --repeat asks it again.")
         if baseline := next((name for name in names if name in ("local/extractive", "local/retrieval")), ""):
             raise UsageError(f"{baseline} is not a chat model and cannot judge: pass a chat model to --judge.")
-        for tool, method in (*((judge, "generate") for judge in self.judges), (self.embedder, "embed")):
-            if not (tool is None or isinstance(tool, str) or hasattr(tool, method)):
-                raise UsageError(f"{tool!r} is not a model: pass PROVIDER/MODEL or an object with a `{method}` method.")
+        for judge in self.judges:
+            if not (isinstance(judge, str) or hasattr(judge, "generate")):
+                raise UsageError(
+                    f"{judge!r} is not a model: pass PROVIDER/MODEL or an object with a `generate` method."
+                )
+        if not (self.embedder is None or isinstance(self.embedder, str) or can_embed(self.embedder)):
+            raise UsageError(
+                f"{self.embedder!r} is not an embedder: pass PROVIDER/MODEL or an object with an `embed` method."
+            )
         have = {"judge", "model"} if self.model is not None else set()
         check_metrics(self.names(requested), have | {"embedder"})
 
@@ -169,7 +174,7 @@ async def open_tools(
             calling = replace(options, base_url=judging.embedder_base_url)
             chosen = judging.embedder or DEFAULT_EMBEDDER
             try:
-                embedder = await _opened(stack, chosen, lambda name: open_embedder(name, calling))
+                embedder = await stack.enter_async_context(open_embedder(chosen, calling))
             except MissingExtra as error:
                 needed = ", ".join(str(name) for name in names if "embedder" in _uses(name))
                 raise MissingExtra(f"{error}; or choose another with --embedder. Needed by {needed}.") from None
@@ -223,11 +228,6 @@ def _tools(
 def _uses(name: str | Metric) -> tuple[str, ...]:
     """The tools that a metric needs; an object needs none."""
     return tuple(getattr(find_metric(name), "uses", ())) if isinstance(name, str) else ()
-
-
-async def _opened(stack: contextlib.AsyncExitStack, model: str | T, opening: Opening[T]) -> T:
-    """The model with this name, opened; an object is returned as it is."""
-    return await stack.enter_async_context(opening(model)) if isinstance(model, str) else model
 
 
 def _hashes(metrics: Sequence[Metric], judge: Any, known: Mapping[str, str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from ragstone.errors import UsageError
 from ragstone.models.allowance import counted
+from ragstone.models.nested_names import is_http
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider, Source
 from ragstone.registry import Registry, is_place, load_place
@@ -50,6 +51,11 @@ def check_model(name: str, what: Literal["model", "embedder"], options: ModelOpt
     and needs no key; objects at a place are not loaded."""
     if is_place(name):
         return
+    if what == "embedder" and is_http(name):
+        from ragstone.models.embedder_own import http_embedder_call  # noqa: PLC0415
+
+        http_embedder_call(name, options)
+        return
     source, model = _resolve(name, what, _EXAMPLES[what])
     if isinstance(source, Provider):
         from ragstone.models.client import Client  # noqa: PLC0415  (aiohttp is loaded only when needed)
@@ -61,17 +67,14 @@ def check_model(name: str, what: Literal["model", "embedder"], options: ModelOpt
         source.embedder(model, options)
 
 
-def _load_object(place: Any, what: str, method: str) -> Any:
-    """A model of the user's: an object, or the place of an object or of a function without arguments that returns
+def _own_model(place: Any) -> Any:
+    """A chat model of the user's: an object, or the place of an object or of a function without arguments that returns
     it."""
-    value = load_place(what, place) if isinstance(place, str) else place
-    if isinstance(value, type) or not hasattr(value, method):
+    value = load_place("model", place) if isinstance(place, str) else place
+    if isinstance(value, type) or not hasattr(value, "generate"):
         value = value() if callable(value) else value
-    if not hasattr(value, method):
-        article = "an" if what == "embedder" else "a"
-        raise UsageError(
-            f"{place!r} is not {article} {what}: pass PROVIDER/MODEL or an object with a `{method}` method."
-        )
+    if not hasattr(value, "generate"):
+        raise UsageError(f"{place!r} is not a model: pass PROVIDER/MODEL or an object with a `generate` method.")
     return value
 
 
@@ -84,7 +87,7 @@ async def open_model(name: str | Model, options: ModelOptions = _DEFAULT) -> Asy
     `UsageError` for an impossible name or base URL. Afterwards calls raise only `ModelError`.
     """
     if not isinstance(name, str) or is_place(name):
-        yield counted(_load_object(name, "model", "generate"), options.allowance)
+        yield counted(_own_model(name), options.allowance)
         return
     source, model = _resolve(name, "model", _EXAMPLES["model"])
     if isinstance(source, Provider):
@@ -99,19 +102,14 @@ async def open_model(name: str | Model, options: ModelOptions = _DEFAULT) -> Asy
 
 @contextlib.asynccontextmanager
 async def open_embedder(name: str | Embedder, options: ModelOptions = _DEFAULT) -> AsyncIterator[Embedder]:
-    """Opens the embedder of this name: `local/e5-small`, `openai/text-embedding-3-small`… Vectors have unit length and
-    are cached, those of the user's own embedder too. Raises as `open_model` does."""
-    if not isinstance(name, str) or is_place(name):
-        from ragstone.models.embedder_cached import CachedEmbedder, identity_of  # noqa: PLC0415
+    """Opens the embedder of this name: `local/e5-small`, `openai/text-embedding-3-small`… or the user's own, by its
+    location, its address or as an object (`models/embedder_own.py`). Vectors have unit length and are cached. Raises
+    as `open_model` does."""
+    if not isinstance(name, str) or is_place(name) or is_http(name):
+        from ragstone.models.embedder_own import open_own_embedder  # noqa: PLC0415
 
-        own = _load_object(name, "embedder", "embed")
-        if isinstance(own, CachedEmbedder):  # one that was opened here before
+        async with open_own_embedder(name, options) as own:
             yield own
-            return
-        identity = identity_of(own, name if isinstance(name, str) else "")
-        folder = options.cache if identity else None
-        async with CachedEmbedder(own, folder, identity=identity or {}, kinds=True) as cached:
-            yield cached
         return
     source, model = _resolve(name, "embedder", _EXAMPLES["embedder"])
     if isinstance(source, Provider):

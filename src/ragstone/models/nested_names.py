@@ -19,7 +19,7 @@ from ragstone.registry import is_place
 from ragstone.text.redaction import redact
 from ragstone.types import Frozen
 
-__all__ = ["HTTP", "PLACE", "Spec", "is_address", "parse"]
+__all__ = ["HTTP", "PLACE", "Spec", "is_address", "is_http", "parse"]
 
 _FUNCTION = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _OPTION = re.compile(r"([a-z][a-z0-9_]*)=(.*)", re.DOTALL)
@@ -115,6 +115,11 @@ def parse(name: str) -> Spec:
 def is_address(name: str) -> bool:
     """Whether a name is an HTTP address."""
     return name.startswith(("http://", "https://"))
+
+
+def is_http(name: str) -> bool:
+    """Whether a name is an address of the user's own, alone or as `http(…)`."""
+    return is_address(name) or name.startswith(f"{HTTP}(")
 
 
 def _is_model(name: str) -> bool:
