@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ragstone.models.nested_names import Spec, parse
+from ragstone.models.nested_names import Spec, is_http, parse
 from ragstone.models.rerank import is_reranker
 from ragstone.types import Frozen, RetrievalCost
 
@@ -52,7 +52,7 @@ def _of(spec: Spec, passages: TextCount, questions: TextCount) -> Iterator[Retri
             searched = TextCount(questions.number * several, questions.tokens * several)
         yield from _of(parse(inner), passages, searched)
         requests, shown = _reranked(spec, model, passages) if spec.function == "rerank" else (1, 0.0)
-        each = questions.each * requests + shown + (0 if is_reranker(model) else _PROMPT * requests)
+        each = questions.each * requests + shown + (0 if _scores_itself(model) else _PROMPT * requests)
         yield RetrievalCost(model, round(each * questions.number), requests * questions.number, spec.name)
 
 
@@ -64,10 +64,14 @@ def _embedded(spec: Spec, passages: TextCount, questions: TextCount) -> Retrieva
     return RetrievalCost(spec.arguments[0], tokens, key=f"{spec.arguments[0]} {parts} {external} {questions.number}")
 
 
+def _scores_itself(model: str) -> bool:
+    return is_reranker(model) or is_http(model)
+
+
 def _reranked(spec: Spec, model: str, passages: TextCount) -> tuple[int, float]:
     """(Requests, passage tokens) per question."""
     depth = min(spec.count("depth", 20), passages.number)
-    if is_reranker(model):
+    if _scores_itself(model):
         return 1, depth * passages.each
     if spec.options.get("method") == "pointwise":
         return depth, depth * passages.each

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from ragstone.errors import DataError, UsageError
 from ragstone.models import ModelOptions, check_model
-from ragstone.models.nested_names import Spec, parse
+from ragstone.models.nested_names import Spec, is_http, parse
 from ragstone.registry import Registry, is_place
 from ragstone.types import Passage, Retriever
 from ragstone.user_code.isolated import source_hash
@@ -178,12 +178,15 @@ def _refuse_passwords(spec: Spec) -> None:
 def _check_model(spec: Spec, options: ModelOptions) -> None:
     """Raises UsageError if the name or the address of a retriever's model is invalid."""
     from ragstone.models.rerank import is_reranker, reranker_endpoint  # noqa: PLC0415  (loads aiohttp)
+    from ragstone.models.rerank_own import http_reranker_call  # noqa: PLC0415
 
     calling = Building((), options).calling(spec)
     if spec.function in _EMBEDDERS and spec.arguments:
         check_model(spec.arguments[0], "embedder", options if spec.function == "elasticsearch" else calling)
     elif spec.function in _AFTER_MODEL and len(spec.arguments) == 2:  # the inner retriever and the model
-        if is_reranker(model := spec.arguments[1]):
+        if spec.function == "rerank" and is_http(spec.arguments[1]):
+            http_reranker_call(spec.arguments[1], options)
+        elif is_reranker(model := spec.arguments[1]):
             reranker_endpoint(model, options, url=spec.options.get("url", ""))
         else:
             check_model(model, "model", calling)

@@ -4,6 +4,7 @@
     rerank(bm25,openai/gpt-4o-mini,method=pointwise)       … or grades one passage at a time
     rerank(bm25,cohere/rerank-v3.5)                        a reranker behind an endpoint (jina, cohere, voyage, …)
     rerank(bm25,rerank/bge-reranker-v2-m3,url=http://localhost:8080)      … or at any server with a /rerank path
+    rerank(bm25,mine.py:score), rerank(bm25,http(URL))     your own code or address (`models/rerank_own.py`)
 
 The first `depth` (20) passages are reranked. Further ones, if requested, and passages without text follow in the first
 retriever's order, with lower scores.
@@ -29,8 +30,10 @@ import msgspec
 
 from ragstone.errors import ContentBlocked, Rejected, UsageError
 from ragstone.models import open_model
-from ragstone.models.nested_names import Spec
+from ragstone.models.nested_names import Spec, is_http
 from ragstone.models.rerank import Reranker, is_reranker, open_reranker
+from ragstone.models.rerank_own import open_own_reranker
+from ragstone.registry import is_place
 from ragstone.retrieval.llm_ranking import LONGEST, ModelStats, StructuredChat, all_of, prompt_for
 from ragstone.retrieval.open import Building, facts_of
 from ragstone.retrieval.search_log import current_log
@@ -220,7 +223,7 @@ class Reranked:
 async def open_rerank(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
     """Opens the first retriever and the model. Raises UsageError, MissingKey and the errors of opening them."""
     spec.only("depth", "method", "window", "title", "url", "tokens")
-    if len(spec.arguments) != 2 or "/" not in spec.arguments[1]:
+    if len(spec.arguments) != 2 or not ("/" in spec.arguments[1] or is_place(spec.arguments[1])):
         raise UsageError(f"{spec.name}: rerank takes a retriever and a model, for example {_EXAMPLE}.")
     inner, model = spec.arguments
     depth, title, method = spec.count("depth", _DEPTH), spec.options.get("title", "no"), spec.options.get("method")
@@ -228,7 +231,7 @@ async def open_rerank(spec: Spec, building: Building) -> AsyncIterator[Retriever
         raise UsageError(f"{spec.name}: title={title} should be yes or no.")
     if method not in (None, "listwise", "pointwise"):
         raise UsageError(f"{spec.name}: method={method} should be listwise or pointwise.")
-    if is_reranker(model) and {"method", "window", "tokens"} & spec.options.keys():
+    if (is_reranker(model) or is_http(model)) and {"method", "window", "tokens"} & spec.options.keys():
         raise UsageError(
             f"{spec.name}: method, window and tokens are for chat models; {model} scores passages by itself."
         )
@@ -240,7 +243,12 @@ async def open_rerank(spec: Spec, building: Building) -> AsyncIterator[Retriever
     async with contextlib.AsyncExitStack() as stack:
         judge: Judge
         url = spec.options.get("url", "")
-        if is_reranker(model):
+        own: Reranker | None = None
+        if is_http(model) or (is_place(model) and method is None):
+            own = await stack.enter_async_context(open_own_reranker(model, building.options))
+        if own is not None:
+            judge = Scoring(own)
+        elif is_reranker(model):
             judge = Scoring(await stack.enter_async_context(open_reranker(model, building.options, url=url)))
         else:
             chat_model = await stack.enter_async_context(open_model(model, building.calling(spec)))
