@@ -136,7 +136,7 @@ def serve_reranker(target: Any, settings: Mapping[str, Any]) -> Served:
     if hasattr(made, "generate") and not hasattr(made, "rerank"):
         return Served({"chat": True}, _no_call)
     is_ours = hasattr(made, "rerank") and hasattr(made, "id")
-    function = None if is_ours else reranker_function(made, place)
+    function: Any = None if is_ours else reranker_function(made, place)
     called = function if function is None or inspect.isroutine(function) else function.__call__
     blocks = function is not None and not inspect.iscoroutinefunction(called)
 
