@@ -326,11 +326,15 @@ def test_the_example_of_a_benchmark_is_one_file_that_runs(tmp_path: Path, monkey
 
 @pytest.mark.parametrize("name", ["docs/ci.md", "docs/ci.zh-CN.md"])
 def test_the_example_of_the_pytest_plugin_runs(name: str, pytester: pytest.Pytester) -> None:
-    (code,) = blocks(name, "python")
+    code, live = blocks(name, "python")
+    pytester.makepyfile(test_live=live)
+    (pytester.path / "questions.csv").write_text(
+        "id,question,reference\na,What is 2 + 2?,4\nb,What is 2 + 3?,5\n", "utf-8"
+    )
     # Every claim of its answers is what its passage says: the example is scored without a judge here.
     pytester.makepyfile(test_example=code.replace("faithfulness", "token_f1").replace("0.8", "0.1"))
     # In a process of its own: one that has not loaded numpy yet cannot load it in a second inner session.
-    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=5)
 
 
 @pytest.mark.parametrize("name", ["examples/ci/github.yml", "examples/ci/gitlab.yml"])

@@ -501,3 +501,88 @@ def test_without_a_judge_the_missing_option_is_named(inner: Any) -> None:
     result = inner(ONE, judged=False)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["faithfulness, context_recall need a judge: --ragstone-judge PROVIDER/MODEL."])
+
+
+LIVE = """
+import os
+QUESTIONS = [{"id": f"q{n}", "question": f"What is {n}?", "reference": f"The number {n}"} for n in range(12)]
+
+def ask(question):
+    with open(os.path.join(os.path.dirname(__file__), "asked.txt"), "a") as file:
+        file.write(question + "\\n")
+    if question == "What is 3?":
+        return "I do not know."
+    return "The number " + question.split()[-1].rstrip("?")
+"""
+
+
+def asked_questions(pytester: pytest.Pytester) -> list[str]:
+    return (pytester.path / "asked.txt").read_text("utf-8").split("\n")[:-1]
+
+
+def test_a_live_system_is_asked_once_for_all_tests_and_its_run_is_kept(inner: Any, pytester: pytest.Pytester) -> None:
+    code = """
+import pytest
+def test_all(assert_run):
+    result = assert_run(QUESTIONS, {"answer_match": 0.5}, system=ask)
+    assert result.summary["answer_match"]["n"] == 12
+def test_point(assert_run):
+    assert_run(QUESTIONS, {"answer_match": 0.95}, system=ask, mode="point")
+def test_interval(assert_run):
+    assert_run(QUESTIONS, {"answer_match": 0.95}, system=ask)
+def test_far(assert_run):
+    assert_run(QUESTIONS, {"exact_match": 1.0, "token_f1": 0.99}, system=ask, mode="point")
+@pytest.mark.parametrize("name", ["q2", "q3", "q99"])
+def test_each(assert_run, name):
+    assert_run(QUESTIONS, {"answer_match": 1}, system=ask, only=name)
+async def test_async(assert_run):
+    assert_run(QUESTIONS, {"answer_match": 0.5}, system=ask)
+"""
+    result = inner(LIVE + code, "--ragstone-runs", "runs", "-o", "asyncio_mode=auto", judged=False)
+    result.assert_outcomes(passed=4, failed=4)
+    assert sorted(asked_questions(pytester)) == sorted(f"What is {n}?" for n in range(12))
+    (run,) = (pytester.path / "runs").rglob("*.run")
+    result.stdout.fnmatch_lines([f"run: {run}*ragstone report*"])
+    text = result.stdout.str()
+    assert "failed: answer_match ≥ 0.95" in text
+    assert "decided by: q3 (0.00)" in text
+    assert "answer_match: 0.000 < 1" in text
+    assert "I do not know." in text
+    assert "no question has this id" in text
+    assert "12 questions" in text
+
+
+def test_workers_share_the_run_of_a_live_system(inner: Any, pytester: pytest.Pytester) -> None:
+    code = """
+import pytest
+@pytest.mark.parametrize("row", QUESTIONS, ids=lambda row: row["id"])
+def test_each(assert_run, row):
+    assert_run(QUESTIONS, {"answer_match": 1}, system="test_inner.py:ask", only=row["id"])
+"""
+    result = inner(LIVE + code, "-n", "2", "--ragstone-runs", "runs", judged=False)
+    result.assert_outcomes(passed=11, failed=1)
+    assert sorted(asked_questions(pytester)) == sorted(f"What is {n}?" for n in range(12))
+    assert len(list((pytester.path / "runs").rglob("*.run"))) == 1
+
+
+def test_a_live_system_that_fails_is_no_pass(inner: Any) -> None:
+    code = """
+def broken(question):
+    raise ValueError("no such tenant")
+def test_broken(assert_run):
+    assert_run(QUESTIONS, {"answer_match": 0}, system=broken)
+def test_one(assert_run):
+    assert_run(QUESTIONS, {"answer_match": 0}, system=broken, only="q1")
+def test_name(assert_run):
+    assert_run(QUESTIONS, {"answer_match": 0}, system="nowhere.py:ask")
+def test_other_objects_of_the_same_name(assert_run):
+    for wanted in (0.0, 1.0):
+        ask = lambda question: "The number " + question.split()[-1].rstrip("?") if wanted else "no"
+        assert assert_run(QUESTIONS, {"answer_match": 0}, system=ask).summary["answer_match"]["mean"] == wanted
+"""
+    result = inner(LIVE + code, judged=False)
+    result.assert_outcomes(passed=1, failed=3)
+    text = result.stdout.str()
+    assert "no such tenant (test_inner.py" in text
+    assert "q1: no answer (raised: ValueError: no such tenant" in text
+    assert "nowhere.py" in text

@@ -6,6 +6,9 @@
     def test_suite(assert_pass_rate):
         assert_pass_rate(samples, {"faithfulness": 0.8}, rate=0.9, repeat=3)
 
+    def test_my_system(assert_run):
+        assert_run("questions.csv", {"answer_match": 0.8}, system=ask)
+
 The judge is set by `--ragstone-judge PROVIDER/MODEL` or `ragstone_judge` in pytest's configuration. The scores of a
 test travel in the `user_properties` of its report, so that the workers of xdist share one table and one baseline.
 """
@@ -14,17 +17,20 @@ import argparse
 import json
 import math
 import re
+import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import pytest
 
 if TYPE_CHECKING:
+    from ragstone.api.evaluate import EvalResult
     from ragstone.api.pytest_messages import PassRate
+    from ragstone.api.pytest_runs import LiveRun
     from ragstone.api.pytest_support import Baseline, Evaluator, Scored
 
-__all__ = ["assert_pass_rate", "assert_scores", "ragstone"]
+__all__ = ["assert_pass_rate", "assert_run", "assert_scores", "ragstone"]
 
 _PROPERTY = "ragstone"
 _TOLERANCE = 0.05
@@ -37,6 +43,7 @@ _OPTIONS = (
     ("judge-protocol", "matrix|ragas", "the judge's protocol (default: matrix)"),
     ("prompts", "DIR", "folder of your own prompts"),
     ("cache", "DIR", "folder for cached replies of the judge (also: --cache=DIR)"),
+    ("runs", "DIR", "folder for the run files of live systems (default: pytest's temporary folder)"),
     ("baseline", "FILE", "scores of an earlier session, which must not become worse"),
     ("tolerance", "NUMBER", f"how much worse than the baseline a score may be (default: {_TOLERANCE})"),
 )
@@ -221,6 +228,55 @@ def assert_pass_rate(ragstone: "Evaluator", _ragstone_recorder: "_Recorder") -> 
     return check
 
 
+@pytest.fixture(scope="session")
+def _ragstone_runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of this session's run files, the same for all workers of xdist."""
+    session = getattr(request.config, "workerinput", {}).get("testrunuid", "")
+    if (folder := _path(request.config, "runs")) is not None:
+        return folder / (session or uuid.uuid4().hex)[:8]  # a new folder: the system is asked anew in each session
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if session else base) / "ragstone"
+
+
+@pytest.fixture
+def assert_run(
+    request: pytest.FixtureRequest, ragstone: "Evaluator", _ragstone_recorder: "_Recorder", _ragstone_runs: Path
+) -> "Callable[..., EvalResult]":
+    """`assert_run("questions.csv", {"answer_match": 0.8}, system=ask)`: asks the live system the questions and fails if
+    the whole 95% interval of a mean misses its threshold, or if too little could be scored. Returns the result.
+
+    `questions`: a path, or a list of dicts. `system`: a function, an object of a framework, `HttpTarget`, a name such
+    as `app.py:ask`, or a table of ragstone.toml. `only="ID"` checks one question; the system is asked once in a
+    session, so one test for each question costs no more. `mode="point"`: the means decide. `min_coverage`: the share
+    that must be scored. `options`: `repeat`, `timeout`, `concurrency`, `limit`, `sample`, `mapping`…, as in `run`."""
+
+    def check(
+        questions: Any, thresholds: Mapping[str, float], *, system: Any, only: str | None = None,
+        mode: Literal["interval", "point"] = "interval", min_coverage: float = 0.95, **options: Any,
+    ) -> "EvalResult":  # fmt: skip
+        from ragstone.api.pytest_runs import ask_system  # noqa: PLC0415
+
+        __tracebackhide__ = True
+        _without_traceback(lambda: _check_thresholds(thresholds))
+        test = f"{request.node.nodeid} {id(system)}"
+        live: LiveRun = _without_traceback(
+            lambda: ask_system(ragstone, questions, system, thresholds, _ragstone_runs, test, **options)
+        )
+        if only is None:
+            lines = _without_traceback(lambda: live.misses(mode, min_coverage))
+            means, title = live.means(), f"{len(live.result.scores)} questions"
+        else:
+            lines = _without_traceback(lambda: live.misses_of(only))
+            row = next(row for row in live.result.scores if row["id"] == only)
+            means, title = {name: row[name] for name in live.thresholds if row.get(name) is not None}, only
+        lines += _ragstone_recorder.record(title, means, passed=not lines, run=live.result.run)
+        if lines:
+            _fail([*lines, f"run file: {live.result.run}"])
+        return live.result
+
+    return check
+
+
 class _Recorder:
     """Records the scores of one test for the table, JUnit and the baseline. A test that is rerun starts afresh."""
 
@@ -232,12 +288,16 @@ class _Recorder:
             if name != _PROPERTY and not name.startswith(f"{_PROPERTY}.")
         ]
 
-    def record(self, sample: str, values: Mapping[str, float], *, passed: bool, rate: float | None = None) -> list[str]:
+    def record(
+        self, sample: str, values: Mapping[str, float], *, passed: bool, rate: float | None = None,
+        run: Path | None = None,
+    ) -> list[str]:  # fmt: skip
         """Records the scores of one assertion, and returns a line for each that is worse than in the baseline."""
         self._number += 1
         test = self._node.nodeid if self._number == 1 else f"{self._node.nodeid}#{self._number}"
         worse = [] if self._baseline is None else self._baseline.regressions(test, values)
-        row = {"test": test, "sample": sample, "values": dict(values), "rate": rate, "passed": passed and not worse}
+        row = {"test": test, "sample": sample, "values": dict(values), "rate": rate, "passed": passed and not worse,
+               "run": "" if run is None else str(run)}  # fmt: skip
         properties = self._node.user_properties
         properties += [(f"{_PROPERTY}.{name}", f"{value:.4f}") for name, value in values.items()]
         if rate is not None:
@@ -294,5 +354,7 @@ class _Session:
             mark = "" if row["passed"] else "  FAILED"
             title = one_line(f"{row['test']} ({row['sample']})")
             terminalreporter.write_line(f"{'  '.join(cells)}  {rate:>6}  {title}{mark}")
+        for run in sorted({str(row["run"]) for row in rows} - {""}):
+            terminalreporter.write_line(one_line(f"run: {run}   (ragstone report RUN -o report.html)"))
         if self._written is not None:
             terminalreporter.write_line(f"baseline: {self._written}")

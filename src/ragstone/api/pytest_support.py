@@ -61,7 +61,7 @@ class Evaluator:
 
     def __init__(self, judging: Judging, *, cache: Path | None = None) -> None:
         self.judging = judging
-        self._options = ModelOptions(cache=cache or cache_folder())
+        self.options = ModelOptions(cache=cache or cache_folder())
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="ragstone", daemon=True)
         self._stack = contextlib.AsyncExitStack()
@@ -74,7 +74,7 @@ class Evaluator:
 
     def __exit__(self, *_: object) -> None:
         try:
-            self._wait(self._stack.aclose())
+            self.wait(self._stack.aclose())
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
@@ -90,23 +90,28 @@ class Evaluator:
         """The scores of several samples, in order. `repeat`: how often the judge scores each."""
         if not samples:
             raise UsageError("There are no samples to score.")
-        if not metrics:
-            raise UsageError('There is no metric to score: name one, such as {"faithfulness": 0.8}.')
         if repeat < 1:
             raise UsageError(f"repeat={repeat}: a sample is judged at least once.")
-        if groups := [name for name in metrics if len(self.judging.names([name])) != 1]:
-            members = ", ".join(map(str, self.judging.names([groups[0]])))
-            raise UsageError(f"{groups[0]!r} is a group of metrics. Name them one by one: {members}.")
-        self.judging.check(metrics)
+        self.check(metrics)
         data = read_eval_data([dict(sample) for sample in samples])
         for item in data.items:
             if item.response is None:
                 raise UsageError(f"{item.where}: the sample has no answer to score.")
-        return self._wait(self._score_all(data.items, tuple(metrics), repeat))
+        return self.wait(self._score_all(data.items, tuple(metrics), repeat))
+
+    def check(self, metrics: Sequence[str]) -> None:
+        """Raises UsageError if these cannot be scored one by one with the judge of the session."""
+        if not metrics:
+            raise UsageError('There is no metric to score: name one, such as {"faithfulness": 0.8}.')
+        if groups := [name for name in metrics if len(self.judging.names([name])) != 1]:
+            members = ", ".join(map(str, self.judging.names([groups[0]])))
+            raise UsageError(f"{groups[0]!r} is a group of metrics. Name them one by one: {members}.")
+        self.judging.check(metrics)
 
     # --- in the thread -----------------------------------------------------------------------------------------
 
-    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of the work, done in the thread, also while the caller's own loop runs."""
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
@@ -118,7 +123,7 @@ class Evaluator:
         """The metrics with these names. Judge and embedder are opened when first needed, and shared."""
         async with self._opening:
             if names not in self._metrics:
-                opened = await self._stack.enter_async_context(open_tools(self.judging, names, self._options))
+                opened = await self._stack.enter_async_context(open_tools(self.judging, names, self.options))
                 tools = opened.tools
                 self.judging = replace(
                     self.judging,

@@ -1,0 +1,116 @@
+"""Runs of a live system for the pytest plug-in: it is asked once in a session, for all tests and workers.
+
+The run file is named after the questions and the system, in a folder of the session, so that tests which ask the same,
+and the workers of xdist, share it: each asks what is missing.
+"""
+
+import functools
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ragstone.api.evaluate import EvalResult, read_data
+from ragstone.api.execute import default_name
+from ragstone.api.gates import check_gates
+from ragstone.api.project_config import configured_system
+from ragstone.api.pytest_messages import at_length, misses
+from ragstone.api.pytest_support import Evaluator, Scored
+from ragstone.api.questions import plan_questions, run_questions
+from ragstone.errors import UsageError
+from ragstone.models import ModelOptions
+from ragstone.runs import open_run
+from ragstone.systems import system_settings
+
+__all__ = ["LiveRun", "ask_system"]
+
+_CONCURRENCY = 64
+
+
+@dataclass(frozen=True)
+class LiveRun:
+    """A finished run and what it is checked for: thresholds by metric, minima or, where lower is better, maxima."""
+
+    result: EvalResult
+    thresholds: Mapping[str, float]
+
+    def means(self) -> dict[str, float]:
+        """The mean of each metric that has one."""
+        summary = self.result.summary
+        return {name: mean for name in self.thresholds if (mean := summary[name]["mean"]) is not None}
+
+    def misses(self, mode: Literal["interval", "point"], min_coverage: float) -> list[str]:
+        """A line for each gate that fails or cannot be decided because too little was scored, with the samples that
+        decided, and for the questions that failed."""
+        gates = check_gates(
+            self.result.run, self.thresholds, mode=mode, min_coverage=min_coverage, system=self.result.system
+        )
+        lines = []
+        for gate in gates:
+            if gate.verdict in ("failed", "unknown"):
+                worst = ", ".join(f"{sample} ({value:.2f})" for sample, value in gate.worst)
+                lines += [gate.line_in("en"), *([f"  decided by: {worst}"] if worst else [])]
+        if lines:
+            with open_run(self.result.run) as run:
+                lines += [f"{failure.count} × {failure.message}" for failure in run.failures()[:3]]
+        return lines
+
+    def misses_of(self, sample: str) -> list[str]:
+        """What one question misses, with its answer, evidence and passages. Raises UsageError for an unknown id."""
+        with open_run(self.result.run) as run:
+            records = [item for item in run.records(system=self.result.system) if item.case.sample.id == sample]
+        if not records:
+            known = [row["id"] for row in self.result.scores]
+            raise UsageError(f"only={sample!r}: no question has this id. There are: {', '.join(map(str, known[:10]))}.")
+        lines: list[str] = []
+        for record in records:
+            if record.response is None:
+                lines.append(f"{sample}: no answer ({record.error})")
+                continue
+            scores = {name: (record.scores[name],) for name in self.thresholds}
+            scored = Scored(record.case, record.response, scores)
+            missed = misses(scored, self.thresholds)
+            lines += [*missed, *at_length(scored, self.thresholds)] if missed else []
+        return lines
+
+
+def ask_system(
+    evaluator: Evaluator,
+    questions: Any,
+    system: Any,
+    thresholds: Mapping[str, float],
+    folder: Path,
+    test: str,
+    *,
+    timeout: float = 120.0,
+    concurrency: int | None = None,
+    **options: Any,
+) -> LiveRun:
+    """Asks the system what the session has not asked it yet. `questions` and `system`: as in `run`, or a table of
+    `ragstone.toml`. `test`: the id of the test, to tell its own objects from those of others. `options`: `mapping`,
+    `limit`, `sample`, `seed` of the questions; `repeat`, `data_language`. Raises the errors of `run`."""
+    evaluator.check(list(thresholds))
+    limits = {str(evaluator.judging.names([name])[0]): limit for name, limit in thresholds.items()}
+    target = configured_system(system) if isinstance(system, str) else system
+    reading = {name: options.pop(name) for name in ("mapping", "limit", "sample", "seed") if name in options}
+    plan = plan_questions(read_data(questions, **reading), target, list(thresholds), evaluator.judging, **options)
+    settings = [plan.benchmark.question, system_settings(plan.system), _identity(target, test)]
+    most = concurrency or _CONCURRENCY
+    calling = ModelOptions(cache=evaluator.options.cache, deadline=timeout, timeout=timeout, in_flight=most)
+    path = folder / default_name("run", settings)
+    folder.mkdir(parents=True, exist_ok=True)
+    result = evaluator.wait(run_questions(plan, run=path, model_options=calling, concurrency=concurrency))
+    return LiveRun(result, limits)
+
+
+def _identity(system: Any, test: str) -> str:
+    """What tells two live systems of the same name apart: where a function or class is defined; any other object
+    belongs to its test."""
+    if isinstance(system, str) or hasattr(system, "spec"):
+        return ""
+    function = system.func if isinstance(system, functools.partial) else system
+    named = inspect.isroutine(function) or inspect.isclass(function)
+    if named and function is system and "<" not in function.__qualname__ and not inspect.ismethod(function):
+        return f"{function.__module__}.{function.__qualname__}"
+    return test
