@@ -130,7 +130,7 @@ async def test_a_number_of_passages_is_given_where_it_is_asked_for() -> None:
 
     asked = [(function, query) for function in (own, must) for query in (Query("why"), Query("why", k=7))]
     assert [(await answer(function, query)).answer for function, query in asked] == ["3", "7", "5", "7"]
-    with pytest.raises(SystemFailed, match=r"for a number of them\. Add a parameter `k`") as caught:
+    with pytest.raises(SystemFailed, match=r"for a number of them\. Ask it through a function") as caught:
         await answer(plain, Query("why", k=7))
     assert caught.value.kind == "takes_no_k"
 

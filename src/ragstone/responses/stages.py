@@ -106,6 +106,11 @@ class StageRecorder:
             response, passages=tuple(passages), steps=(*steps, *response.steps), usage=response.usage or self.usage
         )
 
+    def search(self, query: Query, found: Sequence[Passage]) -> Response:
+        """The response to a query that asks for passages alone."""
+        stages = self.response(Response("", tuple(self._named(found)[: query.k]))).steps
+        return search_response(query, self._named(found), steps=stages, seconds=self.fetch_seconds)
+
 
 def _ids(passages: Sequence[Passage]) -> list[str]:
     return [passage.id for passage in passages]

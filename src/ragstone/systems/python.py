@@ -36,9 +36,9 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
 _SEARCHES = ("retrieve", "search")  # methods that search without answering
 _USUAL_K = 5  # for a function that must be told a number of passages
 _ADVICE = {
-    "passages": "Add a parameter `passages` to the function.",
-    "k": "Add a parameter `k` to the function.",
-    "retrieve": "Add a parameter `retrieve_only` to the function, or a method `retrieve` to the object.",
+    "passages": "Ask it through a function that has a parameter `passages`.",
+    "k": "Ask it through a function that has a parameter `k`.",
+    "retrieve": "Name its retriever (--retriever), or add a method `retrieve` to the object.",
 }
 
 _FIRST_TOKEN = "first token"  # the step that has the time to the first piece of a streamed answer

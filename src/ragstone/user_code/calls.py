@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from ragstone.errors import SystemFailed
 
-__all__ = ["Served", "guarded", "in_thread", "located", "makes_object", "with_article"]
+__all__ = ["Served", "guarded", "in_thread", "is_users_file", "located", "makes_object", "with_article"]
 
 T = TypeVar("T")
 # Parts of the paths of code that is not the user's.
@@ -92,13 +92,18 @@ def makes_object(target: Any) -> bool:
     )
 
 
+def is_users_file(filename: str) -> bool:
+    """Whether a file of code is the user's own: not Python's, ragstone's or an installed package's."""
+    return not any(part in filename for part in _FOREIGN)
+
+
 def located(error: BaseException) -> str:
     """An exception in one line, with the last line of the user's own code that it, or its cause, passed through."""
     message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     cause: BaseException | None = error
     while cause is not None:  # frameworks wrap exceptions
         frames = traceback.extract_tb(cause.__traceback__)
-        own = [frame for frame in frames if not any(part in frame.filename for part in _FOREIGN)]
+        own = [frame for frame in frames if is_users_file(frame.filename)]
         if own:
             return f"{message} ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})"
         cause = cause.__cause__ or cause.__context__

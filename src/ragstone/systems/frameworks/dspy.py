@@ -1,5 +1,9 @@
 """DSPy: modules. The question goes into the field of that name, or into the first input field that is a text; a field
-named like passages gets the passages, if a benchmark hands them over. Its callbacks tell the models' prompts."""
+named like passages gets the passages, if a benchmark hands them over. Its callbacks tell the models' prompts.
+
+Its retrievers (`dspy.Retrieve`, `dspy.Embeddings`) can be made to return given passages or another number of them, and
+are asked alone (`interception.py`).
+"""
 
 import asyncio
 import inspect
@@ -10,8 +14,9 @@ import dspy
 from dspy.utils.callback import BaseCallback
 
 from ragstone.errors import UsageError
-from ragstone.responses.outputs import response_of
+from ragstone.responses.outputs import passages_of, response_of
 from ragstone.responses.stages import StageRecorder
+from ragstone.systems.frameworks.interception import accepted, asked, asking, interleaved, objects_in, wrap_once
 from ragstone.types import Query, Response
 
 __all__ = ["call_of"]
@@ -28,20 +33,60 @@ def call_of(module: Any) -> tuple[Callable[[Query], Awaitable[Response]], frozen
         raise UsageError(f"The DSPy module {type(module).__name__} has no input field for a question.")
     question = "question" if "question" in questions else questions[0]
 
+    retrievers = _retrievers(module)
+
     async def ask(query: Query) -> Response:
+        recorder = StageRecorder(query.question)
+        if query.retrieve_only:
+            with asking(query, recorder):
+                objects = [item for item in retrievers if not isinstance(item, type)]
+                found = await asyncio.gather(*(asyncio.to_thread(item, query.question) for item in objects))
+            return recorder.search(query, passages_of(interleaved([_texts(item) for item in found])))
         values: dict[str, Any] = {question: query.question}
         if passages and query.passages is not None:
             values[passages] = [passage.text for passage in query.passages]
-        recorder = StageRecorder(query.question)
         callbacks = [*dspy.settings.callbacks, _Callbacks(recorder)]
-        with dspy.context(callbacks=callbacks), dspy.track_usage() as tracker:
+        with dspy.context(callbacks=callbacks), dspy.track_usage() as tracker, asking(query, recorder) as context:
             prediction = await asyncio.to_thread(module, **values)
         for entries in tracker.usage_data.values():
             for entry in entries:
                 recorder.count(entry)
-        return recorder.response(response_of(prediction))
+        response = response_of(prediction)
+        return recorder.response(response) if passages else context.response(response)
 
-    return ask, frozenset({"passages"} if passages else ())
+    return ask, accepted(retrievers, {"passages"} if passages else ())
+
+
+def _retrievers(module: Any) -> list[Any]:
+    """The retrievers of a module, with their calls wrapped."""
+    kinds = (dspy.Retrieve, dspy.Embeddings)
+    for kind in kinds:
+        wrap_once(kind, "__call__", _wrapped)
+    return objects_in(module, *kinds)
+
+
+def _wrapped(method: Callable[..., Any]) -> Callable[..., Any]:
+    def search(self: Any, query: str, *arguments: Any, **named: Any) -> Any:
+        question = asked()
+        if question is None:
+            return method(self, query, *arguments, **named)
+        if (given := question.given(self, query)) is not None:
+            return dspy.Prediction(passages=[passage.text for passage in given])
+        if question.query.k is not None:
+            arguments, named = (), {name: value for name, value in named.items() if name != "k"}
+        with question.searching():
+            found = method(question.with_k(self), query, *arguments, **named)
+        if not question.inner:
+            question.recorder.queries.append(query)
+            question.recorder.fetch(passages_of(_texts(found)))
+        return found
+
+    return search
+
+
+def _texts(found: Any) -> list[Any]:
+    """The passages of a prediction, or of a list of such."""
+    return list(getattr(found, "passages", found))
 
 
 class _Callbacks(BaseCallback):

@@ -1,15 +1,24 @@
 """Haystack: pipelines. Every open text input that a component requires, and every one that is named like a question,
-gets the question; the outputs of all components are read, so that retrieved documents are seen."""
+gets the question; the outputs of all components are read, so that retrieved documents are seen.
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+A component that returns documents and takes none retrieves; one that takes some ranks, joins or filters. Their `run` is
+wrapped: retrievers can be made to return given passages, which the others pass on, or another number of them.
+"""
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, get_args
 
 import networkx  # which Haystack's pipelines are made of
+from haystack import Document
 
 from ragstone.errors import UsageError
 from ragstone.responses.outputs import passages_of, response_of
 from ragstone.responses.stages import StageRecorder
-from ragstone.types import Query, Response
+from ragstone.systems.frameworks.interception import Asked, accepted, asked, asking, has_k, interleaved, wrap_once
+from ragstone.types import Passage, Query, Response
 
 __all__ = ["call_of"]
 
@@ -30,16 +39,131 @@ def call_of(pipeline: Any) -> tuple[Callable[[Query], Awaitable[Response]], froz
                 inputs.setdefault(component, []).append(name)
     graph = pipeline.graph
     order = sorted(graph.nodes, key=lambda name: len(networkx.ancestors(graph, name)))  # it may have loops
+    nodes = [graph.nodes[name] for name in order if _documents_from(graph.nodes[name])]
+    for node in nodes:
+        for name in ("run", "run_async"):
+            if hasattr(node["instance"], name):
+                wrap_once(node["instance"], name, functools.partial(_wrapped, node=node))
+    searches = [node for node in nodes if not _documents_to(node)]
+    reranks = any(has_k(node["instance"]) for node in nodes if _documents_to(node))
 
     async def ask(query: Query) -> Response:
+        if query.retrieve_only:
+            return await _search(graph, searches, query)
         data = {component: dict.fromkeys(names, query.question) for component, names in inputs.items()}
-        outputs = await pipeline.run_async(data, include_outputs_from=set(order))
         recorder = StageRecorder(query.question)
+        with asking(query, recorder, reranks=reranks) as question:
+            outputs = await pipeline.run_async(data, include_outputs_from=set(order))
         for name in order:
             _record(recorder, outputs.get(name, {}), reranks="documents" in graph.nodes[name]["input_sockets"])
-        return recorder.response(response_of(_last_answer(pipeline, outputs)))
+        return question.response(response_of(_last_answer(pipeline, outputs)))
 
-    return ask, frozenset()
+    answerable = all(_can_ask(graph, node) for node in searches)
+    accepts = accepted([node["instance"] for node in searches])
+    return ask, accepts if answerable else accepts - {"retrieve"}
+
+
+def _documents_from(node: Mapping[str, Any]) -> list[str]:
+    """The names of the outputs of a component that are documents."""
+    return [name for name, socket in node["output_sockets"].items() if socket.type == list[Document]]
+
+
+def _documents_to(node: Mapping[str, Any]) -> list[str]:
+    """The names of its inputs that are documents."""
+    return [name for name, socket in node["input_sockets"].items() if Document in _types(socket.type)]
+
+
+def _types(kind: Any) -> list[Any]:
+    """The types that a type is made of."""
+    return [kind, *(inner for part in get_args(kind) for inner in _types(part))]
+
+
+def _wrapped(method: Callable[..., Any], *, node: Mapping[str, Any]) -> Callable[..., Any]:
+    """The `run` of a component that returns documents."""
+    instance = node["instance"]
+
+    def given(question: Asked, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        if taken := _documents_to(node):
+            lists = inputs.get(taken[0]) or []
+            documents = [part for item in lists for part in (item if isinstance(item, list) else [item])]
+        else:
+            searched = inputs.get("query", question.query.question)
+            documents = _documents(question.given(instance, str(searched)) or ())
+        return {name: documents if name in _documents_from(node) else [] for name in node["output_sockets"]}
+
+    def call(question: Asked | None, inputs: Mapping[str, Any]) -> Any:
+        if question is None:
+            return method(**inputs)
+        if isinstance(searched := inputs.get("query"), str) and not _documents_to(node):
+            question.recorder.queries.append(searched)
+        return method.__func__(question.with_k(instance, cuts=bool(_documents_to(node))), **inputs)  # type: ignore[attr-defined]
+
+    def run(**inputs: Any) -> Any:
+        question = asked()
+        if question is not None and question.query.passages is not None:
+            return given(question, inputs)
+        return call(question, inputs)
+
+    async def run_async(**inputs: Any) -> Any:
+        question = asked()
+        if question is not None and question.query.passages is not None:
+            return given(question, inputs)
+        return await call(question, inputs)
+
+    return run_async if inspect.iscoroutinefunction(method) else run
+
+
+def _documents(passages: Sequence[Passage]) -> list[Document]:
+    return [Document(id=passage.id, content=passage.text, meta=dict(passage.meta)) for passage in passages]
+
+
+async def _search(graph: Any, searches: Sequence[Mapping[str, Any]], query: Query) -> Response:
+    """What the retrievers find for the question as it stands."""
+    recorder = StageRecorder(query.question)
+    with asking(query, recorder):
+        outputs = await asyncio.gather(*(_ask_alone(graph, node, query.question) for node in searches))
+    names = [_documents_from(node)[0] for node in searches]
+    found = passages_of(interleaved([output[name] for name, output in zip(names, outputs, strict=True)]))
+    recorder.fetch(found)
+    return recorder.search(query, found)
+
+
+def _mandatory(node: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: socket for name, socket in node["input_sockets"].items() if socket.is_mandatory}
+
+
+def _can_ask(graph: Any, node: Mapping[str, Any]) -> bool:
+    """Whether all inputs that a retriever requires are texts or the embedding of one."""
+    sockets = _mandatory(node).values()
+    return all(socket.type in (str, list[str]) or _embedder(graph, socket) is not None for socket in sockets)
+
+
+def _embedder(graph: Any, socket: Any) -> Mapping[str, Any] | None:
+    """The component that embeds a text for this input."""
+    for sender in socket.senders:
+        node: Mapping[str, Any] = graph.nodes[sender]
+        if "text" in node["input_sockets"] and "embedding" in node["output_sockets"]:
+            return node
+    return None
+
+
+async def _ask_alone(graph: Any, node: Mapping[str, Any], question: str) -> Any:
+    inputs: dict[str, Any] = {}
+    for name, socket in _mandatory(node).items():
+        if (embedder := _embedder(graph, socket)) is not None:
+            inputs[name] = (await _run(embedder, {"text": question}))["embedding"]
+        else:
+            inputs[name] = [question] if socket.type == list[str] else question
+    return await _run(node, inputs)
+
+
+async def _run(node: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
+    instance = node["instance"]
+    if hasattr(instance, "warm_up"):
+        instance.warm_up()
+    if getattr(instance, "__haystack_supports_async__", False):
+        return await instance.run_async(**inputs)
+    return await asyncio.to_thread(instance.run, **inputs)
 
 
 def _record(recorder: StageRecorder, output: Mapping[str, Any], *, reranks: bool) -> None:

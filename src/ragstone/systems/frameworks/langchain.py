@@ -1,17 +1,29 @@
 """LangChain: any Runnable, such as a chain, an agent or a retrieval chain.
 
-Its callbacks tell what the retrievers were asked and returned, and the prompts and tokens of the models.
+Its callbacks tell what the retrievers were asked and returned, and the prompts and tokens of the models. Its retrievers
+can be made to return given passages or another number of them, and are asked alone (`interception.py`).
 """
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
 
 from ragstone.responses.outputs import passages_of, response_of
 from ragstone.responses.stages import StageRecorder
-from ragstone.types import Query, Response
+from ragstone.systems.frameworks.interception import (
+    accepted,
+    asking,
+    interleaved,
+    objects_in,
+    wrap_once,
+    wrapped_search,
+)
+from ragstone.types import Passage, Query, Response
 
 __all__ = ["call_of"]
 
@@ -33,23 +45,64 @@ def call_of(runnable: Any) -> tuple[Callable[[Query], Awaitable[Response]], froz
     elif _MESSAGES in properties:
         history, forms = _MESSAGES, [lambda query: {_MESSAGES: [*_turns(query), ("user", query.question)]}]
 
+    retrievers = _retrievers(runnable)
+
     async def ask(query: Query) -> Response:
+        if query.retrieve_only:
+            return await _search(retrievers, query)
         first: Exception | None = None
         for form in list(forms):
             recorder = StageRecorder(query.question)
             try:
-                value = await runnable.ainvoke(form(query), config={"callbacks": [_Callbacks(recorder)]})
+                with asking(query, recorder) as question:
+                    value = await runnable.ainvoke(form(query), config={"callbacks": [_Callbacks(recorder)]})
             except _WRONG_INPUT as error:
                 if len(forms) == 1:
                     raise
                 first = first or error
                 continue
             forms[:] = [form]  # the form that worked
-            return recorder.response(response_of(value))
+            return question.response(response_of(value))
         assert first is not None
         raise first
 
-    return ask, frozenset({"history"} if history else ())
+    return ask, accepted(retrievers, {"history"} if history else set())
+
+
+def _retrievers(runnable: Any) -> list[Any]:
+    """The retrievers of a Runnable, with their calls wrapped."""
+    found = objects_in(runnable, BaseRetriever)
+    for kind in {BaseRetriever, *(item if isinstance(item, type) else type(item) for item in found)}:
+        for base in kind.__mro__:
+            for name in ("invoke", "ainvoke"):
+                if issubclass(base, BaseRetriever) and name in vars(base):
+                    wrap_once(base, name, wrapped_search(_documents))
+    return found
+
+
+async def _search(retrievers: Sequence[Any], query: Query) -> Response:
+    """What the retrievers find for the question as it stands."""
+    recorder = StageRecorder(query.question)
+    config = {"callbacks": [_Callbacks(recorder)]}
+    with asking(query, recorder):
+        found = await asyncio.gather(
+            *(item.ainvoke(query.question, config=config) for item in retrievers if not isinstance(item, type))
+        )
+    return recorder.search(query, passages_of(interleaved(found)))
+
+
+class _Metadata(dict[str, Any]):
+    """The metadata of a given passage: a chain may print fields that it does not have."""
+
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
+def _documents(passages: Sequence[Passage]) -> list[Document]:
+    documents = [Document(passage.text, id=passage.id) for passage in passages]
+    for document, passage in zip(documents, passages, strict=True):
+        document.metadata = _Metadata({**passage.meta, "source": passage.id, "title": passage.title})
+    return documents
 
 
 def _properties(runnable: Any) -> Mapping[str, Any]:

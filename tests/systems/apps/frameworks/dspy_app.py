@@ -1,5 +1,6 @@
 """Applications of DSPy: a module that retrieves, and one that is given its context."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
@@ -19,6 +20,24 @@ class Rag(dspy.Module):
         found = [sentence(item) for item in numbers_of(question)]
         prediction = self.respond(context=found[:2], question=question)
         return dspy.Prediction(context=found, answer=prediction.answer)
+
+
+def found(query: str, k: int) -> list[Any]:
+    """The retriever that is configured."""
+    return [SimpleNamespace(long_text=sentence(item)) for item in numbers_of(query, k)]
+
+
+class Searching(dspy.Module):
+    """Retrieves with the configured retriever, and answers with the first price."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.retrieve = dspy.Retrieve(k=3)
+        dspy.configure(rm=found)
+
+    def forward(self, question: str) -> Any:
+        passages = self.retrieve(f"price: {question}").passages
+        return dspy.Prediction(context=passages, answer=passages[0] if passages else "nothing")
 
 
 class Broken(dspy.Module):

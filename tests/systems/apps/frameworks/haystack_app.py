@@ -10,9 +10,12 @@ from shop import numbers_of, sentence
 
 @component
 class Search:
+    def __init__(self, top_k: int = 3) -> None:
+        self.top_k = top_k
+
     @component.output_types(documents=list[Document])
     def run(self, query: str) -> dict[str, Any]:
-        found = [Document(id=f"{item}.md", content=sentence(item)) for item in numbers_of(query)]
+        found = [Document(id=f"{item}.md", content=sentence(item)) for item in numbers_of(query, self.top_k)]
         return {"documents": found}
 
 
@@ -20,9 +23,12 @@ class Search:
 class Ranker:
     """The first two documents, the other way round."""
 
+    def __init__(self, top_k: int = 2) -> None:
+        self.top_k = top_k
+
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
-        return {"documents": documents[1::-1]}
+        return {"documents": documents[: self.top_k][::-1]}
 
 
 def quoted(prompt: str) -> str:

@@ -12,7 +12,7 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
 from langgraph.graph import END, START, MessagesState, StateGraph
 from shop import numbers_of, sentence
 
@@ -105,3 +105,21 @@ def fail(question: str) -> str:
 
 
 broken = RunnableLambda(fail) | StrOutputParser()
+
+
+class Both(BaseRetriever):
+    """Another retriever in the same chain, which has no number of passages."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        return [Document(sentence(item), metadata={"source": f"{item}.md"}) for item in numbers_of(query, 2)]
+
+
+def searched(question: str) -> str:
+    """Searches in threads of LangChain's, with two retrievers that the function names."""
+    found = RunnableParallel(a=FIRST, b=SECOND).invoke(question)
+    return joined([*found["a"], *found["b"]])
+
+
+FIRST, SECOND = Search(), Both()
+threads = {"context": RunnableLambda(searched), "question": RunnablePassthrough()} | PROMPT | Quoting()
+undecided = RunnableLambda(lambda question: joined(FIRST.invoke(question)) if "?" not in question else "It depends.")

@@ -14,20 +14,26 @@ from shop import numbers_of, sentence
 
 
 class Search(BaseRetriever):
+    def __init__(self, similarity_top_k: int = 3) -> None:
+        self._similarity_top_k = similarity_top_k
+        super().__init__()
+
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [
             NodeWithScore(node=TextNode(id_=f"{item}.md", text=sentence(item)), score=1 / (1 + rank))
-            for rank, item in enumerate(numbers_of(query_bundle.query_str))
+            for rank, item in enumerate(numbers_of(query_bundle.query_str, self._similarity_top_k))
         ]
 
 
 class Reversed(BaseNodePostprocessor):
     """The first two nodes, the other way round."""
 
+    top_n: int = 2
+
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        return nodes[1::-1]
+        return nodes[: self.top_n][::-1]
 
 
 class Quoting(CustomLLM):
