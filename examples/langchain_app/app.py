@@ -13,6 +13,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnablePassthrough
 
+UNKNOWN = "The documents do not contain the answer."
 FOLDER = Path(__file__).parent.parent / "handbook" / "docs"
 DOCUMENTS = [
     Document(path.read_text("utf-8"), metadata={"source": path.relative_to(FOLDER).as_posix()})
@@ -46,8 +47,10 @@ class Sentence(SimpleChatModel):
     def _call(self, messages, stop=None, run_manager=None, **kwargs):
         documents, _, question = messages[-1].content.partition("\n\nQuestion: ")
         first = documents.partition("\n---\n")[0].partition("\n\n")[2]
-        sentences = [part for part in re.split(r"(?<=[.。])\s*", first.partition("\n")[2]) if part.strip()]
-        return max(sentences, key=lambda sentence: len(grams(question) & grams(sentence)))
+        lines = [line for line in first.splitlines() if not line.startswith("#")]
+        sentences = [part for part in re.split(r"(?<=[.。])\s*", "\n".join(lines)) if part.strip()]
+        best = max(sentences, key=lambda sentence: len(grams(question) & grams(sentence)), default=UNKNOWN)
+        return best.strip()
 
 
 def joined(documents):

@@ -29,10 +29,14 @@ def grams(text):
 class Search(BaseRetriever):
     """Stands for a vector index: the documents that share most words with the question."""
 
+    def __init__(self, similarity_top_k=5):
+        self.similarity_top_k = similarity_top_k
+        super().__init__()
+
     def _retrieve(self, query_bundle):
         wanted = grams(query_bundle.query_str)
         found = [NodeWithScore(node=node, score=len(wanted & grams(node.text)) / len(wanted)) for node in NODES]
-        return sorted(found, key=lambda node: -node.score)[:5]
+        return sorted(found, key=lambda node: -node.score)[: self.similarity_top_k]
 
 
 class Sentence(CustomLLM):

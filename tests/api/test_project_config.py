@@ -38,7 +38,7 @@ def test_a_table_may_name_its_retriever(tmp_path: Path) -> None:
         'contexts = "hits"\n[systems.local]\npython = "app.py:chain"\nretrieve = "app.py:search"\n',
     )
     assert configured_system("prod", path) == SystemTarget(
-        HttpTarget("https://app.example/ask", name="prod"), HttpTarget("https://app.example/search", contexts="hits")
+        HttpTarget("https://app.example/ask", name="prod"), "http(https://app.example/search,contexts=hits)"
     )
     assert configured_system("local", path) == SystemTarget("app.py:chain", "app.py:search")
 

@@ -110,13 +110,16 @@ async def test_a_search_without_an_answer_is_asked_of_the_system(contexts: str) 
 
 async def test_a_retriever_at_an_address_of_its_own_gets_the_searches() -> None:
     async with serving(replying({"answer": "It is so."})) as asked, serving(searching) as searched:
-        retriever = HttpTarget(searched, body='{"q": "{question}"}', contexts="hits")
-        target = SystemTarget(HttpTarget(asked), retriever)
+        target = SystemTarget(
+            HttpTarget(asked), f'http({searched},body={{"q": "{{query}}", "n": "{{k}}"}},contexts=hits)'
+        )
         async with open_system(target, template=RAG_TEMPLATE, options=OPTIONS) as system:
             assert accepts_of(system) == {"retrieve"}
             assert (await system.answer(Query("why"))).answer == "It is so."
-            found = await system.answer(Query("why", k=1, retrieve_only=True))
-    assert [passage.text for passage in found.passages] == ["why 0"]
+            for k, texts in ((2, ["why 0", "why 1"]), (None, [f"why {number}" for number in range(5)])):
+                found = await system.answer(Query("why", k=k, retrieve_only=True))
+                assert [passage.text for passage in found.passages] == texts
+                assert passages_at(found, "fetch") == found.passages
 
 
 async def test_get_puts_the_question_into_the_address() -> None:

@@ -68,9 +68,10 @@ async def test_code_that_only_searches_stands_beside_a_system() -> None:
     async with open_system(target, template=RAG_TEMPLATE) as system:
         assert accepts_of(system) == {"retrieve"}
         assert (await system.answer(Query("why"))).answer == "WHY"
-        found = await system.answer(Query("why", retrieve_only=True))
+        found = await system.answer(Query("why", k=3, retrieve_only=True))
         assert [passage.text for passage in found.passages] == ["why 0", "why 1", "why 2"]
-        assert system.spec["retriever"]["place"].endswith("app.py:search")
+        assert system.spec["retriever"] == f"{APPS / 'app.py'}:search"
+        assert len(*system.spec["retriever_code"].values()) == 64
 
 
 async def test_its_settings_have_the_hash_of_the_code() -> None:

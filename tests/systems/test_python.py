@@ -10,8 +10,10 @@ import pytest
 
 from ragstone.errors import SystemFailed, UsageError
 from ragstone.responses.stages import passages_at
-from ragstone.systems import accepts_of
-from ragstone.systems.python import PythonSystem, retriever_from, system_from
+from ragstone.systems import accepts_of, open_system
+from ragstone.systems.python import PythonSystem, system_from
+from ragstone.systems.rag import RAG_TEMPLATE
+from ragstone.systems.with_retriever import SystemTarget
 from ragstone.types import NO_ANSWER, Passage, Query, Response, System, Turn
 from ragstone.user_code.calls import located
 
@@ -202,13 +204,18 @@ async def test_what_cannot_only_search_says_so() -> None:
     assert caught.value.kind == "retrieves_no_passages"
 
 
-@pytest.mark.parametrize(
-    "target", [Searching(), Searching().search, lambda question, k: [f"{question} {n}" for n in range(k)]]
-)
-async def test_a_retriever_is_only_asked_for_passages(target: Any) -> None:
-    retriever = retriever_from(target, "app.py:search")
-    found = await retriever.answer(Query("why", k=2, retrieve_only=True))
+@pytest.mark.parametrize("retriever", [Searching().search, lambda question, k: Searching().search(question, k)])
+async def test_a_retriever_beside_a_system_gets_the_searches(retriever: Any) -> None:
+    async with open_system(SystemTarget(plain, retriever), template=RAG_TEMPLATE) as system:
+        assert (await system.answer(Query("why"))).answer == "plain why"
+        found = await system.answer(Query("why", k=2, retrieve_only=True))
     assert [passage.text for passage in found.passages] == ["why 0", "why 1"]
+
+
+async def test_a_retriever_of_ours_needs_documents() -> None:
+    with pytest.raises(UsageError, match="bm25 is no retriever of your own"):
+        async with open_system(SystemTarget(plain, "bm25"), template=RAG_TEMPLATE):
+            pass
 
 
 @pytest.mark.parametrize(

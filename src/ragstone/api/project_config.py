@@ -6,8 +6,7 @@ headers = { Authorization = "Bearer $APP_TOKEN" }
 body = '{"question": "{question}"}'
 answer = "answer"
 contexts = "sources[].text"
-
-retrieve = { url = "https://app.example/search", body = '{"q": "{question}", "n": "{k}"}' }
+retrieve = { url = "https://app.example/search", body = '{"q": "{query}", "n": "{k}"}', contexts = "hits" }
 
 [systems.local]
 python = "app.py:chain"
@@ -25,16 +24,19 @@ metrics = ["answer_match"]
 [gates]                        # as [tool.ragstone.gates] of pyproject.toml
 answer_match = 0.8
 
-`retrieve` is asked for passages alone: an address, code, or a table like that of a system behind an address.
+`retrieve` is asked for passages alone: a retriever of the user's own (`retrieval/own.py`) by its name, or a table with
+the options of `http(…)`.
 """
 
 import dataclasses
+import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ragstone.errors import DataError, UnknownName, UsageError
+from ragstone.models.nested_names import HTTP, Spec
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget, rag_target
 from ragstone.systems.with_retriever import SystemTarget
@@ -42,6 +44,7 @@ from ragstone.systems.with_retriever import SystemTarget
 __all__ = ["CONFIG", "configured_system", "run_settings"]
 
 CONFIG = Path("ragstone.toml")
+_HTTP_RETRIEVER = ("url", "method", "headers", "body", "contexts", "ids", "scores")
 
 
 def configured_system(name: str, path: Path = CONFIG) -> str | HttpTarget | RagTarget | SystemTarget:
@@ -58,7 +61,7 @@ def configured_system(name: str, path: Path = CONFIG) -> str | HttpTarget | RagT
     if retrieve is None:
         return system
     if isinstance(retrieve, dict):
-        retrieve = _http_target(retrieve, path, f"{field}.retrieve", "")
+        retrieve = _http_retriever(retrieve, path, f"{field}.retrieve")
     elif not isinstance(retrieve, str):
         raise DataError(path, "retrieve should be a text or a table.", field=field)
     if isinstance(system, RagTarget):
@@ -90,6 +93,19 @@ def _http_target(table: dict[str, Any], path: Path, field: str, name: str) -> Ht
     if "url" not in table:
         raise DataError(path, "it names no system: add url = …, python = … or corpus = ….", field=field)
     return HttpTarget(**{"name": name, **table})
+
+
+def _http_retriever(table: dict[str, Any], path: Path, field: str) -> str:
+    """The name `http(…)` of a retriever behind an address."""
+    for key, value in table.items():
+        if key not in _HTTP_RETRIEVER:
+            raise UsageError(f"{path}: {UnknownName(f'entry of [{field}]', key, _HTTP_RETRIEVER)}")
+        if not isinstance(value, dict if key == "headers" else str):
+            raise DataError(path, f"{key} should be {'a table' if key == 'headers' else 'a text'}.", field=field)
+    if "url" not in table:
+        raise DataError(path, "it names no address: add url = ….", field=field)
+    options = {key: value if isinstance(value, str) else json.dumps(value) for key, value in table.items()}
+    return Spec(HTTP, (options.pop("url"),), options).name
 
 
 def run_settings(path: Path = CONFIG) -> Mapping[str, Any]:

@@ -55,11 +55,11 @@ async def _opened(
 ) -> System:
     from ragstone.systems.http import HttpSystem, HttpTarget  # noqa: PLC0415
     from ragstone.systems.rag import RagTarget, open_rag  # noqa: PLC0415
-    from ragstone.systems.with_retriever import SystemTarget, WithRetriever  # noqa: PLC0415
+    from ragstone.systems.with_retriever import SystemTarget, WithRetriever, open_own_retriever  # noqa: PLC0415
 
     if isinstance(name, SystemTarget):
         system = await _opened(name.system, template, sampling, options, stack)
-        return WithRetriever(system, await _opened_retriever(name.retriever, options, stack))
+        return WithRetriever(name, system, await stack.enter_async_context(open_own_retriever(name.retriever, options)))
     if isinstance(name, RagTarget):
 
         async def open_reader(model: str, template: Template) -> System:
@@ -99,24 +99,6 @@ async def _opened(
     return Reader(model, template, sampling, endpoint=endpoint)
 
 
-async def _opened_retriever(name: Any, options: ModelOptions, stack: contextlib.AsyncExitStack) -> System:
-    """The user's own retriever: code, an object or an HTTP address."""
-    from ragstone.systems.http import HttpSystem, HttpTarget  # noqa: PLC0415
-    from ragstone.systems.isolated import open_isolated  # noqa: PLC0415
-    from ragstone.systems.python import retriever_from  # noqa: PLC0415
-
-    if isinstance(name, str) and is_address(name):
-        name = HttpTarget(name)
-    if isinstance(name, HttpTarget):
-        return await stack.enter_async_context(HttpSystem(name, options, searches=True))
-    if not isinstance(name, str):
-        return retriever_from(name, _name_of(name), timeout=options.deadline)
-    if not is_place(name):
-        raise UsageError(f"{name} is no retriever of your own: name code (app.py:search) or an HTTP address.")
-    isolated = open_isolated(name, timeout=options.deadline, threads=options.in_flight, what="retriever")
-    return await stack.enter_async_context(isolated)
-
-
 def _live(target: Any, name: str, options: ModelOptions) -> System:
     """A system from a Python object in this process."""
     from ragstone.systems.python import system_from  # noqa: PLC0415
@@ -127,14 +109,14 @@ def _live(target: Any, name: str, options: ModelOptions) -> System:
 def system_settings(system: Any) -> Any:
     """The settings of a system before it is opened, as JSON: its name and the hash of its code, or its spec. The
     default name of a run file is derived from them, so changed code starts a new file."""
-    from ragstone.retrieval import code_of  # noqa: PLC0415
+    from ragstone.retrieval import code_of, retriever_name  # noqa: PLC0415
     from ragstone.systems.http import HttpTarget  # noqa: PLC0415
     from ragstone.systems.rag import RagTarget  # noqa: PLC0415
     from ragstone.systems.with_retriever import SystemTarget  # noqa: PLC0415
     from ragstone.user_code.isolated import source_hash  # noqa: PLC0415
 
     if isinstance(system, SystemTarget):
-        return [system_settings(system.system), system_settings(system.retriever)]
+        return [system_settings(system.system), retriever_name(system.retriever), code_of(system.retriever)]
     if isinstance(system, HttpTarget):
         return dict(system.spec)
     if isinstance(system, RagTarget):

@@ -5,11 +5,14 @@ from collections.abc import Mapping
 from ragstone.errors import SystemFailed
 from ragstone.types import Query, System
 
-__all__ = ["ACCEPTED", "accepts_of", "check_accepted"]
+__all__ = ["ACCEPTED", "USUAL_K", "accepts_of", "check_accepted"]
 
 ACCEPTED = ("passages", "history", "k", "language", "retrieve")
 """What a system may take: given passages (with none of them it answers closed book); the history of a conversation;
 the number of passages to fetch; the question's language; a search without an answer."""
+
+USUAL_K = 5
+"""How many passages are asked for where code must be told a number."""
 
 _PROBLEMS = {
     "passages": ("takes_no_passages", "retrieves for itself, but it was asked with given passages"),

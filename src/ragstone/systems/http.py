@@ -36,7 +36,7 @@ _NAMES = ("question", "passages", "history", "language", "k", "retrieve_only")
 _ADVICE = {
     "passages": "Put {passages} into the --body.",
     "k": "Put {k} into the --body or the address.",
-    "retrieve": "Put {retrieve_only} into the --body, or name an address that searches: --retriever.",
+    "retrieve": "Put {retrieve_only} into the --body, or name its retriever: --retriever.",
 }
 
 
@@ -74,18 +74,17 @@ class HttpTarget:
 
 class HttpSystem:
     """Asks an `HttpTarget`, with the retries, limits and timeouts of a model. Use as an asynchronous context manager.
-    `searches`: its replies are passages without an answer.
 
     Raises UsageError for an address with a password, an expression that is not JMESPath, a body that is not JSON, or
     a variable that is not set."""
 
-    def __init__(self, target: HttpTarget, options: ModelOptions, *, searches: bool = False) -> None:
+    def __init__(self, target: HttpTarget, options: ModelOptions) -> None:
         self.target, self._options = target, options
         self._call = HttpCall(
             target.url, options, method=target.method, headers=target.headers, body=target.body, names=_NAMES
         )
         accepts = {"retrieve" if name == "retrieve_only" else name for name in self._call.uses - {"question"}}
-        self.accepts = frozenset(accepts | ({"retrieve"} if searches else set()))
+        self.accepts = frozenset(accepts)
         self._answer, self._contexts = compiled_path(target.answer), compiled_path(target.contexts)
         self._ids, self._usage = compiled_path(target.ids), compiled_path(target.usage)
 

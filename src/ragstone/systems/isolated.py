@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -37,14 +37,12 @@ class IsolatedSystem:
 
 
 @contextlib.asynccontextmanager
-async def open_isolated(
-    place: str, *, timeout: float, threads: int, what: Literal["system", "retriever"] = "system"
-) -> AsyncIterator[IsolatedSystem]:
+async def open_isolated(place: str, *, timeout: float, threads: int) -> AsyncIterator[IsolatedSystem]:
     """Loads the system at `place` (`file.py:name`, `package.module:name`) in a process that ends with the context.
 
-    timeout: seconds for one answer. threads: how many blocking calls run at once. what: a retriever is only asked for
-    passages. Raises UsageError."""
-    adapter = f"ragstone.systems.python:serve_{what}"
-    opening = open_isolated_code(place, what, adapter, timeout=timeout, threads=threads)
+    timeout: seconds for one answer. threads: how many blocking calls run at once. Raises UsageError."""
+    opening = open_isolated_code(
+        place, "system", "ragstone.systems.python:serve_system", timeout=timeout, threads=threads
+    )
     async with opening as code:
         yield IsolatedSystem(place, code)

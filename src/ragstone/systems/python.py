@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from ragstone.errors import SystemFailed, UsageError
 from ragstone.responses.outputs import LONGEST_ANSWER, found_passages, response_of
 from ragstone.responses.stages import search_response
-from ragstone.systems.accepted import accepts_of, check_accepted
+from ragstone.systems.accepted import USUAL_K, accepts_of, check_accepted
 from ragstone.systems.frameworks import framework_call
 from ragstone.types import Query, Response, Step, System
 from ragstone.user_code.calls import Served, guarded, in_thread, makes_object, with_article
 
-__all__ = ["PARAMETERS", "PythonSystem", "retriever_from", "serve_retriever", "serve_system", "system_from"]
+__all__ = ["PARAMETERS", "PythonSystem", "serve_system", "system_from"]
 
 PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "passages": ("passages", "contexts", "context", "documents", "docs", "chunks"),
@@ -34,7 +34,6 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
 """What a function can take besides the question (`accepted.ACCEPTED`), by the names of its parameters."""
 
 _SEARCHES = ("retrieve", "search")  # methods that search without answering
-_USUAL_K = 5  # for a function that must be told a number of passages
 _ADVICE = {
     "passages": "Ask it through a function that has a parameter `passages`.",
     "k": "Ask it through a function that has a parameter `k`.",
@@ -70,22 +69,6 @@ def system_from(target: Any, name: str, *, timeout: float = 120.0) -> System:
     return PythonSystem(name, ask, accepts, timeout=timeout, search=search)
 
 
-def retriever_from(target: Any, name: str, *, timeout: float = 120.0) -> System:
-    """The user's own retriever as a system that is only asked for passages: a function of a question and perhaps `k`,
-    an object with `retrieve` or `search`, a system that can only search, or what makes one of these. Raises
-    UsageError."""
-    made = target() if makes_object(target) else target
-    search = None if inspect.isroutine(made) else _search_of(made, name)
-    if search is None and inspect.isroutine(made):
-        search = _asking(made, name)[0]
-    if search is not None:
-        return PythonSystem(name, search, frozenset({"retrieve"}), timeout=timeout)
-    system = system_from(made, name, timeout=timeout)
-    if "retrieve" not in accepts_of(system):
-        raise UsageError(f"{name} is no retriever: name a function of a question and `k` that returns passages.")
-    return system
-
-
 def _asking(function: Callable[..., Any], name: str) -> tuple[Callable[[Query], Any], frozenset[str]]:
     """A function that calls this one for a query, and what it takes besides the question."""
     arguments = _arguments_of(function, name)
@@ -110,15 +93,7 @@ def _search_of(made: Any, name: str) -> Callable[[Query], Any] | None:
 
 def serve_system(target: Any, settings: Mapping[str, Any]) -> Served:
     """The system in a process of its own, for `user_code.worker`: takes queries and returns responses."""
-    return _served(system_from(target, settings["place"], timeout=settings["timeout"]))
-
-
-def serve_retriever(target: Any, settings: Mapping[str, Any]) -> Served:
-    """The same for what is only asked for passages."""
-    return _served(retriever_from(target, settings["place"], timeout=settings["timeout"]))
-
-
-def _served(system: System) -> Served:
+    system = system_from(target, settings["place"], timeout=settings["timeout"])
     spec = {name: value for name, value in system.spec.items() if name != "kind"}
     accepts = sorted(accepts_of(system))
     about = {"id": system.id, "kind": system.spec.get("kind", ""), "accepts": accepts, "spec": spec}
@@ -243,7 +218,7 @@ class _Arguments:
             "passages": None if query.passages is None else [passage.text for passage in query.passages],
             "history": [{"role": turn.role, "content": turn.content} for turn in query.history],
             "language": query.language,
-            "k": query.k or (_USUAL_K if "k" in self.required else None),
+            "k": query.k or (USUAL_K if "k" in self.required else None),
             "retrieve": query.retrieve_only,
         }
         # Without passages it retrieves for itself; without k it takes its own number.

@@ -1,30 +1,37 @@
 """A system beside the retriever that it uses: questions go to the system, searches to the retriever."""
 
-from collections.abc import Mapping
+import contextlib
+import time
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ragstone.systems.accepted import accepts_of
-from ragstone.types import Query, Response, System
+from ragstone.errors import UsageError
+from ragstone.models import ModelOptions
+from ragstone.models.nested_names import HTTP, PLACE, parse
+from ragstone.responses.stages import search_response
+from ragstone.retrieval import code_of, open_retriever, retriever_name
+from ragstone.retrieval.open import Building
+from ragstone.systems.accepted import USUAL_K, accepts_of
+from ragstone.types import Query, Response, Retriever, System
 
-__all__ = ["SystemTarget", "WithRetriever"]
+__all__ = ["SystemTarget", "WithRetriever", "open_own_retriever"]
 
 
 @dataclass(frozen=True)
 class SystemTarget:
-    """A system and its retriever, each named as `open_system` opens it. The retriever is code (`app.py:search`, a
-    function of a question and perhaps `k`), an object with `retrieve` or `search`, or an HTTP address whose replies are
-    passages."""
+    """A system, as `open_system` opens it, and its retriever: an object, or the name of code or of an address
+    (`retrieval/own.py`)."""
 
     system: Any
     retriever: Any
 
 
 class WithRetriever:
-    """Passes queries that ask for passages alone to `retriever`, and all others to `system`."""
+    """Passes queries that ask for passages alone to the retriever of `target`, and all others to `system`."""
 
-    def __init__(self, system: System, retriever: System) -> None:
-        self._system, self._retriever = system, retriever
+    def __init__(self, target: SystemTarget, system: System, retriever: Retriever) -> None:
+        self._target, self._system, self._retriever = target, system, retriever
         self.accepts = accepts_of(system) | {"retrieve"}
 
     @property
@@ -33,11 +40,29 @@ class WithRetriever:
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        return {**self._system.spec, "retriever": dict(self._retriever.spec)}
+        retriever = self._target.retriever
+        return {**self._system.spec, "retriever": retriever_name(retriever), "retriever_code": code_of(retriever)}
 
     def printed(self) -> str:
         """The last line that the system's code printed; "" if none."""
         return str(getattr(self._system, "printed", str)())
 
     async def answer(self, query: Query, /) -> Response:
-        return await (self._retriever if query.retrieve_only else self._system).answer(query)
+        if not query.retrieve_only:
+            return await self._system.answer(query)
+        started = time.perf_counter()
+        (found,) = await self._retriever.retrieve([query.question], k=query.k or USUAL_K)
+        return search_response(query, found, seconds=time.perf_counter() - started)
+
+
+@contextlib.asynccontextmanager
+async def open_own_retriever(retriever: Any, options: ModelOptions) -> AsyncIterator[Retriever]:
+    """The retriever of a system, which has its own documents. Raises UsageError for one of ours, which needs some."""
+    if not isinstance(retriever, str):
+        async with open_retriever(retriever, (), options=options) as opened:
+            yield opened
+        return
+    if parse(retriever).function not in (PLACE, HTTP):
+        raise UsageError(f"{retriever} is no retriever of your own: name code (app.py:search) or an HTTP address.")
+    async with Building((), options).open(retriever) as opened:
+        yield opened

@@ -91,24 +91,25 @@ def _wrapped(method: Callable[..., Any], *, node: Mapping[str, Any]) -> Callable
             documents = _documents(question.given(instance, str(searched)) or ())
         return {name: documents if name in _documents_from(node) else [] for name in node["output_sockets"]}
 
-    def call(question: Asked | None, inputs: Mapping[str, Any]) -> Any:
+    def call(question: Asked | None, arguments: Sequence[Any], inputs: Mapping[str, Any]) -> Any:
         if question is None:
-            return method(**inputs)
+            return method(*arguments, **inputs)
         if isinstance(searched := inputs.get("query"), str) and not _documents_to(node):
             question.recorder.queries.append(searched)
-        return method.__func__(question.with_k(instance, cuts=bool(_documents_to(node))), **inputs)  # type: ignore[attr-defined]
+        changed = question.with_k(instance, cuts=bool(_documents_to(node)))
+        return method.__func__(changed, *arguments, **inputs)  # type: ignore[attr-defined]
 
-    def run(**inputs: Any) -> Any:
+    def run(*arguments: Any, **inputs: Any) -> Any:
         question = asked()
         if question is not None and question.query.passages is not None:
             return given(question, inputs)
-        return call(question, inputs)
+        return call(question, arguments, inputs)
 
-    async def run_async(**inputs: Any) -> Any:
+    async def run_async(*arguments: Any, **inputs: Any) -> Any:
         question = asked()
         if question is not None and question.query.passages is not None:
             return given(question, inputs)
-        return await call(question, inputs)
+        return await call(question, arguments, inputs)
 
     return run_async if inspect.iscoroutinefunction(method) else run
 

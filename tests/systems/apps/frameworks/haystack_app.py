@@ -31,6 +31,30 @@ class Ranker:
         return {"documents": documents[: self.top_k][::-1]}
 
 
+@component
+class Embedder:
+    """The number that a text names."""
+
+    @component.output_types(embedding=list[float])
+    def run(self, text: str) -> dict[str, Any]:
+        return {"embedding": [float(numbers_of(text, 1)[0])]}
+
+
+@component
+class VectorSearch:
+    def __init__(self, top_k: int = 3) -> None:
+        self.top_k = top_k
+
+    @component.output_types(documents=list[Document])
+    async def run_async(self, query_embedding: list[float]) -> dict[str, Any]:
+        return self.run(query_embedding)
+
+    @component.output_types(documents=list[Document])
+    def run(self, query_embedding: list[float]) -> dict[str, Any]:
+        items = numbers_of(str(int(query_embedding[0])), self.top_k)
+        return {"documents": [Document(id=f"{item}.md", content=sentence(item)) for item in items]}
+
+
 def quoted(prompt: str) -> str:
     return next((line for line in prompt.splitlines() if "crowns" in line), "nothing")
 
@@ -79,6 +103,15 @@ chat.connect("search", "prompt.documents")
 chat.connect("prompt.prompt", "llm.messages")
 chat.connect("llm.replies", "answers.replies")
 chat.connect("search.documents", "answers.documents")
+
+embedded = Pipeline()
+embedded.add_component("embedder", Embedder())
+embedded.add_component("search", VectorSearch())
+embedded.add_component("prompt", PromptBuilder(template=TEMPLATE))
+embedded.add_component("llm", Generator())
+embedded.connect("embedder.embedding", "search.query_embedding")
+embedded.connect("search", "prompt.documents")
+embedded.connect("prompt", "llm")
 
 broken = Pipeline()
 broken.add_component("search", Failing())
