@@ -1,5 +1,6 @@
 """`run`: a system is asked the user's own questions, and its answers are scored in one run file."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 import ragstone
 from ragstone.errors import UnknownName, UsageError
 from ragstone.runs import open_run
+from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget
 
 QUESTIONS = [
@@ -142,3 +144,51 @@ def test_documents_that_are_left_out_are_told(tmp_path: Path) -> None:
     assert len(result.warnings) == 1
     (folder / "a.md").write_text("Shipping to Norway costs 13 euros.", "utf-8")
     assert ragstone.run(rows, RagTarget(folder), metrics=["answer_match"]).run != result.run  # other documents
+
+
+SMALL: dict[str, Any] = {
+    "data_languages": ["en"],
+    "abilities": ["noise"],
+    "noise_ratios": [0.4],
+    "limit": 2,
+    "fictional_size": 2,
+}
+
+
+def read(question: str, passages: list[str]) -> str:
+    CALLS.append(question)
+    return passages[0]
+
+
+def test_a_benchmark_asks_functions_addresses_and_names(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("def ask(question, passages):\n    return passages[0]\n", "utf-8")
+    (tmp_path / "ragstone.toml").write_text('[systems.mine]\npython = "app.py:ask"\n', "utf-8")
+    gone = HttpTarget("http://127.0.0.1:9/x", body='{"p": "{passages}"}', name="gone")
+    result = ragstone.bench(
+        "rgb", model="local/extractive", system=[read, "mine", gone], timeout=5, run="b.run", **SMALL
+    )
+    with open_run("b.run") as run:
+        counts = run.counts()
+    assert {name: count.answered for name, count in counts.items()} == {
+        "local/extractive": 2, "read": 2, "app.py:ask": 2, "gone": 0,
+    }  # fmt: skip
+    assert len(CALLS) == 2
+    assert not result.outcome.complete
+
+
+def test_a_benchmark_keeps_to_the_time_limit_of_an_answer() -> None:
+    def slow(question: str, passages: list[str]) -> str:
+        threading.Event().wait(2)
+        return ""
+
+    ragstone.bench("rgb", system=slow, timeout=0.2, run="s.run", **SMALL)
+    with open_run("s.run") as run:
+        assert {str(failure.message) for failure in run.failures()} == {
+            "timed_out: No answer within 0.2 seconds (--timeout)."
+        }
+
+
+@pytest.mark.parametrize("system", ["rag(k=2)", RagTarget("docs"), ask, 3])
+def test_a_benchmark_refuses_what_retrieves_for_itself_or_is_none(system: Any) -> None:
+    with pytest.raises(UsageError, match=r"retrieves for itself|cannot be asked"):
+        ragstone.bench("rgb", system=system, **SMALL)

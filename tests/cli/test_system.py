@@ -1,5 +1,9 @@
 """`ragstone system check`, and `--system` of the benchmarks: what a system takes decides before anything is asked."""
 
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -119,3 +123,61 @@ def test_a_benchmark_refuses_an_address_without_passages_and_a_system_over_docum
     ended = process("bench", "rgb", "--system", "http://127.0.0.1:9/ask", *SMALL["rgb"], "--quiet", folder=folder)
     one_line(ended, "http://127.0.0.1:9/ask retrieves for itself", "{passages} in its body")
     one_line(process("bench", "rgb", "--system", "rag(k=3)", folder=folder), "rag(k=3) retrieves for itself")
+
+
+def test_the_options_of_an_address_and_its_time_limit_are_those_of_run(folder: Path) -> None:
+    refused = process("bench", "rgb", "--system", "app.py:read", "--body", "{}", *SMALL["rgb"], folder=folder)
+    one_line(refused, "--body is for HTTP addresses; app.py:read is none")
+    twice = ["--system", "http://127.0.0.1:9/a", "--system", "http://127.0.0.1:9/b", "--answer", "x"]
+    one_line(process("bench", "rgb", *twice, *SMALL["rgb"], folder=folder), "--answer is for one HTTP address")
+    (folder / "slow.py").write_text("import time\ndef ask(question, passages):\n    time.sleep(20)\n", "utf-8")
+    ended = process(
+        "bench", "rgb", "--system", "slow.py:ask", "--timeout", "0.2", *SMALL["rgb"], "--quiet", folder=folder
+    )
+    assert "No answer within 0.2 seconds (--timeout)" in ended.err
+
+
+def test_a_benchmark_asks_an_address_with_its_body_and_paths(folder: Path, passage_server: str) -> None:
+    options = [
+        "--body",
+        '{"q": "{question}", "docs": "{passages}"}',
+        "--answer",
+        "out.text",
+        "--header",
+        "X-Token=$TOKEN",
+    ]
+    ended = process(
+        "bench", "rgb", "--system", passage_server, *options, *SMALL["rgb"], "--quiet", "--json", "--run", "h.run",
+        folder=folder, TOKEN="t0ken-value-123",
+    )  # fmt: skip
+    assert ended.code == 0, ended
+    with open_run(folder / "h.run") as run:
+        answers = {record.response.answer[:18] for record in run.records() if record.response is not None}
+    assert answers == {"t0ken-value-123 0 ", "t0ken-value-123 5 "}
+    assert ended.document["failed"] == 0
+
+
+@pytest.fixture
+def passage_server() -> Iterator[str]:
+    """Answers with the token, the number of passages and the first of them."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            text = f"{self.headers['X-Token']} {len(body['docs'])} {body['docs'][:1]}"
+            data = json.dumps({"out": {"text": text}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    serving = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=serving.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{serving.server_address[1]}/ask"
+    serving.shutdown()
+    serving.server_close()

@@ -2,13 +2,14 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from ragstone.api.blocking import blocking, keywords_in_errors
 from ragstone.api.execute import GROWING, Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
 from ragstone.api.judging import Judging
+from ragstone.api.project_config import configured_reader
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.options import fields_of, options_from
@@ -20,7 +21,7 @@ from ragstone.metrics.judge.panel import Combine
 from ragstone.models import PROVIDERS, ModelOptions
 from ragstone.registry import is_place
 from ragstone.runs import Stored
-from ragstone.systems import is_registered
+from ragstone.systems import is_registered, system_name
 from ragstone.types import Benchmark, Embedder, Metric, Model, System
 
 __all__ = [
@@ -55,7 +56,7 @@ class BenchPlan:
 
 def check_names(models: Sequence[str | System], judge: str | Model | None = None) -> None:
     """Raises UsageError if a name cannot be a model's or occurs twice. Opens nothing and needs no key."""
-    ids = [_id_of(model) for model in models]
+    ids = [system_name(model) for model in models]
     if not ids:
         raise UsageError("No model to evaluate. Add --model local/extractive, --model openai/gpt-4o-mini…")
     if twice := [name for name in ids if ids.count(name) > 1]:
@@ -149,6 +150,7 @@ async def bench_async(
     benchmark: str | Plugin,
     *,
     model: str | System | Sequence[str | System] = (),
+    system: Any = (),
     judge: str | Model | Sequence[str | Model] | None = None,
     combine: Combine = "mean",
     metrics: str | Sequence[str | Metric] = (),
@@ -167,6 +169,7 @@ async def bench_async(
     run: str | Path | None = None,
     sampling: Mapping[str, Any] | None = None,
     model_options: ModelOptions | None = None,
+    timeout: float | None = None,
     concurrency: int | None = None,
     language: str | None = None,
     **options: Any,
@@ -175,13 +178,15 @@ async def bench_async(
     computed again.
 
     `benchmark`: a name listed by `ragstone bench --help`, or your own plugin. `model`: names as on the command line
-    (`openai/gpt-4o-mini`, `local/extractive`…) or your own `System`s. `judge`: a model for the judged metrics, by name
-    or your own; `judge_base_url` overrides its provider's endpoint. `metrics`: additional metrics, by name or your own.
-    `embedder`, `verify`, `prompts`, `rubrics`, `reasons`, `strict_quotes`: see `Judging`. `run`: the run file; by
-    default its name is derived from the settings. `sampling`: `temperature`, `top_p`, `max_tokens`, `seed`, overriding
-    the template's. `language`: language of tables and reports, "en" or "zh". `max_requests`, `max_cost` (at
-    `price`, `judge_price`: "IN/OUT" per million tokens): the run stops there. `options`: the benchmark's own, listed by
-    `ragstone bench NAME --help`. Raises `RagstoneError`s, one line each.
+    (`openai/gpt-4o-mini`, `local/extractive`…) or your own `System`s. `system`: your own system, or a list of them,
+    that answers from the passages that it is given: a function with a parameter `passages`, an object of a framework,
+    `HttpTarget`, `app.py:ask`, or a table of ragstone.toml; `timeout`: seconds for one answer (120). `judge`: a model
+    for the judged metrics, by name or your own; `judge_base_url` overrides its provider's endpoint. `metrics`:
+    additional metrics, by name or your own. `embedder`, `verify`, `prompts`, `rubrics`, `reasons`, `strict_quotes`:
+    see `Judging`. `run`: the run file; by default its name is derived from the settings. `sampling`: `temperature`,
+    `top_p`, `max_tokens`, `seed`, overriding the template's. `language`: language of tables and reports, "en" or "zh".
+    `max_requests`, `max_cost` (at `price`, `judge_price`: "IN/OUT" per million tokens): the run stops there. `options`:
+    the benchmark's own, listed by `ragstone bench NAME --help`. Raises `RagstoneError`s, one line each.
     """
     plugin = BENCHMARKS.get(benchmark)
     with keywords_in_errors(_keywords(plugin)):
@@ -190,16 +195,17 @@ async def bench_async(
             embedder_base_url=embedder_base_url, reasons=reasons, strict_quotes=strict_quotes,
             price=price_of(judge_price), combine=combine,
         )  # fmt: skip
+        calling = model_options or ModelOptions(cache=cache_folder())
+        if timeout is not None:
+            calling = replace(calling, deadline=timeout, timeout=min(timeout, calling.timeout))
         plan = await plan_bench(
             benchmark,
             options,
-            models=[model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model),
+            models=[*_listed(model), *map(configured_reader, _listed(system))],
             judging=judging,
             metrics=[metrics] if isinstance(metrics, str) else metrics,
             sampling=sampling,
-            model_options=limited(
-                model_options or ModelOptions(cache=cache_folder()), max_requests, max_cost, price_of(price)
-            ),
+            model_options=limited(calling, max_requests, max_cost, price_of(price)),
         )
         shell = Shell(language=checked_language(language) if language else None)
         return await run_bench(plan, run=run, concurrency=concurrency, shell=shell)
@@ -216,8 +222,8 @@ def _keywords(plugin: Plugin) -> dict[str, str]:
     return {f"--{name.replace('_', '-')}": name for name in _SHARED} | {field.flag: field.name for field in fields}
 
 
-def _id_of(model: str | System) -> str:
-    return model if isinstance(model, str) else model.id
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _short(question: Mapping[str, Any]) -> list[object]:

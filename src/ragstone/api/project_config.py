@@ -41,7 +41,7 @@ from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget, rag_target
 from ragstone.systems.with_retriever import SystemTarget
 
-__all__ = ["CONFIG", "configured_system", "run_settings"]
+__all__ = ["CONFIG", "configured_reader", "configured_system", "run_settings"]
 
 CONFIG = Path("ragstone.toml")
 _HTTP_RETRIEVER = ("url", "method", "headers", "body", "contexts", "ids", "scores")
@@ -67,6 +67,16 @@ def configured_system(name: str, path: Path = CONFIG) -> str | HttpTarget | RagT
     if isinstance(system, RagTarget):
         raise DataError(path, "a system over documents has its retriever in rag(retriever=…).", field=field)
     return SystemTarget(system, retrieve)
+
+
+def configured_reader(system: Any) -> Any:
+    """The system of a name or object, for a benchmark that hands over the passages. Raises UsageError for `rag(…)`,
+    which retrieves."""
+    found = configured_system(system) if isinstance(system, str) else system
+    if isinstance(found, RagTarget) or (isinstance(found, str) and found.startswith("rag(")):
+        name = system if isinstance(system, str) else system.name
+        raise UsageError(f"{name} retrieves for itself, but benchmarks hand over the passages: name its model instead.")
+    return found
 
 
 def _system(table: dict[str, Any], path: Path, field: str, name: str) -> str | HttpTarget | RagTarget:

@@ -24,7 +24,7 @@ from ragstone.cli.options import (
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.show import say_failures, say_run
-from ragstone.cli.systems import bench_system
+from ragstone.cli.systems import bench_systems, http_options
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 
@@ -47,6 +47,7 @@ model_options = both(
     click.option("--system", "systems", multiple=True, metavar="NAME",
                  help="System to evaluate that answers from given passages: file.py:name, package.module:name, an HTTP "
                  "address, or a table [systems.NAME] of ragstone.toml (repeatable)."),
+    http_options,
     click.option("--base-url", type=Address(),
                  help="Endpoint of the model, overriding its provider's; compat/… needs it."),
     judge_options,
@@ -60,8 +61,8 @@ model_options = both(
     click.option("--rpm", type=Number(0, min_open=True), help="Maximum requests per minute."),
     click.option("--tpm", type=Number(0, min_open=True), help="Maximum tokens per minute."),
     click.option(
-        "--deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
-        help="Time limit of a call including its retries, in seconds.",
+        "--deadline", "--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
+        help="Time limit of an answer, including its retries, in seconds.",
     ),
     click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies."),
     limit_options,
@@ -115,7 +116,7 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
     from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.models import ModelOptions  # noqa: PLC0415
 
-    models = (*values.pop("models"), *map(bench_system, values.pop("systems")))
+    models = (*values.pop("models"), *bench_systems(values))
     metrics, judging = values.pop("metrics"), judging_of(values)
     price_text, dry_run, report_file = values.pop("price"), values.pop("dry_run"), values.pop("report_file")
     price = None if price_text is None else read_price(price_text)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ragstone.systems.rag import RagTarget
     from ragstone.systems.with_retriever import SystemTarget
 
-__all__ = ["bench_system", "http_of", "http_options", "system_details", "system_of", "system_options"]
+__all__ = ["bench_systems", "http_of", "http_options", "system_details", "system_of", "system_options"]
 
 _HTTP = ("method", "headers", "body", "answer", "contexts", "ids", "usage")
 
@@ -97,15 +97,19 @@ def http_of(values: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def bench_system(name: str) -> "str | HttpTarget | SystemTarget":
-    """The system that `bench --system` names. Raises UsageError for `rag(…)`, which retrieves."""
-    from ragstone.api.project_config import configured_system  # noqa: PLC0415
-    from ragstone.systems.rag import RagTarget  # noqa: PLC0415
+def bench_systems(values: dict[str, Any]) -> list[Any]:
+    """Takes `--system` of a benchmark and the options of its HTTP requests out of `values`. Raises UsageError for
+    options without an address, and for `rag(…)`, which retrieves."""
+    from ragstone.api.project_config import configured_reader  # noqa: PLC0415
 
-    system = configured_system(name)
-    if isinstance(system, RagTarget) or name.startswith("rag("):
-        raise UsageError(f"{name} retrieves for itself, but benchmarks hand over the passages: name its model instead.")
-    return system
+    systems = [configured_reader(name) for name in values.pop("systems")]
+    http = {name: values.pop(name) for name in _HTTP}
+    if not any(http.values()):
+        return systems
+    if len(systems) != 1:
+        option = next(name for name in _HTTP if http[name]).removesuffix("s")
+        raise UsageError(f"--{option} is for one HTTP address, given as --system.")
+    return [_with_http_options(systems[0], {**http, "name": ""})]
 
 
 def _rag_of(system: Any, values: dict[str, Any]) -> "RagTarget":

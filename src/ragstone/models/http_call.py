@@ -73,7 +73,7 @@ class HttpCall:
 
     async def __aenter__(self) -> "HttpCall":
         self._session, self._request_options = open_session(
-            self._url, "", connections=self._options.in_flight, timeout=self._options.timeout
+            self._url, "", connections=self._options.in_flight, timeout=self._options.deadline
         )
         self._session.headers.update(
             {"Accept": "application/json, text/event-stream, application/x-ndjson", "Accept-Encoding": "identity"}

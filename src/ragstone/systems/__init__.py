@@ -17,7 +17,7 @@ from ragstone.registry import is_place
 from ragstone.systems.accepted import ACCEPTED, accepts_of
 from ragstone.types import Sampling, System, Template
 
-__all__ = ["ACCEPTED", "accepts_of", "is_address", "is_registered", "open_system", "system_settings"]
+__all__ = ["ACCEPTED", "accepts_of", "is_address", "is_registered", "open_system", "system_name", "system_settings"]
 
 _DEFAULT = ModelOptions()
 
@@ -125,6 +125,15 @@ def system_settings(system: Any) -> Any:
     if not isinstance(system, str):
         return _name_of(system)
     return [system, source_hash(system)] if is_place(system) else system
+
+
+def system_name(system: Any) -> str:
+    """The id that a system is expected to have once it is opened: that of an object, or its name."""
+    from ragstone.systems.with_retriever import SystemTarget  # noqa: PLC0415
+
+    if isinstance(system, SystemTarget):
+        return system_name(system.system)
+    return system if isinstance(system, str) else str(getattr(system, "id", "") or _name_of(system))
 
 
 def _name_of(target: Any) -> str:
