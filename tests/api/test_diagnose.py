@@ -1,5 +1,6 @@
 """`diagnose` names planted faults of a system, prices them, resumes, and asks no more than it needs."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from ragstone.api.gates import check_gates
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.errors import UsageError
 from ragstone.runs import open_run
+from ragstone.types import Query
 
 FAULTS = {
     "missing": "not_in_index",
@@ -195,3 +197,24 @@ def test_searches_ask_for_no_answer(tmp_path: Path, corpus: Path) -> None:
     assert searches
     assert all(record.case.query.retrieve_only and record.response is not None for record in searches)
     assert sum(query.retrieve_only for query in system.asked) == len(searches)
+
+
+async def answers_of(system: Planted) -> list[dict[str, Any]]:
+    """The system's answers with their stages, as recorded data."""
+    rows = []
+    for row in labelled():
+        response = await system.answer(Query(row["question"]))
+        rows.append({**row, "answer": response.answer, "contexts": [item.text for item in response.passages],
+                     "context_ids": [item.id for item in response.passages]})  # fmt: skip
+    return rows
+
+
+def test_recorded_answers_get_the_part_that_needs_no_asking(tmp_path: Path, corpus: Path) -> None:
+    rows = asyncio.run(answers_of(Planted(frozenset({"lost"}))))
+    result = diagnose(rows, corpus=corpus, run=tmp_path / "recorded.run")
+    assert failed(result) == {f"q{n:02d}": "not_retrieved" for n in range(0, SIZE, 4)}
+    with open_run(result.run) as opened:
+        assert {record.case.id.partition("/")[2] for record in opened.records()} == {"as_is"}
+    rows = asyncio.run(answers_of(Planted(frozenset({"always_refuses"}))))
+    result = diagnose(rows, corpus=corpus, run=tmp_path / "refused.run")
+    assert failed(result) == {f"q{n:02d}": "refused_wrongly" for n in range(0, SIZE, 4)}

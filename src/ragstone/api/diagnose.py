@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragstone.api.blocking import blocking, public
-from ragstone.api.evaluate import read_data
+from ragstone.api.evaluate import plan_evaluation, read_data
 from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
 from ragstone.api.gold_search import find_gold
 from ragstone.api.judging import Judging
@@ -98,7 +98,8 @@ def _row(item: Diagnosed) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class DiagnosisPlan:
-    """A diagnosis before anything is asked. `corpus`: the documents in which gold passages are looked up."""
+    """A diagnosis before anything is asked. `corpus`: the documents in which gold passages are looked up. `recorded`:
+    the answers exist, and nothing can be asked."""
 
     data: EvalData
     rows: Sequence[RecordedRow]
@@ -109,6 +110,7 @@ class DiagnosisPlan:
     chunk: int
     full: bool
     warnings: tuple[str, ...]
+    recorded: bool = False
 
 
 def plan_diagnosis(
@@ -121,20 +123,27 @@ def plan_diagnosis(
     data_language: str = "",
     full: bool = False,
 ) -> DiagnosisPlan:
-    """Checks everything that can be checked before the system is opened. Raises UsageError."""
+    """Checks everything that can be checked before the system is opened. `system` None or "recorded": the data have the
+    answers. Raises UsageError."""
     if not any(item.sample.references or item.sample.meta.get("answerable") is False for item in data.items):
         raise UsageError(
             f"{data.name} has no references, so nothing tells which answers are wrong. Add a column `reference`."
         )
     requested = tuple(metrics or (("answer_correctness",) if judging.model is not None else ("answer_match",)))
-    plan = plan_questions(data, system, requested, judging, data_language=data_language)
+    recorded = system is None or system == "recorded"
+    plan: Any
+    if recorded:
+        plan = plan_evaluation(data, requested, judging, data_language=data_language)
+    else:
+        plan = plan_questions(data, system, requested, judging, data_language=data_language)
     chunk = _CHUNK
     if isinstance(plan.system, RagTarget):
         corpus, chunk = corpus or plan.system.corpus, plan.system.chunk
     documents = None if corpus is None else read_corpus(corpus)
     return DiagnosisPlan(
-        data, plan.benchmark.rows, plan.system, requested, judging, documents, chunk, full, plan.benchmark.warnings
-    )
+        data, plan.benchmark.rows, plan.system, requested, judging, documents, chunk, full, plan.benchmark.warnings,
+        recorded,
+    )  # fmt: skip
 
 
 async def run_diagnosis(
@@ -155,21 +164,24 @@ async def run_diagnosis(
     if plan.corpus is not None:
         index = CorpusIndex.of(plan.corpus.passages, chunk_passages(plan.corpus.passages, size=plan.chunk))
     questions = await find_gold(plan.rows, index, plan.judging, options)
+    if plan.recorded:
+        questions = [dataclasses.replace(question, recorded=True) for question in questions]
     benchmark = Interventions(
         questions, data_name=plan.data.name, sha256=plan.data.sha256, warnings=plan.warnings, full=plan.full,
         corpus=plan.corpus.sha256 if plan.corpus is not None else "", gates=_correctness(gates),
     )  # fmt: skip
-    question = {**benchmark.question, "system": system_settings(plan.system)}
+    question = {**benchmark.question, "system": "recorded" if plan.recorded else system_settings(plan.system)}
     path = Path(run) if run is not None else default_name("diagnosis", question)
     info = {**({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})}
     async with AsyncExitStack() as stack:
         opened = open_system(plan.system, template=benchmark.template, options=options)
         system = await stack.enter_async_context(opened)
-        benchmark = dataclasses.replace(benchmark, takes=accepts_of(system))
+        takes = frozenset() if plan.recorded else accepts_of(system) | {"repeat"}
+        benchmark = dataclasses.replace(benchmark, takes=takes)
+        if path.exists() and path.stat().st_size:
+            with open_run(path) as before:
+                benchmark = benchmark.grown(before, system.id)
         for _ in range(_ROUNDS):
-            if path.exists() and path.stat().st_size:
-                with open_run(path) as before:
-                    benchmark = benchmark.grown(before, system.id)
             asked = benchmark.size
             job = Job(benchmark, [system], path, most, plan.metrics, plan.judging, options, info=info)
             done = await execute(job, shell)
@@ -194,7 +206,7 @@ def _correctness(gates: Mapping[str, float] | None) -> dict[str, float]:
 @public
 async def diagnose_async(
     questions: Any,
-    system: Any,
+    system: Any = None,
     metrics: str | Sequence[str | Metric] | None = None,
     judge: str | Model | Sequence[str | Model] | None = None,
     *,
@@ -218,7 +230,8 @@ async def diagnose_async(
 ) -> DiagnosisResult:
     """Ask a system the user's questions under changed conditions, name the cause of each wrong answer, and price fixes.
 
-    `questions`, `system`, `judge` and the options that are not named here: as in `run`. Questions need references; gold
+    `questions`, `system`, `judge` and the options that are not named here: as in `run`. Without a system the answers
+    that the data have, such as traces, are diagnosed as far as that needs no asking. Questions need references; gold
     passages come from labels, else from `corpus`, the documents of the system (a folder or a file). `metrics`: those
     that decide what is right, "answer_correctness" with a judge, else "answer_match". `plan` "adaptive" asks only what
     can change a verdict, "full" every condition that the system allows. `budget`: the most that models may cost, in the

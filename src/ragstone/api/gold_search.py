@@ -41,7 +41,9 @@ async def find_gold(
     async with _searching(corpus, judging, options) as search:
         results = await asyncio.gather(*map(search, samples))
     for row, sample, (gold, found) in zip(rows, samples, results, strict=True):
-        kept = tuple(_in_corpus(corpus, one) for one in gold)
+        kept = gold if corpus is None else tuple(
+            part for one in gold for part in corpus.complete(one, sample.references)
+        )  # fmt: skip
         other = stand_in(sample, samples) if kept else ""
         question = Question(row.row, sample, row.history, kept, _indexed(corpus, kept, sample), other)
         noted = sample_of(question, found=found, in_index=_is_indexed(corpus, kept, sample, found))
@@ -57,10 +59,6 @@ def _labelled(row: RecordedRow) -> Sample:
     named = next((str(row.columns[name]) for name in _DOCUMENTS if row.columns.get(name)), "")
     ids = [part.strip() for part in named.split(";") if part.strip()]
     return replace(sample, passages=tuple(Passage(name, "", relevant=True) for name in ids))
-
-
-def _in_corpus(corpus: CorpusIndex | None, gold: Passage) -> Passage:
-    return gold if corpus is None else corpus.complete(gold)
 
 
 def _indexed(corpus: CorpusIndex | None, gold: Sequence[Passage], sample: Sample) -> tuple[Passage, ...]:

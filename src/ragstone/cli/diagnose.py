@@ -17,7 +17,7 @@ from ragstone.cli.options import (
     metrics_option,
     once,
 )  # fmt: skip
-from ragstone.cli.output import say, say_json
+from ragstone.cli.output import say, say_json, say_text
 from ragstone.cli.run import question_options
 from ragstone.cli.show import say_run
 from ragstone.cli.systems import system_of, system_options
@@ -25,6 +25,7 @@ from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
     from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult
+    from ragstone.api.trials import Trials
 
 __all__ = ["command"]
 
@@ -41,6 +42,9 @@ __all__ = ["command"]
     "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: named after the settings]"
 )
 @click.option("--report", "report_file", type=click.Path(path_type=Path), help="Also write the report to this file.")
+@click.option("--try", "changes", multiple=True, metavar="NAME=VALUE",
+              help="Change to measure: k=10, retriever=…, chunk=…, template=strict, top=3, order=reversed, "
+              "rewriting=off; auto: what may help (repeatable).")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print how many questions and requests there would be, then stop.")
 @click.option("--price", metavar="IN/OUT", default="", help="Price per million prompt and answer tokens.")
 @click.option("--budget", "max_cost", type=Number(0, min_open=True),
@@ -61,7 +65,8 @@ def command(**values: Any) -> int:
     """Ask a system the questions in QUESTIONS under changed conditions: why answers are wrong, and what to mend.
 
     QUESTIONS needs a column `reference`. Gold passages come from labels or a column `document`, else from the --corpus.
-    The system is Python code (app.py:ask), an HTTP address, or rag(…) over the --corpus."""
+    The system is Python code (app.py:ask), an HTTP address, or rag(…) over the --corpus; without one, or with --system
+    recorded, the answers in the data are diagnosed as far as that needs no asking."""
     from ragstone.api.diagnose import plan_diagnosis  # noqa: PLC0415
     from ragstone.api.evaluate import read_data  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
@@ -81,11 +86,18 @@ def command(**values: Any) -> int:
     corpus = values["corpus"]
     if corpus is not None and values["system"] and not values["system"].startswith("rag("):
         values["corpus"] = None  # the documents of a system of the user's own
+    recorded = values["system"] == "recorded" or not (values["system"] or corpus)
+    if recorded:
+        values["corpus"] = None
+    system = None if recorded else system_of(values)
     plan = plan_diagnosis(
-        data, system_of(values), values["metrics"], judging, corpus=corpus, data_language=language,
-        full=values["plan"] == "full",
-    )  # fmt: skip
+        data, system, values["metrics"], judging, corpus=corpus, data_language=language, full=values["plan"] == "full"
+    )
     check_gate_options(values, None)
+    if values["changes"]:
+        from ragstone.api.trials import check_changes  # noqa: PLC0415
+
+        check_changes(values["changes"], plan.system)
     if values["dry_run"]:
         return _dry_run(plan, values)
     return asyncio.run(_run(plan, values))
@@ -119,10 +131,24 @@ async def _run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
             price=values["price"], gates=thresholds_of(values), shell=shell,
         )  # fmt: skip
-    return _print(result, values)
+        trials = await _tried(plan, result, values, shell) if values["changes"] and not stop.is_set() else None
+    return _print(plan, result, trials, values)
 
 
-def _print(result: "DiagnosisResult", values: dict[str, Any]) -> int:
+async def _tried(plan: "DiagnosisPlan", result: "DiagnosisResult", values: dict[str, Any], shell: Any) -> "Trials":
+    from ragstone.api.trials import try_changes  # noqa: PLC0415
+
+    return await try_changes(
+        plan, result, values["changes"], model_options=model_options_of(values), concurrency=values["concurrency"],
+        shell=shell,
+    )  # fmt: skip
+
+
+def _print(
+    plan: "DiagnosisPlan", result: "DiagnosisResult", trials: "Trials | None", values: dict[str, Any]
+) -> int:  # fmt: skip
+    from ragstone.api.trials import as_json, config_diff, trials_table  # noqa: PLC0415
+    from ragstone.report.text import table_text  # noqa: PLC0415
     from ragstone.types import from_json, to_json  # noqa: PLC0415
 
     outcome = result.outcome
@@ -138,10 +164,14 @@ def _print(result: "DiagnosisResult", values: dict[str, Any]) -> int:
                 "run": str(result.run), "report": None if report is None else str(report),
                 "complete": outcome.complete, "causes": causes, "gates": gates,
                 "tables": run.tables(language=language), "warnings": list(result.warnings),
+                **({} if trials is None else {"trials": as_json(trials)}),
             }  # fmt: skip
             say_json(from_json(to_json(document), dict))
         else:
             say_run(run, language=language, report=report, notes=result.warnings)
+            if trials is not None:
+                say_text(table_text(trials_table(trials, language=language), language=language))
+                say_text(config_diff(trials, plan))
             code, _ = report_gates(view, values, system=result.system, language=language)
     if not outcome.complete:
         say(f"ragstone: {outcome.advice_in(language)}", err=True)

@@ -45,10 +45,32 @@ RAG_TEMPLATE = PromptTemplate(
 )
 
 
+def _instructed(name: str, english: str, chinese: str) -> PromptTemplate:
+    return replace(RAG_TEMPLATE, name=name, system={"en": english, "zh": chinese})
+
+
+RAG_TEMPLATES = {
+    "rag": RAG_TEMPLATE,
+    "strict": _instructed(
+        "strict",
+        "Answer the question only with what the documents state. Be brief. If they do not state the answer, or only "
+        "something similar, say that the documents do not contain it, and nothing else.",
+        "只用文档中写明的内容回答问题，回答要简短。如果文档没有写明答案，或只有相近的内容，只说明文档中没有答案。",
+    ),
+    "answer": _instructed(
+        "answer",
+        "Answer the question from the documents. Be brief. Give the answer that the documents support best.",
+        "请根据文档回答问题，回答要简短。给出文档最支持的答案。",
+    ),
+}
+"""Our templates: with an instruction to refuse, with a stricter one, and without."""
+
+
 @dataclass(frozen=True)
 class RagTarget:
     """What to build. `retriever`: a name, or an object that can search (`retrieval/own.py`). `chunk`: size of the
-    chunks in tokens, 0 for whole documents. `template`: "rag" (ours), "paper" or "official" (RGB's). `model`: a chat
+    chunks in tokens, 0 for whole documents. `template`: one of `RAG_TEMPLATES`, or RGB's
+    "paper" or "official". `model`: a chat
     model, or "local/extractive"."""
 
     corpus: str | Path | Corpus
@@ -148,7 +170,7 @@ def _unlabelled(passages: Sequence[Passage]) -> tuple[Passage, ...]:
 @contextlib.asynccontextmanager
 async def open_rag(target: RagTarget, options: ModelOptions, open_reader: OpenReader) -> AsyncIterator[RagSystem]:
     """Reads the documents, builds the index and opens the reader. Raises UsageError and DataError."""
-    template = RAG_TEMPLATE if target.template == "rag" else prompt_template(target.template)
+    template = RAG_TEMPLATES.get(target.template) or prompt_template(target.template)
     check_retriever(target.retriever, options)
     corpus = read_corpus(target.corpus)
     pool: list[Passage] = chunk_passages(corpus.passages, size=target.chunk)

@@ -1,8 +1,8 @@
 """The conditions under which a question is asked again, and how each is made of a question and its first answer.
 
 A condition needs something of the system ("passages": it answers from given ones; "k"; "retrieve": it can be asked for
-passages alone) and of the question (gold passages, a first answer). A condition that cannot be made, or that equals
-another one, is left out.
+passages alone; "repeat": it can be asked again, unlike recorded answers) and of the question (gold passages, a first
+answer). A condition that cannot be made, or that equals another one, is left out.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ REPEATS = ("again", "again_2", "again_3")
 @dataclass(frozen=True)
 class Question:
     """A question before it is asked. `gold`: its gold passages, `indexed`: the same as they stand in the corpus, where
-    their text is another; `stand_in`: an answer of the same kind to another question."""
+    their text is another; `stand_in`: an answer of the same kind to another question. `recorded`: its answer exists."""
 
     row: int
     sample: Sample
@@ -33,10 +33,14 @@ class Question:
     gold: tuple[Passage, ...] = ()
     indexed: tuple[Passage, ...] = ()
     stand_in: str = ""
+    recorded: bool = False
 
     @property
     def query(self) -> Query:
-        return Query(self.sample.question, None, self.history, self.sample.language)
+        """The question as it is asked; a recorded answer is found by its row."""
+        return Query(
+            self.sample.question, None, self.history, self.sample.language, repeat=self.row if self.recorded else 0
+        )
 
 
 def fetched_of(response: Response) -> tuple[Passage, ...]:
@@ -214,7 +218,7 @@ class Condition:
 
 _ALL = (
     Condition("as_is", "", lambda question, first: question.query),
-    *(Condition(name, "", _repeated(number)) for number, name in enumerate(REPEATS, 1)),
+    *(Condition(name, "repeat", _repeated(number)) for number, name in enumerate(REPEATS, 1)),
     Condition("closed_book", "passages", lambda question, first: _given(question, ())),
     Condition("gold_only", "passages", _gold_only),
     Condition("indexed_only", "passages", _indexed_only),

@@ -174,7 +174,7 @@ class Evidence:
             return "yes" if noted else "no"
         if not self.gold:
             return MISSING
-        seen = [response for name in CONDITIONS if CONDITIONS[name].takes in ("", "k", "retrieve")
+        seen = [response for name in CONDITIONS if CONDITIONS[name].takes in ("", "repeat", "k", "retrieve")
                 and (response := self.response(name)) is not None]  # fmt: skip
         if any(self.has_gold(fetched_of(response)) == "yes" for response in seen):
             return "yes"

@@ -7,7 +7,7 @@ id, as a chunk of its document, or by its text, never by similarity.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
@@ -101,10 +101,22 @@ class CorpusIndex:
                 return self.documents[name]
         return next((chunk for chunk in self.chunks if holds(chunk, gold, slots)), None)
 
-    def complete(self, gold: Passage) -> Passage:
-        """A label that names a document only, with the text of that document."""
+    def complete(self, gold: Passage, slots: Sequence[Sequence[str]]) -> tuple[Passage, ...]:
+        """A label that names a document only: the chunks of it that state the answer, else the whole document."""
         known = self.documents.get(gold.id) or self.documents.get(document_of(gold.id))
-        return gold if gold.text.strip() or known is None else replace(gold, text=known.text, title=known.title)
+        if gold.text.strip() or known is None:
+            return (gold,)
+        chunks = [chunk for chunk in self._chunks_of.get(known.id, ()) if states(chunk, slots)][:_MOST]
+        return tuple(replace(chunk, relevant=True) for chunk in chunks) or (
+            replace(gold, text=known.text, title=known.title),
+        )
+
+    @cached_property
+    def _chunks_of(self) -> dict[str, list[Passage]]:
+        found: dict[str, list[Passage]] = {}
+        for chunk in self.chunks:
+            found.setdefault(document_of(chunk.id), []).append(chunk)
+        return found
 
     def stating(self, sample: Sample, ranked: Sequence[Passage]) -> tuple[Passage, ...]:
         """The passages that state the reference: of those ranked for question and reference, the first of each part of

@@ -1,0 +1,311 @@
+"""`diagnose --try`: measures changes of a system by successive halving, with paired intervals.
+
+All changes are asked a few questions in a random order, then the better half of them twice as many, and so on to all
+questions. A change is also given up when its whole paired interval against the best one is below 0.
+"""
+
+import dataclasses
+import math
+import random
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult
+from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, execute
+from ragstone.benchmarks.interventions.waterfall import fixes
+from ragstone.benchmarks.recorded import diagnosis
+from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
+from ragstone.errors import UsageError
+from ragstone.messages import messages
+from ragstone.models import ModelOptions
+from ragstone.runs import open_run
+from ragstone.stats import Estimate, holm, paired_test
+from ragstone.systems import accepts_of, open_system
+from ragstone.systems.altered import CHANGES, Altered, check_change
+from ragstone.systems.rag import RAG_TEMPLATE, RagTarget
+from ragstone.types import Cell, Record, Row, System, Table
+
+__all__ = ["Trial", "Trials", "as_json", "check_changes", "config_diff", "proposed", "trials_table", "try_changes"]
+
+_FIRST = 16  # questions of the first round
+_CONCURRENCY = 64
+_OF_RAG = ("retriever", "model", "k", "chunk", "template")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A change that was tried: `asked` questions, the share right, the paired `gain` over the system as is on the same
+    questions, its p-value after Holm's correction, the change of tokens and seconds per question (None: unknown).
+    `finished`: it was asked every question; otherwise it was given up."""
+
+    change: str
+    system: str
+    asked: int
+    right: Estimate
+    gain: Estimate
+    p: float
+    tokens: float | None
+    seconds: float | None
+    finished: bool
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The changes that were tried, best first, and the run file with their answers. `best`: the first whose interval is
+    above 0; None if none is. `line`: the best as a name of a system, or ""."""
+
+    trials: tuple[Trial, ...]
+    run: Path
+    best: Trial | None
+    line: str = ""
+
+
+def check_changes(changes: Sequence[str], system: Any) -> None:
+    """Raises UsageError for a change that cannot be made of this system."""
+    for change in changes:
+        if change != "auto":
+            _changed_target(change, system)
+
+
+def _changed_target(change: str, system: Any) -> RagTarget | None:
+    """The pipeline with this option, or None for a change from outside. Raises UsageError."""
+    name, equals, value = change.partition("=")
+    if not equals or not value:
+        raise UsageError(f"--try {change}: expected NAME=VALUE, such as k=10, or auto.")
+    if not isinstance(system, RagTarget) or name not in _OF_RAG:
+        if name in _OF_RAG and name not in CHANGES:
+            raise UsageError(f"--try {change} needs a system rag(…) over a --corpus: {name} is inside of yours.")
+        check_change(name, value)
+        return None
+    if name in ("k", "chunk"):
+        if not value.isdecimal():
+            raise UsageError(f"--try {change}: {name} should be a whole number.")
+        number: dict[str, Any] = {name: int(value)}
+        return dataclasses.replace(system, **number)
+    text: dict[str, Any] = {name: value}
+    return dataclasses.replace(system, **text)
+
+
+# What may help against a cause, for `--try auto`.
+_AGAINST = {
+    "k_too_small": ("k",), "ranking": ("k", "retriever"), "reranking": ("k",), "rewriting": ("rewriting",),
+    "not_retrieved": ("retriever", "chunk", "k"), "position": ("order", "top"), "noise": ("top", "order"),
+    "generation": ("top", "order"),
+    "refused_wrongly": ("template", "top"), "should_have_refused": ("template",), "reading": ("template", "top"),
+    "integration": ("k",), "memory": ("template",),
+}  # fmt: skip
+
+
+def proposed(result: DiagnosisResult, plan: DiagnosisPlan, accepts: frozenset[str]) -> list[str]:
+    """The changes that may help against the causes that were found, the most frequent first."""
+    rag = plan.system if isinstance(plan.system, RagTarget) else None
+    firsts = [item.evidence.first for item in result.questions if item.evidence.first is not None]
+    size = max((len(first.passages) for first in firsts), default=0)
+    values = {
+        "k": [f"k={factor * (rag.k if rag else size)}" for factor in (2, 4) if size or rag],
+        "top": [f"top={n}" for n in (1, 3) if n < size],
+        "order": ["order=reversed"] * (size > 1),
+        "rewriting": ["rewriting=off"],
+        "retriever": _retrievers(rag),
+        "chunk": [f"chunk={size}" for size in (rag.chunk // 2, rag.chunk * 2)] if rag and rag.chunk else [],
+        "template": [f"template={name}" for name in ("strict", "answer")] if rag else [],
+    }
+    names = [name for fix in fixes(result.questions) for name in _AGAINST.get(fix.cause, ())]
+    known = [name for name in dict.fromkeys(names) if (rag and name in _OF_RAG) or _allowed(name, accepts)]
+    return [change for name in known for change in values[name]]
+
+
+def _allowed(name: str, accepts: frozenset[str]) -> bool:
+    return name in CHANGES and set(CHANGES[name][0]) <= accepts
+
+
+def _retrievers(rag: RagTarget | None) -> list[str]:
+    if rag is None or not isinstance(rag.retriever, str) or "hybrid" in rag.retriever:
+        return []
+    other = "bm25" if rag.retriever != "bm25" else "local/e5-small"
+    return [f"retriever=hybrid({rag.retriever},{other})"]
+
+
+async def try_changes(
+    plan: DiagnosisPlan,
+    result: DiagnosisResult,
+    changes: Sequence[str],
+    *,
+    run: Path | None = None,
+    model_options: ModelOptions | None = None,
+    concurrency: int | None = None,
+    shell: Shell | None = None,
+    seed: int = 0,
+) -> Trials:
+    """Measures these changes ("auto": those that may help against the causes that were found) on the questions of a
+    diagnosis. Raises UsageError."""
+    check_changes(changes, plan.system)
+    most = concurrency or concurrency_of([plan.system], _CONCURRENCY)
+    options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
+    path = run or result.run.with_suffix(".trials.run")
+    async with AsyncExitStack() as stack:
+        base = await stack.enter_async_context(open_system(plan.system, template=RAG_TEMPLATE, options=options))
+        names = [name for name in changes if name != "auto"]
+        if "auto" in changes:
+            names += proposed(result, plan, accepts_of(base))
+        systems: dict[str, System] = {"": base}
+        for change in dict.fromkeys(names):
+            target = _changed_target(change, plan.system)
+            if target is None:
+                systems[change] = Altered(base, *change.split("=", 1))
+            else:
+                opened = open_system(target, template=RAG_TEMPLATE, options=options)
+                systems[change] = await stack.enter_async_context(opened)
+        same = {change for change, system in systems.items() if change and system.id == base.id}
+        systems = {change: system for change, system in systems.items() if change not in same}
+        halving = _Halving(plan, systems, path, most, options, shell or Shell(), seed)
+        trials = await halving.run()
+    best = next((trial for trial in trials if trial.finished and (trial.gain.low or 0) > 0), None)
+    line = ""
+    if best is not None and isinstance(target := plan.system, RagTarget):
+        changed = _changed_target(best.change, target)
+        line = changed.name if changed is not None else ""
+    return Trials(tuple(trials), path, best, line)
+
+
+class _Halving:
+    def __init__(
+        self, plan: DiagnosisPlan, systems: dict[str, System], path: Path, concurrency: int, options: ModelOptions,
+        shell: Shell, seed: int,
+    ) -> None:  # fmt: skip
+        self._plan, self._systems, self._path = plan, systems, path
+        self._concurrency, self._options, self._shell = concurrency, options, shell
+        self._order = list(plan.rows)
+        random.Random(seed).shuffle(self._order)
+
+    async def run(self) -> list[Trial]:
+        """The trials, best first."""
+        total, alive = len(self._order), [change for change in self._systems if change]
+        asked = dict.fromkeys(alive, 0)
+        rounds = max(1, math.ceil(math.log2(max(len(alive), 1))) + 1)
+        sizes = sorted({max(min(_FIRST, total), math.ceil(total / 2**n)) for n in range(rounds)})
+        for n, size in enumerate(sizes):
+            if not alive:
+                break
+            records = await self._ask(["", *alive], self._order[:size])
+            asked.update(dict.fromkeys(alive, size))
+            if n + 1 < len(sizes):
+                alive = self._kept(alive, records, self._order[:size])
+        everything = await self._ask([""], self._order[: max(asked.values(), default=0)])
+        return self._ranked(everything, asked, total)
+
+    async def _ask(self, changes: Sequence[str], rows: Sequence[RecordedRow]) -> dict[str, dict[str, Record]]:
+        """The answers under these changes: change → question id → record."""
+        plan = self._plan
+        benchmark = OwnQuestions(
+            sorted(rows, key=lambda row: row.row), data_name=plan.data.name, sha256=plan.data.sha256
+        )  # fmt: skip
+        systems = [self._systems[change] for change in changes]
+        job = Job(benchmark, systems, self._path, self._concurrency, plan.metrics, plan.judging, self._options)
+        await execute(job, self._shell)
+        return self._read()
+
+    def _read(self) -> dict[str, dict[str, Record]]:
+        names = {system.id: change for change, system in self._systems.items()}
+        found: dict[str, dict[str, Record]] = {change: {} for change in self._systems}
+        with open_run(self._path) as run:
+            for record in run.records():
+                if record.system_id in names:
+                    found[names[record.system_id]][record.case.sample.id] = record
+        return found
+
+    def _kept(
+        self, alive: Sequence[str], records: dict[str, dict[str, Record]], rows: Sequence[RecordedRow]
+    ) -> list[str]:
+        """The better half, without those that cannot win any more."""
+        ids = [row.sample.id for row in rows]
+        values = {change: [_right(records[change].get(name)) for name in ids] for change in ("", *alive)}
+        ranked = sorted(alive, key=lambda change: -sum(values[change]))
+        leader = max(("", *alive), key=lambda change: sum(values[change]))
+        kept = []
+        for change in ranked[: max(1, math.ceil(len(ranked) / 2))]:
+            gain = Estimate.of_difference([a - b for a, b in zip(values[change], values[leader], strict=True)])
+            if gain.high is None or gain.high >= 0:
+                kept.append(change)
+        return kept
+
+    def _ranked(self, records: dict[str, dict[str, Record]], asked: dict[str, int], total: int) -> list[Trial]:
+        trials = [self._trial(change, records, size, total) for change, size in asked.items() if size]
+        adjusted = holm([trial.p for trial in trials])
+        corrected = [dataclasses.replace(trial, p=p) for trial, p in zip(trials, adjusted, strict=True)]
+        return sorted(
+            corrected,
+            key=lambda trial: (not trial.finished, -(trial.gain.value or 0), trial.tokens or 0, trial.seconds or 0),
+        )
+
+    def _trial(self, change: str, records: dict[str, dict[str, Record]], size: int, total: int) -> Trial:
+        ids = [row.sample.id for row in self._order[:size]]
+        pairs = [(records[""][name], records[change][name]) for name in ids
+                 if name in records[""] and name in records[change]]  # fmt: skip
+        before, after = [_right(a) for a, _ in pairs], [_right(b) for _, b in pairs]
+        gain = Estimate.of_difference([b - a for a, b in zip(before, after, strict=True)])
+        _, p = paired_test(after, before) if pairs else ("", 1.0)
+        right = Estimate.of_count(round(sum(after)), len(after)) if after else Estimate()
+        tokens = [b - a for one, two in pairs if (a := _tokens(one)) is not None and (b := _tokens(two)) is not None]
+        seconds = [
+            two.response.seconds - one.response.seconds
+            for one, two in pairs
+            if one.response is not None and two.response is not None
+            and one.response.seconds is not None and two.response.seconds is not None
+        ]  # fmt: skip
+        system = self._systems[change].id
+        return Trial(change, system, len(pairs), right, gain, p, _mean(tokens), _mean(seconds), size >= total)
+
+
+def _right(record: Record | None) -> float:
+    return 0.0 if record is None else float(diagnosis.explain(record).right is True)
+
+
+def _tokens(record: Record) -> int | None:
+    usage = record.response.usage if record.response is not None else None
+    return None if usage is None else usage.prompt_tokens + usage.completion_tokens
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def trials_table(trials: Trials, *, language: str = "en") -> Table:
+    """The changes that were tried, best first."""
+    words = messages(__name__, language)
+    rows = []
+    for trial in trials.trials:
+        state = "finished" if trial.finished else "given_up"
+        cells = (
+            Cell(trial.change), trial.right.cell("%"), trial.gain.cell("%"), Cell(f"{trial.p:.2g}"),
+            Cell("" if trial.tokens is None else f"{trial.tokens:+,.0f}"),
+            Cell("" if trial.seconds is None else f"{trial.seconds:+.2f}"), Cell(words[state].format(n=trial.asked)),
+        )  # fmt: skip
+        rows.append(Row(cells))
+    columns = tuple(words[name] for name in ("change", "right", "gain", "p", "tokens", "seconds", "state"))
+    note = words["best"].format(change=trials.best.change) if trials.best is not None else words["none"]
+    return Table("diagnosis-trials", words["title"], columns, tuple(rows), (note, words["note"]))
+
+
+def config_diff(trials: Trials, plan: DiagnosisPlan) -> str:
+    """The best change as a diff of `ragstone.toml`; "" if there is none, or it is not an option of rag(…)."""
+    if not trials.line or not isinstance(plan.system, RagTarget):
+        return ""
+    return f'-system = "{plan.system.name}"\n+system = "{trials.line}"'
+
+
+def as_json(trials: Trials) -> dict[str, Any]:
+    """The trials as JSON."""
+    rows = [
+        {
+            "change": trial.change, "asked": trial.asked, "right": trial.right.value, "gain": trial.gain.value,
+            "low": trial.gain.low, "high": trial.gain.high, "p": trial.p, "tokens": trial.tokens,
+            "seconds": trial.seconds, "finished": trial.finished,
+        }
+        for trial in trials.trials
+    ]  # fmt: skip
+    best = None if trials.best is None else trials.best.change
+    return {"run": str(trials.run), "best": best, "system": trials.line or None, "trials": rows}

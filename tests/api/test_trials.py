@@ -1,0 +1,85 @@
+"""`diagnose --try`: changes are measured by successive halving, and the best one is written as a system."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.api.planted import Planted
+from tests.api.test_diagnose import corpus, labelled
+
+from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult, plan_diagnosis, run_diagnosis
+from ragstone.api.evaluate import read_data
+from ragstone.api.judging import Judging
+from ragstone.api.trials import Trials, as_json, check_changes, config_diff, trials_table, try_changes
+from ragstone.datasets.tabular import EvalData
+from ragstone.errors import UsageError
+from ragstone.systems.rag import RagTarget
+
+__all__ = ["corpus"]
+
+HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook"
+
+
+def tried(
+    tmp_path: Path, folder: Path, system: object, changes: list[str], data: EvalData | None = None
+) -> tuple[DiagnosisPlan, DiagnosisResult, Trials]:
+    plan = plan_diagnosis(data or read_data(labelled()), system, None, Judging(), corpus=folder)
+
+    async def both() -> tuple[DiagnosisResult, Trials]:
+        result = await run_diagnosis(plan, run=tmp_path / "d.run")
+        return result, await try_changes(plan, result, changes)
+
+    return plan, *asyncio.run(both())
+
+
+def test_the_change_that_mends_a_fault_wins(tmp_path: Path, corpus: Path) -> None:
+    system = Planted(frozenset({"k"}), concerned=range(12))
+    _, result, trials = tried(tmp_path, corpus, system, ["top=1", "k=8", "order=reversed"])
+    assert trials.best is not None
+    assert trials.best.change == "k=8"
+    assert trials.best.gain.value == pytest.approx(12 / 26)
+    assert trials.best.p < 0.01
+    assert trials.best.finished
+    assert {trial.change for trial in trials.trials if not trial.finished} >= {"top=1"}
+    assert result.fixes()[0].cause == "k_too_small"
+
+
+def test_auto_proposes_what_may_help_against_the_causes(tmp_path: Path, corpus: Path) -> None:
+    system = Planted(frozenset({"k"}), concerned=range(12))
+    _, _, trials = tried(tmp_path, corpus, system, ["auto"])
+    assert {trial.change for trial in trials.trials} == {"k=8", "k=16"}
+    assert as_json(trials)["best"] in ("k=8", "k=16")
+
+
+def test_a_rewriter_can_be_left_out(tmp_path: Path, corpus: Path) -> None:
+    _, _, trials = tried(tmp_path, corpus, Planted(frozenset({"rewriter"}), concerned=range(12)), ["rewriting=off"])
+    assert trials.best is not None
+    assert trials.best.gain.value == pytest.approx(12 / 26)
+
+
+def test_nothing_wins_where_nothing_is_wrong(tmp_path: Path, corpus: Path) -> None:
+    _, _, trials = tried(tmp_path, corpus, Planted(), ["k=8", "order=reversed"])
+    assert trials.best is None
+    assert "No change" in trials_table(trials).notes[0]
+    assert "没有" in trials_table(trials, language="zh").notes[0]
+
+
+def test_the_best_change_of_a_pipeline_is_written_as_a_system(tmp_path: Path) -> None:
+    target = RagTarget(HANDBOOK / "docs", retriever="bm25", k=1, chunk=10)  # chunks too small to answer from
+    data = read_data(HANDBOOK / "questions.csv")
+    plan, _, trials = tried(tmp_path, HANDBOOK / "docs", target, ["chunk=20", "template=answer"], data)
+    assert trials.best is not None
+    assert trials.best.change == "chunk=20"
+    line = "rag(retriever=bm25, model=local/extractive, k=1, chunk=20)"
+    assert trials.line == line
+    assert config_diff(trials, plan).splitlines()[1] == f'+system = "{line}"'
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [("k", "expected NAME=VALUE"), ("chunk=60", "needs a system rag"), ("top=0", "a whole number from 1"),
+     ("order=random", "expected reversed"), ("colour=red", "Possible: k, top, order, rewriting")],
+)  # fmt: skip
+def test_a_change_that_cannot_be_made_is_refused(change: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        check_changes([change], Planted())
