@@ -25,6 +25,15 @@ PACKAGES: dict[str, tuple[str, ...]] = {
         "haystack-ai==3.4.0",
         "dspy==3.4.1",
     ),
+    # The same with OpenInference's instrumentation (tests/systems/test_traced_frameworks.py).
+    "traced": (
+        "langchain-core==1.7.2",
+        "llama-index-core==0.14.25",
+        "openinference-instrumentation-langchain==0.1.80",
+        "openinference-instrumentation-llama-index==4.6.1",
+        "opentelemetry-exporter-otlp-proto-http==1.45.2",
+        "opentelemetry-sdk==1.45.2",
+    ),
 }
 _WITHOUT_DEPENDENCIES = {"ragas": ("litellm",)}
 

@@ -1,10 +1,15 @@
 """`ragstone eval` of traces, and everything around them."""
 
 import json
+import signal
+import subprocess
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.cli.tools import ROOT, Told
+from tests.cli.tools import ROOT, Told, command, environment, one_line, process
+from tests.datasets.traces.test_files import request
 
 from ragstone.runs import open_run
 
@@ -62,3 +67,64 @@ def test_a_sample_of_a_folder_of_traces_depends_on_the_seed(ragstone: Callable[.
             chosen.append([record.case.sample.id for record in run.records()])
     assert [len(ids) for ids in chosen] == [5, 5, 5]
     assert chosen[0] == chosen[1] != chosen[2]
+
+
+class Serving:
+    """`ragstone trace serve` in a process of its own, which `end` ends."""
+
+    def __init__(self, folder: Path, *arguments: object, **more: str) -> None:
+        self.process = subprocess.Popen(
+            command("trace", "serve", "--port", "0", *arguments), cwd=folder, env=environment(folder, **more),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert self.process.stderr is not None
+        self.line = self.process.stderr.readline().decode()
+        self.address = self.line.partition("Receiving traces at ")[2].partition(",")[0]
+
+    def send(self, trace: str, **headers: str) -> int:
+        body = json.dumps(request(trace)).encode()
+        sending = urllib.request.Request(self.address, body, {"Content-Type": "application/json", **headers})
+        try:
+            with urllib.request.urlopen(sending, timeout=20) as reply:
+                return int(reply.status)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code
+
+    def end(self, number: int) -> Told:
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=60)
+        return Told(self.process.returncode, out.decode(), err.decode())
+
+
+def test_serve_writes_what_comes_says_how_much_and_what_is_next(tmp_path: Path) -> None:
+    serving = Serving(tmp_path, "-o", "my traces.jsonl")
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:" in serving.line
+    assert [serving.send("a"), serving.send("b"), serving.send("b")] == [200, 200, 200]
+    told = serving.end(signal.SIGINT)
+    assert (told.code, told.out.splitlines()) == (
+        0, ["Wrote 3 spans of 2 traces to my traces.jsonl.", "Next: ragstone eval 'my traces.jsonl'"],
+    )  # fmt: skip
+
+
+def test_a_killed_receiver_loses_nothing_that_it_answered(tmp_path: Path, ragstone: Callable[..., Told]) -> None:
+    serving = Serving(tmp_path)
+    assert serving.send("a") == 200
+    assert serving.end(signal.SIGKILL).code == -signal.SIGKILL
+    with (tmp_path / "traces.jsonl").open("ab") as file:
+        file.write(b'{"resourceSpans": [{"sco')  # a line that a kill tore
+    serving = Serving(tmp_path, "--token", "$TRACES_TOKEN", TRACES_TOKEN="geheim")
+    assert (serving.send("b"), serving.send("b", Authorization="Bearer geheim")) == (401, 200)
+    assert serving.end(signal.SIGTERM).code == 0
+    told = ragstone("eval", "traces.jsonl", "--run", "a.run", "--json")
+    assert told.code == 0
+    assert told.document["scores"]["refusal"]["n"] == 2
+    assert any(note.startswith("line 2: breaks off") for note in told.document["warnings"])
+
+
+def test_serve_refuses_what_cannot_be_in_one_line(tmp_path: Path) -> None:
+    one_line(process("trace", "serve", "--host", "0.0.0.0", folder=tmp_path), "--host 0.0.0.0", "--token")
+    one_line(process("trace", "serve", "--token", "$NO_TOKEN", folder=tmp_path), "NO_TOKEN is not set")
+    (tmp_path / "folder").mkdir()
+    told = process("trace", "serve", "-o", "/proc/none/traces.jsonl", folder=tmp_path)
+    one_line(told, "/proc/none/traces.jsonl: cannot be written")

@@ -16,7 +16,7 @@ from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, ta
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
 from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData, read_eval_data
-from ragstone.datasets.traces import SCHEMAS
+from ragstone.datasets.traces.samples import SCHEMAS
 from ragstone.errors import UsageError
 from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.judge import Prompts

@@ -33,6 +33,7 @@ COMMANDS = {
     "diagnose": ("ragstone.cli.diagnose", "Why a system's answers are wrong, and what mending it would buy."),
     "system": ("ragstone.cli.system", "Check a system before it is evaluated."),
     "eval": ("ragstone.cli.evaluate", "Score existing answers."),
+    "trace": ("ragstone.cli.trace", "Receive traces of a running application."),
     "compare": ("ragstone.cli.compare", "Compare two runs, sample by sample."),
     "agreement": ("ragstone.cli.agreement", "Measure how far different ways of judging agree."),
     "gate": ("ragstone.cli.gates", "Check thresholds on the metrics of a run."),

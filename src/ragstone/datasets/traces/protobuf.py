@@ -1,13 +1,13 @@
 """OTLP requests in protobuf, as the JSON of the same request. Needs the extra `traces`."""
 
 import base64
-import importlib
+import importlib.util
 from collections.abc import Iterator
 from typing import Any
 
 from ragstone.errors import DataError, MissingExtra
 
-__all__ = ["is_protobuf", "request_json", "requests_in"]
+__all__ = ["has_protobuf", "is_protobuf", "request_json", "requests_in"]
 
 _IDS = ("traceId", "spanId", "parentSpanId")
 _MESSAGE = 0x0A  # the tag of the first field, of length-delimited data: ResourceSpans
@@ -55,6 +55,14 @@ def request_json(data: bytes) -> dict[str, Any]:
         raise ValueError(f"is no OTLP request in protobuf ({' '.join(str(error).split())[:120]}).") from None
     _with_hex_ids(request)
     return request
+
+
+def has_protobuf() -> bool:
+    """Whether the extra `traces` is installed."""
+    try:
+        return importlib.util.find_spec("opentelemetry.proto.collector") is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _read(data: bytes) -> dict[str, Any] | str:
