@@ -68,7 +68,7 @@ def test_langchain_through_the_exporter_and_the_receiver(python: Path, tmp_path:
     )  # fmt: skip
     assert stages(rewritten) == {"fetch": ["6.md", "7.md", "8.md"], "prompt": ["6.md", "7.md"]}
     assert rewritten.history == (Turn("user", "hi"), Turn("assistant", "yes"))
-    assert (broken.response, broken.error) == (None, "KeyError('no tenant for How ')")
+    assert (broken.response, broken.error) == (None, "KeyError: 'no tenant for How '")
 
 
 def test_llamaindex_through_the_exporter_and_the_receiver(python: Path, tmp_path: Path) -> None:
