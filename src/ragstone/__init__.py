@@ -19,11 +19,12 @@ if TYPE_CHECKING:
         run,
         run_async,
         slices,
+        trend,
     )
 
 __all__ = [
     "__version__", "bench", "bench_async", "compare", "diagnose", "diagnose_async", "evaluate", "evaluate_async", "run",
-    "run_async", "slices",
+    "run_async", "slices", "trend",
 ]  # fmt: skip
 
 

@@ -75,6 +75,26 @@ class Estimate:
         return cls(mean, *_ends(mean_interval(values, groups=groups)), len(values), total)
 
     @classmethod
+    def of_amount(cls, values: Sequence[float], *, groups: Sequence[Hashable] | None = None) -> "Estimate":
+        """The mean of amounts without an upper end (tokens, money), with Student's interval."""
+        if not values:
+            return cls()
+        numbers = _finite(values)
+        return cls(float(numbers.mean()), *_ends(_student(*units_of(numbers, groups=groups))), len(values))
+
+    @classmethod
+    def of_quantile(cls, values: Sequence[float], share: float) -> "Estimate":
+        """A quantile with its interval from the order of the values (David and Nagaraja 2003, §7.1); None where too few
+        values lie beyond it."""
+        if not values:
+            return cls()
+        numbers = np.sort(_finite(values))
+        n, reach = len(numbers), _Z * math.sqrt(len(numbers) * share * (1 - share))
+        low, high = math.floor(n * share - reach), math.ceil(n * share + reach)
+        ends = (float(numbers[low]), float(numbers[high])) if low >= 0 and high < n else None
+        return cls(float(np.quantile(numbers, share)), *_ends(ends), n)
+
+    @classmethod
     def of_difference(
         cls, differences: Sequence[float], *, groups: Sequence[Hashable] | None = None, total: int | None = None
     ) -> "Estimate":
@@ -207,16 +227,18 @@ def gain_interval(gains: Array, losses: Array, sizes: Array, *, trials: float = 
     return apart((gain, *_wilson(gain, gain_trials)), (loss, *_wilson(loss, loss_trials)), correlation)
 
 
-def apart(first: tuple[Any, Any, Any], second: tuple[Any, Any, Any], correlation: Any = 0.0) -> tuple[Any, Any]:
+def apart(
+    first: tuple[Any, Any, Any], second: tuple[Any, Any, Any], correlation: Any = 0.0, *, most: float = 1.0
+) -> tuple[Any, Any]:
     """The interval of first − second from value, low and high of each (Newcombe 1998, method 10; with a correlation of
-    the two, Zou 2007)."""
+    the two, Zou 2007). `most`: the largest difference that there can be."""
     (one, low_1, high_1), (two, low_2, high_2) = first, second
 
     def reach(a: Any, b: Any) -> Any:
         return np.sqrt(np.maximum(a * a + b * b - 2 * correlation * a * b, 0.0))
 
     low, high = one - two - reach(one - low_1, high_2 - two), one - two + reach(high_1 - one, two - low_2)
-    return np.maximum(low, -1.0), np.minimum(high, 1.0)
+    return np.maximum(low, -most), np.minimum(high, most)
 
 
 def _student(sums: Array, sizes: Array) -> Interval:

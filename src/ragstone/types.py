@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "JSON", "NO_ANSWER", "Aggregate", "Benchmark", "Case", "Cell", "Chart", "Completion", "Diagnosis", "Embedder",
-    "Expand", "Frozen", "Metric", "Model", "Need", "Passage", "Plan", "PlanCell", "Point", "Query", "Record", "Request",
-    "RequestPlan", "Resources", "Response", "RetrievalCost", "Retriever", "Row", "Run", "Sample", "Sampling", "Scalar",
-    "Score", "Series", "Span", "Step", "System", "Table", "Template", "Tokenizer", "Turn", "Usage", "from_json",
-    "plain_text", "to_json",
+    "JSON", "NO_ANSWER", "Aggregate", "Benchmark", "Case", "Cell", "Chart", "ChartMark", "Completion", "Diagnosis",
+    "Embedder", "Expand", "Frozen", "Metric", "Model", "Need", "Passage", "Plan", "PlanCell", "Point", "Query",
+    "Record", "Request", "RequestPlan", "Resources", "Response", "RetrievalCost", "Retriever", "Row", "Run", "Sample",
+    "Sampling", "Scalar", "Score", "Series", "Span", "Step", "System", "Table", "Template", "Tokenizer", "Turn",
+    "Usage", "from_json", "plain_text", "to_json",
 ]  # fmt: skip
 
 JSON: TypeAlias = "dict[str, Any] | list[Any] | str | int | float | bool | None"
@@ -366,11 +366,21 @@ class Series(Frozen, frozen=True):
     published: bool = False
 
 
+class ChartMark(Frozen, frozen=True):
+    """A vertical line of a chart at `x` with a label: where a value changed for the worse or the better, or where
+    something `other` than the value changed."""
+
+    x: float
+    label: str
+    kind: Literal["regression", "improvement", "change", "other"] = "other"
+
+
 class Chart(Frozen, frozen=True):
-    """A chart as data. kind "lines": x is a number; "bars": x is an index into `categories`. "heatmap": a series is a
-    row (the first on top), x an index into `categories`; `numbers` writes the values into the cells. y is a share in
-    [0, 1] where `percent`. `stacked` bars of a category stand end to end. `alt` is the text alternative: what a reader
-    who cannot see the picture should know."""
+    """A chart as data. kind "lines": x is a number, or an index into `categories` if there are any; "bars": x is an
+    index into `categories`. "heatmap": a series is a row (the first on top), x an index into `categories`; `numbers`
+    writes the values into the cells. y is a share in [0, 1] where `percent`. `stacked` bars of a category stand end to
+    end. `alt` is the text alternative: what a reader who cannot see the picture should know. `marks` of lines; `zoom`:
+    the axis of lines spans their values only."""
 
     id: str
     title: str
@@ -383,6 +393,8 @@ class Chart(Frozen, frozen=True):
     alt: str = ""
     numbers: bool = False
     stacked: bool = False
+    marks: tuple[ChartMark, ...] = ()
+    zoom: bool = False
 
 
 class Span(Frozen, frozen=True):

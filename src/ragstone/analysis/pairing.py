@@ -11,7 +11,7 @@ from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
 from ragstone.types import Case, Passage, Run, Score, to_json
 
-__all__ = ["Pair", "PairScore", "Side", "SideScores", "read_side", "retrieved_values"]
+__all__ = ["Pair", "PairScore", "Side", "SideScores", "case_digest", "read_side", "retrieved_values"]
 
 Pair = tuple[str, str]  # sample id, condition as text
 # Parts of a generated text's recipe that depend on the tokenizer.
@@ -77,7 +77,7 @@ def read_side(side: Side, where: Mapping[str, str], group_by: Sequence[str]) -> 
             continue
         identity = _identity(record.case, side.axis)
         pair = _pair(record.case, identity)
-        digest = _digest(record.case)
+        digest = case_digest(record.case)
         number = 2  # rows with the same id are different samples, numbered in order
         while result.digests.get(pair, digest) != digest:
             pair = (pair[0], f"{_pair(record.case, identity)[1]} #{number}")
@@ -117,7 +117,7 @@ def _pair(case: Case, identity: Sequence[str]) -> Pair:
     return case.sample.id, ", ".join(f"{name}={case.condition[name]}" for name in identity)
 
 
-def _digest(case: Case) -> bytes:
+def case_digest(case: Case) -> bytes:
     """A digest of question, references and given passages. It excludes retrieved passages, the answer, and labels,
     which may belong to chunks of another size."""
     sample, query = case.sample, case.query

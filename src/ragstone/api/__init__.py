@@ -11,9 +11,10 @@ from ragstone.api.gates import Gate, GateResult, check_gates
 from ragstone.api.open_run import OpenRun, read_run
 from ragstone.api.questions import run, run_async
 from ragstone.api.slices import Slice, Slices, slices
+from ragstone.api.trend import TrendResult, trend
 
 __all__ = [
     "BenchResult", "Comparison", "DiagnosisResult", "EvalResult", "Gate", "GateResult", "OpenRun", "Slice", "Slices",
-    "bench", "bench_async", "check_gates", "compare", "diagnose", "diagnose_async", "evaluate", "evaluate_async",
-    "read_run", "run", "run_async", "slices",
+    "TrendResult", "bench", "bench_async", "check_gates", "compare", "diagnose", "diagnose_async", "evaluate", "evaluate_async",
+    "read_run", "run", "run_async", "slices", "trend",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from ragstone.messages import messages
 from ragstone.runs import RunReader
 from ragstone.types import Cell, Row, Table
 
-__all__ = ["Comparison", "Difference", "Flip", "Reason", "compare", "comparison_tables", "opened_sides"]
+__all__ = ["Comparison", "Difference", "Flip", "Reason", "compare", "comparison_tables", "opened_sides", "system_of"]
 
 _LONGEST_NAME = 12  # longer names of systems stand in the title instead of the column heads
 
@@ -85,7 +85,7 @@ def opened_sides(
                 raise UsageError(
                     f"{alone} two of its systems with --system-a and --system-b; it has: {', '.join(names)}."
                 )
-        name_a, name_b = _system(first, a, system_a, "--system-a"), _system(second, b or a, system_b, "--system-b")
+        name_a, name_b = system_of(first, a, system_a, "--system-a"), system_of(second, b or a, system_b, "--system-b")
         if second is first and name_a == name_b and not within:
             raise UsageError(f"{name_a} is compared with itself: name two different systems.")
         same = name_a == name_b
@@ -95,7 +95,8 @@ def opened_sides(
         )
 
 
-def _system(run: RunReader, path: Path, requested: str | None, option: str) -> str:
+def system_of(run: RunReader, path: Path, requested: str | None, option: str) -> str:
+    """The requested system of a run, or its only one. Raises UsageError if it must be named or does not exist."""
     names = list(run.systems)
     if requested is not None:
         if requested not in names:

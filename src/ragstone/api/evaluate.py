@@ -39,6 +39,7 @@ __all__ = [
     "EvalPlan",
     "EvalResult",
     "check_columns",
+    "data_frame",
     "default_metrics",
     "default_run",
     "evaluate",
@@ -98,11 +99,16 @@ class EvalResult(RunResult):
 
     def to_pandas(self) -> "pandas.DataFrame":
         """`scores` as a data frame. Needs pandas, which ragstone does not install."""
-        try:
-            import pandas as pd  # noqa: PLC0415
-        except ImportError:
-            raise UsageError("to_pandas needs pandas, which is not installed: pip install pandas.") from None
-        return pd.DataFrame(self.scores)
+        return data_frame(self.scores)
+
+
+def data_frame(rows: Sequence[Mapping[str, Any]]) -> "pandas.DataFrame":
+    """The rows as a data frame. UsageError if pandas is not installed."""
+    try:
+        import pandas as pd  # noqa: PLC0415
+    except ImportError:
+        raise UsageError("to_pandas needs pandas, which is not installed: pip install pandas.") from None
+    return pd.DataFrame(rows)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import importlib.metadata
 import platform
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +192,7 @@ def _info(job: Job, metrics: Sequence[Metric], shell: Shell) -> dict[str, Any]:
     return {
         "options": _joined(job.run, old.get("options", {}), dict(benchmark.options), benchmark.growing),
         "versions": {"ragstone": importlib.metadata.version("ragstone"), "python": platform.python_version()},
+        "started": old.get("started") or datetime.now(UTC).isoformat(timespec="seconds"),
         "license": benchmark.license,
         "citation": benchmark.citation,
         "metrics": {**old.get("metrics", {}), **{metric.name: metric.version for metric in metrics}},

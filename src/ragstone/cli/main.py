@@ -35,6 +35,7 @@ COMMANDS = {
     "eval": ("ragstone.cli.evaluate", "Score existing answers."),
     "trace": ("ragstone.cli.trace", "Receive traces of a running application."),
     "compare": ("ragstone.cli.compare", "Compare two runs, sample by sample."),
+    "trend": ("ragstone.cli.trend", "Follow runs over time: what changed, and when."),
     "agreement": ("ragstone.cli.agreement", "Measure how far different ways of judging agree."),
     "gate": ("ragstone.cli.gates", "Check thresholds on the metrics of a run."),
     "score": ("ragstone.cli.score", "Re-score saved predictions in the official formats."),
@@ -64,7 +65,9 @@ def app() -> None:
 
 
 # Replacements for characters of tables and messages on ASCII terminals.
-_PLAIN = str.maketrans({"─": "-", "│": "|", "–": "-", "−": "-", "…": "...", "†": "+", "’": "'", "‘": "'", "×": "x"})
+_PLAIN = str.maketrans({"─": "-", "│": "|", "–": "-", "−": "-", "…": "...", "†": "+", "’": "'", "‘": "'", "×": "x",
+                         "▁": "_", "▂": "_", "▃": ".", "▄": "-", "▅": "-", "▆": "=", "▇": "^", "█": "^", "·": ".",
+                         "→": "->", "Δ": "d"})  # fmt: skip
 
 
 def _for_terminal(error: UnicodeError) -> tuple[str, int]:

@@ -149,9 +149,10 @@ def once(pairs: Iterable[tuple[str, V]], option: str) -> dict[str, V]:
     return values
 
 
-def metrics_option(help_text: str, flag: str = "--metrics") -> Callable[[F], F]:
-    """`--metrics NAME,…`, repeatable."""
-    return click.option(flag, type=NameList(), multiple=True, callback=_flat, help=help_text)
+def metrics_option(help_text: str, *flags: str) -> Callable[[F], F]:
+    """`--metrics NAME,…`, repeatable, or other `flags`; the last of them names the parameter."""
+    names = flags or ("--metrics",)
+    return click.option(*names, names[-1].strip("-"), type=NameList(), multiple=True, callback=_flat, help=help_text)
 
 
 def _flat(ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ragstone.report.heatmap import heat_figure
 from ragstone.report.sanitize import one_line
-from ragstone.report.svg import COLOURS, FAINT, GREY, INK, SOFT, adapted
+from ragstone.report.svg import BAD, COLOURS, FAINT, GOOD, GREY, INK, SOFT, adapted
 from ragstone.types import Chart, Point, Series
 
 __all__ = ["DASHES", "MARKERS", "chart_svg", "style_of"]
@@ -38,6 +38,7 @@ _INCH = 72.0  # SVG units per inch in Matplotlib's SVG writer
 _SIZE = 12.0  # font size in SVG units
 _WIDTH = 440.0
 _MOST_TICKS = 9
+_MOST_NAMES = 5
 _MOST_LABELS = 12  # direct labels of published curves that fit without overlap
 
 
@@ -103,7 +104,7 @@ def _plain(value: float) -> str:
 def _lines(chart: Chart) -> Figure:
     labelled = [series for series in chart.series if series.published and series.points][:_MOST_LABELS]
     left, right, bottom = 62 if chart.y_label else 46, 112 if labelled else 18, 52 if chart.x_label else 32
-    figure, axes = _figure(300, left=left, right=right, top=14, bottom=bottom)
+    figure, axes = _figure(300, left=left, right=right, top=30 if chart.marks else 14, bottom=bottom)
     xs = sorted({point.x for series in chart.series for point in series.points})
     _scale_y(axes, chart, horizontal=False)
     for series in chart.series:
@@ -116,17 +117,46 @@ def _lines(chart: Chart) -> Figure:
     if xs:
         room = (xs[-1] - xs[0]) * 0.04 or 0.5
         axes.set_xlim(xs[0] - room, xs[-1] + room)
-        _scale_x(axes, xs)
+        _scale_x(axes, xs, chart.categories)
     else:
         axes.set_xticks([])
     if chart.x_label:
         axes.set_xlabel(one_line(chart.x_label, 80), color=SOFT, fontsize=_SIZE, labelpad=8)
     _direct_labels(axes, labelled)
+    _marks(axes, chart)
     return figure
 
 
-def _scale_x(axes: Any, xs: Sequence[float]) -> None:
-    """A tick at each x, or at every second, third…; at round numbers where those would be too close together."""
+_MARK_STYLES = {"regression": (BAD, "-", "▼ "), "improvement": (GOOD, "-", "▲ "), "change": (INK, "-", ""),
+                "other": (GREY, "--", "")}  # fmt: skip
+_MARK_LETTER = 0.6  # width of a letter, in its size
+
+
+def _marks(axes: Any, chart: Chart) -> None:
+    """Vertical lines with their labels above the axes; a label that would overlap the one before it is left out."""
+    end, (low, high) = -1.0, axes.get_xlim()
+    width = axes.get_position().width * _WIDTH
+    for mark in sorted(chart.marks, key=lambda mark: (mark.x, mark.kind)):
+        colour, dash, sign = _MARK_STYLES[mark.kind]
+        axes.axvline(mark.x, color=colour, linewidth=1.4, linestyle=dash, zorder=1.8)
+        text, place = one_line(sign + mark.label, 40), (mark.x - low) / (high - low)
+        half = _SIZE * _MARK_LETTER * sum(1.7 if ord(letter) > 0x2E80 else 1 for letter in text) / 2 / width
+        centre = min(max(place, half), 1 - half)
+        if centre - half > end:
+            axes.text(
+                centre, 1.02, text, transform=axes.transAxes, ha="center", va="bottom", fontsize=_SIZE, color=colour,
+                parse_math=False,
+            )  # fmt: skip
+            end = centre + half
+
+
+def _scale_x(axes: Any, xs: Sequence[float], names: Sequence[str]) -> None:
+    """A tick at each x, or at every second, third…; at round numbers where those would be too close together. `names`:
+    of the places 0, 1, 2…, as many as fit."""
+    if names:
+        every = -(-len(names) // _MOST_NAMES)
+        axes.set_xticks(range(0, len(names), every), [one_line(name, 20) for name in names[::every]])
+        return
     ticks = xs if len(xs) <= _MOST_TICKS else xs[:: -(-len(xs) // _MOST_TICKS)]
     closest = min((b - a for a, b in pairwise(ticks)), default=1.0)
     if closest * _MOST_LABELS < xs[-1] - xs[0]:
@@ -208,9 +238,9 @@ def _scale_y(axes: Any, chart: Chart, *, horizontal: bool) -> None:
         axis.set_ticks(ticks, [_percent(tick) for tick in ticks])
     else:
         ends = [value for s in chart.series for p in s.points for value in (p.y, p.low, p.high) if value is not None]
-        low, high = min([0.0, *ends]), max(ends, default=1.0)
-        high = high if high > low else low + 1.0
-        limit(low, high + (high - low) * 0.05)
+        low, high = min(ends if chart.zoom and ends else [0.0, *ends]), max(ends, default=1.0)
+        high = high if high > low else low + (abs(low) / 10 if chart.zoom and low else 1.0)
+        limit(low - (high - low) * 0.05 * chart.zoom, high + (high - low) * 0.05)
         axis.set_major_formatter(lambda value, _: _plain(value))
     axes.grid(axis="x" if horizontal else "y", color=FAINT, linewidth=0.8)
     if chart.y_label and not horizontal:

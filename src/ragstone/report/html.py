@@ -135,7 +135,7 @@ _SHAPES = {
 _DASH_ARRAYS = {"-": "", "--": "6 3", "-.": "6 2 1.5 2", ":": "1.5 2"}
 
 
-def figure_html(view: View, chart: Chart, index: int) -> Markup:
+def figure_html(view: Canvas, chart: Chart, index: int) -> Markup:
     """A chart with its legend and a folded table of its figures. `index` is the number of the chart on the page."""
     charts = load("ragstone.report.charts", extra="report", purpose="A chart")
     svg_module = load("ragstone.report.svg", extra="report", purpose="A chart")
@@ -159,7 +159,7 @@ def _rows(chart: Chart) -> list[tuple[str, list[tuple[str, str] | None]]]:
     by_x = [{point.x: point for point in series.points} for series in chart.series]
     rows = []
     for x in xs:
-        named = chart.kind in ("bars", "heatmap") and x == int(x) and int(x) < len(chart.categories)
+        named = x == int(x) and int(x) < len(chart.categories)
         head = chart.categories[int(x)] if named else f"{x:g}"
         rows.append((head, [_entry(points.get(x), percent=chart.percent) for points in by_x]))
     return rows

@@ -8,17 +8,21 @@ role, title and description.
 import re
 from xml.etree import ElementTree
 
-__all__ = ["COLOURS", "FAINT", "GREY", "INK", "SOFT", "adapted", "variable"]
+__all__ = ["BAD", "COLOURS", "FAINT", "GOOD", "GREY", "INK", "SOFT", "adapted", "variable"]
 
 # Okabe & Ito 2008, "Color Universal Design", without its yellow and black; with a seventh added.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195")
-# Placeholders that the page replaces by its own colours: text, secondary text, grid, published figures.
+# Placeholders that the page replaces by its own colours: text, secondary text, grid, published figures,
+# worse and better.
 INK, SOFT, FAINT, GREY = "#010101", "#020202", "#030303", "#040404"
+BAD, GOOD = "#050505", "#060606"
 _VARIABLES = {colour: f"var(--s{number},{colour})" for number, colour in enumerate(COLOURS, 1)} | {
     INK: "var(--ink,#1c1e21)",
     SOFT: "var(--soft,#5b616b)",
     FAINT: "var(--grid,#d9d9d9)",
     GREY: "var(--grey,#8a8f98)",
+    BAD: "var(--bad,#b3261e)",
+    GOOD: "var(--good,#17704a)",
 }
 _SVG = "{http://www.w3.org/2000/svg}"
 _XLINK = "{http://www.w3.org/1999/xlink}href"

@@ -1,0 +1,63 @@
+"""A trend as one self-contained HTML document: the verdict, the curves, what to look at, the tables, and its runs."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from ragstone.messages import checked_language, messages
+from ragstone.report.html import figure_html, table_html
+from ragstone.report.page import document
+from ragstone.report.section import Canvas
+from ragstone.types import Chart, Table
+
+__all__ = ["render"]
+
+_LEADING = 2  # charts beside the verdict
+_VERDICT = """
+<p class="lead-line"><b><bdi>{{ lines[0] }}</bdi></b></p>
+<div class="charts">{{ charts }}</div>
+{% for line in lines[1:] %}
+<p><bdi>{{ line }}</bdi></p>
+{% endfor %}
+{% if actions %}
+<h3>{{ words.actions }}</h3>
+<ul>
+{% for line in actions %}
+<li><bdi>{{ line }}</bdi></li>
+{% endfor %}
+</ul>
+{% endif %}
+"""
+_CURVES = '<div class="charts">{{ charts }}</div>'
+_MADE = """
+<ul class="notes">
+{% for note in notes %}
+<li><bdi>{{ note }}</bdi></li>
+{% endfor %}
+</ul>
+<details><summary>{{ words.files }}</summary>
+<ul>
+{% for name in files %}
+<li><bdi>{{ name }}</bdi></li>
+{% endfor %}
+</ul></details>
+"""
+
+
+def render(
+    lines: Sequence[str], charts: Sequence[Chart], actions: Sequence[str], tables: Sequence[Table],
+    notes: Sequence[str], files: Sequence[str], *, systems: Sequence[str], language: str = "en",
+) -> str:  # fmt: skip
+    """The page. `lines`: the verdict first, then what it rests on. `charts`: those that changed first. `actions`: what
+    to look at. `notes`: what limits the trend. `files`: the runs."""
+    canvas, words = Canvas(checked_language(language)), messages(__name__, language)
+    drawn = [figure_html(canvas, chart, number) for number, chart in enumerate(charts)]
+    first = Markup().join(drawn[:_LEADING])
+    sections: list[tuple[str, str, Markup | str]] = [
+        ("verdict", words["verdict"], canvas.html(_VERDICT, lines=lines, charts=first, actions=actions, words=words)),
+    ]
+    if rest := drawn[_LEADING:]:
+        sections.append(("curves", words["curves"], canvas.html(_CURVES, charts=Markup().join(rest))))
+    sections += [(f"t{number}", table.title, table_html(canvas, table)) for number, table in enumerate(tables, 1)]
+    sections.append(("made", words["made"], canvas.html(_MADE, notes=notes, files=files, words=words)))
+    return document(canvas, sections, heading=words["heading"], systems=systems)

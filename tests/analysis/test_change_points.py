@@ -1,0 +1,124 @@
+"""Change points: what the tests of a series find, and how often they find what is not there."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from tests.examples import naming
+
+from ragstone.analysis.change_points import LEVEL, RunScores, Scan, changes, scan_figures, scan_scores
+
+
+def same(*runs: list[float]) -> list[RunScores]:
+    """Runs of the same questions."""
+    return [RunScores(np.arange(len(run)), np.array(run, dtype=np.float64)) for run in runs]
+
+
+def own(*runs: list[float]) -> list[RunScores]:
+    """Runs of questions of their own."""
+    return [RunScores(np.arange(len(run)) + 1000 * at, np.array(run, dtype=np.float64)) for at, run in enumerate(runs)]
+
+
+def test_two_runs_of_the_same_questions_are_tested_as_pairs() -> None:
+    """Nine questions fell: by the signs of nine, McNemar's exact test."""
+    before, after = [1.0] * 20, [0.0] * 9 + [1.0] * 11
+    scan = scan_scores(same(before, after))
+    assert scan.place == 1
+    assert scan.p == pytest.approx(2 / 2**9, abs=2e-3)
+
+
+def test_two_runs_of_other_questions_are_tested_as_independent_samples() -> None:
+    """The same scores of other questions: Fisher's exact test has 0.0012 here, and that of pairs 0.004 with 9 of 20."""
+    before, after = [1.0] * 20, [0.0] * 9 + [1.0] * 11
+    assert scan_scores(own(before, after)).p == pytest.approx(0.0012, abs=2e-3)
+    mixed = [1.0] * 12 + [0.0] * 8, [1.0] * 8 + [0.0] * 12
+    assert scan_scores(own(*mixed)).p > 0.2
+
+
+def test_identical_runs_of_a_deterministic_system_are_no_more_evidence_than_one() -> None:
+    """Five questions changed for good, all for the worse: by the signs of five questions, however many nights it is."""
+    before, after = [1.0] * 40, [0.0] * 5 + [1.0] * 35
+    assert scan_scores(same(*[before] * 10, *[after] * 10)).p == pytest.approx(2 / 2**5, abs=0.01)
+
+
+def test_a_run_without_an_error_at_the_end_of_a_series_is_no_change() -> None:
+    """The variance is not that of the one run, which has none."""
+    rng = np.random.default_rng(5)
+    runs = [list((rng.random(20) < 0.9).astype(float)) for _ in range(9)]
+    for make in (same, own):
+        with naming(make.__name__):
+            assert scan_scores(make(*runs, [1.0] * 20)).p > 0.1
+
+
+def test_the_place_of_a_change_is_found_where_every_question_changed_alike() -> None:
+    for place in (1, 3, 6):
+        scan = scan_scores(same(*[[1.0] * 9] * place, *[[0.0] * 9] * (7 - place)))
+        assert scan.place == place
+        assert 2 / 2**9 < scan.p < 0.01
+
+
+def test_a_change_is_found_at_its_run_by_many_questions_too() -> None:
+    """With more than 5,000 units the means are drawn as normal."""
+    rng = np.random.default_rng(1)
+    chances = [0.85] * 6 + [0.80] * 6
+    runs = [list((rng.random(1000) < chance).astype(float)) for chance in chances]
+    scan = scan_scores(own(*runs))
+    assert (scan.place, scan.p < 0.01) == (6, True)
+    assert scan_scores(own(*runs[:6])).p > LEVEL
+
+
+def test_series_that_never_vary_have_no_change() -> None:
+    for make in (same, own):
+        assert scan_scores(make([1.0] * 5, [1.0] * 5, [1.0] * 5)).p == 1.0
+    assert scan_figures([3.0] * 9).p == 1.0
+    assert scan_scores(same([100.0, 30.0], [100.0, 30.0])).p == 1.0
+
+
+def test_what_is_visible_shrinks_with_the_questions() -> None:
+    rng = np.random.default_rng(2)
+    few, many = (
+        scan_scores(same(*[list((rng.random(n) < 0.8).astype(float)) for _ in range(6)])).visible for n in (30, 480)
+    )
+    assert few is not None
+    assert many is not None
+    assert few / many == pytest.approx(4, rel=0.3)
+
+
+def test_figures_of_few_runs_are_tested_by_every_order() -> None:
+    figures = [1.0, 1.1, 0.9, 2.0, 2.2, 2.1]
+    orders = [np.array(order) for order in permutations(figures)]
+
+    def largest(series: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> float:
+        cuts = range(1, 6)
+        return float(max(abs(series[:k].mean() - series[k:].mean()) * np.sqrt(k * (6 - k) / 6) for k in cuts))
+
+    found = largest(np.array(figures))
+    expected = np.mean([largest(order) >= found - 1e-9 for order in orders])
+    scan = scan_figures(figures)
+    assert scan.place == 3
+    assert scan.p == pytest.approx(expected)
+
+
+def test_levels_that_vary_from_run_to_run_are_no_change_of_figures() -> None:
+    rng = np.random.default_rng(3)
+    alarms = sum(scan_figures(list(rng.normal(0, 1, 12))).p <= LEVEL for _ in range(60))
+    assert alarms <= 8
+    assert scan_figures([*rng.normal(0, 1, 8), *rng.normal(4, 1, 6)]).p < 0.01
+
+
+def test_a_rise_and_a_fall_are_both_found_with_their_share_of_the_level() -> None:
+    series = [0.0] * 6 + [3.0] * 6 + [0.0] * 6
+    asked = []
+
+    def scan(low: int, high: int) -> Scan:
+        asked.append((low, high))
+        part = np.array(series[low:high])
+        if part.min() == part.max():
+            return Scan(1, 1.0)
+        jump = int(np.abs(np.diff(part)).argmax()) + 1
+        return Scan(jump, 0.03)
+
+    assert changes(scan, scan(0, 18), 0, 18, level=0.05) == [(6, 0.03), (12, 0.03)]
+    assert asked == [(0, 18), (0, 6), (6, 18), (6, 12), (12, 18)]
+    assert changes(scan, scan(0, 18), 0, 18, level=0.04) == [(6, 0.03)]  # 12 of 18 runs have 0.027 of the level
+    assert changes(scan, scan(0, 18), 0, 18, level=0.02) == []

@@ -1,0 +1,167 @@
+"""`ragstone trend` on real run files: what it prints, its page, and how it exits."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.tools import Told, one_line
+
+from ragstone.api.evaluate import evaluate
+
+NIGHTS = 6
+
+
+def night(name: str, number: int, *, right: int = 18, first: int = 0, judge: str = "") -> str:
+    """Writes the run of a night: 20 questions, `right` of them answered right."""
+    rows = [
+        {"id": f"q{at}", "question": f"What is number {at}?", "reference": f"number {at}",
+         "answer": f"number {at}" if (at * 7 + number) % 20 < right else "Nobody knows."}
+        for at in range(first, first + 20)
+    ]  # fmt: skip
+    evaluate(rows, ["answer_match"], run=name)
+    with sqlite3.connect(name) as file:
+        file.execute("UPDATE meta SET value = ? WHERE key = 'started'", (json.dumps(f"2026-11-{number:02}T02:00:00Z"),))
+        if judge:
+            file.execute("INSERT INTO meta VALUES ('matrix', ?)", (json.dumps({"model": judge}),))
+    return name
+
+
+@pytest.fixture
+def nights(ragstone: Callable[..., Told]) -> list[str]:
+    """A fall from 18 to 7 of 20 in the fourth night of six."""
+    return [night(f"n{number}.run", number, right=18 if number < 4 else 7) for number in range(1, NIGHTS + 1)]
+
+
+def test_a_trend_says_what_fell_and_when(ragstone: Callable[..., Told], nights: list[str]) -> None:
+    told = ragstone("trend", *reversed(nights))
+    assert told.code == 0, told.err
+    first, curve, *rest = told.out.splitlines()
+    assert first == "answer_match fell on 4 Nov: 0.90 [0.75, 0.96] → 0.35 [0.19, 0.56]."
+    assert curve == "  answer_match  ███│▁▁▁  0.90 → 0.35"
+    assert rest[0].startswith("6 runs from 1 Nov to 6 Nov, 20 answers each. Quantities tested together: 1")
+    assert rest[-1] == "4 Nov: see which answers changed with: ragstone compare n3.run n4.run"
+    chinese = ragstone("trend", *nights, "--language", "zh").out.splitlines()
+    assert chinese[0] == "answer_match 自 11月4日起下降：0.90 [0.75, 0.96] → 0.35 [0.19, 0.56]。"
+    tables = ragstone("trend", *nights, "--tables").out
+    for words in ("Changes", "Quantities", "Runs", "n5.run", "Δ -0.55"):
+        assert words in tables
+
+
+def test_a_change_for_the_worse_is_exit_1(ragstone: Callable[..., Told], nights: list[str]) -> None:
+    assert ragstone("trend", *nights, "--fail-on-change").code == 1
+    assert ragstone("trend", *nights[:3], "--fail-on-change").code == 0
+    better = [night(f"b{number}.run", number, right=7 if number < 4 else 18) for number in range(1, 7)]
+    assert ragstone("trend", *better, "--fail-on-change").code == 0
+    told = ragstone("trend", "n1.run", night("other.run", 2, first=100), "--fail-on-change")
+    assert told.code == 3
+    assert "nothing could be tested" in told.err
+
+
+def test_json_is_one_document(ragstone: Callable[..., Told], nights: list[str]) -> None:
+    document = ragstone("trend", *nights, "--json", "--fail-on-change", "--report", "t.html").document
+    assert document["verdict"]["kind"] == "regression"
+    assert (document["exit"], document["report"]) == (1, "t.html")
+    (curve,) = document["curves"]
+    assert [point["value"] for point in curve["points"]] == pytest.approx([0.9] * 3 + [0.35] * 3)
+    (change,) = curve["changes"]
+    assert (change["at"], change["run"], change["kind"]) == (3, "n4.run", "regression")
+    assert document["runs"][0]["when"] == "2026-11-01T02:00:00+00:00"
+
+
+def test_the_page_has_the_verdict_first_and_the_change_in_the_picture(
+    ragstone: Callable[..., Told], nights: list[str]
+) -> None:
+    told = ragstone("trend", *nights, "--report", "t.html")
+    assert "Report: t.html" in told.out
+    page = Path("t.html").read_text(encoding="utf-8")
+    verdict, picture, made = (
+        page.rindex(words) for words in ("<b><bdi>answer_match fell", "▼ 4 Nov", "How it was made")
+    )
+    assert verdict < picture < made
+    assert "var(--bad,#b3261e)" in page
+    assert ragstone("trend", *nights, "--report", "n1.run").code == 2
+
+
+def test_one_run_by_day_is_a_trend(ragstone: Callable[..., Told], nights: list[str]) -> None:
+    rows = [
+        {"question": f"What is number {day}-{at}?", "reference": "seven", "time": f"2026-11-{day:02} 10:00",
+         "answer": "seven" if at < (18 if day < 6 else 5) else "eight"}
+        for day in range(1, 11) for at in range(20)
+    ]  # fmt: skip
+    evaluate([*rows, {"question": "When?", "reference": "now", "answer": "now"}], ["answer_match"], run="all.run")
+    told = ragstone("trend", "all.run", "--by", "day")
+    assert told.out.splitlines()[0].startswith("answer_match fell on 6 Nov: 0.90")
+    assert "10 days from 1 Nov to 10 Nov, 20 answers each" in told.out
+    assert "Records without a time, left out: 1." in told.out
+    assert "samples of one stream" in told.out
+    assert "in the week of 2 Nov" in ragstone("trend", "all.run", "--by", "week").out or "No change" in told.out
+    one_line(ragstone("trend", "all.run", "n1.run", "--by", "day"), "--by day splits one run", "2 were given")
+    one_line(ragstone("trend", "all.run", "--by", "day", "--time-column", "when"), "has a time in column 'when'")
+
+
+def test_another_judge_is_another_ruler(ragstone: Callable[..., Told]) -> None:
+    runs = [night(f"j{number}.run", number, judge="x/one" if number < 3 else "x/two") for number in range(1, 5)]
+    with sqlite3.connect("j1.run") as file:
+        scores = dict(file.execute("SELECT case_id, metric FROM scores"))
+    assert set(scores.values()) == {"answer_match"}
+    for name in runs:
+        with sqlite3.connect(name) as file:
+            file.execute("UPDATE scores SET metric = 'faithfulness'")
+    told = ragstone("trend", *runs, "--metric", "faithfulness")
+    assert "The ruler changed on 3 Nov for faithfulness (the judge's model: x/one, then x/two)" in told.out
+    told = ragstone("trend", *runs, "--language", "zh")
+    assert "评分标尺有变，涉及 faithfulness（裁判模型的 model：先 x/one，后 x/two）" in told.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("n1.run",), ("at least two runs: one was given", "--by day")),
+        (("n1.run", "n1.run", "./n1.run"), ("at least two runs: one was given",)),
+        (("n1.run", "n2.run", "--metric", "recal"), ("No run has scores of 'recal'; available: answer_match",)),
+        (("n1.run", "missing.run"), ("missing.run",)),
+        (("n1.run", "text.run"), ("text.run",)),
+        (("n1.run", "n2.run", "--system", "other"), ("other", "n1.run has: data")),
+        (("n1.run", "n2.run", "--price", "cheap"), ("cheap",)),
+        (("n1.run", "n2.run", "--time-column", "time"), ("--time-column belongs to --by",)),
+        (("n1.run", "n2.run", "--where", "topic=x"), ("No case of n1.run has 'topic'",)),
+        (("n1.run", "rgb.run"), ("n1.run is a run of 'eval' and rgb.run one of 'rgb'",)),
+    ],
+)
+def test_bad_input_is_one_line(
+    ragstone: Callable[..., Told], arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    for number in (1, 2):
+        night(f"n{number}.run", number)
+    night("rgb.run", 3)
+    with sqlite3.connect("rgb.run") as file:
+        (text,) = file.execute("SELECT value FROM meta WHERE key = 'question'").fetchone()
+        question: dict[str, Any] = json.loads(text) | {"benchmark": "rgb"}
+        file.execute("UPDATE meta SET value = ? WHERE key = 'question'", (json.dumps(question),))
+    Path("text.run").write_text("no run at all", encoding="utf-8")
+    one_line(ragstone("trend", *arguments), *words)
+
+
+def test_an_unfinished_run_is_named(ragstone: Callable[..., Told], nights: list[str]) -> None:
+    with sqlite3.connect(nights[-1]) as file:
+        for table in ("records", "scores"):
+            file.execute(f"DELETE FROM {table} WHERE case_id IN (SELECT case_id FROM records ORDER BY case_id LIMIT 8)")
+    told = ragstone("trend", *nights)
+    assert told.code == 0, told.err
+    assert "n6.run: 12 of 20 asked, unfinished: shown, not tested." in told.out
+
+
+def test_python_gives_the_same(nights: list[str]) -> None:
+    pandas = pytest.importorskip("pandas")
+    from ragstone import trend
+
+    found = trend(nights, "answer_match")
+    frame = found.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame["value"]) == pytest.approx([0.9] * 3 + [0.35] * 3)
+    assert list(frame["changed"]) == [False, False, False, True, False, False]
+    assert repr(found).startswith("answer_match fell on 4 Nov")
+    assert found.verdict(language="zh")[0].startswith("answer_match 自 11月4日起下降")
