@@ -15,6 +15,6 @@ from ragstone.api.trend import TrendResult, trend
 
 __all__ = [
     "BenchResult", "Comparison", "DiagnosisResult", "EvalResult", "Gate", "GateResult", "OpenRun", "Slice", "Slices",
-    "TrendResult", "bench", "bench_async", "check_gates", "compare", "diagnose", "diagnose_async", "evaluate", "evaluate_async",
-    "read_run", "run", "run_async", "slices", "trend",
+    "TrendResult", "bench", "bench_async", "check_gates", "compare", "diagnose", "diagnose_async", "evaluate",
+    "evaluate_async", "read_run", "run", "run_async", "slices", "trend",
 ]  # fmt: skip

@@ -125,6 +125,7 @@ def assert_is_spans(data: EvalData) -> None:
     assert response.passages[0].meta == {"source": "timetable.pdf"}
     extra = items[0].extra
     assert (extra["name"], extra["model"], extra["session.id"], extra["seconds"]) == ("query", "qwen-plus", "s1", 1.5)
+    assert extra["start_time"] == 1741082400.0  # by which `trend --by day` splits
 
 
 @pytest.mark.parametrize("name", FORMS)

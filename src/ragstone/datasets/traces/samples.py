@@ -139,6 +139,7 @@ def _row(root: TraceSpan, ids: Mapping[str, str]) -> _Traced | None:
         "name": root.name or None,
         "model": response.model or None,
         "seconds": response.seconds,
+        "start_time": root.start,
         "session.id": next((item.session for item in spans if item.session), None),
     }
     return _Traced(root, DataRow(root.where, cells, recorded=response, error=_error(root, spans, answer)), question)
