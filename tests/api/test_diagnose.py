@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.api.judging import scripted_judge
 from tests.api.planted import SIZE, Planted, documents, questions
 
 from ragstone.api.diagnose import DiagnosisResult, diagnose
 from ragstone.api.gates import check_gates
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
+from ragstone.benchmarks.interventions.details import details
 from ragstone.errors import UsageError
 from ragstone.runs import open_run
 from ragstone.types import Query
@@ -218,3 +220,34 @@ def test_recorded_answers_get_the_part_that_needs_no_asking(tmp_path: Path, corp
     rows = asyncio.run(answers_of(Planted(frozenset({"always_refuses"}))))
     result = diagnose(rows, corpus=corpus, run=tmp_path / "refused.run")
     assert failed(result) == {f"q{n:02d}": "refused_wrongly" for n in range(0, SIZE, 4)}
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [("missing", "doc00"), ("stale", "doc00"), ("lost", "These documents hold the answers: doc00"),
+     ("rewriter", "Words that the rewritten queries lack: "), ("last", "stood at rank 10 (median; 10 to 10)"),
+     ("k", "stood at rank 2 (median; 2 to 2); k = 2")],
+)  # fmt: skip
+def test_the_advice_is_specific(fault: str, expected: str, tmp_path: Path, corpus: Path) -> None:
+    _, result = run(tmp_path, corpus, fault)
+    for language, cut in (
+        ("en", expected),
+        ("zh", expected.rpartition(" ")[2] if fault in ("missing", "stale") else ""),
+    ):
+        lines = details(FAULTS[fault], result.questions, language=language)
+        assert lines
+        assert cut in " ".join(lines)
+    table = next(table for table in result.tables(language="en") if table.id == "diagnosis-details")
+    assert expected in " ".join(row.cells[1].text for row in table.rows)
+
+
+def test_the_judge_finds_gold_passages_that_state_the_reference_in_other_words(tmp_path: Path, corpus: Path) -> None:
+    rows = [{"id": "q1", "question": "How much does the Belka pump weigh?",
+             "reference": "317 kg it weighs, the Belka pump of the north works, a pump"}]  # fmt: skip
+    system = Planted(frozenset({"lost"}), concerned=range(12))
+    result = diagnose(
+        rows, system, metrics="answer_match", judge=scripted_judge(), corpus=corpus, run=tmp_path / "judged.run"
+    )
+    assert [item.found for item in result.questions] == ["judge"]
+    assert [gold.id for gold in result.questions[0].evidence.gold] == ["doc01#1"]
+    assert result.causes()["q1"].lost == "not_retrieved"

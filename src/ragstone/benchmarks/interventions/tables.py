@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
+from ragstone.benchmarks.interventions.details import details
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.labels import LABELS, NOISE_SHARES
 from ragstone.benchmarks.interventions.waterfall import fixes, waterfall
@@ -29,7 +30,8 @@ def tables(run: Run, benchmark: "Interventions", *, language: str = "en") -> lis
     items = {system: benchmark.diagnosed(run, system) for system in run.systems}
     writer = _DiagnosisTables({system: found for system, found in items.items() if found}, language)
     all_tables = [
-        writer.waterfall(), writer.fixes(), writer.stages(), writer.causes(), writer.labels(), writer.conditions(),
+        writer.waterfall(), writer.fixes(), writer.details(),
+        writer.stages(), writer.causes(), writer.labels(), writer.conditions(),
     ]  # fmt: skip
     return [table for table in all_tables if table.rows]
 
@@ -39,6 +41,7 @@ class _DiagnosisTables(TableWriter):
 
     def __init__(self, systems: dict[str, list[Diagnosed]], language: str) -> None:
         super().__init__(messages(__name__, language))
+        self.language = language
         self.systems = systems
         self.several = len(systems) > 1
 
@@ -88,6 +91,16 @@ class _DiagnosisTables(TableWriter):
         return self._table(
             "fixes", columns, rows, self.words["fixes_note"], self.words["bounded_note"] if bounded else ""
         )
+
+    def details(self) -> Table:
+        """What exactly to mend, a row for each sentence."""
+        rows = [
+            row(*self._key(system), self.words[f"cause_{fix.cause}"], line)
+            for system, items in self.systems.items()
+            for fix in fixes(items)
+            for line in details(fix.cause, items, language=self.language)
+        ]
+        return self._table("details", self._columns("cause", "details"), rows)
 
     def stages(self) -> Table:
         """In how many questions the gold was in the index, fetched, in the prompt, and the answer right."""

@@ -1,0 +1,85 @@
+"""What exactly to mend: the documents that are missing, ranks and the k that would hold them, lost words, passages that
+mislead."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from ragstone.benchmarks.interventions.conditions import fetched_of, rewritten_of
+from ragstone.benchmarks.interventions.diagnosed import Diagnosed
+from ragstone.benchmarks.interventions.gold import document_of, rank_of
+from ragstone.benchmarks.interventions.labels import misleading
+from ragstone.messages import messages
+from ragstone.text import words
+
+__all__ = ["details", "rank_of_gold"]
+
+_MOST = 5  # things that a line names
+_MOST_HELD = 0.9  # share of the questions that the proposed k holds
+
+
+def details(cause: str, items: Sequence[Diagnosed], *, language: str = "en") -> list[str]:
+    """Sentences on the questions of one cause: what is lost, and where. [] if there is no more to say."""
+    say = _DETAILS.get(cause)
+    mine = [item for item in items if item.cause.name == cause]
+    return list(say(mine, messages(__name__, language))) if say is not None and mine else []
+
+
+def rank_of_gold(item: Diagnosed) -> int | None:
+    """The rank at which the gold stood in what was fetched, else in the deepest search; None if it was in neither."""
+    evidence = item.evidence
+    names = ("as_is", "k4", "k2", "search_deep")
+    responses = [response for name in names if (response := evidence.response(name)) is not None]
+    ranks = (rank_of(fetched_of(response), evidence.gold, evidence.slots) for response in responses)
+    return next((rank for rank in ranks if rank is not None), None)
+
+
+def _counted(names: Counter[str], texts: Mapping[str, str]) -> str:
+    shown = [f"{name} ({count})" if count > 1 else name for name, count in names.most_common(_MOST)]
+    return texts["join"].join(shown) + (texts["more"].format(n=len(names) - _MOST) if len(names) > _MOST else "")
+
+
+def _missing(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
+    needed = Counter(document_of(gold.id) for item in items for gold in item.evidence.gold)
+    if needed:
+        yield texts["documents"].format(names=_counted(needed, texts))
+    nearest = Counter(
+        document_of(fetched_of(item.evidence.first)[0].id)
+        for item in items
+        if item.evidence.first is not None and fetched_of(item.evidence.first)
+    )
+    if nearest:
+        yield texts["nearest"].format(names=_counted(nearest, texts))
+
+
+def _stale(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
+    known = Counter(document_of(gold.id) for item in items for gold in item.evidence.question.indexed)
+    yield texts["update"].format(names=_counted(known, texts))
+
+
+def _ranks(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
+    ranks = sorted(rank for item in items if (rank := rank_of_gold(item)) is not None)
+    if ranks:
+        held = ranks[min(len(ranks) - 1, int(_MOST_HELD * len(ranks)))]
+        yield texts["ranks"].format(median=ranks[len(ranks) // 2], low=ranks[0], high=ranks[-1], k=held)
+
+
+def _lost_words(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
+    lost: Counter[str] = Counter()
+    for item in items:
+        first = item.evidence.first
+        if first is not None and (rewritten := rewritten_of(first)):
+            lost.update({*words(item.evidence.sample.question)} - {*words(rewritten)})
+    if lost:
+        yield texts["words"].format(names=_counted(lost, texts))
+
+
+def _misleading(items: Sequence[Diagnosed], texts: Mapping[str, str]) -> Iterator[str]:
+    passages = Counter(passage.id for item in items if (passage := misleading(item.evidence)) is not None)
+    if passages:
+        yield texts["misleading"].format(names=_counted(passages, texts))
+
+
+_DETAILS: Mapping[str, Callable[[Sequence[Diagnosed], Mapping[str, str]], Iterator[str]]] = {
+    "not_in_index": _missing, "stale": _stale, "k_too_small": _ranks, "ranking": _ranks, "reranking": _ranks,
+    "not_retrieved": _missing, "rewriting": _lost_words, "noise": _misleading, "position": _ranks,
+}  # fmt: skip
