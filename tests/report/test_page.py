@@ -45,7 +45,7 @@ def test_failures_are_counted_by_cause_and_errors_by_kind_with_examples() -> Non
 
 def test_a_worst_answer_shows_question_answer_reason_expected_and_labelled_passages() -> None:
     html = render(small_run(8), SmallBenchmark())
-    case = html.split('<details class="case">')[1]
+    case = html.split('<details class="case"')[1]
     text = text_of(case)
     for told in ("Who won the Lantern Prize in 2031?", "Expected", "The documents state the answer; the model refused.",
                  "positive:0 contains the answer plain", "negative:1 does not contain the answer rumour",
@@ -61,7 +61,7 @@ def test_the_numbers_of_shown_and_of_all_wrong_answers_are_stated() -> None:
     html = render(run, SmallBenchmark(), cases_shown=30)
     wrong = sum(r.response is not None and r.scores["answer_match"].value == 0 for r in run.records())
     assert f"30 of {wrong} wrong answers are shown" in text_of(html)
-    assert html.count('<details class="case">') == 30
+    assert html.count('<details class="case"') == 30
     assert f"All wrong answers ({wrong})" in text_of(render(run, SmallBenchmark(), cases_shown=1000))
 
 

@@ -10,6 +10,7 @@ then counts as wrong if it is wrong more often than the mean sample. The interva
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -101,7 +102,7 @@ def excess(answers: Answers, inside: Mask, outside: Mask, *, least: int) -> floa
 
 def _flags(shares: Array, among: Array) -> Array:
     """1 where a share is above the mean of all, 0 elsewhere; shares of 0 and 1 stay as they are."""
-    if most_trials(among) < math.inf:
+    if np.logical_or(among == 0.0, among == 1.0).all():
         return shares
     return np.asarray(shares > among.mean(), dtype=np.float64)
 
@@ -151,9 +152,8 @@ def exact_greater(strata: Counts) -> float:
     above = int(strata[:, 0].sum() - lowest.sum())
     if above <= 0:
         return 1.0
-    kinds, repeats = np.unique(margins, axis=0, return_counts=True)
     chances: Array = np.ones(1)
-    for (wrong, inside, total), times in zip(kinds.tolist(), repeats.tolist(), strict=True):
+    for (wrong, inside, total), times in sorted(Counter(map(tuple, margins.tolist())).items()):
         chances = np.convolve(chances, _power(_hypergeometric(wrong, inside, total), times))
     return min(1.0, float(np.sort(chances[above:]).sum()))
 

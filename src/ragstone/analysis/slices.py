@@ -8,20 +8,21 @@ are each corrected by Holm's method at half of the level: together they name a s
 5% of runs. Slices of the same answers are one, under the shortest description.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 
 import numpy as np
 
 from ragstone.analysis.contrast import Answers, Contrast, Mask, contrast, excess
-from ragstone.analysis.fields import DERIVED, derived
-from ragstone.analysis.selection import FOUND, attributes
+from ragstone.analysis.fields import DERIVED
+from ragstone.analysis.slice_rows import CaseFields, Rows
 from ragstone.analysis.slice_values import labels_of
-from ragstone.analysis.topics import topics_of
 from ragstone.stats import holm
-from ragstone.types import Case, Record
+from ragstone.types import Record
 
 __all__ = ["LEAST", "Slice", "Slices", "find_slices"]
 
@@ -30,7 +31,6 @@ LEAST = 10
 LEVEL = 0.05
 _MOST_SINGLES, _MOST_PAIRS = 400, 5_000  # the largest ones are tested
 _UNREMARKABLE = 5  # slices without a significant difference that are listed
-_NO_FIELD = ("repeat",)  # of a condition: a number of an answer, not a property of the question
 
 
 @dataclass(frozen=True)
@@ -79,81 +79,52 @@ def find_slices(
 ) -> list[Slices]:
     """The slices of each system among the records, which are read once. `right`: whether an answer is right; None
     leaves the record out (no score, or not of interest). `pairs`: also of two fields."""
-    systems: dict[str, _Rows] = {}
-    questions: set[str] = set()
+    fields, systems = CaseFields(), dict[str, Rows]()
     for record in records:
-        questions.add(record.case.sample.question)
-        rows = systems.setdefault(record.system_id, _Rows())
-        rows.add(record, None if record.response is None else right(record))
-    topics = topics_of(questions)
-    return [_Search(rows, topics, least).slices(system, pairs=pairs) for system, rows in sorted(systems.items())]
-
-
-@dataclass
-class _Row:
-    unit: int
-    question: str
-    fields: dict[str, str]
-    wrong: list[str] = field(default_factory=list)
-    decided: int = 0
-
-
-@dataclass
-class _Rows:
-    """The answers of one system by sample and condition; repeats are one row. Only fields and ids are kept."""
-
-    rows: dict[tuple[int, tuple[str, ...]], _Row] = field(default_factory=dict)
-    units: dict[tuple[str, str], int] = field(default_factory=dict)
-    fields: dict[int, dict[str, str]] = field(default_factory=dict)
-    undecided: int = 0
-
-    def add(self, record: Record, right: bool | None) -> None:
-        if right is None:
-            self.undecided += 1
-            return
-        case = record.case
-        unit = self.units.setdefault((case.sample.id, case.sample.question), len(self.units))
-        condition = _condition(case)
-        key = (unit, tuple(f"{name}={value}" for name, value in sorted(condition.items())))
-        row = self.rows.get(key)
-        if row is None:
-            if unit not in self.fields:
-                self.fields[unit] = derived(case)
-            own = {name: value for name, value in attributes(case).items() if name not in case.condition}
-            row = self.rows[key] = _Row(unit, case.sample.question, {**self.fields[unit], **own, **condition})
-        row.decided += 1
-        if not right:
-            row.wrong.append(case.id)
-
-
-def _condition(case: Case) -> dict[str, str]:
-    """The condition without what it says of results of retrieval."""
-    left_out = {*_NO_FIELD, *(FOUND if case.condition.get("retriever") else ())}
-    values = attributes(case)
-    return {name: values[name] for name in case.condition if name in values and name not in left_out}
+        place = fields.place(record.case)
+        systems.setdefault(record.system_id, Rows()).add(
+            record.case.id, place, None if record.response is None else right(record)
+        )
+    fields.add_topics()
+    return [
+        _Search(rows, fields, least).slices(system, pairs=pairs)
+        if rows.unit
+        else Slices(system, undecided=rows.undecided)
+        for system, rows in sorted(systems.items())
+    ]
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """Rows with a value, or two, and all rows that have these fields."""
+    """Rows with a value, or with all of several. `parts` has, for each value, the rows with it and those that have its
+    field; a pair shares them with its columns, because thousands of pairs are tried."""
 
     where: Mapping[str, str]
-    rows: Mask
-    known: Mask
+    parts: tuple[tuple[Mask, Mask], ...]
     also: tuple[Mapping[str, str], ...] = ()
+
+    @property
+    def rows(self) -> Mask:
+        return functools.reduce(np.logical_and, [rows for rows, _ in self.parts])
+
+    @property
+    def known(self) -> Mask:
+        return functools.reduce(np.logical_and, [known for _, known in self.parts])
+
+    @property
+    def key(self) -> bytes:
+        """A digest of the rows."""
+        return blake2b(np.packbits(self.rows).tobytes(), digest_size=16).digest()
 
 
 class _Search:
     """The search among the rows of one system."""
 
-    def __init__(self, rows: _Rows, topics: Mapping[str, str], least: int) -> None:
-        self.list = list(rows.rows.values())
-        self.least, self.undecided, self.samples = least, rows.undecided, len(rows.units)
-        for row in self.list:
-            if topic := topics.get(row.question):
-                row.fields.setdefault("topic", topic)
-        shares = np.array([len(row.wrong) / row.decided for row in self.list])
-        self.answers = Answers(np.array([row.unit for row in self.list], dtype=np.int64), shares)
+    def __init__(self, rows: Rows, fields: CaseFields, least: int) -> None:
+        self.rows, self.fields, self.least = rows, fields, least
+        samples, units = np.unique(np.array(rows.unit), return_inverse=True)
+        self.samples = len(samples)
+        self.answers = Answers(units, rows.shares)
 
     def slices(self, system: str, *, pairs: bool) -> Slices:
         families = [list(self._tested(self.singles))]
@@ -169,21 +140,21 @@ class _Search:
         rest = [made for item in others[: 2 * _UNREMARKABLE] if (made := self._made(*item)).contrast.difference > 0]
         counts = [len(family) for family in families] + [0]
         tested = (counts[0], counts[1])
-        return Slices(system, tuple(found), tuple(rest[:_UNREMARKABLE]), self.samples, self.undecided, tested)
+        return Slices(system, tuple(found), tuple(rest[:_UNREMARKABLE]), self.samples, self.rows.undecided, tested)
 
     @cached_property
     def singles(self) -> list[_Candidate]:
         """One candidate for each value of each field, without those of the same rows as an earlier one. What the data
         say comes before what is derived."""
-        names = sorted({name for row in self.list for name in row.fields}, key=lambda name: (name in DERIVED, name))
+        names = sorted(self.fields.names, key=lambda name: (name in DERIVED, name))
         candidates: dict[bytes, _Candidate] = {}
         for name in names:
-            labels = labels_of([row.fields.get(name) for row in self.list])
+            labels = labels_of(self.fields.column(name, self.rows))
             known = np.array([label is not None for label in labels], dtype=bool)
             for value in sorted({label for label in labels if label}):
                 rows = np.array([label == value for label in labels], dtype=bool)
                 if rows.sum() >= self.least and (known & ~rows).any():
-                    _keep(candidates, _Candidate({name: value}, rows, known))
+                    _keep(candidates, _Candidate({name: value}, ((rows, known),)))
         return sorted(candidates.values(), key=lambda each: -int(each.rows.sum()))[:_MOST_SINGLES]
 
     def _tested(self, candidates: Iterable[_Candidate]) -> Iterator[tuple[_Candidate, float]]:
@@ -195,14 +166,13 @@ class _Search:
     def _tested_pairs(self) -> Iterator[tuple[_Candidate, float]]:
         """Pairs with the larger p-value against the rest of either column; the second test is left out where the first
         one already shows nothing."""
-        by_rows: dict[bytes, _Candidate] = {each.rows.tobytes(): each for each in self.singles}
+        seen = {each.key for each in self.singles}
         for first, second in self._pairs():
-            rows, known = first.rows & second.rows, first.known & second.known
-            if rows.tobytes() in by_rows:
+            pair = _Candidate({**first.where, **second.where}, first.parts + second.parts)
+            if pair.key in seen:
                 continue
-            pair = _Candidate({**first.where, **second.where}, rows, known)
-            by_rows[rows.tobytes()] = pair
-            largest = 0.0
+            seen.add(pair.key)
+            rows, known, largest = pair.rows, pair.known, 0.0
             for column in (first, second):
                 p = excess(self.answers, rows, column.rows & known & ~rows, least=self.least)
                 largest = math.nan if p is None else max(largest, p)
@@ -228,7 +198,7 @@ class _Search:
 
     def _made(self, each: _Candidate, p: float, p_holm: float) -> Slice:
         wrong = tuple(
-            sorted(case for row, inside in zip(self.list, each.rows, strict=True) if inside for case in row.wrong)
+            sorted(case for row in np.flatnonzero(each.rows).tolist() for case in self.rows.wrong.get(row, ()))
         )
         made = contrast(self.answers, each.rows, each.known & ~each.rows)
         return Slice(each.where, made, p, p_holm, wrong, each.also)
@@ -264,9 +234,8 @@ def _within(each: _Candidate, other: _Candidate) -> bool:
 
 
 def _keep(candidates: dict[bytes, _Candidate], new: _Candidate) -> None:
-    key = new.rows.tobytes()
-    old = candidates.get(key)
-    candidates[key] = new if old is None else replace(old, also=(*old.also, new.where))
+    old = candidates.get(new.key)
+    candidates[new.key] = new if old is None else replace(old, also=(*old.also, new.where))
 
 
 def _text(where: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ A section is a plug-in of the group `ragstone.report_sections`: a `Section` valu
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -65,13 +65,14 @@ class Canvas:
 @dataclass(frozen=True)
 class View(Canvas):
     """A run, for the sections. `tables` and `charts` of the benchmark are computed once; `cases_shown` and `case_bytes`
-    limit the wrong answers that are shown."""
+    limit the wrong answers that are shown. `shared`: what one section computes and another one needs."""
 
     run: Run
     benchmark: Benchmark
     digest: Digest
     cases_shown: int
     case_bytes: int
+    shared: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def tables(self) -> list[Table]:

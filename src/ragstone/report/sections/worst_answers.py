@@ -1,6 +1,7 @@
 """The worst answers: the question, the expected and actual answer, the reason for the score, and the passages."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
@@ -12,7 +13,7 @@ from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
 from ragstone.types import Diagnosis, Passage, Record, Scalar, Span
 
-__all__ = ["PLUGINS"]
+__all__ = ["PLUGINS", "Card", "cards"]
 
 _SECTION = """
 {% if not groups %}<p>{{ w.none if decided else w.undecided }}</p>{% else %}
@@ -26,7 +27,7 @@ _SECTION = """
 """  # noqa: E501  a template
 
 _CASE = """
-<details class="case"><summary>
+<details class="case" id="{{ at }}"><summary>
 <span class="q"{{ lang }}><bdi>{{ question }}</bdi></span>
 <span class="a"><bdi>{{ answer_line or w.no_answer }}</bdi></span>
 <span class="who">{% if label %}<span class="badge bad">{{ label }}</span> {% endif %}<bdi>{{ record.system_id }}</bdi></span>
@@ -54,51 +55,76 @@ _QUESTION, _LINE, _ANSWER, _REASONING, _PASSAGE, _NOISE, _REASON = 1_000, 180, 2
 _PASSAGES, _ALIASES, _SCORES, _CONDITIONS = 20, 12, 24, 24  # shown per case
 
 
+@dataclass(frozen=True)
+class Card:
+    """A wrong answer as it is shown: its place on the page (`at`), its sample, and its HTML with the order in its
+    group."""
+
+    at: str
+    sample: str
+    group: str
+    order: tuple[float, str, str]
+    html: Markup
+
+
+def cards(view: View) -> Mapping[CaseKey, Card]:
+    """The wrong answers that are shown, as many as fit: in turn from every system and group, so that the size limit
+    affects all equally."""
+    if "cards" not in view.shared:
+        rendered = _rendered(view)
+        shown: dict[CaseKey, Card] = {}
+        used = 0
+        for key in view.digest.chosen:
+            if key not in rendered:
+                continue
+            used += len(rendered[key].html.encode("utf-8", "backslashreplace"))
+            if used > view.case_bytes and shown:
+                break
+            shown[key] = rendered[key]
+        view.shared["cards"] = shown
+    found: Mapping[CaseKey, Card] = view.shared["cards"]
+    return found
+
+
 def _body(view: View) -> Markup:
     w = messages(__name__, view.language)
-    rendered = _rendered(view, w)
-    groups: dict[str, list[tuple[Any, Markup]]] = {}
-    used = shown = 0
-    for pair in view.digest.chosen:  # in turn from every system and group, so that the size limit affects all equally
-        if pair not in rendered:
-            continue
-        group, order, html = rendered[pair]
-        used += len(html.encode("utf-8", "backslashreplace"))
-        if used > view.case_bytes and shown:
-            break
-        groups.setdefault(group, []).append((order, html))
-        shown += 1
-    wrong = view.digest.wrong
+    groups: dict[str, list[Card]] = {}
+    for card in cards(view).values():
+        groups.setdefault(card.group, []).append(card)
+    shown, wrong = len(cards(view)), view.digest.wrong
     intro = (
         w["shown_all"].format(wrong=f"{wrong:,}")
         if shown == wrong
         else w["shown_some"].format(shown=f"{shown:,}", wrong=f"{wrong:,}")
     )
     by_group = [
-        (group, [html for _, html in sorted(groups[group], key=lambda entry: entry[0])])
+        (group, [card.html for card in sorted(groups[group], key=lambda card: card.order)])
         for group in view.digest.groups
         if group in groups
     ]
     return view.html(_SECTION, w=w, words=view.words, groups=by_group, intro=intro, decided=view.digest.decided)
 
 
-def _rendered(view: View, w: Mapping[str, str]) -> dict[CaseKey, tuple[str, tuple[float, str, str], Markup]]:
-    """(group, order within it, HTML) of each chosen case. Records are streamed; only their HTML is stored."""
+def _rendered(view: View) -> dict[CaseKey, Card]:
+    """Each chosen case. Records are streamed; only their HTML is stored."""
+    w = messages(__name__, view.language)
+    places = {key: f"w{number}" for number, key in enumerate(view.digest.chosen, 1)}
     rendered = {}
     for key, record in view.records(view.digest.chosen):
         diagnosis = view.benchmark.explain(record, language=view.language)
         order = (-diagnosis.weight, record.case.id, record.system_id)
-        rendered[key] = (diagnosis.group, order, _case(view, w, record, diagnosis))
+        html = _case(view, w, record, diagnosis, places[key])
+        rendered[key] = Card(places[key], record.case.sample.id, diagnosis.group, order, html)
     return rendered
 
 
-def _case(view: View, w: Mapping[str, str], record: Record, diagnosis: Diagnosis) -> Markup:
+def _case(view: View, w: Mapping[str, str], record: Record, diagnosis: Diagnosis, at: str) -> Markup:
     case, response = record.case, record.response
     answer = response.answer if response else ""
     passages = response.passages if response and response.passages else (case.query.passages or ())
     language = case.query.language or case.sample.language
     return view.html(
-        _CASE, w=w, record=record, lang=lang_attribute(language),
+        _CASE, w=w, record=record, at=at, lang=lang_attribute(language),
         question=one_line(case.query.question, _QUESTION), answer_line=one_line(answer, _LINE),
         label=one_line(diagnosis.label or diagnosis.cause, _LINE), reason=one_line(diagnosis.reason, _REASON),
         cut=response is not None and response.finish_reason == "length",

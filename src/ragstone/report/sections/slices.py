@@ -1,0 +1,69 @@
+"""Where it fails: the slices of the run that fail more than the rest, with links to their wrong answers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from ragstone.analysis.slice_tables import slice_tables
+from ragstone.analysis.slices import Slice, Slices, find_slices
+from ragstone.messages import messages
+from ragstone.report.html import table_html
+from ragstone.report.sanitize import one_line
+from ragstone.report.section import Section, View
+from ragstone.report.sections.worst_answers import cards
+
+__all__ = ["PLUGINS"]
+
+_TEMPLATE = """
+{% for line, table, slices in systems %}
+{% if not slices %}<p>{{ line }}</p>{% else %}
+<details><summary><bdi>{{ line }}</bdi></summary>
+{{ table }}
+{% for name, links, more in slices %}
+<p class="legend"><b><bdi>{{ name }}</bdi></b>
+{%- for at, sample in links %} <a href="#{{ at }}"><bdi>{{ sample }}</bdi></a>{% endfor %}
+{%- if more %} {{ more }}{% endif %}</p>
+{% endfor %}
+</details>
+{% endif %}
+{% endfor %}
+"""
+_LINKS = 12  # wrong answers of a slice
+_NAME = 120
+
+
+def _body(view: View) -> Markup | None:
+    w = messages(__name__, view.language)
+    results = find_slices(view.run.records(), lambda record: view.benchmark.explain(record).right)
+    results = [result for result in results if any(result.tested)]
+    tables = slice_tables(results, language=view.language)
+    systems = [
+        (_line(result, w), table_html(view, table), [_linked(view, w, result.system, each) for each in result.found])
+        for result, table in zip(results, tables, strict=True)
+    ]
+    return view.html(_TEMPLATE, systems=systems) if systems else None
+
+
+def _line(result: Slices, w: Mapping[str, str]) -> str:
+    """The summary of a system: its clearest slice."""
+    system, tested = one_line(result.system, _NAME), sum(result.tested)
+    if not result.found:
+        return w["none"].format(system=system, tested=f"{tested:,}")
+    first = result.found[0]
+    inside, outside = (100 * (side.value or 0.0) for side in (first.contrast.inside, first.contrast.outside))
+    name = one_line(first.name, _NAME)
+    count = sum(each.within is None for each in result.found)
+    line = w["one" if count == 1 else "several"]
+    return line.format(system=system, name=name, inside=inside, outside=outside, count=count)
+
+
+def _linked(view: View, w: Mapping[str, str], system: str, each: Slice) -> tuple[str, list[tuple[str, Any]], str]:
+    """The name of a slice, links to the wrong answers in it that are shown, and how many more there are."""
+    shown = [card for case in each.wrong if (card := cards(view).get((system, case)))][:_LINKS]
+    links = [(card.at, one_line(card.sample, 40)) for card in shown]
+    more = len(each.wrong) - len(links)
+    return one_line(each.name, _NAME), links, w["more"].format(n=f"{more:,}") if more else ""
+
+
+PLUGINS = {"slices": Section(52, {"en": "Where it fails", "zh": "哪里容易出错"}, _body)}
