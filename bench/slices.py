@@ -127,7 +127,7 @@ def power(replicates: int, n: int, planted: Planted, share: float, *, seed: int 
 
 
 def cost(n: int) -> tuple[float, float, int]:
-    """CPU seconds and MiB that the search takes, and the slices it tests, on `n` records with 20 kB of passages each."""
+    """CPU seconds, MiB and slices tested of the search in `n` records with 20 kB of passages each."""
     rng = random.Random(3)
     samples = world(n, rng)
 
