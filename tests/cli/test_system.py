@@ -17,6 +17,8 @@ def ask(question, history=()):
     return {"answer": "Answer to " + question, "contexts": [{"id": "a.md", "text": "A."}], "usage": {"input_tokens": 7}}
 def read(question, passages):
     return {"answer": passages[0] if passages else "none", "contexts": passages}
+def search(question, k):
+    return [{"id": f"{n}.md", "text": f"{question} {n}"} for n in range(k)]
 def broken(question):
     raise ValueError("no such tenant")
 def stream(question):
@@ -69,10 +71,50 @@ def test_it_is_one_document(folder: Path) -> None:
     assert [step["name"] for step in answer["response"]["steps"]] == ["fetch", "prompt"]
 
 
+def test_interventions_are_tried_and_shown(folder: Path) -> None:
+    ended = process("system", "check", "app.py:read", folder=folder)
+    assert ended.code == 3, ended  # it answers only from given passages
+    assert "Given passages: used: a marked passage was in the answer" in ended.out
+    ended = process("system", "check", "app.py:ask", "--retriever", "app.py:search", folder=folder)
+    assert ended.code == 0, ended
+    assert ended.out.splitlines()[-8:-2] == [
+        "",
+        "Interventions, tried:",
+        "   Given passages: not taken",
+        "   Closed book:    not taken",
+        "   Passages (k):   not taken",
+        "   Search alone:   returns 5 passages without an answer",
+    ]
+    ended = process(
+        "system", "check", "app.py:ask", "--retriever", "app.py:search", "--json", folder=folder, RAGSTONE_LANGUAGE="zh"
+    )
+    assert ended.document["interventions"] == {
+        "passages": {"outcome": "not_taken"}, "closed_book": {"outcome": "not_taken"}, "k": {"outcome": "not_taken"},
+        "retrieve": {"outcome": "works", "found": 5},
+    }  # fmt: skip
+
+
+def test_interventions_of_ours_work_in_both_languages(folder: Path) -> None:
+    (folder / "docs").mkdir()
+    for number in range(4):
+        (folder / "docs" / f"{number}.md").write_text(
+            f"Shipping to Norway costs {number} euros. 运费{number}元。", "utf-8"
+        )
+    (folder / "q.csv").write_text("question\nWhat does shipping to Norway cost?\n", "utf-8")
+    check = ("system", "check", "rag(k=2)", "--corpus", "docs", "--questions", "q.csv")
+    ended = process(*check, folder=folder)
+    assert ended.code == 0, ended
+    assert "Given passages: used: a marked passage was in the answer" in ended.out
+    assert "Closed book:    answers without passages: I can not answer" in ended.out
+    assert "Passages (k):   k = 1 gives 1, k = 3 gives 3" in ended.out
+    assert "Search alone:   returns 2 passages without an answer" in ended.out
+    assert "段落数 k：k = 1 得到 1 个，k = 3 得到 3 个" in process(*check, folder=folder, RAGSTONE_LANGUAGE="zh").out
+
+
 def test_a_failure_is_shown_with_its_line_and_exit_3(folder: Path) -> None:
     ended = process("system", "check", "app.py:broken", folder=folder)
     assert ended.code == 3
-    assert ended.out.count("Error:    raised: ValueError: no such tenant (app.py, line 8, in broken)") == 2
+    assert ended.out.count("Error:    raised: ValueError: no such tenant (app.py, line 10, in broken)") == 2
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""What a system answers and accepts, found out with two questions. `ragstone system check` prints it."""
+"""What a system answers and accepts, found out with two questions and at most five more under interventions.
+`ragstone system check` prints it."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from ragstone.api.execute import cache_folder
 from ragstone.errors import ModelError, RagstoneError, SystemFailed
 from ragstone.models import ModelOptions
 from ragstone.systems import ACCEPTED, accepts_of, open_system
+from ragstone.systems.probes import Probe, probe_interventions
 from ragstone.systems.rag import RAG_TEMPLATE
 from ragstone.types import Query, Response, System
 
@@ -35,13 +37,14 @@ class Checked:
 
 @dataclass(frozen=True)
 class SystemCheck:
-    """What was found out. `accepts`: those of `systems.ACCEPTED` that it takes. `printed`: the last line that its code
-    printed."""
+    """What was found out. `accepts`: those of `systems.ACCEPTED` that it declares. `interventions`: what came of trying
+    each (`systems.probes`). `printed`: the last line that its code printed."""
 
     id: str
     spec: Mapping[str, Any]
     accepts: tuple[str, ...]
     checked: tuple[Checked, ...]
+    interventions: Mapping[str, Probe]
     printed: str
 
     @property
@@ -53,7 +56,8 @@ class SystemCheck:
 async def check_system(
     target: Any, questions: str | Path | None = None, *, timeout: float = 120.0, limit: int = 2
 ) -> SystemCheck:
-    """Asks a system the first `limit` questions of a file, or a general one in English and one in Chinese.
+    """Asks a system the first `limit` questions of a file, or a general one in English and one in Chinese, and tries the
+    interventions that it declares with one of them.
 
     `target`: as in `run`. `timeout`: seconds for one answer. A question that fails is part of the result. Raises
     UsageError and DataError if there is no such system or file."""
@@ -64,10 +68,12 @@ async def check_system(
     options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=limit)
     async with open_system(target, template=RAG_TEMPLATE, options=options) as system:
         checked = [await _checked(system, query) for query in queries]
+        answered = [query for query, item in zip(queries, checked, strict=True) if item.response is not None]
+        interventions = await probe_interventions(system, [*answered, *queries][0])
         accepts = accepts_of(system)
         printed = getattr(system, "printed", str)()
         known = tuple(name for name in ACCEPTED if name in accepts)
-        return SystemCheck(system.id, system.spec, known, tuple(checked), printed)
+        return SystemCheck(system.id, system.spec, known, tuple(checked), interventions, printed)
 
 
 async def _checked(system: System, query: Query) -> Checked:

@@ -15,6 +15,7 @@ from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
     from ragstone.api.system_check import Checked, SystemCheck
+    from ragstone.systems.probes import Probe
     from ragstone.types import Step
 
 __all__ = ["command", "say_check"]
@@ -37,7 +38,10 @@ def command() -> None:
 @language_option
 @json_option
 def check(**values: Any) -> int:
-    """Ask the system NAME two questions, and print what was understood of its answers.
+    """Ask the system NAME two questions, and print what was understood and which interventions it allows.
+
+    Interventions are what `ragstone diagnose` needs: given passages, none (closed book), another number of passages, a
+    search without an answer. Those that it declares are tried, with at most five more questions.
 
     NAME is Python code (app.py:ask), an HTTP address, a model, rag(…) over a --corpus, or a table [systems.NAME] of
     ragstone.toml."""
@@ -63,6 +67,9 @@ def _document(found: "SystemCheck") -> dict[str, Any]:
              "response": None if item.response is None else msgspec.to_builtins(item.response)}
             for item in found.checked
         ],
+        "interventions": {
+            name: {"outcome": probe.outcome, **probe.facts} for name, probe in found.interventions.items()
+        },
         "printed": found.printed,
     }  # fmt: skip
     return dict(from_json(to_json(document), dict))
@@ -78,6 +85,10 @@ def say_check(found: "SystemCheck", language: str) -> None:
         say(f"{number}. {item.question}")
         for name, value in _facts(item, texts):
             say(f"   {texts[name]}{value}")
+    say("")
+    say(texts["interventions"])
+    for name, probe in found.interventions.items():
+        say(f"   {texts[f'intervention.{name}']}{_probed(name, probe, texts)}")
     if found.printed:
         say("")
         say(texts["printed"].format(line=found.printed))
@@ -91,6 +102,18 @@ def _accepted(found: "SystemCheck", texts: Mapping[str, str]) -> str:
     join = texts["join"]
     line = texts["accepts"].format(names=join.join([texts["takes.question"], *names]))
     return line + (texts["accepts.not"].format(names=join.join(others)) if others else "")
+
+
+def _probed(name: str, probe: "Probe", texts: Mapping[str, str]) -> str:
+    """What came of an intervention, in a sentence."""
+    if probe.outcome in ("not_taken", "failed"):
+        return texts[f"probe.{probe.outcome}"].format(error=probe.facts.get("error", ""))
+    text = texts[f"probe.{name}.{probe.outcome}"]
+    if name == "passages":
+        return text.format(where=texts[f"where.{probe.facts.get('where', 'answer')}"])
+    if name == "k":
+        return text.format(few=probe.facts["found"]["1"], more=probe.facts["found"]["3"])
+    return text.format(n=probe.facts.get("found", 0), answer=_short(probe.facts.get("answer", "")))
 
 
 def _facts(item: "Checked", texts: Mapping[str, str]) -> list[tuple[str, str]]:

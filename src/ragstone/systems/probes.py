@@ -1,0 +1,105 @@
+"""Which interventions a system allows, tried and not only declared.
+
+A system that declares to take given passages gets one with an invented fact, and the question about it: the fact should
+be in the answer or, as far as that is known, in the prompt. k = 1 and k = 3 should fetch different numbers of passages.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from ragstone.errors import ModelError, SystemFailed
+from ragstone.responses.stages import passages_at
+from ragstone.systems.accepted import accepts_of
+from ragstone.types import NO_ANSWER, Passage, Query, Response, System
+
+__all__ = ["INTERVENTIONS", "Outcome", "Probe", "probe_interventions"]
+
+INTERVENTIONS = ("passages", "closed_book", "k", "retrieve")
+"""Given passages; none of them, so that the system answers from memory; a number of passages; a search alone."""
+
+Outcome: TypeAlias = Literal["works", "ignored", "not_taken", "failed", "unknown"]
+
+_WORD = "48213"
+_MARKED = {
+    "en": (f"The access number of the Quolvar depot is {_WORD}.", "What is the access number of the Quolvar depot?"),
+    "zh": (f"夸尔瓦仓库的门禁号码是{_WORD}。", "夸尔瓦仓库的门禁号码是多少？"),
+}
+_FEW, _MORE = 1, 3
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What came of one intervention. "ignored": the system takes it without an effect. "not_taken": it does not declare
+    it, and was not asked. "failed": every answer was an error. "unknown": it answered, but with too few passages
+    to see an effect. `facts`: what was seen, by intervention: `where` the given passage was found ("answer", "prompt",
+    "passages"); `answer`; `found`, numbers of passages; `error`."""
+
+    outcome: Outcome
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+async def probe_interventions(system: System, query: Query) -> dict[str, Probe]:
+    """Tries each of `INTERVENTIONS` that the system declares, with at most five questions. `query`: a question that it
+    can answer as it is."""
+    plain = Query(query.question, history=query.history, language=query.language)
+    probes = {"passages": _passages, "closed_book": _closed_book, "k": _k, "retrieve": _retrieve}
+    accepts = accepts_of(system)
+    found: dict[str, Probe] = {}
+    for name, probe in probes.items():
+        needed = "passages" if name == "closed_book" else name
+        if needed not in accepts:
+            found[name] = Probe("not_taken")
+            continue
+        try:
+            found[name] = await probe(system, plain)
+        except (SystemFailed, ModelError) as error:
+            ignored = isinstance(error, SystemFailed) and error.kind == "ignored_passages"
+            found[name] = Probe("ignored" if ignored else "failed", {"error": str(error)})
+    return found
+
+
+async def _passages(system: System, query: Query) -> Probe:
+    text, question = _MARKED["zh" if query.language == "zh" else "en"]
+    response = await system.answer(Query(question, (Passage("given", text),), language=query.language))
+    places = {
+        "answer": _WORD in response.answer,
+        "prompt": _has(passages_at(response, "prompt") or (), text),
+        "passages": _has(response.passages, text),
+    }
+    where = next((place for place, seen in places.items() if seen), None)
+    return Probe("ignored") if where is None else Probe("works", {"where": where})
+
+
+def _has(passages: tuple[Passage, ...], text: str) -> bool:
+    return any(passage.text == text for passage in passages)
+
+
+async def _closed_book(system: System, query: Query) -> Probe:
+    response = await system.answer(msgspec.structs.replace(query, passages=()))
+    if response.passages:
+        return Probe("ignored", {"found": len(response.passages)})
+    return Probe("works", {"answer": response.answer})
+
+
+async def _k(system: System, query: Query) -> Probe:
+    few, more = [_counts(await system.answer(msgspec.structs.replace(query, k=k))) for k in (_FEW, _MORE)]
+    stage = 0 if few[0] != more[0] else 1
+    facts = {"found": {str(_FEW): few[stage], str(_MORE): more[stage]}}
+    if few != more:
+        return Probe("works", facts)
+    return Probe("ignored" if few[stage] > _FEW else "unknown", facts)
+
+
+def _counts(response: Response) -> tuple[int, int]:
+    """The numbers of passages that were fetched, and that were left for the answer."""
+    return len(passages_at(response, "fetch") or ()), len(response.passages)
+
+
+async def _retrieve(system: System, query: Query) -> Probe:
+    response = await system.answer(msgspec.structs.replace(query, retrieve_only=True))
+    facts = {"found": len(response.passages)}
+    if not response.passages:
+        return Probe("unknown", facts)
+    return Probe("works" if response.finish_reason == NO_ANSWER else "ignored", facts)

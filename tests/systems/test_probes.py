@@ -1,0 +1,79 @@
+"""Interventions are tried, not only declared: each outcome has a name."""
+
+from typing import Any
+
+import pytest
+
+from ragstone.systems.probes import INTERVENTIONS, probe_interventions
+from ragstone.systems.python import system_from
+from ragstone.types import Query
+
+CORPUS = ["one", "two", "three", "four"]
+
+
+def good(question: str, passages: list[str] | None = None, k: int = 2, retrieve_only: bool = False) -> Any:
+    found = CORPUS[:k] if passages is None else passages
+    return found if retrieve_only else {"answer": f"From {found}", "contexts": found}
+
+
+def deaf(question: str, passages: list[str] | None = None, k: int = 2, retrieve_only: bool = False) -> Any:
+    """Takes everything, and retrieves for itself all the same."""
+    return {"answer": "From my own", "contexts": CORPUS[:2]}
+
+
+def echoing(question: str, passages: list[str] | None = None) -> Any:
+    return {"answer": "It depends.", "contexts": passages or []}
+
+
+def poor(question: str, k: int = 2, retrieve_only: bool = False) -> Any:
+    return {"answer": "Nothing found", "contexts": []}
+
+
+def failing(question: str, passages: list[str] | None = None) -> Any:
+    if passages is not None:
+        raise KeyError("no such field")
+    return "fine"
+
+
+def plain(question: str) -> str:
+    return "fine"
+
+
+@pytest.mark.parametrize("language", ["en", "zh", ""])
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (good, ["works", "works", "works", "works"]),
+        (deaf, ["ignored", "ignored", "ignored", "works"]),
+        (echoing, ["works", "works", "not_taken", "not_taken"]),
+        (poor, ["not_taken", "not_taken", "unknown", "unknown"]),
+        (failing, ["failed", "failed", "not_taken", "not_taken"]),
+        (plain, ["not_taken"] * 4),
+    ],
+)
+async def test_each_outcome_has_a_name(function: Any, expected: list[str], language: str) -> None:
+    found = await probe_interventions(system_from(function, "app.py:it"), Query("why", language=language))
+    assert tuple(found) == INTERVENTIONS
+    assert [probe.outcome for probe in found.values()] == expected
+
+
+async def test_what_was_seen_is_kept() -> None:
+    found = await probe_interventions(system_from(good, "it"), Query("why"))
+    assert found["passages"].facts == {"where": "answer"}
+    assert found["k"].facts == {"found": {"1": 1, "3": 3}}
+    assert found["retrieve"].facts == {"found": 2}
+    found = await probe_interventions(system_from(echoing, "it"), Query("why"))
+    assert found["passages"].facts == {"where": "passages"}
+    found = await probe_interventions(system_from(failing, "it"), Query("why"))
+    assert "no such field" in found["closed_book"].facts["error"]
+
+
+async def test_at_most_five_questions_are_asked() -> None:
+    asked: list[str] = []
+
+    def counting(question: str, passages: list[str] | None = None, k: int = 2, retrieve_only: bool = False) -> Any:
+        asked.append(question)
+        return good(question, passages, k, retrieve_only)
+
+    await probe_interventions(system_from(counting, "it"), Query("why"))
+    assert len(asked) == 5
