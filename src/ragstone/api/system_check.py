@@ -56,8 +56,8 @@ class SystemCheck:
 async def check_system(
     target: Any, questions: str | Path | None = None, *, timeout: float = 120.0, limit: int = 2
 ) -> SystemCheck:
-    """Asks a system the first `limit` questions of a file, or a general one in English and one in Chinese, and tries the
-    interventions that it declares with one of them.
+    """Asks a system the first `limit` questions of a file, or a general one in English and one in Chinese, and tries
+    the interventions that it declares with one of them.
 
     `target`: as in `run`. `timeout`: seconds for one answer. A question that fails is part of the result. Raises
     UsageError and DataError if there is no such system or file."""
