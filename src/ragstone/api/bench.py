@@ -130,7 +130,7 @@ def default_run(plan: BenchPlan) -> Path:
 def stored_of(plan: BenchPlan, run: Path | None) -> Stored:
     """What the run file already has of this plan. Raises `RunMismatch` if it was made with different settings."""
     judge = {"model": plan.judging.model} if isinstance(plan.judging.model, str) else {}
-    return Stored(run or default_run(plan), {**plan.benchmark.question, "judge": judge}, GROWING)
+    return Stored(run or default_run(plan), {**plan.benchmark.question, "judge": judge}, GROWING, {})
 
 
 async def run_bench(

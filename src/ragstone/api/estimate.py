@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragstone.api.evaluate import EvalPlan, default_run
+from ragstone.api.evaluate import EvalPlan, default_run, fitted
 from ragstone.api.execute import GROWING
 from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, open_tools
 from ragstone.metrics import steps_of
@@ -36,8 +36,10 @@ async def estimate_evaluation(plan: EvalPlan, run: Path | None = None) -> EvalEs
     """The requests and tokens of everything missing from the run file, ignoring the cache. Calls no model and needs no
     key. Raises `RunMismatch` if the file was made with different settings."""
     offline = _without_models(plan.judging)
+    path = run or default_run(plan)
+    plan, growth = fitted(plan, path)
     judge = {"model": plan.judging.model} if isinstance(plan.judging.model, str) else {}
-    stored = Stored(run or default_run(plan), {**plan.benchmark.question, "judge": judge}, GROWING)
+    stored = Stored(path, {**plan.benchmark.question, "judge": judge}, GROWING, growth.replaces)
     usage, embedded, done = Usage(), 0, 0
     async with open_tools(offline, plan.metrics, ModelOptions()) as opened:
         for case in plan.benchmark.cases():
@@ -45,7 +47,9 @@ async def estimate_evaluation(plan: EvalPlan, run: Path | None = None) -> EvalEs
                 metric for metric in opened.metrics if not stored.has(plan.system.id, case.id, frozenset({metric.name}))
             ]
             done += not missing
-            response = plan.system.answers[case.query.repeat]
+            response = plan.system.answers.get(case.query.repeat)
+            if response is None:  # a recorded error
+                continue
             if opened.tools.judge is not None and (steps := steps_of(missing)):
                 shared = opened.tools.judge.estimate(case, response, steps=steps)
                 usage += sum([shared] * len(plan.judging.judges), Usage())
@@ -59,7 +63,7 @@ async def estimate_evaluation(plan: EvalPlan, run: Path | None = None) -> EvalEs
     reasons = 0
     if plan.judging.reasons:
         without = dataclasses.replace(plan, judging=dataclasses.replace(plan.judging, reasons=False))
-        plain = (await estimate_evaluation(without, run or default_run(plan))).usage
+        plain = (await estimate_evaluation(without, path)).usage
         reasons = usage.prompt_tokens + usage.completion_tokens - plain.prompt_tokens - plain.completion_tokens
     return EvalEstimate(usage, name if embedded else "", embedded, done, reasons)
 

@@ -1,5 +1,6 @@
 """`evaluate`: score answers that exist already, into one run file."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from ragstone.api.blocking import blocking, public
 from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
+from ragstone.api.growth import Growth, growth_of
 from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, family_of
 from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, tally_scores
@@ -44,6 +46,7 @@ __all__ = [
     "default_run",
     "evaluate",
     "evaluate_async",
+    "fitted",
     "plan_evaluation",
     "read_data",
 ]  # fmt: skip
@@ -180,6 +183,17 @@ def plan_evaluation(
     return EvalPlan(data, benchmark, system, requested, judging, tuple(warnings))
 
 
+def fitted(plan: EvalPlan, path: Path) -> tuple[EvalPlan, Growth]:
+    """The plan with its rows numbered as in the run file, if that exists. Raises UsageError if its rows are others."""
+    growth = growth_of(plan.data, path, plan.system.id)
+    rows = [replace(row, row=growth.number(row.row)) for row in plan.benchmark.rows]
+    answers = {growth.number(row): response for row, response in plan.system.answers.items()}
+    errors = {growth.number(row): error for row, error in plan.system.errors.items()}
+    benchmark = dataclasses.replace(plan.benchmark, rows=rows)
+    system = dataclasses.replace(plan.system, answers=answers, errors=errors)
+    return dataclasses.replace(plan, benchmark=benchmark, system=system), growth
+
+
 def check_columns(data: EvalData, group_by: Sequence[str]) -> None:
     """Raises UsageError if the data do not have one of these columns."""
     known = {column for item in data.items for column in item.extra}
@@ -203,10 +217,12 @@ async def run_evaluation(
 ) -> EvalResult:
     """Runs the plan into the file `run`; by default its name is derived from the settings."""
     path = Path(run) if run is not None else default_run(plan)
+    plan, growth = fitted(plan, path)
     job = Job(
         plan.benchmark, [plan.system], path, concurrency or concurrency_of([plan.judging.model], _CONCURRENCY),
         plan.metrics, plan.judging, model_options or ModelOptions(cache=cache_folder()),
-        info={**({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})},
+        info={**growth.info, **({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})},
+        replaces=growth.replaces,
     )  # fmt: skip
     done = await execute(job, shell or Shell())
     return EvalResult(path, done.outcome, plan.warnings, system=plan.system.id)

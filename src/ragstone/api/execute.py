@@ -64,7 +64,7 @@ class Shell:
 class Job:
     """What to run: a benchmark on these systems, scored by its own metrics and by those that `metrics` names.
 
-    `question` and `info` are stored in the run file with the benchmark's own."""
+    `question` and `info` are stored in the run file with the benchmark's own. `replaces`: see `RunFile`."""
 
     benchmark: Benchmark
     systems: Sequence[Any]
@@ -76,6 +76,7 @@ class Job:
     sampling: Mapping[str, Any] = field(default_factory=dict)
     question: Mapping[str, Any] = field(default_factory=dict)
     info: Mapping[str, Any] = field(default_factory=dict)
+    replaces: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,9 @@ async def execute(job: Job, shell: Shell) -> Executed:
         info = _info(job, metrics, shell) | {"data_hash": data_hash}
         specs = {system.id: dict(system.spec) for system in systems}
         question = _question(job, opened)
-        with RunFile.create_or_open(job.run, question=question, info=info, systems=specs, growing=GROWING) as file:
+        with RunFile.create_or_open(
+            job.run, question=question, info=info, systems=specs, growing=GROWING, replaces=job.replaces
+        ) as file:
             outcome = await run_cases(
                 file,
                 benchmark.cases,

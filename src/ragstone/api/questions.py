@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ragstone.api.blocking import blocking, public
 from ragstone.api.evaluate import EvalResult, check_columns, default_metrics, read_data
 from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
+from ragstone.api.growth import growth_of
 from ragstone.api.judging import Judging
 from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
 from ragstone.benchmarks.recorded.tables import price_of
@@ -92,8 +93,13 @@ async def run_questions(
     path = Path(run) if run is not None else default_name(plan.benchmark.name, question)
     most = concurrency or concurrency_of([plan.system], _CONCURRENCY)
     options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
-    info = {**({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})}
-    job = Job(plan.benchmark, [plan.system], path, most, plan.metrics, plan.judging, options, info=info)
+    growth = growth_of(plan.data, path)
+    rows = [replace(row, row=growth.number(row.row)) for row in plan.benchmark.rows]
+    benchmark = dataclasses.replace(plan.benchmark, rows=rows)
+    info = {**growth.info, **({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})}
+    job = Job(
+        benchmark, [plan.system], path, most, plan.metrics, plan.judging, options, info=info, replaces=growth.replaces
+    )
     done = await execute(job, shell or Shell())
     return EvalResult(path, done.outcome, plan.benchmark.warnings, system=done.systems[0])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragstone.types import to_json
 
-__all__ = ["differences", "keep_old_names", "plain"]
+__all__ = ["differences", "keep_old_names", "plain", "replaced"]
 
 SHOWN = 60  # characters of a value in a message
 
@@ -34,6 +34,18 @@ def keep_old_names(old: Mapping[str, Any], new: Mapping[str, Any], keys: Sequenc
         before, now = old.get(name), result.get(name)
         if isinstance(before, dict) and isinstance(now, dict):
             result[name] = keep_old_names(before, now, [rest]) if rest else dict(sorted((before | now).items()))
+    return result
+
+
+def replaced(
+    old: Mapping[str, Any], new: Mapping[str, Any], prefix: str, replaces: Mapping[str, Any]
+) -> dict[str, Any]:
+    """`old` with the values of `new` at the keys of `replaces` (`prefix.key`) where it has the value named there."""
+    result = dict(old)
+    for name, before in replaces.items():
+        key = name.removeprefix(f"{prefix}.")
+        if name.startswith(f"{prefix}.") and key in new and result.get(key) == before:
+            result[key] = new[key]
     return result
 
 

@@ -95,8 +95,14 @@ class RunReader:
     @property
     def meta(self) -> Mapping[str, Any]:
         """`question`, and other notes about the run (options, versions, licence, citation…)."""
-        rows = self._all("SELECT key, value FROM meta WHERE key <> 'file_id' ORDER BY key")
+        rows = self._all("SELECT key, value FROM meta WHERE key NOT IN ('file_id', 'rows') ORDER BY key")
         return {self._name(key): decode(value, META.get(key, object), self.path, f"its {key}") for key, value in rows}
+
+    @property
+    def rows(self) -> Mapping[str, tuple[int, str]]:
+        """Row of the user's data → its number in the run and the hash of its content; {} if the run has none."""
+        found = self._all("SELECT value FROM meta WHERE key = 'rows'")
+        return decode(found[0][0], dict[str, tuple[int, str]], self.path, "its rows") if found else {}
 
     @property
     def systems(self) -> Mapping[str, Mapping[str, Any]]:

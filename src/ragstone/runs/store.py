@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ragstone.errors import FileLost, RagstoneError, RunMismatch, StorageError, UsageError
-from ragstone.runs.config import differences, keep_old_names, plain
+from ragstone.runs.config import differences, keep_old_names, plain, replaced
 from ragstone.runs.entries import CaseResult, CaseRow, Interim, write_results
 from ragstone.runs.leases import LEASE_SECONDS, Lease, LeaseTable
 from ragstone.runs.outbox import Outbox, OutboxFile, absorb, absorb_file, leftovers
@@ -50,6 +51,7 @@ class RunFile:
         info: Mapping[str, JSON],
         systems: Mapping[str, Mapping[str, Any]],
         growing: Sequence[str] = (),
+        replaces: Mapping[str, JSON] = MappingProxyType({}),
         gather: float = GATHER_SECONDS,
         factory: type[sqlite3.Connection] = sqlite3.Connection,
     ) -> "RunFile":
@@ -58,7 +60,8 @@ class RunFile:
         `question` is everything that must be equal; `RunMismatch` names what is not, as dotted keys
         (`question.data.sha256`, `systems.local/smollm2.template.name`). New systems extend the file, and so do new
         names in the mappings of the question that `growing` lists (dotted keys): names that both have must be equal,
-        and the file keeps all of them. `info` is stored beside the question; the last writer's values are kept.
+        and the file keeps all of them. `replaces`: dotted key → the value in the file that the new one replaces.
+        `info` is stored beside the question; the last writer's values are kept.
         `UsageError` for a file of any other kind, which stays unchanged.
         """
         if reserved := {"question", "file_id"} & info.keys():
@@ -71,7 +74,7 @@ class RunFile:
         writer = GroupWriter(path, LAYOUT, gather=gather, factory=factory)
         try:
             file_id = writer.call(
-                lambda connection: _record_settings(connection, writer.path, settings, notes, specs, growing)
+                lambda connection: _record_settings(connection, writer.path, settings, notes, specs, growing, replaces)
             )
             _absorb_leftovers(writer)
         except BaseException:
@@ -256,6 +259,7 @@ def _record_settings(
     info: dict[str, str],
     systems: dict[str, dict[str, Any]],
     growing: Sequence[str],
+    replaces: Mapping[str, JSON],
 ) -> str:
     """Writes these settings into the file, or raises `RunMismatch`. Returns the unique id of the file."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'question'").fetchone()
@@ -264,7 +268,7 @@ def _record_settings(
         connection.execute("INSERT INTO meta VALUES ('question', ?)", (to_json(question),))
         connection.execute("INSERT INTO meta VALUES ('file_id', ?)", (to_json(secrets.token_hex(8)),))
     else:
-        before = decode(row[0], dict[str, Any], path, "its question")
+        before = replaced(decode(row[0], dict[str, Any], path, "its question"), question, "question", replaces)
         question = keep_old_names(before, question, growing)
         before = keep_old_names(question, before, growing)
         changes = differences(before, question)
@@ -277,7 +281,11 @@ def _record_settings(
         if row is None:
             connection.execute("INSERT INTO systems VALUES (?, ?)", (key_of(name), to_json(spec)))
         else:
-            changes |= differences(decode(row[0], dict[str, Any], path, f"system {name!r}"), spec, f"systems.{name}")
+            old = decode(row[0], dict[str, Any], path, f"system {name!r}")
+            changes |= differences(replaced(old, spec, f"systems.{name}", replaces), spec, f"systems.{name}")
+            connection.execute(
+                "UPDATE systems SET spec = ?1 WHERE system_id = ?2 AND spec <> ?1", (to_json(spec), key_of(name))
+            )
     if changes:
         raise RunMismatch(path, changes)
     for key, value in info.items():  # only if changed: resuming a finished run changes no byte

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.errors import RunMismatch
-from ragstone.runs.config import differences, keep_old_names, plain
+from ragstone.runs.config import differences, keep_old_names, plain, replaced
 from ragstone.runs.reader import open_run
 
 __all__ = ["Stored"]
@@ -16,12 +16,14 @@ class Stored:
 
     Raises `RunMismatch` if the file was made with different settings, as the run would."""
 
-    def __init__(self, path: Path, question: Mapping[str, Any], growing: Sequence[str]) -> None:
+    def __init__(
+        self, path: Path, question: Mapping[str, Any], growing: Sequence[str], replaces: Mapping[str, Any]
+    ) -> None:
         self._scores: dict[str, dict[str, frozenset[str]]] = {}
         if not path.is_file() or not path.stat().st_size:
             return
         with open_run(path) as run:
-            before = run.meta.get("question", {})
+            before = replaced(run.meta.get("question", {}), question, "question", replaces)
             now = keep_old_names(before, plain(question), growing)
             if changes := differences(keep_old_names(now, before, growing), now):
                 raise RunMismatch(path, changes)

@@ -31,7 +31,8 @@ class EvalData(Frozen, frozen=True):
     column.
 
     `sha256` is a hash of the content of all rows, including those excluded by `limit` and `sample`. It does not depend
-    on the file format or the order of columns. `total`: number of all rows. `warnings`: one line each, for users.
+    on the file format or the order of columns. `digests`: id → hash of its content, of all rows in their order.
+    `total`: number of all rows. `warnings`: one line each, for users.
     """
 
     name: str
@@ -41,3 +42,4 @@ class EvalData(Frozen, frozen=True):
     sha256: str
     warnings: tuple[str, ...] = ()
     total: int = 0
+    digests: dict[str, str] = msgspec.field(default_factory=dict)

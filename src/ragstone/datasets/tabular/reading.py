@@ -82,11 +82,11 @@ def read_eval_data(
     if texts:
         items, notes = with_texts(items, texts)
         warnings += notes
-    total, digest = len(items), _sha256(items)
+    total, (sha256, digests) = len(items), _digests(items)
     if sample is not None and sample < total:
         items = _sampled(items, sample, seed)
     schema = rows.raw.schema or columns.schema
-    return EvalData(name, schema, columns.mapping, tuple(items[:limit]), digest, tuple(warnings), total)
+    return EvalData(name, schema, columns.mapping, tuple(items[:limit]), sha256, tuple(warnings), total, digests)
 
 
 def _gold(source: Any, mapping: dict[str, str], columns: Sequence[str]) -> EvalData:
@@ -191,14 +191,20 @@ def _sampled(items: list[Item], count: int, seed: int) -> list[Item]:
     return [items[place] for place in chosen]
 
 
-def _sha256(items: Iterable[Item]) -> str:
-    digest = hashlib.sha256()
+def _digests(items: Iterable[Item]) -> tuple[str, dict[str, str]]:
+    """The hash of all rows, and id → hash of the row."""
+    whole, digests = hashlib.sha256(), dict[str, str]()
     for item in items:
-        extra = dict(sorted(item.extra.items()))
-        content = (item.sample, item.response, extra, item.history, *([item.error] if item.error else []))
-        try:
-            digest.update(msgspec.json.encode(content, enc_hook=plain_text))
-        except (UnicodeEncodeError, msgspec.ValidationError):  # a lone surrogate
-            digest.update(to_json(content).encode("ascii"))
-        digest.update(b"\n")
-    return digest.hexdigest()
+        content = _content(item)
+        whole.update(content + b"\n")
+        digests[item.sample.id] = hashlib.sha256(content).hexdigest()[:16]
+    return whole.hexdigest(), digests
+
+
+def _content(item: Item) -> bytes:
+    extra = dict(sorted(item.extra.items()))
+    content = (item.sample, item.response, extra, item.history, *([item.error] if item.error else []))
+    try:
+        return msgspec.json.encode(content, enc_hook=plain_text)
+    except (UnicodeEncodeError, msgspec.ValidationError):  # a lone surrogate
+        return to_json(content).encode("ascii")
