@@ -76,13 +76,13 @@ def _label(curve: Curve, words: Mapping[str, str]) -> str:
 
 def trend_charts(trend: Trend, language: str) -> list[Chart]:
     """A curve for each quantity, those that changed first, with its changes and what else changed marked."""
-    words = messages(__name__, language)
     moved = {curve.name: place for place, (curve, _) in reversed([*enumerate(trend.moves)])}
     ordered = sorted(trend.curves, key=lambda curve: moved.get(curve.name, len(trend.moves)))
-    return [_chart(trend, curve, number, words) for number, curve in enumerate(ordered)]
+    return [_chart(trend, curve, number, language) for number, curve in enumerate(ordered)]
 
 
-def _chart(trend: Trend, curve: Curve, number: int, words: Mapping[str, str]) -> Chart:
+def _chart(trend: Trend, curve: Curve, number: int, language: str) -> Chart:
+    words = messages(__name__, language)
     dates = labels(trend, words)
     points = [point for place, estimate in enumerate(curve.points) for point in estimate.points(place)]
     marks = [ChartMark(change.at - 0.5, dates[change.at], change.kind) for change in curve.changes]
@@ -97,7 +97,7 @@ def _chart(trend: Trend, curve: Curve, number: int, words: Mapping[str, str]) ->
         )
         for change in curve.changes
     ] or [words["alt_none"] if curve.p is not None else words["not_tested"]]
-    told += [mark_line(trend, mark, words) for mark in others]
+    told += [mark_line(trend, mark, language) for mark in others]
     return Chart(
         f"trend-{number}", _label(curve, words), "lines", (Series(quantity(curve, words), tuple(points)),),
         categories=tuple(dates), percent=False, alt=" ".join(told), marks=tuple(marks), zoom=True,

@@ -42,9 +42,9 @@ def verdict_kind(trend: Trend) -> Literal["regression", "improvement", "mixed", 
 
 def trend_verdict(trend: Trend, language: str) -> list[str]:
     """The verdict in one sentence, what it rests on, and a sentence for each other thing that changed."""
-    words = messages(__name__, language)
+    words, marks = messages(__name__, language), [mark_line(trend, mark, language) for mark in trend.marks]
     if not trend.tested:
-        return [words["nothing"], *_marks(trend, words)]
+        return [words["nothing"], *marks]
     still = [quantity(curve, words) for curve in trend.tested if not curve.changes]
     names = words["join"].join(still[:_NAMED]) + (
         words["more"].format(n=len(still) - _NAMED) if len(still) > _NAMED else ""
@@ -57,7 +57,7 @@ def trend_verdict(trend: Trend, language: str) -> list[str]:
         line = words["apart"].join(parts) + words["stop"]
     else:
         line = words["no_change"].format(names=names)
-    return [line, _basis(trend, words), *_marks(trend, words)]
+    return [line, _basis(trend, words), *marks]
 
 
 def _moved(trend: Trend, curve: Curve, change: Change, words: Mapping[str, str]) -> str:
@@ -128,12 +128,9 @@ def _basis(trend: Trend, words: Mapping[str, str]) -> str:
     )  # fmt: skip
 
 
-def _marks(trend: Trend, words: Mapping[str, str]) -> list[str]:
-    return [mark_line(trend, mark, words) for mark in trend.marks]
-
-
-def mark_line(trend: Trend, mark: Mark, words: Mapping[str, str]) -> str:
+def mark_line(trend: Trend, mark: Mark, language: str) -> str:
     """The sentence about something else that changed."""
+    words = messages(__name__, language)
     when = words["week" if trend.by == "week" else "on"].format(when=labels(trend, words)[mark.at])
     if mark.kind == "data":
         return words["data"].format(when=when, shared=mark.shared, total=mark.total)

@@ -153,7 +153,7 @@ def _marks(axes: Any, chart: Chart) -> None:
 def _scale_x(axes: Any, xs: Sequence[float], names: Sequence[str]) -> None:
     """A tick at each x, or at every second, third…; at round numbers where those would be too close together. `names`:
     of the places 0, 1, 2…, as many as fit."""
-    if names:
+    if xs[-1] < len(names):
         every = -(-len(names) // _MOST_NAMES)
         axes.set_xticks(range(0, len(names), every), [one_line(name, 20) for name in names[::every]])
         return

@@ -1,0 +1,30 @@
+"""The words of a trend and of its page, in both languages, word for word."""
+
+import re
+
+import pytest
+from tests.analysis.trends import night, nights, records, trend
+from tests.golden import golden
+
+from ragstone.api.trend import TrendResult
+from ragstone.api.trend_tables import trend_charts
+from ragstone.api.trend_verdict import trend_actions, trend_notes, verdict_kind
+from ragstone.report.trend import render
+
+_TAGS = re.compile(r"<(style|svg).*?</\1>|<[^>]+>", re.DOTALL)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_words_of_the_page(language: str) -> None:
+    sides = [*nights(9, at=5, fall=0.4, questions=20, seconds=2.0)]
+    sides.append(night(9, records([1.0] * 3), planned=20))
+    sides.append(night(10, records([1.0] * 20, first=10), system={"kind": "ours", "k": 3}))
+    found = trend(sides)
+    assert verdict_kind(found) == "regression"
+    result = TrendResult(found, language)
+    page = render(
+        result.verdict(), trend_charts(found, language), trend_actions(found, language), result.tables(),
+        trend_notes(found, language), [run.path for run in found.runs], systems=["app"], language=language,
+    )  # fmt: skip
+    lines = [" ".join(line.split()) for line in _TAGS.sub("\n", page.partition("<body>")[2]).splitlines()]
+    golden(f"trend/page-{language}", "\n".join(line for line in lines if line))
