@@ -251,3 +251,11 @@ def test_the_judge_finds_gold_passages_that_state_the_reference_in_other_words(t
     assert [item.found for item in result.questions] == ["judge"]
     assert [gold.id for gold in result.questions[0].evidence.gold] == ["doc01#1"]
     assert result.causes()["q1"].lost == "not_retrieved"
+
+
+def test_the_slice_that_a_fault_concerns_is_named(tmp_path: Path, corpus: Path) -> None:
+    rows = [{**row, "site": "north" if row["id"] < "q10" else "south"} for row in labelled() if row["answerable"]]
+    system = Planted(frozenset({"lost"}), concerned=range(10))
+    result = diagnose(rows, system, corpus=corpus, run=tmp_path / "slices.run")
+    assert {"site": "north"} in [dict(found.where) for found in result.slices().found]
+    assert result.slices().samples == SIZE

@@ -15,6 +15,7 @@ from ragstone.api.gold_search import find_gold
 from ragstone.api.judging import Judging
 from ragstone.api.questions import plan_questions
 from ragstone.api.run_result import RunResult
+from ragstone.api.slices import Slices, slices
 from ragstone.benchmarks.interventions.benchmark import Interventions
 from ragstone.benchmarks.interventions.causes import Cause
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
@@ -72,6 +73,10 @@ class DiagnosisResult(RunResult):
     def fixes(self) -> list[Fix]:
         """What mending each cause would buy, the largest gain first."""
         return fixes(self.questions)
+
+    def slices(self) -> Slices:
+        """The topics, documents, columns… whose answers fail more than the rest."""
+        return next(found for found in slices(self.run) if found.system == self.system)
 
     def stages(self) -> Table:
         """In how many questions the gold was in the index, fetched, in the prompt, and the answer right."""

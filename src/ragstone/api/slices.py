@@ -27,7 +27,8 @@ def slices(run: str | Path | OpenRun, *, where: Mapping[str, str] | None = None,
         with read_run(run) as opened:
             return slices(opened, where=where, pairs=pairs)
     selected = {name: str(value) for name, value in (where or {}).items()}
-    fields, available = fields_of(run.run, selected), dict[str, dict[str, None]]()
+    view = run.benchmark.view(run.run)
+    fields, available = fields_of(view, selected), dict[str, dict[str, None]]()
     benchmark, chosen = run.benchmark, False
 
     def right(record: Record) -> bool | None:
@@ -41,6 +42,6 @@ def slices(run: str | Path | OpenRun, *, where: Mapping[str, str] | None = None,
         chosen = True
         return benchmark.explain(record).right
 
-    results = find_slices(run.run.records(), right, pairs=pairs)
+    results = find_slices(view.records(), right, pairs=pairs)
     check_selection(str(run.path), selected, (), available, empty=not chosen)
     return results

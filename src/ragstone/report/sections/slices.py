@@ -35,7 +35,8 @@ _NAME = 120
 
 def _body(view: View) -> Markup | None:
     w = messages(__name__, view.language)
-    results = find_slices(view.run.records(), lambda record: view.benchmark.explain(record).right)
+    records = view.benchmark.view(view.run).records()
+    results = find_slices(records, lambda record: view.benchmark.explain(record).right)
     results = [result for result in results if any(result.tested)]
     tables = slice_tables(results, language=view.language)
     systems = [
