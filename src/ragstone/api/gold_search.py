@@ -53,7 +53,9 @@ async def find_gold(
 
 def _labelled(row: RecordedRow) -> Sample:
     """The sample, with the documents of a column of their ids as its gold passages."""
-    sample = replace(row.sample, language=row.sample.language or detect(row.sample.question))
+    meta = {**row.sample.meta, **({"columns": row.columns} if row.columns else {})}
+    language = row.sample.language or detect(row.sample.question)
+    sample = replace(row.sample, language=language, meta=meta)
     if labelled(sample):
         return sample
     named = next((str(row.columns[name]) for name in _DOCUMENTS if row.columns.get(name)), "")

@@ -19,6 +19,7 @@ class InterventionsPlugin(Plugin):
     condition_types: ClassVar[Mapping[str, Any]] = {"intervention": str}
     note_types: ClassVar[Mapping[str, Any]] = {
         "gold_found": str, "in_index": bool, "indexed": list[dict[str, Any]], "stand_in": str,
+        "columns": dict[str, str | int | float | bool],
     }  # fmt: skip
 
     def from_meta(self, meta: Mapping[str, Any], /) -> "Interventions":
