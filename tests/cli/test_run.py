@@ -235,3 +235,41 @@ def test_what_the_configuration_cannot_mean_is_one_line(folder: Path, line: str,
 
 def test_without_questions_init_is_named(folder: Path) -> None:
     one_line(process("run", "--system", "app.py:ask", folder=folder), "ragstone init")
+
+
+def test_a_dry_run_says_what_the_run_then_takes(folder: Path) -> None:
+    (folder / "docs").mkdir()
+    for number in range(8):
+        (folder / "docs" / f"{number}.md").write_text(f"Paris is city {number} of France. " * 20, "utf-8")
+    (folder / "model.jsonl").write_text('{"default": "It is Paris."}\n', "utf-8")
+    system = "rag(retriever=rerank(bm25,scripted/model.jsonl), model=scripted/model.jsonl, k=3)"
+    asking = ["run", "q.csv", "--corpus", "docs", "--system", system, "--metrics", "answer_match", "--price", "1/2"]
+    dry = process(*asking, "--dry-run", "--json", folder=folder)
+    assert dry.code == 0, dry
+    assert not list(folder.glob("*.run"))
+    expected = dry.document
+    assert (expected["questions"], expected["asked"], expected["model_requests"]) == (2, 2, 2)
+    assert expected["retrievers"][0]["requests"] == 2
+    assert expected["cost"] == pytest.approx((expected["prompt_tokens"] + 2 * expected["completion_tokens"]) / 1e6)
+    ended = process(*asking, "--run", "a.run", "--quiet", "--json", folder=folder)
+    assert ended.code == 0, ended
+    (table,) = [table for table in ended.document["tables"] if table["id"] == "eval-cost"]
+    (row,) = table["rows"]
+    label, requests, prompts, answers, money = [cell["text"] for cell in row["cells"][:5]]
+    assert (label, requests) == ("the system's models", "4")  # the answers, and the reranker's
+    prompt_tokens, answer_tokens = int(prompts.replace(",", "")), int(answers.replace(",", ""))
+    assert prompt_tokens > expected["prompt_tokens"] > 300
+    assert float(money) == pytest.approx((prompt_tokens + 2 * answer_tokens) / 1e6, abs=1e-4)
+    again = process(*asking, "--run", "a.run", "--dry-run", folder=folder)
+    assert again.out.startswith("2 cases (2 answered already): 0 questions to the system\n")
+
+
+def test_a_dry_run_prices_the_judge_apart(folder: Path) -> None:
+    asking = ["run", "q.csv", "--system", "app.py:ask", "--judge", "openai/gpt-4o-mini", "--metrics", "faithfulness"]
+    dry = process(*asking, "--price", "1/2", "--judge-price", "10/20", "--dry-run", "--json", folder=folder).document
+    assert dry["model_requests"] is None  # code of the user's own
+    assert dry["judge_requests"] == 4
+    tokens = dry["judge_prompt_tokens"], dry["judge_completion_tokens"]
+    assert dry["judge_cost"] == dry["cost"] == pytest.approx((10 * tokens[0] + 20 * tokens[1]) / 1e6)
+    said = process(*asking, "--dry-run", folder=folder, RAGSTONE_LANGUAGE="zh")
+    assert "系统自身的开销无法由 ragstone 估算" in said.out

@@ -1,22 +1,35 @@
 """What an evaluation is expected to cost, before it runs."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ragstone.api.evaluate import EvalPlan, default_run, fitted
 from ragstone.api.execute import GROWING
+from ragstone.api.growth import Growth
 from ragstone.api.judging import DEFAULT_EMBEDDER, Judging, open_tools
+from ragstone.api.questions import QuestionPlan, default_question_run, fitted_questions
+from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
 from ragstone.metrics import steps_of
 from ragstone.models import ModelOptions
+from ragstone.retrieval.chunkers import chunk_passages
+from ragstone.retrieval.corpus import read_corpus
+from ragstone.retrieval.cost_estimate import TextCount, estimate_cost
 from ragstone.runs import Stored
+from ragstone.systems import is_registered, system_name
+from ragstone.systems.rag import RAG_TEMPLATE, RagTarget
+from ragstone.systems.template import prompt_template
 from ragstone.text import estimate_tokens
-from ragstone.types import Case, Completion, Request, Response, Usage
+from ragstone.types import Case, Completion, Metric, Passage, Request, Response, RetrievalCost, Template, Usage
 
-__all__ = ["EvalEstimate", "estimate_evaluation"]
+__all__ = ["ANSWER_TOKENS", "EvalEstimate", "RunEstimate", "estimate_evaluation", "estimate_questions"]
 
+ANSWER_TOKENS = 60  # of an answer that is not there yet
+_PASSAGES, _PASSAGE_TOKENS = 5, 200  # that a system returns, if nothing is known about its documents
 _GUESSED_QUESTIONS = 3  # that the judge writes for an answer
 
 
@@ -35,37 +48,113 @@ class EvalEstimate:
 async def estimate_evaluation(plan: EvalPlan, run: Path | None = None) -> EvalEstimate:
     """The requests and tokens of everything missing from the run file, ignoring the cache. Calls no model and needs no
     key. Raises `RunMismatch` if the file was made with different settings."""
-    offline = _without_models(plan.judging)
     path = run or default_run(plan)
     plan, growth = fitted(plan, path)
-    judge = {"model": plan.judging.model} if isinstance(plan.judging.model, str) else {}
-    stored = Stored(path, {**plan.benchmark.question, "judge": judge}, GROWING, growth.replaces)
+    stored = _stored(plan.benchmark, plan.judging, path, growth)
+
+    def recorded(case: Case) -> Response | None:
+        return plan.system.answers.get(case.query.repeat)
+
+    return await _judged(plan.benchmark, plan.system.id, plan.metrics, plan.judging, stored, recorded)
+
+
+@dataclass(frozen=True)
+class RunEstimate:
+    """The expected cost of asking a system. `asked`: cases that it is still to answer; `done`: the others. `usage`: of
+    its chat model; None where ragstone cannot know it. `retrievers`: of the models of its retriever. `judging`: of the
+    scores."""
+
+    asked: int
+    done: int
+    usage: Usage | None
+    retrievers: tuple[RetrievalCost, ...]
+    judging: EvalEstimate
+
+
+async def estimate_questions(plan: QuestionPlan, run: Path | None = None) -> RunEstimate:
+    """The same for questions that a system is yet to answer, with answers of `ANSWER_TOKENS` tokens; its passages are
+    assumed to be like the corpus of `rag(…)`, else five of 200 tokens."""
+    path, system = run or default_question_run(plan), system_name(plan.system)
+    plan, growth = fitted_questions(plan, path)
+    stored = _stored(plan.benchmark, plan.judging, path, growth)
+    target: Any = plan.system
+    template: Template = plan.benchmark.template
+    chunks = _chunks(target) if isinstance(target, RagTarget) else []
+    passages = _assumed_passages(chunks, getattr(target, "k", _PASSAGES))
+
+    def respond(case: Case) -> Response:
+        reference = " ".join(slot[0] for slot in case.sample.references if slot)
+        return Response(reference or _words(ANSWER_TOKENS), passages)
+
+    judging = await _judged(plan.benchmark, system, plan.metrics, plan.judging, stored, respond)
+    asked = [case for case in plan.benchmark.cases() if not stored.has(system, case.id)]
+    retrievers: list[RetrievalCost] = []
+    if isinstance(target, RagTarget):
+        template = RAG_TEMPLATE if target.template == "rag" else prompt_template(target.template)
+        questions = TextCount(len(asked), sum(estimate_tokens(case.sample.question) for case in asked))
+        pool = TextCount(len(chunks), sum(estimate_tokens(chunk.text) for chunk in chunks))
+        retrievers = estimate_cost(target.retriever, pool, questions)
+    usage: Usage | None = Usage()
+    model = target.model if isinstance(target, RagTarget) else target
+    if not isinstance(model, str) or is_registered(model):
+        usage = None
+    elif model not in ("local/extractive", "local/retrieval"):
+        given = passages if isinstance(target, RagTarget) else None
+        turns = [template.messages(replace(case.query, passages=given)) for case in asked]
+        prompts = sum(estimate_tokens(turn.content) for turns_of_case in turns for turn in turns_of_case)
+        usage = Usage(prompts, ANSWER_TOKENS * len(asked), requests=len(asked))
+    return RunEstimate(len(asked), plan.benchmark.size - len(asked), usage, tuple(retrievers), judging)
+
+
+async def _judged(
+    benchmark: RecordedAnswers, system: str, metrics: Sequence[str | Metric], judging: Judging, stored: Stored,
+    respond: Callable[[Case], Response | None],
+) -> EvalEstimate:  # fmt: skip
+    """What the scores take that the run file does not have."""
     usage, embedded, done = Usage(), 0, 0
-    async with open_tools(offline, plan.metrics, ModelOptions()) as opened:
-        for case in plan.benchmark.cases():
-            missing = [
-                metric for metric in opened.metrics if not stored.has(plan.system.id, case.id, frozenset({metric.name}))
-            ]
+    async with open_tools(_without_models(judging), metrics, ModelOptions()) as opened:
+        for case in benchmark.cases():
+            missing = [metric for metric in opened.metrics if not stored.has(system, case.id, frozenset({metric.name}))]
             done += not missing
-            response = plan.system.answers.get(case.query.repeat)
+            response = respond(case)
             if response is None:  # a recorded error
                 continue
             if opened.tools.judge is not None and (steps := steps_of(missing)):
                 shared = opened.tools.judge.estimate(case, response, steps=steps)
-                usage += sum([shared] * len(plan.judging.judges), Usage())
+                usage += sum([shared] * len(judging.judges), Usage())
             for metric in missing:
                 if hasattr(metric, "estimate"):
                     usage += metric.estimate(case, response)
             if any("embedder" in getattr(metric, "uses", ()) for metric in missing):
                 embedded += _embedded(case, response)
-    chosen = plan.judging.embedder or DEFAULT_EMBEDDER
+    chosen = judging.embedder or DEFAULT_EMBEDDER
     name = chosen if isinstance(chosen, str) else chosen.id
     reasons = 0
-    if plan.judging.reasons:
-        without = dataclasses.replace(plan, judging=dataclasses.replace(plan.judging, reasons=False))
-        plain = (await estimate_evaluation(without, path)).usage
+    if judging.reasons:
+        without = dataclasses.replace(judging, reasons=False)
+        plain = (await _judged(benchmark, system, metrics, without, stored, respond)).usage
         reasons = usage.prompt_tokens + usage.completion_tokens - plain.prompt_tokens - plain.completion_tokens
     return EvalEstimate(usage, name if embedded else "", embedded, done, reasons)
+
+
+def _stored(benchmark: RecordedAnswers, judging: Judging, path: Path, growth: Growth) -> Stored:
+    judge = {"model": judging.model} if isinstance(judging.model, str) else {}
+    return Stored(path, {**benchmark.question, "judge": judge}, GROWING, growth.replaces)
+
+
+def _assumed_passages(chunks: Sequence[Passage], k: int) -> tuple[Passage, ...]:
+    """`k` passages as a system is expected to return them: like the chunk of median length, if its chunks are known."""
+    texts = sorted((chunk.text for chunk in chunks), key=estimate_tokens) or [_words(_PASSAGE_TOKENS)]
+    count = min(k, len(texts)) if chunks else k
+    return tuple(Passage(str(number), texts[len(texts) // 2]) for number in range(1, count + 1))
+
+
+def _chunks(target: RagTarget) -> list[Passage]:
+    return chunk_passages(read_corpus(target.corpus).passages, size=target.chunk)
+
+
+def _words(tokens: int) -> str:
+    return " ".join(["word"] * tokens)
 
 
 def _embedded(case: Case, response: Response) -> int:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ragstone.api.blocking import blocking, public
 from ragstone.api.evaluate import EvalResult, check_columns, default_metrics, read_data
 from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
-from ragstone.api.growth import growth_of
+from ragstone.api.growth import Growth, growth_of
 from ragstone.api.judging import Judging
 from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
 from ragstone.benchmarks.recorded.tables import price_of
@@ -25,7 +25,15 @@ from ragstone.systems import system_settings
 from ragstone.systems.rag import RagTarget
 from ragstone.types import Embedder, Metric, Model
 
-__all__ = ["QuestionPlan", "plan_questions", "run", "run_async", "run_questions"]
+__all__ = [
+    "QuestionPlan",
+    "default_question_run",
+    "fitted_questions",
+    "plan_questions",
+    "run",
+    "run_async",
+    "run_questions",
+]
 
 _CONCURRENCY = 64
 
@@ -78,6 +86,18 @@ def plan_questions(
     return QuestionPlan(data, benchmark, system, requested, judging)
 
 
+def default_question_run(plan: QuestionPlan) -> Path:
+    """The default run file, named after the questions and the system."""
+    return default_name(plan.benchmark.name, {**plan.benchmark.question, "system": system_settings(plan.system)})
+
+
+def fitted_questions(plan: QuestionPlan, path: Path) -> tuple[QuestionPlan, Growth]:
+    """The plan with its rows numbered as in the run file, if that exists. Raises UsageError if its rows are others."""
+    growth = growth_of(plan.data, path)
+    rows = [replace(row, row=growth.number(row.row)) for row in plan.benchmark.rows]
+    return dataclasses.replace(plan, benchmark=dataclasses.replace(plan.benchmark, rows=rows)), growth
+
+
 async def run_questions(
     plan: QuestionPlan,
     *,
@@ -85,21 +105,22 @@ async def run_questions(
     model_options: ModelOptions | None = None,
     concurrency: int | None = None,
     price: str = "",
+    judge_price: str = "",
     gates: Mapping[str, float] | None = None,
     shell: Shell | None = None,
 ) -> EvalResult:
-    """Runs the plan into the file `run`; by default its name is derived from the questions and the system."""
-    question = {**plan.benchmark.question, "system": system_settings(plan.system)}
-    path = Path(run) if run is not None else default_name(plan.benchmark.name, question)
+    """Runs the plan into the file `run`; by default its name is derived from the questions and the system. `price`: of
+    the system's models and, unless `judge_price` says otherwise, of the judge."""
+    path = Path(run) if run is not None else default_question_run(plan)
     most = concurrency or concurrency_of([plan.system], _CONCURRENCY)
     options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
-    growth = growth_of(plan.data, path)
-    rows = [replace(row, row=growth.number(row.row)) for row in plan.benchmark.rows]
-    benchmark = dataclasses.replace(plan.benchmark, rows=rows)
-    info = {**growth.info, **({"price": price} if price else {}), **({"gates": dict(gates)} if gates else {})}
+    plan, growth = fitted_questions(plan, path)
+    prices = {"price": judge_price or price, "system_price": price}
+    added = {name: value for name, value in {**prices, "gates": dict(gates or {})}.items() if value}
     job = Job(
-        benchmark, [plan.system], path, most, plan.metrics, plan.judging, options, info=info, replaces=growth.replaces
-    )
+        plan.benchmark, [plan.system], path, most, plan.metrics, plan.judging, options, info={**growth.info, **added},
+        replaces=growth.replaces,
+    )  # fmt: skip
     done = await execute(job, shell or Shell())
     return EvalResult(path, done.outcome, plan.benchmark.warnings, system=done.systems[0])
 
@@ -135,6 +156,7 @@ async def run_async(
     max_requests: int | None = None,
     max_cost: float | None = None,
     price: str = "",
+    judge_price: str = "",
     gates: Mapping[str, float] | None = None,
     sheet: str | None = None,
     split: str | None = None,
@@ -148,16 +170,19 @@ async def run_async(
     takes a question; an object of LangChain, LlamaIndex, Haystack or DSPy; a `System`; `HttpTarget`; or a name:
     `file.py:name`, `package.module:name`, an HTTP address, a model, "local/extractive". Named code runs in a process of
     its own, a live object where it is. `timeout`: seconds for one answer. `repeat`: how often each question is asked.
-    `concurrency`: questions asked at once (64). The other options are those of `evaluate`. An exception, a hang or a
+    `concurrency`: questions asked at once (64). `price`: "IN/OUT" per million tokens of the system's models and, unless
+    `judge_price` says otherwise, of the judge. The other options are those of `evaluate`. An exception, a hang or a
     crash of the system is the error of that question; the run goes on. Raises `RagstoneError`s, one line each.
     """
-    if price and price_of(price) is None:
-        raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
+    for named in (price, judge_price):
+        if named and price_of(named) is None:
+            raise UsageError(f"The price {named!r} is not two numbers, such as 0.15/0.60.")
     reading = {"sheet": sheet, "split": split, "references": references, "seed": seed}
     judging = Judging.of(
         judge, embedder=embedder, protocol=judge_protocol, verify=verify, prompts=prompts, rubrics=rubrics,
         base_url=judge_base_url, embedder_base_url=embedder_base_url, language=data_language,
         reasons=reasons, strict_quotes=strict_quotes, combine=combine,
+        price=price_of(judge_price),
     )  # fmt: skip
     plan = plan_questions(
         read_data(
@@ -174,11 +199,12 @@ async def run_async(
     if model_options is None:
         in_flight = concurrency or _CONCURRENCY
         model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=in_flight)
-    model_options = limited(model_options, max_requests, max_cost, price_of(price))
+    model_options = limited(model_options, max_requests, max_cost, price_of(price or judge_price))
     shell = Shell(language=checked_language(language) if language else None)
     return await run_questions(
-        plan, run=run, model_options=model_options, concurrency=concurrency, price=price, gates=gates, shell=shell
-    )
+        plan, run=run, model_options=model_options, concurrency=concurrency, price=price, judge_price=judge_price,
+        gates=gates, shell=shell,
+    )  # fmt: skip
 
 
 run = blocking(run_async, name="run")

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from ragstone.models import ModelOptions
 
 __all__ = [
-    "SharedOptions", "command_line", "cost_of", "model_options", "read_price", "read_shared_options", "run_named",
-    "run_options", "say_cost",
+    "SharedOptions", "command_line", "cost_of", "model_options", "read_price", "read_shared_options",
+    "retriever_lines", "run_named", "run_options", "say_cost",
 ]  # fmt: skip
 
 _NO_REQUESTS = ("local/extractive", "local/retrieval")
@@ -288,11 +288,11 @@ def _say_expected(expected: Mapping[str, Any], language: str) -> None:
     """Says what a sweep takes before anything is spent."""
     if expected["requests"]:
         say(messages(__name__, language)["expected"].format(**expected), err=True)
-    for line in _retriever_lines(expected, language):
+    for line in retriever_lines(expected, language):
         say(line, err=True)
 
 
-def _retriever_lines(expected: Mapping[str, Any], language: str) -> list[str]:
+def retriever_lines(expected: Mapping[str, Any], language: str) -> list[str]:
     """What is sent to the retrievers' models, one line for each."""
     texts = messages(__name__, language)
     return [
@@ -306,7 +306,7 @@ def _say_dry_run(expected: Mapping[str, Any], shared: SharedOptions, language: s
     done = texts["done"].format(**expected) if expected["done"] else ""
     say(texts["cases"].format(**{**expected, "done": done}))
     say(texts["tokens"].format(**expected, answer=_answer_tokens(shared)))
-    for line in _retriever_lines(expected, language):
+    for line in retriever_lines(expected, language):
         say(texts["not_in_cost"].format(line=line))
     if expected["judge_requests"]:
         known = expected["cost"] is not None

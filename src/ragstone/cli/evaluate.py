@@ -162,7 +162,8 @@ def model_options_of(values: dict[str, Any]) -> "ModelOptions":
         cache=None if values["no_cache"] else cache_folder(), deadline=values["deadline"],
         requests_per_minute=values["rpm"], tokens_per_minute=values["tpm"],
     )  # fmt: skip
-    price = read_price(values["price"]) if values["price"] else None
+    named = values["price"] or values.get("judge_price")
+    price = read_price(named) if named else None
     options = limited(options, values["max_requests"], values["max_cost"], price)
     if values["concurrency"]:
         options = replace(options, in_flight=max(values["concurrency"], options.in_flight))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ragstone.cli.bench_command import command_line, read_price
+from ragstone.cli.bench_command import command_line, cost_of, money, read_price, retriever_lines, say_cost
 from ragstone.cli.defaults import Configured
 from ragstone.cli.evaluate import model_options_of, print_result, rate_options
 from ragstone.cli.gates import check_gate_options, gate_options, thresholds_of
@@ -26,9 +26,10 @@ from ragstone.cli.options import (
     references_option,
     seed_option,
 )  # fmt: skip
-from ragstone.cli.output import say
+from ragstone.cli.output import say, say_json
 from ragstone.cli.systems import system_of, system_options
 from ragstone.errors import UsageError
+from ragstone.messages import messages, preferred_language
 
 __all__ = ["command"]
 
@@ -61,8 +62,12 @@ question_options = both(
     "--run", "run_file", type=click.Path(path_type=Path), help="The run file.  [default: named after the settings]"
 )
 @click.option("--report", "report_file", type=click.Path(path_type=Path), help="Also write the report to this file.")
-@click.option("--price", "--judge-price", "price", metavar="IN/OUT", default="",
-              help="The judge's price per million prompt and answer tokens.")  # fmt: skip
+@click.option(
+    "--dry-run", is_flag=True, help="Print the number of questions, requests and tokens and the cost, then stop."
+)
+@click.option("--price", metavar="IN/OUT", default="",
+              help="Price of the system's models per million prompt and answer tokens.")  # fmt: skip
+@click.option("--judge-price", metavar="IN/OUT", default="", help="The judge's price, likewise.  [default: --price]")
 @language_option
 @click.option("--quiet", is_flag=True, help="Do not show progress.")
 @click.option("--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
@@ -86,10 +91,11 @@ def command(**values: Any) -> int:
         raise UsageError("Name a file of questions: ragstone run questions.csv. `ragstone init` writes one.")
     if values["price"]:
         read_price(values["price"])
-    if values["report_file"]:
+    judge_price = read_price(values["judge_price"], "--judge-price") if values["judge_price"] else None
+    if values["report_file"] and not values["dry_run"]:
         check_target(values["report_file"], values["run_file"])  # before anything is asked
     language = values["data_language"] or ""
-    judging = judging_of(values, protocol=values["judge_protocol"], language=language)
+    judging = judging_of(values, protocol=values["judge_protocol"], language=language, price=judge_price)
     judging.check(values["metrics"])
     reading = {name: values[name] for name in ("sheet", "split", "references", "seed") if values[name] is not None}
     data = read_data(
@@ -101,6 +107,8 @@ def command(**values: Any) -> int:
         repeat=values["repeat"],
     )  # fmt: skip
     check_gate_options(values, None)
+    if values["dry_run"]:
+        return asyncio.run(_dry_run(plan, values))
     arguments = click.get_current_context().obj or sys.argv[1:]  # `ragstone init` calls this command, too
     return asyncio.run(_run(plan, values, command_line(arguments)))
 
@@ -117,6 +125,53 @@ async def _run(plan: Any, values: dict[str, Any], called: str) -> int:
         )  # fmt: skip
         result = await run_questions(
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
-            price=values["price"], gates=thresholds_of(values), shell=shell,
+            price=values["price"], judge_price=values["judge_price"], gates=thresholds_of(values), shell=shell,
         )  # fmt: skip
     return print_result(result, values)
+
+
+async def _dry_run(plan: Any, values: dict[str, Any]) -> int:
+    """Prints what the run would take, before anything is spent."""
+    from ragstone.api.estimate import ANSWER_TOKENS, estimate_questions  # noqa: PLC0415
+
+    expected = await estimate_questions(plan, values["run_file"])
+    usage, judge = expected.usage, expected.judging.usage
+    price = read_price(values["price"]) if values["price"] else None
+    judge_price = read_price(values["judge_price"]) if values["judge_price"] else price
+    costs = [None if at is None or spent is None else cost_of(spent.prompt_tokens, spent.completion_tokens, at)
+             for spent, at in ((usage, price), (judge, judge_price))]  # fmt: skip
+    known = [cost for cost in costs if cost is not None]
+    document: dict[str, Any] = {
+        "questions": len(plan.benchmark.rows), "cases": plan.benchmark.size, "done": expected.done,
+        "asked": expected.asked, "model_requests": None if usage is None else usage.requests,
+        "prompt_tokens": None if usage is None else usage.prompt_tokens,
+        "completion_tokens": None if usage is None else usage.completion_tokens,
+        "retrievers": [{"model": cost.model, "requests": cost.requests, "tokens": cost.tokens}
+                       for cost in expected.retrievers],
+        "judge_requests": judge.requests, "judge_prompt_tokens": judge.prompt_tokens,
+        "judge_completion_tokens": judge.completion_tokens, "embedder": expected.judging.embedder or None,
+        "embedder_tokens": expected.judging.embedded, "system_cost": costs[0], "judge_cost": costs[1],
+        "cost": round(sum(known), 6) if known else None, "warnings": list(plan.benchmark.warnings),
+    }  # fmt: skip
+    if values["as_json"]:
+        say_json(document)
+        return 0
+    language = values["language"] or preferred_language()
+    texts = messages(__name__, language)
+    for warning in plan.benchmark.warnings:
+        say(texts["note"].format(text=warning), err=True)
+    say(texts["cases"].format(**{**document, "done": texts["done"].format(**document) if expected.done else ""}))
+    if usage is None:
+        say(texts["unknown"])
+    elif usage.requests:
+        say(texts["model"].format(**document, answer=ANSWER_TOKENS))
+    for line in retriever_lines(document, language):
+        say(texts["not_in_cost"].format(line=line))
+    if judge.requests:
+        say(texts["judge"].format(**document, answer=ANSWER_TOKENS)
+            + (texts["judge_cost"].format(cost=money(costs[1])) if costs[1] is not None else ""))  # fmt: skip
+    if expected.judging.embedded:
+        say(texts["not_in_cost"].format(line=texts["embedder"].format(**document)))
+    at = texts["judge_price"].format(price=values["judge_price"]) if values["judge_price"] else ""
+    say_cost(document["cost"], values["price"] or values["judge_price"], language, judge=at if values["price"] else "")
+    return 0

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragstone.errors import ContentBlocked, Rejected
+from ragstone.retrieval.search_log import current_log
 from ragstone.text import detect
 from ragstone.types import Completion, Frozen, Model, Request, Sampling, Turn, Usage
 
@@ -109,6 +110,8 @@ class ModelStats:
         """Counts the usage of a reply, usable or not."""
         self._replied = True
         self._usage += usage
+        if (log := current_log()) is not None:
+            log.usage += usage
 
     def add_rejection(self, error: ContentBlocked | Rejected) -> None:
         """Counts a fallback because of `error`. Raises `error` if no reply came before it: the model's name or address

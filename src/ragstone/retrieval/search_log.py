@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from ragstone.types import Passage
+from ragstone.types import Passage, Usage
 
 __all__ = ["SearchLog", "current_log", "logged"]
 
@@ -16,12 +16,14 @@ __all__ = ["SearchLog", "current_log", "logged"]
 @dataclass
 class SearchLog:
     """The log of a search for one question. `rewrites`: False makes every rewriter pass questions on as they stand.
-    `fetched`: the passages that a reranker was given, after `seconds`; None without a reranker."""
+    `fetched`: the passages that a reranker was given, after `seconds`; None without a reranker. `usage`: of the models
+    that rewrite and rerank."""
 
     rewrites: bool = True
     queries: list[str] = field(default_factory=list)
     fetched: tuple[Passage, ...] | None = None
     seconds: float | None = None
+    usage: Usage = field(default_factory=Usage)
 
 
 _log: ContextVar[SearchLog | None] = ContextVar("_log", default=None)

@@ -129,10 +129,13 @@ def system_settings(system: Any) -> Any:
 
 def system_name(system: Any) -> str:
     """The id that a system is expected to have once it is opened: that of an object, or its name."""
+    from ragstone.systems.rag import RagTarget  # noqa: PLC0415
     from ragstone.systems.with_retriever import SystemTarget  # noqa: PLC0415
 
     if isinstance(system, SystemTarget):
         return system_name(system.system)
+    if isinstance(system, RagTarget):
+        return system.name
     return system if isinstance(system, str) else str(getattr(system, "id", "") or _name_of(system))
 
 

@@ -23,7 +23,7 @@ from ragstone.retrieval.corpus import Corpus, read_corpus
 from ragstone.retrieval.search_log import logged
 from ragstone.systems.accepted import ACCEPTED
 from ragstone.systems.template import PromptTemplate, prompt_template
-from ragstone.types import Passage, Query, Response, Retriever, Sampling, Step, System, Template
+from ragstone.types import Passage, Query, Response, Retriever, Sampling, Step, System, Template, Usage
 
 __all__ = ["RAG_TEMPLATE", "RagSystem", "RagTarget", "open_rag", "rag_target"]
 
@@ -139,28 +139,35 @@ class RagSystem:
     async def answer(self, query: Query, /) -> Response:
         if query.passages is not None:
             return await self._reader.answer(query)
-        found, steps, seconds = await self._found(query)
+        found, steps, seconds, usage = await self._found(query)
         if query.retrieve_only:
-            return search_response(query, found, seconds=seconds, steps=steps)
+            return replace(search_response(query, found, seconds=seconds, steps=steps), usage=usage)
         response = await self._reader.answer(replace(query, passages=found))
         steps = [*steps, stage_step("prompt", found), *response.steps]
         seconds += response.seconds or 0.0
-        return replace(response, passages=found, steps=tuple(steps), seconds=seconds, empty_retrieval=not found)
+        if usage is not None:
+            usage += response.usage or Usage()
+        return replace(
+            response, passages=found, steps=tuple(steps), seconds=seconds, empty_retrieval=not found,
+            usage=usage or response.usage,
+        )  # fmt: skip
 
-    async def _found(self, query: Query) -> tuple[tuple[Passage, ...], list[Step], float]:
-        """The passages for a question, the steps that led to them, and the seconds."""
+    async def _found(self, query: Query) -> tuple[tuple[Passage, ...], list[Step], float, Usage | None]:
+        """The passages for a question, the steps that led to them, the seconds, and the usage of the models that
+        rewrote and reranked; None if there are none."""
         started = time.perf_counter()
         with logged(rewrites=not query.retrieve_only) as log:
             (passages,) = await self._retriever.retrieve([query.question], k=query.k or self.target.k)
         seconds = time.perf_counter() - started
+        usage = log.usage if log.usage != Usage() else None
         found = _unlabelled(passages)
         searched = log.queries[-1] if log.queries else query.question
         steps = [Step("rewrite", input=query.question, output=log.queries)] if log.queries else []
         if log.fetched is None:
-            return found, [*steps, stage_step("fetch", found, query=searched, seconds=seconds)], seconds
+            return found, [*steps, stage_step("fetch", found, query=searched, seconds=seconds)], seconds, usage
         fetch_seconds = log.seconds or 0.0
         steps.append(stage_step("fetch", _unlabelled(log.fetched), query=searched, seconds=fetch_seconds))
-        return found, [*steps, stage_step("rerank", found, seconds=seconds - fetch_seconds)], seconds
+        return found, [*steps, stage_step("rerank", found, seconds=seconds - fetch_seconds)], seconds, usage
 
 
 def _unlabelled(passages: Sequence[Passage]) -> tuple[Passage, ...]:

@@ -79,6 +79,7 @@ class ScoreTally:
     groups: dict[str, dict[str, dict[str, MetricScores]]] = field(default_factory=dict)  # column → value → metric
     repeats: dict[str, dict[str, list[float]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
     costs: dict[str, JudgeCost] = field(default_factory=lambda: defaultdict(JudgeCost))
+    system: Usage = field(default_factory=Usage)  # of the system's own models, as it reports it
     judges: Counter[str] = field(default_factory=Counter)  # model names as the endpoint returned them
     refusals: dict[bool, list[tuple[str, bool]]] = field(default_factory=lambda: {True: [], False: []})
     errors: Counter[str] = field(default_factory=Counter)  # questions without an answer, by kind of failure
@@ -136,6 +137,8 @@ def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
         tally.errors[kind] += 1
         for column, value in groups.items():
             tally.group_errors.setdefault(column, {}).setdefault(value, Counter())[kind] += 1
+    if record.response is not None and record.response.usage is not None:
+        tally.system += record.response.usage
     for name, score in record.scores.items():
         places = [tally.metrics.setdefault(name, MetricScores())]
         for column, value in groups.items():

@@ -1,7 +1,7 @@
 """The tables of scored answers: means with intervals and coverage, groups, judge cost, advice; and their chart."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import variance
 from typing import Any
 
@@ -152,30 +152,39 @@ class _ScoreTables:
         return Table("eval-advice", self.words["advice"], columns, tuple(rows), notes, keys=1 + self.multiple)
 
     def cost(self) -> Table:
-        """The judge's requests and tokens per metric and in total, and their price if it is known."""
+        """The requests and tokens of the system, of the judge per metric and in total, and their prices if known."""
         rows = []
-        price = price_of(self.meta.get("price"))
+        price, own_price = price_of(self.meta.get("price")), price_of(self.meta.get("system_price"))
+        priced = bool(price or own_price)
         for system, tally in self.tallies.items():
             names = [
                 name
                 for name in tally.names
                 if name in tally.costs and tally.costs[name].alone[0] + tally.costs[name].cached
             ]
-            total = [0.0, 0.0, 0.0]
+            own = [float(tally.system.requests), tally.system.prompt_tokens, tally.system.completion_tokens]
+            spent = [(self.words["system_row"], [*own, _money(own, own_price)], Cell())] if any(own) else []
             for name in names:
                 cost = tally.costs[name]
-                total = [a + b for a, b in zip(total, cost.share, strict=True)]
-                rows.append(Row((*self._keys(system, self._label(name)), *_spent(cost.share, price),
-                                 Cell(f"{cost.alone[1]:,.0f}"))))  # fmt: skip
+                amounts = [*cost.share, _money(cost.share, price)]
+                spent.append((self._label(name), amounts, Cell(f"{cost.alone[1]:,.0f}")))
             if names:
-                rows.append(Row((*self._keys(system, self.words["sum"]), *_spent(total, price), Cell())))
+                total = [sum(column) for column in zip(*(amounts for _, amounts, _ in spent), strict=True)]
+                spent.append((self.words["sum"], total, Cell()))
+            for label, amounts, alone in spent:
+                rows.append(Row((*self._keys(system, label), *_spent(amounts, priced=priced), alone)))
         costs = [cost for tally in self.tallies.values() for cost in tally.costs.values()]
         cached, sent = round(sum(cost.cached for cost in costs)), round(sum(cost.share[0] for cost in costs))
-        notes = [self.words["cost_note"].format(cached=f"{cached:,}", sent=f"{sent:,}", needed=f"{cached + sent:,}")]
-        if price:
+        notes = []
+        if costs:
+            needed = self.words["cost_note"].format(cached=f"{cached:,}", sent=f"{sent:,}", needed=f"{cached + sent:,}")
+            notes.append(needed)
+        if price and costs:
             notes.append(self.words["money_note"].format(price=self.meta["price"]))
-        spent = ("requests", "prompt_tokens", "completion_tokens", *(("money",) if price else ()))
-        columns = self._columns(*(self.words[name] for name in ("metric", *spent, "alone")))
+        if own_price and any(tally.system.requests for tally in self.tallies.values()):
+            notes.append(self.words["system_money_note"].format(price=self.meta["system_price"]))
+        shown = ("requests", "prompt_tokens", "completion_tokens", *(("money",) if priced else ()))
+        columns = self._columns(*(self.words[name] for name in ("metric", *shown, "alone")))
         return Table("eval-cost", self.words["cost"], columns, tuple(rows), tuple(notes), keys=1 + self.multiple)
 
     def _label(self, name: str) -> str:
@@ -229,11 +238,15 @@ def price_of(text: Any) -> tuple[float, float] | None:
     return (prompts, answers) if 0 <= prompts < math.inf and 0 <= answers < math.inf else None
 
 
-def _spent(amounts: list[float], price: tuple[float, float] | None) -> list[Cell]:
-    cells = [Cell(f"{amounts[0]:,.1f}".removesuffix(".0")), *(Cell(f"{amount:,.0f}") for amount in amounts[1:])]
-    if price:
-        cells.append(Cell(f"{(amounts[1] * price[0] + amounts[2] * price[1]) / 1e6:.4f}"))
-    return cells
+def _money(amounts: Sequence[float], price: tuple[float, float] | None) -> float:
+    """What these requests, prompt and answer tokens cost; 0 without a price."""
+    return (amounts[1] * price[0] + amounts[2] * price[1]) / 1e6 if price else 0.0
+
+
+def _spent(amounts: Sequence[float], *, priced: bool) -> list[Cell]:
+    """The cells of requests, tokens and, where there is a price, money."""
+    cells = [Cell(f"{amounts[0]:,.1f}".removesuffix(".0")), *(Cell(f"{amount:,.0f}") for amount in amounts[1:3])]
+    return [*cells, Cell(f"{amounts[3]:.4f}")] if priced else cells
 
 
 _MOST = 24  # metrics
