@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.analysis.test_topics import WORDS, questions
 from tests.benchmarks.recorded.memory_run import record
 
-from ragstone.analysis.slice_tables import slice_tables
+from ragstone.analysis.slice_tables import MOST_ROWS, slice_tables
 from ragstone.analysis.slices import LEAST, Slices, find_slices
 from ragstone.messages import messages
 from ragstone.types import Passage, Record
@@ -190,5 +190,9 @@ def test_the_table_names_slices_as_where_reads_them(language: str) -> None:
     (quiet,) = slice_tables([only(planted(100, lambda columns: 0.2))], language=language)
     assert all(texts["not_found"] in row.cells[0].note for row in quiet.rows)
     assert texts["none"] in quiet.notes
+    (first,) = only(records).found[:1]
+    (long,) = slice_tables([Slices("s", (first,) * (MOST_ROWS + 3), (), 400, 0, (20, 30))], language=language)
+    assert len(long.rows) == MOST_ROWS
+    assert texts["more"].format(n=3) in long.notes
     (few,) = slice_tables([only(records[:5])], language=language)
     assert (few.rows, len(few.notes)) == ((), 1)

@@ -8,7 +8,9 @@ from ragstone.analysis.slices import LEAST, Slice, Slices
 from ragstone.messages import messages
 from ragstone.types import Cell, Row, Table
 
-__all__ = ["slice_tables"]
+__all__ = ["MOST_ROWS", "slice_tables"]
+
+MOST_ROWS = 12  # slices of a table
 
 
 def slice_tables(results: Sequence[Slices], *, language: str = "en") -> list[Table]:
@@ -20,7 +22,7 @@ def slice_tables(results: Sequence[Slices], *, language: str = "en") -> list[Tab
             f"slices-{number}" if number else "slices",
             texts["title"].format(system=result.system),
             columns,
-            tuple(_row(each, texts, found=bool(result.found)) for each in result.found or result.others),
+            tuple(_row(each, texts, found=bool(result.found)) for each in (result.found or result.others)[:MOST_ROWS]),
             tuple(_notes(result, texts)),
         )
         for number, result in enumerate(results)
@@ -34,10 +36,7 @@ def _row(each: Slice, texts: Mapping[str, str], *, found: bool) -> Row:
         remarks.append(texts["within"].format(name=_name(each.within)))
     if each.also:
         remarks.append(texts["also"].format(names="; ".join(map(_name, each.also))))
-    shares = [
-        Cell(texts["share"].format(share=side.value or 0.0, wrong=(side.value or 0.0) * side.n, n=side.n))
-        for side in (made.inside, made.outside)
-    ]
+    shares = [Cell(texts["share"].format(share=side.value or 0.0, n=side.n)) for side in (made.inside, made.outside)]
     lift = texts["times"].format(lift=each.lift) if math.isfinite(each.lift) else texts["only"]
     difference = Cell("", made.difference, made.low, made.high, unit="%")
     return Row((Cell(each.name, note="; ".join(remarks)), *shares, Cell(lift), difference, Cell(f"{each.p_holm:.2g}")))
@@ -53,6 +52,8 @@ def _notes(result: Slices, texts: Mapping[str, str]) -> Iterator[str]:
         return
     if not result.found:
         yield texts["none"]
+    if (more := len(result.found) - MOST_ROWS) > 0:
+        yield texts["more"].format(n=more)
     yield texts["note"].format(singles=result.tested[0], pairs=result.tested[1], least=LEAST)
     if any("topic" in each.where for each in result.found or result.others):
         yield texts["topics"]

@@ -10,8 +10,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
+from ragstone.analysis.fields import fields_of
 from ragstone.analysis.pairing import Side, SideScores, case_digest
-from ragstone.analysis.selection import attributes, check_selection, matches
+from ragstone.analysis.selection import check_selection, matches
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
 from ragstone.types import Case, Record, to_json
@@ -143,8 +144,9 @@ def read_by_time(
 def _selected(side: Side, where: Mapping[str, str]) -> Iterator[Record]:
     available: dict[str, dict[str, None]] = {}
     empty = True
+    fields = fields_of(side.run, where)
     for record in side.run.records(system=side.system):
-        values = attributes(record.case)
+        values = fields(record.case)
         if where:
             for name, value in values.items():
                 available.setdefault(name, {})[value] = None

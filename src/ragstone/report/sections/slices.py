@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ragstone.analysis.slice_tables import slice_tables
+from ragstone.analysis.slice_tables import MOST_ROWS, slice_tables
 from ragstone.analysis.slices import Slice, Slices, find_slices
 from ragstone.messages import messages
 from ragstone.report.html import table_html
@@ -40,7 +40,11 @@ def _body(view: View) -> Markup | None:
     results = [result for result in results if any(result.tested)]
     tables = slice_tables(results, language=view.language)
     systems = [
-        (_line(result, w), table_html(view, table), [_linked(view, w, result.system, each) for each in result.found])
+        (
+            _line(result, w),
+            table_html(view, table),
+            [_linked(view, w, result.system, each) for each in result.found[:MOST_ROWS]],
+        )
         for result, table in zip(results, tables, strict=True)
     ]
     return view.html(_TEMPLATE, systems=systems) if systems else None
