@@ -31,7 +31,7 @@ class Fault:
 _ALL = (
     Fault("loses 20% of gold", "not_retrieved", {"unreachable": 0.2}),
     Fault("broken embedder", "not_retrieved", {"shuffled": True}),
-    Fault("ranks gold last", "ranking", {"gold_last": True}),
+    Fault("ranks gold last", "ranking", {"gold_last": True}, {"depth": 30}),
     Fault("documents missing", "not_in_index", {"missing": 0.25}),
     Fault("documents stale", "stale", {"stale": 0.25}),
     Fault("rewriter drops the subject", "rewriting", {"bare": 0.6}),

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from bench.diagnosis.trials import Case, Trial
 
-__all__ = ["STAGE_OF", "Share", "Verdict", "confusion", "false_alarms", "named_right", "stage_named_right"]
+__all__ = [
+    "STAGE_OF", "Share", "Verdict", "confusion", "false_alarms", "named_right", "order_of_sizes", "stage_named_right",
+]  # fmt: skip
 
 STAGE_OF: Mapping[str, str] = {
     "not_in_index": "index", "stale": "index",
@@ -80,7 +82,7 @@ def stage_named_right(verdicts: Iterable[Verdict]) -> Share:
 
 def false_alarms(verdicts: Iterable[Verdict]) -> Share:
     """Of the right answers, those that are blamed for something."""
-    return _share(verdict.cause != "healthy" for verdict in verdicts if verdict.case.right)
+    return _share(verdict.cause not in ("healthy", "unknown") for verdict in verdicts if verdict.case.right)
 
 
 def order_of_sizes(trial: Trial, verdicts: Sequence[Verdict]) -> tuple[list[str], list[str]]:

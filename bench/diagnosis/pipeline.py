@@ -100,7 +100,7 @@ class Pipeline:
         if self.shuffled:
             names = sorted(self.documents, key=lambda name: number_of(self.seed, sought, name))
         else:
-            names = list(await self.world.ranking(sought))
+            names = list(await self.world.search.ranking(sought))
         names = [name for name in names if name in self.documents and name not in self._hidden][:k]
         if self.gold_last and (question := self.world.by_text.get(sought)) is not None:
             names.sort(key=lambda name: name in question.gold)

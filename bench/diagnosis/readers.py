@@ -41,8 +41,10 @@ class Reader:
             return self._wrong(question, "memory")
         if self._does("declines", self.declines, question):
             return self.world.refusal(question)
-        if self._does("flaky", self.flaky, question) and happens(0.5, self.seed, "reply", question.id, repeat):
-            return self._wrong(question, f"flaky{repeat}")
+        if self._does("flaky", self.flaky, question):
+            reply = f"flaky{repeat}{number_of(*(passage.text for passage in passages))}"
+            if happens(0.5, self.seed, reply, question.id):
+                return self._wrong(question, reply)
         if self.trusts_last and passages and question.facts and not self._states(question, passages[-1]):
             return self._wrong(question, f"last{number_of(passages[-1].text)}")
         values = self._read(question, self._seen(passages))

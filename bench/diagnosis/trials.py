@@ -17,6 +17,8 @@ from ragstone.types import Query, Response
 
 __all__ = ["Case", "Trial"]
 
+_NEAR = 10  # passages of a ranking that are given to a diagnosis as documents
+
 
 @dataclass(frozen=True)
 class Case:
@@ -97,10 +99,16 @@ class Trial:
         documents = self.world.documents
         return [question.row(documents, paraphrased=self.paraphrased) for question in self.world.questions]
 
-    @property
+    @cached_property
     def corpus(self) -> Corpus:
-        """The documents that are in the faulty system's index."""
-        passages = tuple(self.faulty.documents.values())
+        """The documents of the faulty system's index, as far as these questions are about them: their gold, and what
+        the search ranks highest for them."""
+        names: dict[str, None] = {}
+        for question in self.world.questions:
+            ranked = asyncio.run(self.world.search.ranking(question.text))
+            names |= dict.fromkeys((*sorted(question.gold), *ranked[:_NEAR]))
+        index = self.faulty.documents
+        passages = tuple(index[name] for name in names if name in index)
         digest = hashlib.sha256("\0".join(f"{one.id}\0{one.text}" for one in passages).encode())
         return Corpus(self.world.name, passages, digest.hexdigest())
 

@@ -8,8 +8,9 @@ ask for two values of two documents, and some cannot be answered.
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,23 @@ class WorldQuestion:
         return row
 
 
+class Search:
+    """BM25 over documents. Rankings are kept: every system with these documents asks the same queries."""
+
+    def __init__(self, documents: Mapping[str, Passage]) -> None:
+        self._index = Bm25("bm25", list(documents.values()), terms_of())
+        self._rankings: dict[str, tuple[str, ...]] = {}
+        texts = (f"{passage.title} {passage.text}" for passage in documents.values())
+        self.frequencies = Counter(word for text in texts for word in set(words(text)))
+
+    async def ranking(self, query: str) -> tuple[str, ...]:
+        """Ids of the documents that are found for a query, best first."""
+        if query not in self._rankings:
+            (found,) = await self._index.retrieve([query], k=_DEEPEST)
+            self._rankings[query] = tuple(passage.id for passage in found)
+        return self._rankings[query]
+
+
 @dataclass(eq=False)
 class World:
     """Documents by id, and the questions about them."""
@@ -112,7 +130,7 @@ class World:
     name: str
     documents: Mapping[str, Passage]
     questions: tuple[WorldQuestion, ...]
-    _rankings: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    search: Search
 
     @cached_property
     def by_text(self) -> dict[str, WorldQuestion]:
@@ -123,10 +141,6 @@ class World:
         return {question.id: question for question in self.questions}
 
     @cached_property
-    def _index(self) -> Bm25:
-        return Bm25("bm25", list(self.documents.values()), terms_of())
-
-    @cached_property
     def _values(self) -> dict[tuple[str, bool], list[str]]:
         """The values of the world by language and by whether they are numbers."""
         values: dict[tuple[str, bool], dict[str, None]] = {}
@@ -135,34 +149,23 @@ class World:
                 values.setdefault((fact.language, bool(_NUMERIC.search(fact.value))), {})[fact.value] = None
         return {key: list(found) for key, found in values.items()}
 
-    async def ranking(self, query: str) -> tuple[str, ...]:
-        """Ids of the documents that BM25 finds for a query, best first."""
-        if query not in self._rankings:
-            (found,) = await self._index.retrieve([query], k=_DEEPEST)
-            self._rankings[query] = tuple(passage.id for passage in found)
-        return self._rankings[query]
-
-    @cached_property
-    def _frequencies(self) -> dict[str, int]:
-        counts: dict[str, int] = {}
-        for passage in self.documents.values():
-            for word in set(words(f"{passage.title} {passage.text}")):
-                counts[word] = counts.get(word, 0) + 1
-        return counts
-
     def without_entity(self, question: str) -> str:
         """The question with only the more frequent half of its words: what names its subject is rare."""
         found = list(dict.fromkeys(words(question)))
-        found.sort(key=lambda word: -self._frequencies.get(word, 0))
+        found.sort(key=lambda word: -self.search.frequencies[word])
         return " ".join(found[: len(found) // 2])
 
     def wrong_value(self, question: WorldQuestion, fact: Fact | None, why: str) -> str:
-        """A value of the same kind that is not the answer, the same for the same reason."""
-        numeric = fact is None or bool(_NUMERIC.search(fact.value))
+        """A value of the same kind that is not the answer: always the same for the same reason, and seldom the same for
+        another one."""
+        values = self._values[question.language, fact is None or bool(_NUMERIC.search(fact.value))]
         right = [alias for own in question.facts for alias in own.aliases]
-        values = self._values[question.language, numeric]
-        others = [v for v in values if not any(v in alias or alias in v for alias in right)]
-        return drawn(others, question.id, fact.value if fact else "", why)
+        for attempt in range(100):
+            key = (question.id, fact.value if fact else "", why, attempt)
+            value = _changed(drawn(values, *key), drawn(values, "other", *key), *key)
+            if not any(value in alias or alias in value for alias in right):
+                return value
+        raise ValueError(f"{question.id}: every value is right.")
 
     def outdated(self, document: str) -> Passage:
         """A document with older values in the places of those that questions ask for."""
@@ -196,6 +199,15 @@ class World:
         """The world with some of its questions, drawn by a seed; all documents stay."""
         chosen = sorted(self.questions, key=lambda question: number_of(seed, "sample", question.id))[:size]
         return replace(self, questions=tuple(chosen))
+
+
+def _changed(value: str, other: str, *key: str | int) -> str:
+    """A number with other digits; of other values, the beginning of one and the end of the other."""
+    digits = iter(str(number_of("digits", *key)).replace("0", "7"))
+    if re.search("[0-9]", value):
+        return re.sub("[0-9]", lambda _: next(digits), value)
+    begin, blank, _ = value.rpartition(" ") if " " in value else (value[: len(value) // 2], "", "")
+    return begin + blank + (other.rpartition(" ")[2] if blank else other[len(other) // 2 :])
 
 
 def _fact(document: Passage, aliases: Iterable[str], language: str, *, asked: bool = True) -> Fact | None:
@@ -274,7 +286,8 @@ def fictional(size: int = 80, seed: int = 0) -> World:
     """About `size` questions, half of them Chinese, with their documents."""
     documents, questions = _generated(size * 10 // 18, seed, "en")
     chinese, more = _generated(size * 10 // 18, seed, "zh")
-    return World("fictional", documents | chinese, (*questions, *more))
+    documents |= chinese
+    return World("fictional", documents, (*questions, *more), Search(documents))
 
 
 def handbook(filler: int = 40) -> World:
@@ -303,4 +316,6 @@ def handbook(filler: int = 40) -> World:
             questions.append(_joined(f"{one.id}+{other.id[-2:]}", one, other))
         used = {place for first in range(0, 30, 7) for place in (first, first + 3)}
         questions += [question for place, question in enumerate(singles) if place not in used]
-    return World("handbook", documents | dict(fictional(filler, seed=99).documents), tuple(questions))
+    for language in ("en", "zh"):
+        documents |= _generated(filler // 2, 99, language)[0]
+    return World("handbook", documents, tuple(questions), Search(documents))

@@ -34,8 +34,12 @@ PACKAGES: dict[str, tuple[str, ...]] = {
         "opentelemetry-exporter-otlp-proto-http==1.45.2",
         "opentelemetry-sdk==1.45.2",
     ),
+    # They name the cause of a wrong answer. ragmortem does without sentence-transformers, which it only searches with.
+    "ragmortem": ("numpy", "rich", "pytest"),
+    "rag-doctor": ("rag-doctor==1.0.0", "numpy"),
+    "ragxray": ("ragxray==0.1.0",),
 }
-_WITHOUT_DEPENDENCIES = {"ragas": ("litellm",)}
+_WITHOUT_DEPENDENCIES = {"ragas": ("litellm",), "ragmortem": ("ragmortem==0.2.0",)}
 
 
 def environment(name: str, folder: Path) -> tuple[Path | None, str]:
