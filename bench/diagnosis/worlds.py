@@ -125,12 +125,13 @@ class Search:
 
 @dataclass(eq=False)
 class World:
-    """Documents by id, and the questions about them."""
+    """Documents by id, and the questions about them. `all_questions`: also those that are not asked in a sample."""
 
     name: str
     documents: Mapping[str, Passage]
     questions: tuple[WorldQuestion, ...]
     search: Search
+    all_questions: tuple[WorldQuestion, ...]
 
     @cached_property
     def by_text(self) -> dict[str, WorldQuestion]:
@@ -144,7 +145,7 @@ class World:
     def _values(self) -> dict[tuple[str, bool], list[str]]:
         """The values of the world by language and by whether they are numbers."""
         values: dict[tuple[str, bool], dict[str, None]] = {}
-        for question in self.questions:
+        for question in self.all_questions:
             for fact in [own for own in question.facts if own.asked]:
                 values.setdefault((fact.language, bool(_NUMERIC.search(fact.value))), {})[fact.value] = None
         return {key: list(found) for key, found in values.items()}
@@ -171,7 +172,7 @@ class World:
         """A document with older values in the places of those that questions ask for."""
         passage = self.documents[document]
         text = passage.text
-        for question in self.questions:
+        for question in self.all_questions:
             for fact in question.facts:
                 if fact.document == document and fact.asked:
                     text = text.replace(fact.value, self.wrong_value(question, fact, "outdated"))
@@ -287,7 +288,7 @@ def fictional(size: int = 80, seed: int = 0) -> World:
     documents, questions = _generated(size * 10 // 18, seed, "en")
     chinese, more = _generated(size * 10 // 18, seed, "zh")
     documents |= chinese
-    return World("fictional", documents, (*questions, *more), Search(documents))
+    return World("fictional", documents, (asked := (*questions, *more)), Search(documents), asked)
 
 
 def handbook(filler: int = 40) -> World:
@@ -318,4 +319,4 @@ def handbook(filler: int = 40) -> World:
         questions += [question for place, question in enumerate(singles) if place not in used]
     for language in ("en", "zh"):
         documents |= _generated(filler // 2, 99, language)[0]
-    return World("handbook", documents, tuple(questions), Search(documents))
+    return World("handbook", documents, tuple(questions), Search(documents), tuple(questions))

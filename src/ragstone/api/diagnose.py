@@ -215,7 +215,7 @@ async def diagnose_async(
     metrics: str | Sequence[str | Metric] | None = None,
     judge: str | Model | Sequence[str | Model] | None = None,
     *,
-    corpus: str | Path | None = None,
+    corpus: str | Path | Corpus | None = None,
     plan: Literal["adaptive", "full"] = "adaptive",
     budget: float | None = None,
     price: str = "",

@@ -39,6 +39,7 @@ STAGES: Final = (
     _row("not_in_index", in_index="no"),
     _row("rewriting", fetched="no", asked="yes"),
     _row("not_retrieved", fetched="no", by_reference="no"),
+    _row("rewriting", fetched="yes", prompted="no", lowered="yes"),
     _row("reranking", fetched="yes", prompted="no", demoted="yes"),
     _row("ranking", fetched="yes", prompted="no", by_reference="no"),
     _row("k_too_small", prompted="no", reach="yes"),

@@ -17,9 +17,15 @@ from ragstone.responses.stages import passages_at
 from ragstone.text import find_answer
 from ragstone.types import Passage, Query, Response, Sample, Step, Turn
 
-__all__ = ["CONDITIONS", "REPEATS", "SEARCHES", "Condition", "Question", "fetched_of", "rewritten_of", "stand_in"]
+__all__ = [
+    "CONDITIONS", "FOUND_BY_ITSELF", "REPEATS", "SEARCHES", "Condition", "Question", "fetched_of", "lost_gold",
+    "rewritten_of", "stand_in",
+]  # fmt: skip
 
 REPEATS = ("again", "again_2", "again_3")
+FOUND_BY_ITSELF = 5
+"""Among so many passages a gold one should be if its own words are searched for."""
+_PROBE = 300  # characters of a gold passage that are searched for
 
 
 @dataclass(frozen=True)
@@ -189,18 +195,36 @@ def _more(times: int) -> "Build":
     return build
 
 
-def _search(text: Callable[[Question, Response], str], times: int = 1) -> "Build":
+def _search(text: Callable[[Question, Response], str], times: int = 1, least: int = 0) -> "Build":
     def build(question: Question, first: Response) -> Query | None:
-        sought, size = text(question, first), len(fetched_of(first))
+        sought, size = text(question, first), max(times * len(fetched_of(first)), least)
         if not sought.strip():
             return None
-        return Query(sought, None, (), question.sample.language, k=times * size or None, retrieve_only=True)
+        return Query(sought, None, (), question.sample.language, k=size or None, retrieve_only=True)
 
     return build
 
 
 def _reference(question: Question, first: Response) -> str:
-    return " ".join(slot[0] for slot in question.sample.references if slot)
+    """The reference and the beginning of a gold passage that was not fetched, as the corpus has it: a retriever that
+    works finds a passage by its own words, whatever the reference is worded like."""
+    reference = " ".join(slot[0] for slot in question.sample.references if slot)
+    sought = lost_gold(question, first)
+    return reference if sought is None else f"{reference} {sought.text[:_PROBE]}"
+
+
+def lost_gold(question: Question, first: Response) -> Passage | None:
+    """The first gold passage that the prompt lacks, as it stands in the corpus; the first of all if it lacks none."""
+    stored = question.indexed or question.gold
+    slots = question.sample.references
+    return next(
+        (
+            there
+            for one, there in zip(question.gold, stored, strict=False)
+            if not any(holds(item, one, slots) for item in first.passages)
+        ),
+        next(iter(stored), None),
+    )
 
 
 Build = Callable[[Question, Response], Query | None]
@@ -235,7 +259,7 @@ _ALL = (
     Condition("search_asked", "retrieve", _search(lambda question, first: question.sample.question)),
     Condition("search_rewritten", "retrieve", _search(lambda question, first: rewritten_of(first))),
     Condition("search_deep", "retrieve", _search(lambda question, first: question.sample.question, 4)),
-    Condition("search_reference", "retrieve", _search(_reference)),
+    Condition("search_reference", "retrieve", _search(_reference, least=FOUND_BY_ITSELF)),
 )
 CONDITIONS: Mapping[str, Condition] = {condition.name: condition for condition in _ALL}
 SEARCHES = tuple(condition.name for condition in _ALL if condition.takes == "retrieve")

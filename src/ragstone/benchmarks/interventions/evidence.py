@@ -11,8 +11,16 @@ from typing import Any
 
 import msgspec
 
-from ragstone.benchmarks.interventions.conditions import CONDITIONS, REPEATS, Question, fetched_of
-from ragstone.benchmarks.interventions.gold import covered, labelled, rank_of, states
+from ragstone.benchmarks.interventions.conditions import (
+    CONDITIONS,
+    FOUND_BY_ITSELF,
+    REPEATS,
+    Question,
+    fetched_of,
+    lost_gold,
+    rewritten_of,
+)
+from ragstone.benchmarks.interventions.gold import covered, holds, labelled, rank_of, states
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.answerable import answerable
@@ -35,6 +43,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "prompted": ("yes", "no", MISSING),
     "added": ("right", "wrong", MISSING),
     "asked": ("yes", "no", MISSING),
+    "lowered": ("yes", "no", MISSING),
     "demoted": ("yes", "no", MISSING),
     "by_reference": ("yes", "no", MISSING),
     "reach": ("yes", "no", MISSING),
@@ -49,8 +58,9 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 
 SOURCES: Mapping[str, tuple[str, ...]] = {
     "again": ("again",), "added": ("gold_added",), "alone": ("gold_only",), "indexed": ("indexed_only",),
-    "asked": ("search_asked",), "by_reference": ("search_reference",), "reach": ("k2", "k4"),
-    "moved": ("gold_first", "gold_last"), "recalled": ("closed_book",), "in_index": ("search_deep", "search_reference"),
+    "asked": ("search_asked",), "lowered": ("search_asked",), "by_reference": ("search_reference",),
+    "reach": ("k2", "k4"), "moved": ("gold_first", "gold_last"), "recalled": ("closed_book",),
+    "in_index": ("search_deep", "search_reference"),
 }  # fmt: skip
 """The conditions that tell a field, in the order in which to ask them; an answer may make the next superfluous."""
 
@@ -206,12 +216,24 @@ class Evidence:
         rank = rank_of(fetched_of(first), self.gold, self.slots)
         return "yes" if rank is not None and rank <= len(first.passages) else "no"
 
+    def _lowered(self) -> str | None:
+        """Whether the question as asked ranks the gold where the prompt has room for it, unlike the rewritten one."""
+        first = self.first
+        if first is None or self._fetched() != "yes" or self._prompted() != "no" or not rewritten_of(first):
+            return "no"
+        response = self.response("search_asked")
+        return self._told("lowered") if response is None else self.has_gold(response.passages[: len(first.passages)])
+
     def _by_reference(self) -> str | None:
-        """Whether the reference as query ranks the gold so high that it would be in the prompt."""
-        response = self.response("search_reference")
-        if response is None or self.first is None:
+        """Whether the gold that the prompt lacks is found by its own words and the reference."""
+        response, first = self.response("search_reference"), self.first
+        if response is None or first is None:
             return self._told("by_reference")
-        return self.has_gold(response.passages[: len(self.first.passages)])
+        sought = lost_gold(self.question, first)
+        if sought is None:
+            return self.has_gold(response.passages)
+        found = response.passages[: max(FOUND_BY_ITSELF, len(first.passages))]
+        return "yes" if any(holds(item, sought, self.slots) for item in found) else "no"
 
     def _reach(self) -> str | None:
         """Whether the gold is in the prompt when the system takes twice or four times as many passages."""

@@ -1,0 +1,54 @@
+"""`diagnose` names the planted faults of `bench.diagnosis` in a small world; `python -m bench.diagnosis` is the whole."""
+
+from pathlib import Path
+
+import pytest
+from bench.diagnosis.diagnosing import diagnosed
+from bench.diagnosis.faults import FAULTS
+from bench.diagnosis.measures import confusion, false_alarms, named_right, order_of_sizes
+from bench.diagnosis.trials import Trial
+from bench.diagnosis.worlds import World, fictional, handbook
+
+
+@pytest.fixture(scope="module")
+def worlds() -> tuple[World, World]:
+    return fictional(36), handbook(20).sample(36)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_planted_fault_is_named(name: str, worlds: tuple[World, World], tmp_path: Path) -> None:
+    """Both worlds in turn, and in each of them references that are verbatim and paraphrased in turn."""
+    fault, place = FAULTS[name], list(FAULTS).index(name)
+    paraphrased = place // 2 % 2 == 0
+    diagnosis = diagnosed(Trial(worlds[place % 2], (fault,), paraphrased, refuses=not paraphrased), tmp_path)
+    counts = confusion(diagnosis.verdicts)[name]
+    # An answer that is wrong four times by chance looks as if it were always wrong.
+    assert counts[fault.cause] >= (0.75 if name == "flaky" else 0.9) * counts.total() > 0, counts
+    assert false_alarms(diagnosis.verdicts).count == 0
+    assert diagnosis.requests["answer"] <= 8 * len(diagnosis.verdicts)
+
+
+def test_two_faults_at_once_are_named_in_the_order_of_their_size(worlds: tuple[World, World], tmp_path: Path) -> None:
+    trial = Trial(worlds[0], (FAULTS["documents missing"], FAULTS["always refuses"]))
+    diagnosis = diagnosed(trial, tmp_path)
+    assert named_right(diagnosis.verdicts).value == 1.0
+    by_size, named = order_of_sizes(trial, diagnosis.verdicts)
+    assert set(named) == {"not_in_index", "refused_wrongly"}
+    assert named == by_size
+
+
+def test_both_plans_name_the_same_causes(worlds: tuple[World, World], tmp_path: Path) -> None:
+    trial = Trial(worlds[0], (FAULTS["mixes entities"], FAULTS["loses 20% of gold"]), refuses=False)
+    adaptive, full = (diagnosed(trial, tmp_path, full=full) for full in (False, True))
+    assert [verdict.cause for verdict in adaptive.verdicts] == [verdict.cause for verdict in full.verdicts]
+    assert adaptive.requests["answer"] < 0.5 * full.requests["answer"]
+
+
+def test_the_gain_of_a_fix_is_that_of_lifting_the_fault(worlds: tuple[World, World], tmp_path: Path) -> None:
+    fault = FAULTS["reranker reversed"]
+    trial = Trial(worlds[0], (fault,), misreads=0.0)
+    fix = diagnosed(trial, tmp_path).result.fixes()[0]
+    assert fix.cause == fault.cause
+    assert fix.gain.low is not None
+    assert fix.gain.high is not None
+    assert fix.gain.low <= trial.gain <= fix.gain.high
