@@ -1,4 +1,4 @@
-"""`diagnose` names the planted faults of `bench.diagnosis` in small worlds; `python -m bench.diagnosis` is the whole."""
+"""`diagnose` names the planted faults of `bench.diagnosis` in small worlds; the package itself is the whole."""
 
 from pathlib import Path
 
