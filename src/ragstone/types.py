@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "JSON", "NO_ANSWER", "Aggregate", "Benchmark", "Case", "Cell", "Chart", "ChartMark", "Completion", "Diagnosis",
-    "Embedder", "Expand", "Frozen", "Metric", "Model", "Need", "Passage", "Plan", "PlanCell", "Point", "Query",
-    "Record", "Request", "RequestPlan", "Resources", "Response", "RetrievalCost", "Retriever", "Row", "Run", "Sample",
-    "Sampling", "Scalar", "Score", "Series", "Span", "Step", "System", "Table", "Template", "Tokenizer", "Turn",
-    "Usage", "from_json", "plain_text", "to_json",
+    "JSON", "NO_ANSWER", "Action", "Aggregate", "Bar", "Benchmark", "Case", "Cell", "Chart", "ChartMark",
+    "Completion", "Diagnosis", "Embedder", "Expand", "Frozen", "Metric", "Model", "Need", "Passage", "Plan",
+    "PlanCell", "Point", "Query", "Record", "Request", "RequestPlan", "Resources", "Response", "RetrievalCost",
+    "Retriever", "Row", "Run", "Sample", "Sampling", "Scalar", "Score", "Series", "Span", "Step", "Summary",
+    "System", "Table", "Template", "Tokenizer", "Turn", "Usage", "from_json", "plain_text", "to_json",
 ]  # fmt: skip
 
 JSON: TypeAlias = "dict[str, Any] | list[Any] | str | int | float | bool | None"
@@ -397,6 +397,36 @@ class Chart(Frozen, frozen=True):
     zoom: bool = False
 
 
+class Bar(Frozen, frozen=True):
+    """A bar of a waterfall, from `start` to `end` in shares of the whole. kind "level" is where it begins, "gain" and
+    "loss" are steps, "rest" is what remains. `text`: its figure. `group`: the name of the cases behind it."""
+
+    label: str
+    start: float
+    end: float
+    kind: Literal["level", "gain", "loss", "rest"]
+    text: str
+    group: str = ""
+
+
+class Action(Frozen, frozen=True):
+    """What to do: a sentence with its gain and price, and the name of the group of cases behind it."""
+
+    text: str
+    group: str = ""
+
+
+class Summary(Frozen, frozen=True):
+    """What a reader of a run sees first, of one system: the verdict, the waterfall and what to do. `title`: of the
+    page; `notes`: what limits the verdict."""
+
+    title: str
+    verdict: str
+    bars: tuple[Bar, ...] = ()
+    actions: tuple[Action, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 class Span(Frozen, frozen=True):
     """A stretch of text to highlight. `field` is "answer" or a passage's id; `start` and `end` count characters."""
 
@@ -500,6 +530,7 @@ class Benchmark(Protocol):
       long prompts.
     - `prompt_tokens`, `judge_tokens` of a case (0: the judge is not asked) and `retrieval_cost`: for cost estimates.
     - `view`: the run as gates, slices and trends read it; by default the run itself.
+    - `summary`: what pages and the terminal open with, by system; by default nothing.
     - `compare`: tables of two systems side by side, each given as (run, system id, label)."""
 
     @property
@@ -547,6 +578,7 @@ class Benchmark(Protocol):
     def judge_tokens(self, case: Case, /) -> int: ...
     def retrieval_cost(self) -> Sequence[RetrievalCost]: ...
     def view(self, run: Run, /) -> Run: ...
+    def summary(self, run: Run, /, *, language: str = "en") -> Mapping[str, Summary]: ...
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]: ...
     def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]: ...
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis: ...

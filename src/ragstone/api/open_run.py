@@ -21,7 +21,7 @@ from ragstone.report.optional import load
 from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
 from ragstone.storage import write_file
-from ragstone.types import Aggregate, Benchmark, Run, Score, Table
+from ragstone.types import Aggregate, Benchmark, Run, Score, Summary, Table
 
 __all__ = [
     "OpenRun",
@@ -199,6 +199,10 @@ class OpenRun:
         """The benchmark's tables of this run; those of an unfinished run say so. Here and below,
         `language` is the run's own by default."""
         return tables_of(self.run, self.benchmark, language=language or self.language)
+
+    def summaries(self, *, language: str | None = None) -> Mapping[str, Summary]:
+        """What pages and the terminal open with, by system; empty for benchmarks without it."""
+        return self.benchmark.summary(self.run, language=language or self.language)
 
     def leading_tables(self, *, language: str | None = None) -> list[Table]:
         """The main tables, as far as something was measured. Repeated notes appear only once, and those of `unfinished`

@@ -37,10 +37,13 @@ class RunResult:
 
     def __repr__(self) -> str:
         """The main table, unfinished work, and the path of the run file."""
-        from ragstone.report.text import table_text  # noqa: PLC0415  (only where somebody prints it)
+        from ragstone.report.text import summary_text, table_text  # noqa: PLC0415  (only where somebody prints it)
 
         language, tables, lines = self._leading()
-        return "\n".join([*(table_text(table, language=language).rstrip("\n") for table in tables), *lines])
+        with self.open() as run:
+            opening = [summary_text(summary, language=language) for summary in run.summaries().values()]
+        shown = [table_text(table, language=language).rstrip("\n") for table in tables]
+        return "\n".join([*opening, *shown, *lines])
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""

@@ -19,6 +19,7 @@ from ragstone.types import (
     Row,
     Run,
     Score,
+    Summary,
     Table,
     to_json,
 )  # fmt: skip
@@ -110,6 +111,9 @@ class BaseBenchmark(_Declared):
 
     def view(self, run: Run, /) -> Run:
         return run
+
+    def summary(self, run: Run, /, *, language: str = "en") -> Mapping[str, Summary]:
+        return {}
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         """The mean of each metric, a row for each system."""

@@ -22,9 +22,19 @@ from ragstone.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from ragstone.types import Table
+    from ragstone.types import Summary, Table
 
-__all__ = ["StderrHandler", "forget", "say", "say_json", "say_tables", "say_text", "stream_json", "to_stdout"]
+__all__ = [
+    "StderrHandler",
+    "forget",
+    "say",
+    "say_json",
+    "say_summaries",
+    "say_tables",
+    "say_text",
+    "stream_json",
+    "to_stdout",
+]
 
 
 def say(line: object, *, err: bool = False) -> None:
@@ -67,6 +77,15 @@ def say_tables(tables: "Iterable[Table]", *, language: str, widest: int = 120) -
     width = min(shutil.get_terminal_size((100, 24)).columns, widest)
     for table in tables:
         _put(table_text(table, width=width, color=sys.stdout.isatty(), language=language) + "\n", err=False)
+
+
+def say_summaries(summaries: "Iterable[Summary]", *, language: str, widest: int = 120) -> None:
+    """Print what a run opens with, as wide as the terminal; coloured on one."""
+    from ragstone.report.text import summary_text  # noqa: PLC0415  (makes all text readable)
+
+    width = min(shutil.get_terminal_size((100, 24)).columns, widest)
+    for summary in summaries:
+        _put(summary_text(summary, width=width, color=sys.stdout.isatty(), language=language) + "\n", err=False)
 
 
 class StderrHandler(logging.Handler):

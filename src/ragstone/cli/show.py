@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.options import json_option, language_option
-from ragstone.cli.output import say, say_json, say_tables
+from ragstone.cli.output import say, say_json, say_summaries, say_tables
 from ragstone.messages import messages
 
 if TYPE_CHECKING:
@@ -98,13 +98,14 @@ def _document(run: "OpenRun", language: str) -> dict[str, Any]:
 def say_run(
     run: "OpenRun", *, language: str, every: bool = False, report: Path | None = None, notes: Sequence[str] = ()
 ) -> None:
-    """Print what is unfinished, the leading tables (with `every`, all), and where the rest is. `report`: path of the
-    report, if one was written. `notes` go to standard error."""
+    """Print what is unfinished, the verdict of a diagnosis, the leading tables (with `every`, all), and where the
+    rest is. `report`: path of the report, if one was written. `notes` go to standard error."""
     texts = messages(__name__, language)
     for line in run.unfinished(language=language):
         say(line)
     tables, leading = run.tables(language=language), run.leading_tables(language=language)
     if any(count.answered for count in run.run.counts().values()):
+        say_summaries(run.summaries(language=language).values(), language=language)
         say_tables(tables if every else leading, language=language)
     for note in notes:
         say(texts["note"].format(text=note), err=True)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
+from typing import TypeAlias
 
 from markupsafe import Markup
 
@@ -21,6 +22,8 @@ from ragstone.types import Benchmark, Run
 __all__ = ["CASE_BYTES", "document", "render"]
 
 CASE_BYTES = 1_400_000  # the limit of wrong answers, so that a report stays below 2 MB
+
+_Part: TypeAlias = "tuple[str, str, Markup | str]"
 
 _PAGE = """<!DOCTYPE html>
 <html lang="{{ html_lang }}">
@@ -38,7 +41,7 @@ img-src data:; base-uri 'none'; form-action 'none'">
 </head>
 <body>
 <a class="skip" href="#main">{{ words.skip }}</a>
-<header class="top">
+<header class="top{{ ' opened' if folded }}">
 <p class="brand">ragstone <span>{{ words.report }}</span></p>
 <h1><bdi>{{ heading }}</bdi></h1>
 <p class="lead">{% for system in systems %}<bdi>{{ system }}</bdi>{% if not loop.last %}<i> · </i>{% endif %}{% endfor %}</p>
@@ -48,6 +51,7 @@ img-src data:; base-uri 'none'; form-action 'none'">
 {% for id, title, _ in sections %}
 <li><a href="#{{ id }}">{{ title }}</a></li>
 {% endfor %}
+{% if folded %}<li><a href="#made">{{ words.how_made }}</a></li>{% endif %}
 </ol></nav>
 <main id="main">
 {% for id, title, body in sections %}
@@ -56,6 +60,13 @@ img-src data:; base-uri 'none'; form-action 'none'">
 {{ body }}
 </section>
 {% endfor %}
+{% if folded %}<section id="made"><details class="made"><summary><h2>{{ words.how_made }}</h2></summary>
+{% for id, title, body in folded %}
+<div id="{{ id }}"><h3 class="part">{{ title }}</h3>
+{{ body }}
+</div>
+{% endfor %}
+</details></section>{% endif %}
 </main>
 </div>
 <footer><p>{{ words.made_by.format(version=version) }}</p></footer>
@@ -70,24 +81,28 @@ def render(run: Run, benchmark: Benchmark, *, language: str = "en", cases_shown:
         checked_language(language), run, benchmark, digest(run, benchmark, language=language, cases_shown=cases_shown),
         cases_shown=cases_shown, case_bytes=CASE_BYTES,
     )  # fmt: skip
-    sections = []
+    sections: list[_Part] = []
+    folded: list[_Part] = []
     for number, (_, section) in enumerate(sorted(SECTIONS, key=lambda item: (item[1].order, item[0])), 1):
         if (body := section.body(view)) is not None:
             # Ids are numbers, because the names of plug-ins are not trusted.
-            sections.append((f"s{number}", section.title.get(language) or section.title["en"], body))
+            part = (f"s{number}", section.title.get(language) or section.title["en"], body)
+            (folded if section.folded and view.summaries else sections).append(part)
     heading = benchmark.name.upper() if benchmark.name.isascii() and len(benchmark.name) <= 5 else benchmark.name
-    return document(view, sections, heading=heading, systems=list(view.digest.systems))
+    heading = next((summary.title for summary in view.summaries.values()), heading)
+    return document(view, sections, folded, heading=heading, systems=list(view.digest.systems))
 
 
 def document(
-    canvas: Canvas, sections: Sequence[tuple[str, str, Markup | str]], *, heading: str, systems: Sequence[str]
+    canvas: Canvas, sections: Sequence[_Part], folded: Sequence[_Part] = (), *, heading: str, systems: Sequence[str]
 ) -> str:
-    """The whole page around sections (id, title, body), safe to encode as UTF-8."""
+    """The whole page around sections (id, title, body), safe to encode as UTF-8. A page with `folded` ones opens with
+    its verdict, so its head is small."""
     style = _style()
     page = canvas.html(
         _PAGE, html_lang=HTML_LANG[canvas.language], words=canvas.words, version=version("ragstone"),
         style=Markup(style), style_hash=b64encode(sha256(style.encode()).digest()).decode(), sections=sections,
-        systems=systems[:12], heading=heading,
+        folded=folded, systems=systems[:12], heading=heading,
         title=f"{heading} · {', '.join(systems[:3])}{'…' if len(systems) > 3 else ''} · ragstone",
     )  # fmt: skip
     # Markup from a plug-in may contain characters that UTF-8 cannot encode.

@@ -17,7 +17,7 @@ from ragstone.registry import Registry
 from ragstone.report.digest import CaseKey, Digest
 from ragstone.report.sanitize import readable
 from ragstone.report.unfinished import tables_of
-from ragstone.types import Benchmark, Chart, Record, Run, Table
+from ragstone.types import Benchmark, Chart, Record, Run, Summary, Table
 
 __all__ = ["SECTIONS", "Canvas", "Section", "View"]
 
@@ -79,6 +79,11 @@ class View(Canvas):
         return tables_of(self.run, self.benchmark, language=self.language)
 
     @cached_property
+    def summaries(self) -> Mapping[str, Summary]:
+        """What the page opens with, by system; empty for benchmarks without it."""
+        return self.benchmark.summary(self.run, language=self.language)
+
+    @cached_property
     def charts(self) -> list[Chart]:
         return self.benchmark.charts(self.run, language=self.language)
 
@@ -99,12 +104,13 @@ class Section:
     """A part of the report. Sections are sorted by `order`; `title` is by language, with at least "en".
 
     `body` returns HTML as Markup (a plain str is escaped), or None to leave the section out. It must depend only on
-    the view.
+    the view. `folded`: a page that opens with a summary has it at its end, folded, under how it was made.
     """
 
     order: int
     title: Mapping[str, str]
     body: Callable[[View], Markup | str | None]
+    folded: bool = False
 
 
 SECTIONS: Registry[Section] = Registry("report section", "ragstone.report.sections", "ragstone.report_sections")

@@ -1,6 +1,6 @@
 """A table as text for a terminal: Chinese columns are aligned too, and no control sequence reaches the terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 
 from rich import box
@@ -12,14 +12,15 @@ from rich.text import Text
 from ragstone.messages import messages, wrapped
 from ragstone.report.number_format import counts, interval, value
 from ragstone.report.sanitize import one_line
-from ragstone.types import Cell, Row, Table
+from ragstone.types import Bar, Cell, Row, Summary, Table
 
-__all__ = ["table_text"]
+__all__ = ["summary_text", "table_text"]
 
 _GAP = 3  # rich's space between two columns
 _LONGEST_KEY = 28  # longer keys are wrapped before the table is split
 _LONGEST_WORD = 24  # the same for other cells
 _MARK = "†"
+_BARS = {"level": "█", "gain": "▓", "loss": "▒", "rest": "░"}
 
 
 def table_text(table: Table, *, width: int = 100, color: bool = False, language: str = "en") -> str:
@@ -31,10 +32,7 @@ def table_text(table: Table, *, width: int = 100, color: bool = False, language:
     """
     width = max(width, 24)
     out = StringIO()
-    console = Console(
-        file=out, width=width, force_terminal=color, color_system="standard" if color else None, no_color=not color,
-        highlight=False, emoji=False, markup=False, legacy_windows=False,
-    )  # fmt: skip
+    console = _console(out, width, color=color)
     console.print(Text(one_line(table.title), style="bold"))
     columns, rows = _laid_out(table, width)
     for number, block in enumerate(_blocks(columns, rows, table.keys, width)):
@@ -45,6 +43,50 @@ def table_text(table: Table, *, width: int = 100, color: bool = False, language:
         for line in wrapped(one_line(note), width):
             console.print(Text(line, style="dim"))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def summary_text(summary: Summary, *, width: int = 100, color: bool = False, language: str = "en") -> str:
+    """The verdict, the waterfall in characters, what to do, and the notes, ending in a newline."""
+    words, width, out = messages(__name__, language), max(width, 40), StringIO()
+    console = _console(out, width, color=color)
+
+    def lines(text: str, style: str = "", indent: str = "") -> None:
+        for number, line in enumerate(wrapped(one_line(text, 2_000), width - len(indent))):
+            console.print(Text(f"{indent if number else ''}{line}", style=style))
+
+    lines(summary.verdict, "bold")
+    console.print()
+    for line in _waterfall_lines(summary.bars, width):
+        console.print(Text(line), soft_wrap=True)
+    kinds = [kind for kind in _BARS if any(bar.kind == kind for bar in summary.bars)]
+    lines("  ".join(f"{_BARS[kind]} {words[f'bar_{kind}']}" for kind in kinds), "dim")
+    if summary.actions:
+        console.print()
+        lines(words["to_do"], "bold")
+    for number, action in enumerate(summary.actions, 1):
+        lines(f"{number}. {action.text}", indent="   ")
+    console.print()
+    for note in summary.notes:
+        lines(note, "dim")
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _waterfall_lines(bars: Sequence[Bar], width: int) -> Iterator[str]:
+    """A line for each bar: its label, its figure, and the bar where it begins and ends."""
+    labels, figures = [one_line(bar.label) for bar in bars], [bar.text for bar in bars]
+    left, middle = max(map(cell_len, labels), default=0), max(map(cell_len, figures), default=0)
+    room = max(10, width - left - middle - 4)
+    for bar, label, figure in zip(bars, labels, figures, strict=True):
+        start, end = sorted((round(room * bar.start), round(room * bar.end)))
+        drawn = _BARS[bar.kind] * (end - start) or ("▏" if bar.start == bar.end else _BARS[bar.kind])
+        yield f"{label}{' ' * (left - cell_len(label))}  {figure:>{middle}}  {' ' * min(start, room - 1)}{drawn}"
+
+
+def _console(out: StringIO, width: int, *, color: bool) -> Console:
+    return Console(
+        file=out, width=width, force_terminal=color, color_system="standard" if color else None, no_color=not color,
+        highlight=False, emoji=False, markup=False, legacy_windows=False,
+    )  # fmt: skip
 
 
 def _laid_out(table: Table, width: int) -> tuple[list[str], list[list[str]]]:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
-from ragstone.benchmarks.interventions import charts, tables
+from ragstone.benchmarks.interventions import summary, tables
 from ragstone.benchmarks.interventions.causes import next_conditions
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES, Question
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed, change_rate, diagnosed, questions_of
@@ -17,7 +17,7 @@ from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.view import AsIsRun
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.systems.rag import RAG_TEMPLATE
-from ragstone.types import Case, Chart, Diagnosis, Metric, Record, Resources, Response, Run, Sample, Table, Template
+from ragstone.types import Case, Diagnosis, Metric, Record, Resources, Response, Run, Sample, Summary, Table, Template
 
 __all__ = ["Interventions", "sample_of"]
 
@@ -44,7 +44,7 @@ class Interventions(BaseBenchmark):
     version: ClassVar[int] = 1
     license: ClassVar[str] = ""
     citation: ClassVar[str] = ""
-    leads: ClassVar[tuple[str, ...]] = ("diagnosis-waterfall", "diagnosis-fixes", "diagnosis-stages")
+    leads: ClassVar[tuple[str, ...]] = ("diagnosis-stages",)
     growing: ClassVar[tuple[str, ...]] = ("rows",)
 
     questions: Sequence[Question] = ()
@@ -145,8 +145,8 @@ class Interventions(BaseBenchmark):
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         return tables.tables(run, self, language=language)
 
-    def charts(self, run: Run, /, *, language: str = "en") -> list[Chart]:
-        return charts.charts(run, self, language=language)
+    def summary(self, run: Run, /, *, language: str = "en") -> Mapping[str, Summary]:
+        return summary.summaries(run, self, language=language)
 
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
         """Whether this answer is right; why it is wrong, only all answers to its question tell."""

@@ -39,6 +39,12 @@ class Diagnosed:
         """How its gold passages were found."""
         return str(self.evidence.sample.meta.get("gold_found", ""))
 
+    @property
+    def missing(self) -> str:
+        """The key of the text that says what is missing to know the cause; "" where it is known."""
+        name = self.cause.missing
+        return "missing_answer" if name and self.evidence.value(name) is None else f"missing_{name}" if name else ""
+
     def right(self, condition: str) -> float | None:
         """1 for a right answer under a condition, 0 for another one or an error, None if it was not asked or scored."""
         outcome = self.evidence.outcome(condition)

@@ -142,8 +142,8 @@ class _DiagnosisTables(TableWriter):
                 mine = [item for item in items if item.cause.name == cause]
                 share = Estimate.of_count(len(mine), len(items)).cell("%")
                 sure = sum(item.confidence for item in mine) / len(mine)
-                missing = Counter(item.cause.missing for item in mine if item.cause.missing)
-                why = "; ".join(f"{self.words[f'missing_{name}']} ({n})" for name, n in missing.most_common())
+                missing = Counter(item.missing for item in mine if item.missing)
+                why = "; ".join(f"{self.words[key]} ({n})" for key, n in missing.most_common())
                 rows.append(
                     row(
                         *self._key(system), self.words[f"cause_{cause}"], str(len(mine)), share, f"{100 * sure:.0f}%",

@@ -147,7 +147,8 @@ def _fix(cause: str, known: Sequence[Diagnosed]) -> Fix | None:
         gains = [float(item.cause.name == cause) for item in known]
         measured, names = cause == "position", ("gold_first",)
     ids = tuple(item.id for item in concerned if item.cause.name == cause)
-    return Fix(cause, Estimate.of_difference(gains), measured, ids, *_price(concerned, names))
+    gain = Estimate.of_difference(gains) if measured else _share(gains)
+    return Fix(cause, gain, measured, ids, *_price(concerned, names))
 
 
 def _without_noise(item: Diagnosed) -> float:

@@ -165,4 +165,6 @@ def _systems(view: View, w: Mapping[str, str]) -> list[dict[str, Any]]:
     return rows
 
 
-PLUGINS = {"configuration": Section(10, {"en": "Systems and configuration", "zh": "被测系统与配置"}, _body)}
+PLUGINS = {
+    "configuration": Section(10, {"en": "Systems and configuration", "zh": "被测系统与配置"}, _body, folded=True)
+}

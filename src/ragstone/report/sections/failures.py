@@ -55,7 +55,9 @@ _TEMPLATE = """
 _MESSAGE = 400  # characters of an error message
 
 
-def _body(view: View) -> Markup:
+def _body(view: View) -> Markup | None:
+    if view.summaries:  # such a page has its own cases
+        return None
     w = messages(__name__, view.language)
     systems = view.digest.systems
     groups = [_group(group, systems, view.digest.labels, w) for group in view.digest.groups]

@@ -135,4 +135,4 @@ def _cases(view: View, w: Mapping[str, str], digest: JudgedDigest) -> list[Marku
     return cases
 
 
-PLUGINS = {"judged": Section(55, {"en": "What the judge found", "zh": "裁判模型的判断"}, _body)}
+PLUGINS = {"judged": Section(55, {"en": "What the judge found", "zh": "裁判模型的判断"}, _body, folded=True)}

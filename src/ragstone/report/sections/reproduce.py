@@ -44,4 +44,4 @@ def _body(view: View) -> Markup:
     )  # fmt: skip
 
 
-PLUGINS = {"reproduce": Section(70, {"en": "How to reproduce", "zh": "如何复现"}, _body)}
+PLUGINS = {"reproduce": Section(70, {"en": "How to reproduce", "zh": "如何复现"}, _body, folded=True)}

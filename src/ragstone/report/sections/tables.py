@@ -1,4 +1,4 @@
-"""The benchmark's tables."""
+"""The benchmark's tables; without the leading ones, where the page opens with them."""
 
 from markupsafe import Markup
 
@@ -16,7 +16,8 @@ _TEMPLATE = """
 
 
 def _body(view: View) -> Markup | None:
-    tables = [(table.title, table_html(view, table)) for table in view.tables]
+    shown = [table for table in view.tables if not view.summaries or table.id not in view.benchmark.leads]
+    tables = [(table.title, table_html(view, table)) for table in shown]
     return view.html(_TEMPLATE, tables=tables) if tables else None
 
 

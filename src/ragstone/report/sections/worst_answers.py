@@ -86,7 +86,9 @@ def cards(view: View) -> Mapping[CaseKey, Card]:
     return found
 
 
-def _body(view: View) -> Markup:
+def _body(view: View) -> Markup | None:
+    if view.summaries:  # such a page has its own cases
+        return None
     w = messages(__name__, view.language)
     groups: dict[str, list[Card]] = {}
     for card in cards(view).values():

@@ -1,0 +1,202 @@
+"""What a reader of a diagnosis sees: the verdict, the waterfall, three fixes, the stages, and cases in pairs."""
+
+import json
+import re
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.api.planted import Planted, documents, questions
+from tests.report.conftest import Open
+from tests.report.hostile import PAYLOADS
+from tests.report.test_hostile import check_that_nothing_runs
+from tests.report.test_page import text_of
+
+from ragstone.api import read_run
+from ragstone.api.diagnose import DiagnosisResult, diagnose
+from ragstone.report.text import summary_text
+from ragstone.types import NO_ANSWER, Query, Response
+
+FAULTS: Mapping[str, range] = {
+    "rewriter": range(0, 24, 4), "reranker": range(2, 24, 12), "confused": range(3, 24, 12), "memory": range(6, 24, 24),
+}  # fmt: skip
+WRONG = {number for concerned in FAULTS.values() for number in concerned}
+
+
+@dataclass
+class Mixed(Planted):
+    """The planted system with several faults, each at questions of its own."""
+
+    def has(self, fault: str, number: int | None) -> bool:
+        return fault in FAULTS and number in FAULTS[fault]
+
+
+def labelled() -> list[dict[str, object]]:
+    texts = {item.id: item.text for item in documents()}
+    return [
+        {**row, "reference_contexts": [texts[row["document"]]], "reference_context_ids": [row["document"]]}
+        if "document" in row else row
+        for row in questions()
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> DiagnosisResult:
+    folder = tmp_path_factory.mktemp("diagnosis")
+    corpus = folder / "documents.jsonl"
+    corpus.write_text("\n".join(json.dumps({"id": item.id, "text": item.text}) for item in documents()))
+    return diagnose(labelled(), Mixed(), corpus=corpus, run=folder / "d.run")
+
+
+def page_of(result: DiagnosisResult, folder: Path, language: str = "en") -> str:
+    return result.write_report(folder / "d.html", language=language).read_text("utf-8")
+
+
+def test_the_page_opens_with_the_verdict_the_waterfall_and_three_fixes(mixed: DiagnosisResult, tmp_path: Path) -> None:
+    html = page_of(mixed, tmp_path)
+    main = html.split("<main")[1]
+    order = ['class="verdict"', 'class="fall"', 'class="todo"', "The gold passages by stage", 'class="case"',
+             'id="made"']  # fmt: skip
+    places = [main.index(part, main.index('class="verdict"')) for part in order]
+    assert places == sorted(places)
+    text = text_of(main)
+    right = 26 - len(WRONG)
+    assert f"planted answers {100 * right / 26:.0f}% [" in text
+    assert f"of 26 questions rightly. Search loses most: 6 of {len(WRONG)} failures." in text
+    todo = main.split('class="todo"')[1].split("</ol>")[0]
+    assert todo.count("<li>") == 3
+    first = text_of(todo.split("</li>")[0])
+    assert re.search(r"Keep the words that the rewriter drops.*\+23 points \[\d+, \d+\], 6 questions", first)
+
+
+def test_the_bars_of_the_waterfall_float_from_one_level_to_the_next_and_end_at_the_whole(
+    mixed: DiagnosisResult,
+) -> None:
+    with mixed.open() as run:
+        (summary,) = run.summaries().values()
+    assert [bar.kind for bar in summary.bars[:5]] == ["level", *["gain"] * 4]
+    assert summary.bars[0].start == 0
+    assert [bar.start for bar in summary.bars[1:]] == pytest.approx([bar.end for bar in summary.bars[:-1]])
+    assert summary.bars[-1].end == pytest.approx(1)
+    assert {bar.group for bar in summary.bars} == {"", "search", "prompt", "alone", "memory"}
+
+
+def test_every_link_of_the_page_leads_somewhere_and_each_id_is_there_once(
+    mixed: DiagnosisResult, tmp_path: Path
+) -> None:
+    html = page_of(mixed, tmp_path)
+    ids = re.findall(r' id="([^"]+)"', html)
+    assert len(ids) == len(set(ids))
+    links = set(re.findall(r'href="#([^"]+)"', html))
+    assert links <= set(ids)
+    assert {"search", "cause-rewriting", "case-q04", "made"} <= links
+
+
+def test_a_case_shows_the_answer_as_is_beside_the_one_that_rights_it(mixed: DiagnosisResult, tmp_path: Path) -> None:
+    html = page_of(mixed, tmp_path)
+    cases = {case.split('id="case-')[1].split('"')[0]: case for case in html.split('<details class="case">')[1:]}
+    assert set(cases) == {f"q{number:02d}" for number in WRONG}
+    rewritten = text_of(cases["q04"])
+    assert "as is ✗ refused The documents do not contain the answer." in rewritten
+    assert re.search(r"gold added to its own passages ✓ right It weighs 338 kg\.", rewritten)
+    assert "Gold passages that the prompt lacked doc04 not fetched" in rewritten
+    assert "Rewritten query How much does it weigh?" in rewritten
+    assert "Fetched with the question as asked yes" in rewritten
+    assert "gold only ✓ right" in text_of(cases["q03"])
+    assert "memory over document" in text_of(cases["q06"])
+    assert "closed book ✗ wrong It weighs 632 kg." in text_of(cases["q06"])
+
+
+def test_how_it_was_made_is_folded_at_the_end_and_no_hash_is_above_it(mixed: DiagnosisResult, tmp_path: Path) -> None:
+    before, made = page_of(mixed, tmp_path).split("<body>")[1].split('<details class="made">')
+    assert not re.search(r"[0-9a-f]{40}", before)
+    assert re.search(r"[0-9a-f]{64}", made)
+    assert "Systems and configuration" in made
+
+
+def test_unknown_causes_come_first_with_what_is_missing(tmp_path: Path) -> None:
+    rows = [{**row, "document": ""} for row in questions()[:4]]
+    result = diagnose(rows, Planted(frozenset({"always_refuses"})), run=tmp_path / "u.run")
+    with result.open() as run:
+        (summary,) = run.summaries().values()
+        (chinese,) = run.summaries(language="zh").values()
+    assert "The cause of 1 of 1 failures is unknown: the gold passages: label them, or add --corpus" in summary.verdict
+    assert "1 个错误中有 1 个原因未知：正确段落未知" in chinese.verdict
+    text = text_of(page_of(result, tmp_path))
+    assert "Unknown 1 question The gold passages: label them, or add --corpus and --judge." in text
+
+
+def test_few_cases_of_many_are_shown_from_every_cause_and_the_page_says_so(
+    mixed: DiagnosisResult, tmp_path: Path
+) -> None:
+    with read_run(mixed.run) as run:
+        html = run.write_report(tmp_path / "few.html", cases_shown=5).read_text("utf-8")
+    assert html.count('<details class="case">') == 5
+    assert f"5 of {len(WRONG)} questions" in text_of(html)
+    for cause in ("rewriting", "reranking", "noise", "memory"):
+        assert '<details class="case">' in html.split(f'id="cause-{cause}"')[1].split("<h3")[0]
+
+
+def test_the_terminal_says_the_same(mixed: DiagnosisResult) -> None:
+    with mixed.open() as run:
+        (summary,) = run.summaries().values()
+        (chinese,) = run.summaries(language="zh").values()
+    text = summary_text(summary, width=100)
+    assert " ".join(text.split("\n\n")[0].split()) == summary.verdict
+    for bar in summary.bars:
+        (line,) = [line for line in text.splitlines() if line.startswith(bar.label)]
+        assert bar.text in line
+    assert [len(line) <= 100 for line in text.splitlines()].count(False) == 0
+    columns = [line.index("▓") for line in text.splitlines() if line.startswith("if") and "▓" in line]
+    assert columns == sorted(columns)
+    assert len(columns) == 3
+    assert all(f"{number}. " in text for number in (1, 2, 3))
+    assert "怎么办" in summary_text(chinese, language="zh")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_first_screen_has_verdict_picture_and_fixes_on_a_desk_and_nothing_is_clipped_on_a_phone(
+    mixed: DiagnosisResult, opened: Open, tmp_path: Path, language: str, scheme: str
+) -> None:
+    html = page_of(mixed, tmp_path, language)
+    page = opened(html, width=1280, scheme=scheme).page
+    bottom = "selector => document.querySelector(selector).getBoundingClientRect().bottom"
+    for selector in (".verdict", ".fall", ".todo"):
+        assert page.evaluate(bottom, selector) < 800, selector
+    phone = opened(html, width=390, scheme=scheme).page
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    assert phone.evaluate(bottom, ".fall") < 844
+    inside = "[...document.querySelectorAll('.fall *, .todo *')].every(e => e.getBoundingClientRect().right <= 391)"
+    assert phone.evaluate(inside)
+
+
+def test_a_link_to_a_case_opens_it(mixed: DiagnosisResult, opened: Open, tmp_path: Path) -> None:
+    page = opened(page_of(mixed, tmp_path)).page
+    assert not page.locator("#case-q04").is_visible()
+    page.evaluate("location.hash = '#case-q04'")
+    page.locator("#case-q04").wait_for(state="visible", timeout=5_000)
+
+
+class Hostile:
+    """A system whose answers and passages are payloads."""
+
+    id = PAYLOADS[0]
+    accepts = frozenset({"passages"})
+    spec: Mapping[str, object] = {}
+
+    async def answer(self, query: Query, /) -> Response:
+        number = int(re.findall(r"\d+", query.question)[-1])
+        return Response(PAYLOADS[number], query.passages or (documents()[number % 20],), finish_reason=NO_ANSWER)
+
+
+def test_ids_answers_and_names_of_a_diagnosis_are_shown_and_never_obeyed(opened: Open, tmp_path: Path) -> None:
+    rows = [
+        {"id": payload, "question": f"{payload} {n}", "reference": "338", "reference_contexts": [payload + " 338"]}
+        for n, payload in enumerate(PAYLOADS[:20])
+    ]
+    with ThreadPoolExecutor() as pool:  # a synchronous Playwright holds the event loop of this thread open
+        result = pool.submit(diagnose, rows, Hostile(), run=tmp_path / "h.run").result()
+    check_that_nothing_runs(opened, page_of(result, tmp_path), policy=False)
