@@ -140,7 +140,7 @@ def test_a_section_from_elsewhere_takes_its_place(monkeypatch: pytest.MonkeyPatc
     ours["mine"] = Section(15, {"en": "Mine"}, lambda view: f"<b>{len(view.run.systems)}</b>")
     monkeypatch.setitem(SECTIONS.__dict__, "_plugins", ours)
     html = render(small_run(), SmallBenchmark(), language="zh")
-    assert '<h2 id="s2-h">Mine</h2>' in html
+    assert re.search(r'<h2 id="s\d+-h">Mine</h2>', html)
     assert "&lt;b&gt;2&lt;/b&gt;" in html
 
 
