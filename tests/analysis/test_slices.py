@@ -194,5 +194,7 @@ def test_the_table_names_slices_as_where_reads_them(language: str) -> None:
     (long,) = slice_tables([Slices("s", (first,) * (MOST_ROWS + 3), (), 400, 0, (20, 30))], language=language)
     assert len(long.rows) == MOST_ROWS
     assert texts["more"].format(n=3) in long.notes
+    (unscored,) = slice_tables(find_slices(records, lambda _: None), language=language)
+    assert unscored.notes == (texts["undecided_all"],)
     (few,) = slice_tables([only(records[:5])], language=language)
-    assert (few.rows, len(few.notes)) == ((), 1)
+    assert (few.rows, few.notes) == ((), (texts["few"].format(least=LEAST),))

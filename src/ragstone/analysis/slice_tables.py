@@ -48,7 +48,7 @@ def _name(where: Mapping[str, str]) -> str:
 
 def _notes(result: Slices, texts: Mapping[str, str]) -> Iterator[str]:
     if not any(result.tested):
-        yield texts["few"].format(least=LEAST)
+        yield texts["few" if result.samples or not result.undecided else "undecided_all"].format(least=LEAST)
         return
     if not result.found:
         yield texts["none"]
