@@ -38,6 +38,15 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "ragmortem": ("numpy", "rich", "pytest"),
     "rag-doctor": ("rag-doctor==1.0.0", "numpy"),
     "ragxray": ("ragxray==0.1.0",),
+    # Engines that run in the process, and PostgreSQL 16 with pgvector (tests/retrieval/test_engines.py).
+    "engines": (
+        "qdrant-client==1.20.0",
+        "chromadb==1.5.9",
+        "pymilvus==3.0.2",
+        "milvus-lite==3.2.2",
+        "psycopg[binary]==3.3.9",
+        "pgserver==0.1.4",
+    ),
 }
 _WITHOUT_DEPENDENCIES = {"ragas": ("litellm",), "ragmortem": ("ragmortem==0.2.0",)}
 

@@ -100,8 +100,8 @@ async def test_the_key_in_a_judges_or_an_embedders_address_is_kept_nowhere(tmp_p
         ("niah", "dense(compat/e,url={base}?key={secret})"),
         ("mirage", "dense(compat/e,url={base}?key={secret})"),
         ("mirage", "rerank(bm25,rerank/m,url={base}?key={secret})"),
-        ("mirage", "elasticsearch(url=http://elastic:{secret}@127.0.0.1:{port},index=wiki)"),
-        ("mirage", "elasticsearch(url=http://elastic:{secret}@127.0.0.1,index=wiki)"),
+        ("mirage", "elasticsearch(http://elastic:{secret}@127.0.0.1:{port},collection=wiki)"),
+        ("mirage", "qdrant(http://127.0.0.1:{port}?api_key={secret},embedder=compat/e)"),
         ("mirage", "nonsense(url={base}?key={secret})"),
     ],
 )

@@ -47,12 +47,12 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> Letters:
     async def opened(name: str, options: object):  # type: ignore[no-untyped-def]
         yield embedder
 
-    monkeypatch.setattr("ragstone.retrieval.lancedb.open_embedder", opened)
+    monkeypatch.setattr("ragstone.retrieval.engine.open_embedder", opened)
     return embedder
 
 
 async def test_the_pool_is_found_by_its_vectors(letters: Letters, capfd: pytest.CaptureFixture[str]) -> None:
-    async with open_retriever("lancedb(test/letters)", POOL) as retriever:
+    async with open_retriever("lancedb(embedder=test/letters)", POOL) as retriever:
         two, three, blank = await retriever.retrieve(["two?", "三？", " "], k=2)
         assert two[0].id == "b"
         assert (three[0].id, blank) == ("c", [])
@@ -67,7 +67,7 @@ async def test_the_pool_is_found_by_its_vectors(letters: Letters, capfd: pytest.
 
 
 async def test_a_database_that_stays_is_not_embedded_again(letters: Letters, tmp_path: Path) -> None:
-    name = f"lancedb(test/letters,uri={tmp_path / 'db'})"
+    name = f"lancedb({tmp_path / 'db'},embedder=test/letters)"
     for _ in range(2):
         async with open_retriever(name, POOL) as retriever:
             assert (await retriever.retrieve(["two"], k=1))[0][0].id == "b"
@@ -83,26 +83,30 @@ async def test_a_table_of_the_user_s_is_searched_as_it_is(letters: Letters, tmp_
     vectors = await letters.embed(["one", "two"], kind="passage")
     rows = [{"key": "a", "embedding": vectors[0]}, {"key": "b", "embedding": vectors[1]}]
     await db.create_table("docs", data=rows)
-    name = f"lancedb(test/letters,uri={tmp_path / 'db'},table=docs,id=key,vector=embedding,metric=l2)"
+    name = f"lancedb({tmp_path / 'db'},collection=docs,embedder=test/letters,id=key,vector=embedding,metric=l2)"
     async with open_retriever(name, POOL) as retriever:
         (found,) = await retriever.retrieve(["two"], k=5)
     assert [one.id for one in found] == ["b", "a"]
     assert found[0].score == pytest.approx(1.0, abs=1e-5)
     async with open_retriever(name, POOL[:1]) as retriever:
-        with pytest.raises(DataError, match="id 'b' is in the table but not in the pool"):
+        with pytest.raises(DataError, match="id 'b' is in the collection but not in the pool, and it has no text"):
             await retriever.retrieve(["two"], k=5)
 
 
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("lancedb", "takes one embedder"),
-        ("lancedb(test/letters,uri=NONE,table=docs)", "there is no folder .*none"),
-        ("lancedb(test/letters,metric=hamming)", "metric=hamming"),
-        ("lancedb(test/letters,table=docs)", "need the database too"),
-        ("lancedb(test/letters,uri=DB,table=docs)", "has no table 'docs'. It has: other"),
-        ("lancedb(test/letters,uri=DB,table=other)", "has no column 'id'. It has: vector"),
-        ("lancedb(test/letters,depth=3)", "has no option 'depth'"),
+        ("lancedb", "name what embeds the questions: embedder=local/e5-small"),
+        ("lancedb(NONE,collection=docs,embedder=test/letters)", "there is no .*none"),
+        ("lancedb(embedder=test/letters,metric=hamming)", "metric=hamming"),
+        ("lancedb(collection=docs,embedder=test/letters)", "Give the folder or file with your collection"),
+        ("lancedb(DB,collection=docs,embedder=test/letters)", "there is no collection 'docs'. There is: other"),
+        ("lancedb(DB,collection=other,embedder=test/letters)", "has no column 'id'. It has: vector"),
+        ("lancedb(embedder=test/letters,depth=3)", "has no option 'depth'"),
+        ("lancedb(embedder=test/letters,vector=v)", "are fields of your own collection=NAME"),
+        ("lancedb(a,b,embedder=test/letters)", "takes one address or path"),
+        ("lancedb(http://localhost:1,embedder=test/letters)", "give an address or path like lancedb"),
+        ("lancedb(s3://u:hunter2@bucket/x,embedder=test/letters)", "must not contain a user name or password"),
     ],
 )
 async def test_what_cannot_be_is_said_in_one_line(letters: Letters, tmp_path: Path, name: str, says: str) -> None:
@@ -133,7 +137,9 @@ async def test_a_table_that_the_embedder_cannot_search_is_said_in_one_line(
     db = await lancedb.connect_async(str(tmp_path / "db"))
     await db.create_table("docs", data=rows)
     with pytest.raises(UsageError, match=f"docs.*{says}") as caught:
-        async with open_retriever(f"lancedb(test/letters,uri={tmp_path / 'db'},table=docs)", POOL) as retriever:
+        async with open_retriever(
+            f"lancedb({tmp_path / 'db'},collection=docs,embedder=test/letters)", POOL
+        ) as retriever:
             await retriever.retrieve(["two"], k=1)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 500
@@ -141,7 +147,7 @@ async def test_a_table_that_the_embedder_cannot_search_is_said_in_one_line(
 
 @pytest.mark.parametrize("damage", ["data", "versions"])
 async def test_a_damaged_database_is_said_in_one_line(letters: Letters, tmp_path: Path, damage: str) -> None:
-    name = f"lancedb(test/letters,uri={tmp_path / 'db'})"
+    name = f"lancedb({tmp_path / 'db'},embedder=test/letters)"
     async with open_retriever(name, POOL):
         pass
     files = [path for path in (tmp_path / "db").rglob("*") if path.is_file() and damage in str(path)]
@@ -158,5 +164,5 @@ async def test_a_damaged_database_is_said_in_one_line(letters: Letters, tmp_path
 async def test_without_the_package_the_extra_is_named(letters: Letters, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lancedb", None)
     with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[lancedb\]'"):
-        async with open_retriever("lancedb(test/letters)", POOL):
+        async with open_retriever("lancedb(embedder=test/letters)", POOL):
             pass

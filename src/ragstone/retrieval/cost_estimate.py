@@ -14,7 +14,7 @@ from ragstone.types import Frozen, RetrievalCost
 
 __all__ = ["TextCount", "estimate_cost"]
 
-_EMBEDDED = ("dense", "multivector", "late", "lancedb", "elasticsearch")
+_EMBEDDED = ("dense", "multivector", "late")
 # Approximate tokens of a prompt's instruction and examples.
 _PROMPT = 400
 
@@ -38,9 +38,9 @@ def estimate_cost(name: Any, passages: TextCount, questions: TextCount) -> list[
 
 
 def _of(spec: Spec, passages: TextCount, questions: TextCount) -> Iterator[RetrievalCost]:
-    if spec.function in _EMBEDDED:
-        if spec.arguments:
-            yield _embedded(spec, passages, questions)
+    embedder = spec.arguments[0] if spec.function in _EMBEDDED and spec.arguments else spec.options.get("embedder")
+    if embedder:
+        yield _embedded(spec, embedder, passages, questions)
     elif spec.function == "hybrid":
         for inner in spec.arguments:
             yield from _of(parse(inner), passages, questions)
@@ -56,12 +56,12 @@ def _of(spec: Spec, passages: TextCount, questions: TextCount) -> Iterator[Retri
         yield RetrievalCost(model, round(each * questions.number), requests * questions.number, spec.name)
 
 
-def _embedded(spec: Spec, passages: TextCount, questions: TextCount) -> RetrievalCost:
-    """The cost of embedding; a table or index of the user's own already has its vectors."""
-    external = "table" in spec.options or ("index" in spec.options and spec.function == "elasticsearch")
-    tokens = questions.tokens + (0 if external else passages.tokens)
+def _embedded(spec: Spec, embedder: str, passages: TextCount, questions: TextCount) -> RetrievalCost:
+    """The cost of embedding; a collection of the user's own already has its vectors."""
+    own = "collection" in spec.options
+    tokens = questions.tokens + (0 if own else passages.tokens)
     parts = spec.function if spec.function in ("multivector", "late") else ""
-    return RetrievalCost(spec.arguments[0], tokens, key=f"{spec.arguments[0]} {parts} {external} {questions.number}")
+    return RetrievalCost(embedder, tokens, key=f"{embedder} {parts} {own} {questions.number}")
 
 
 def _scores_itself(model: str) -> bool:

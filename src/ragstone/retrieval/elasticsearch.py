@@ -1,228 +1,290 @@
-"""Elasticsearch as a retriever. MIRAGE's authors used it to map queries to articles.
+"""Elasticsearch 8 and 9, and OpenSearch 2 and 3 (`retrieval/engine.py` has the options).
 
-    elasticsearch(url=http://localhost:9200,index=wiki)                   BM25 over your own index
-    elasticsearch(url=http://localhost:9200)                              indexes the pool first and keeps the index
-    elasticsearch(local/e5-small,url=…,index=wiki,vector=embedding)       nearest vectors (knn)
+    elasticsearch(http://localhost:9200,collection=wiki)                        BM25 over your own index
+    elasticsearch(http://localhost:9200)                                        the pool, in an index that stays
+    opensearch(https://localhost:9200,collection=wiki,embedder=local/e5-small,vector=embedding)      nearest vectors
 
-Your own index must hold the pool's passages with the pool's ids as `_id`. Options: `url`, `index`, and the names of the
-fields: `text` (searched, default "text"), `title` (also searched, "title"; empty: none), `vector` ("vector").
-ELASTIC_API_KEY, if set, is sent as the key; certificates are configured as for models. If no index is named, the pool
-is indexed as `ragstone-…` with Elasticsearch's analyzer `english` or, for Chinese, `cjk` (character bigrams).
+Without an embedder, words are searched in the fields `text` and `title`. The pool is indexed with the analyzer
+`english` or, for Chinese, `cjk` (character bigrams). `id` is a field of the document, without it the documents' `_id`
+counts. Keys: ELASTIC_API_KEY, else ELASTIC_USER and ELASTIC_PASSWORD; OPENSEARCH_USER and OPENSEARCH_PASSWORD.
 
-Uses the official client (extra `elasticsearch`). Tested against a stub that replays recorded replies, not against a
-running Elasticsearch.
+The REST interface is the same in all of them but for vectors, so no client is needed: Elasticsearch's own refuses
+OpenSearch, and that of version 9 servers of version 8. Tested with replies in the form of the servers' documentation,
+with their headers, not with running servers.
 """
 
+import asyncio
+import base64
 import contextlib
-import hashlib
-import importlib
+import json
 import os
-import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-import msgspec
-
-from ragstone.errors import DataError, MissingExtra, Unauthorized, Unreachable, UsageError
-from ragstone.models import open_embedder
-from ragstone.models.nested_names import Spec
-from ragstone.models.network import certificates
-from ragstone.retrieval.embedders import embed_all
-from ragstone.retrieval.open import Building
+from ragstone.errors import BadReply, Unauthorized, UsageError
+from ragstone.models.endpoint import patience_for
+from ragstone.models.http_errors import one_line, transport_error
+from ragstone.models.network import open_session
+from ragstone.models.reply_body import read_body
+from ragstone.models.retry import retrying
+from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, opener_of
 from ragstone.text import detect
-from ragstone.text.redaction import redact, shown_url
-from ragstone.types import Embedder, Passage, Retriever
+from ragstone.text.redaction import shown_url
+from ragstone.types import Passage
 
-__all__ = ["KEY", "PLUGINS", "Elastic", "open_elasticsearch"]
+if TYPE_CHECKING:
+    import numpy as np
 
-KEY = "ELASTIC_API_KEY"
-_AT_ONCE = 64  # searches per request
+    from ragstone.models.options import ModelOptions
+
+__all__ = ["PLUGINS"]
+
+_ROWS = 500  # documents per write
 _CANDIDATES = 10  # that a vector search considers, per requested passage
 _SAMPLED = 50  # passages that decide on the analyzer's language
+_TRANSIENT = (429, 502, 503, 504)
 
 
-class Fields(msgspec.Struct, frozen=True):
-    """The name of an index and of its fields."""
+class _Server:
+    """Requests to a server's REST interface, with retries."""
 
-    index: str
-    text: str = "text"
-    title: str = "title"
-    vector: str = "vector"
+    def __init__(self, target: EngineTarget, variables: Sequence[str]) -> None:
+        self._url, self._options = target.place.rstrip("/"), target.model_options
+        self._key = " or ".join(filter(None, variables))
+        authorization = _authorization(*variables)
+        self._headers = {"Authorization": authorization} if authorization else {}
+        self._secrets = (authorization, *(os.environ.get(name, "") for name in variables))
+        self.where = shown_url(self._url)
+        self.status, self.product = 0, ""  # of the last reply
+        self._session: Any = None
+        self._request_options: dict[str, Any] = {}
 
+    async def __aenter__(self) -> "_Server":
+        options: ModelOptions = self._options
+        self._session, self._request_options = open_session(
+            self._url, "", connections=options.in_flight, timeout=options.timeout
+        )
+        return self
 
-class Elastic:
-    """A retriever over an index that holds `passages` by id. With an `embedder` it searches vectors, else BM25."""
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
 
-    def __init__(
-        self, name: str, client: Any, passages: Mapping[str, Passage], fields: Fields, embedder: Embedder | None,
-        facts: Mapping[str, Any],
-    ) -> None:  # fmt: skip
-        self.id, self.facts = name, facts
-        self._client, self._passages, self._fields, self._embedder = client, passages, fields, embedder
-        self._places = {key: place for place, key in enumerate(passages)}
+    async def ask(self, method: str, path: str, body: Any = None, *, lines: str = "") -> Any:
+        """The JSON document of the reply; None if there is nothing at this path. `lines`: a body of JSON lines. Raises
+        UsageError for what the server refuses, Unauthorized, and the errors of a connection."""
+        patience = patience_for(self._options)
+        return await retrying(lambda: self._attempt(method, path, body, lines), patience, where=self.where)
 
-    async def retrieve(self, queries: Sequence[str], /, *, k: int) -> list[list[Passage]]:
-        """At most `k` passages per query, best first; ties keep the pool's order. A blank query finds none. Raises
-        DataError if the index returns an id that is not in the pool."""
-        results: list[list[Passage]] = [[] for _ in queries]
-        nonblank = [number for number, query in enumerate(queries) if query.strip()]
-        if not nonblank or k < 1:
-            return results
-        vectors = None
-        if self._embedder is not None:
-            vectors = await embed_all(self._embedder, [queries[number] for number in nonblank], kind="query")
-        for start in range(0, len(nonblank), _AT_ONCE):
-            some = nonblank[start : start + _AT_ONCE]
-            searches: list[dict[str, Any]] = []
-            for place, number in enumerate(some, start):
-                body = self._bm25(queries[number]) if vectors is None else self._knn(vectors[place], k)
-                searches += [{"index": self._fields.index}, {**body, "size": k, "_source": False}]
-            with _errors(self.id):
-                reply = await self._client.msearch(searches=searches)
-            for number, response in zip(some, reply["responses"], strict=True):
-                results[number] = self._read(response)
-        return results
-
-    def _bm25(self, query: str) -> dict[str, Any]:
-        names = [name for name in (self._fields.text, self._fields.title) if name]
-        return {"query": {"multi_match": {"query": query, "fields": names, "type": "most_fields"}}}
-
-    def _knn(self, vector: Any, k: int) -> dict[str, Any]:
-        knn = {"field": self._fields.vector, "query_vector": vector.tolist(), "k": k}
-        return {"knn": {**knn, "num_candidates": min(10_000, _CANDIDATES * k)}}
-
-    def _read(self, reply: Mapping[str, Any]) -> list[Passage]:
-        if "error" in reply:
-            reason = reply["error"].get("reason") or reply["error"].get("type", "")
-            raise UsageError(f"{self.id}: the search was refused ({' '.join(str(reason).split())[:200]}).")
-        best = []
-        for hit in reply["hits"]["hits"]:
-            key = hit["_id"]
-            if key not in self._passages:
-                raise DataError(
-                    self._fields.index, f"id {key!r} is in the index but not in the pool.",
-                    advice="Index the pool's passages with their ids as _id.",
-                )  # fmt: skip
-            best.append((-float(hit["_score"] or 0.0), self._places[key], key))
-        return [msgspec.structs.replace(self._passages[key], score=-low) for low, _, key in sorted(best)]
-
-
-@contextlib.asynccontextmanager
-async def open_elasticsearch(spec: Spec, building: Building) -> AsyncIterator[Retriever]:
-    """Opens the retriever; indexes the pool if no index is named. Raises UsageError, MissingExtra, and a `ModelError`
-    if the server cannot be reached."""
-    spec.only("url", "index", "text", "title", "vector")
-    if len(spec.arguments) > 1:
-        raise UsageError(f"{spec.name}: give at most one embedder, for example elasticsearch(local/e5-small,url=…).")
-    url = spec.options.get("url", "")
-    if not url.startswith(("http://", "https://")):
-        raise UsageError(f"{spec.name}: give the server's address: url=http://localhost:9200.")
-    library = _load()
-    passages = {passage.id: passage for passage in building.pool}
-    fields = Fields(
-        spec.options.get("index", ""), spec.options.get("text", "text"), spec.options.get("title", "title"),
-        spec.options.get("vector", "vector"),
-    )  # fmt: skip
-    async with contextlib.AsyncExitStack() as stack:
-        embedder: Embedder | None = None
-        if spec.arguments:
-            embedder = await stack.enter_async_context(open_embedder(spec.arguments[0], building.options))
+    async def ask_if_allowed(self, path: str) -> Any:
+        """The reply to a GET; {} if the key may not ask this (403): one for searching alone is enough."""
         try:
-            client = library.AsyncElasticsearch(
-                url, api_key=os.environ.get(KEY) or None, request_timeout=building.options.timeout,
-                retry_on_timeout=True, max_retries=building.options.attempts - 1, meta_header=False,
-                **({"ssl_context": certificates()} if url.startswith("https://") else {}),
-            )  # fmt: skip
+            return await self.ask("GET", path) or {}
+        except Unauthorized:
+            if self.status != 403:
+                raise
+            return {}
+
+    async def _attempt(self, method: str, path: str, body: Any, lines: str) -> Any:
+        import aiohttp  # noqa: PLC0415
+
+        options = {**self._request_options, "headers": {**self._request_options.get("headers", {}), **self._headers}}
+        if lines:
+            options["headers"]["Content-Type"] = "application/x-ndjson"
+        if body is not None or lines:
+            options["data"] = (lines or json.dumps(body)).encode()
+        try:
+            async with self._session.request(method, f"{self._url}/{path}", **options) as reply:
+                text = await read_body(reply, self._options.reply_bytes, self.where)
+                status = self.status = reply.status
+                self.product = reply.headers.get("X-Elastic-Product", "")
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise transport_error(self.where, error) from None
+        return self._read(status, text)
+
+    def _read(self, status: int, text: bytes) -> Any:
+        try:
+            document = json.loads(text) if text.strip() else {}
         except ValueError:
-            raise UsageError(f"{spec.name}: the address needs a port: url=http://localhost:9200.") from None
-        stack.push_async_callback(client.close)
-        started = time.perf_counter()
-        with _errors(spec.name):
-            if fields.index:
-                if not await client.indices.exists(index=fields.index):
-                    raise UsageError(f"{spec.name}: {shown_url(url)} has no index {fields.index!r}.")
-            else:
-                fields = await _index(client, library, passages, embedder)
-            counted = await client.count(index=fields.index)
-        facts: dict[str, Any] = {
-            "library": f"elasticsearch {library.__versionstr__}", "index": fields.index, "passages": counted["count"],
-            "build_seconds": time.perf_counter() - started,
-        }  # fmt: skip
-        if embedder is not None:
-            facts["embedder"] = embedder.id
-        yield Elastic(spec.name, client, passages, fields, embedder, facts)
+            document = None
+        if status == 404 and isinstance(document, dict) and _reason(document)[0] in ("", "index_not_found_exception"):
+            return None
+        if 200 <= status < 300 and isinstance(document, dict):
+            return document
+        if status in _TRANSIENT or document is None:
+            raise BadReply(f"{self.where}: status {status} ({self.shown(text[:2000].decode('utf-8', 'replace'))}).")
+        reason = self.shown(": ".join(filter(None, _reason(document))))
+        if status in (401, 403):
+            raise Unauthorized(f"{self.where}: not allowed ({reason}). Set the key in {self._key}.")
+        raise UsageError(f"{self.where}: it refused this ({reason or status}).")
+
+    def shown(self, text: str) -> str:
+        """What a server said, as one line without the keys."""
+        return one_line(text, tuple(filter(None, self._secrets)))
 
 
-async def _index(client: Any, library: Any, passages: Mapping[str, Passage], embedder: Embedder | None) -> Fields:
-    """The pool's index: a complete one from an earlier run, or a new one."""
-    fields = Fields(f"ragstone-{_digest(passages, embedder)}")
-    if await client.indices.exists(index=fields.index):
-        if (await client.count(index=fields.index))["count"] == len(passages):
-            return fields
-        await client.indices.delete(index=fields.index)
-    languages = [detect(passage.text) for passage in list(passages.values())[:_SAMPLED]]
-    analyzer = "cjk" if languages.count("zh") * 2 > len(languages) else "english"
-    properties: dict[str, Any] = {
-        name: {"type": "text", "analyzer": analyzer} for name in (fields.text, fields.title)
-    }  # fmt: skip
-    vectors = None
-    if embedder is not None:
-        vectors = await embed_all(embedder, [passage.text or " " for passage in passages.values()], kind="passage")
-        mapping = {"type": "dense_vector", "dims": int(vectors.shape[1]), "index": True, "similarity": "cosine"}
-        properties[fields.vector] = mapping
-    await client.indices.create(index=fields.index, mappings={"properties": properties})
-
-    def actions() -> Iterator[dict[str, Any]]:
-        for place, passage in enumerate(passages.values()):
-            source: dict[str, Any] = {fields.text: passage.text, fields.title: passage.title}
-            if vectors is not None:
-                source[fields.vector] = vectors[place].tolist()
-            yield {"_index": fields.index, "_id": passage.id, "_source": source}
-
-    await library.helpers.async_bulk(client, actions(), refresh=True)
-    return fields
+def _reason(document: Mapping[str, Any]) -> tuple[str, str]:
+    """(type, reason) of an error, which is an object or a text."""
+    error = document.get("error")
+    if not isinstance(error, Mapping):
+        return "", str(error or "")
+    causes = error.get("root_cause") or [error]
+    return str(error.get("type", "")), str(causes[0].get("reason") or error.get("reason") or "")
 
 
-def _digest(passages: Mapping[str, Passage], embedder: Embedder | None) -> str:
-    digest = hashlib.sha256((embedder.id if embedder else "").encode())
-    for passage in passages.values():
-        digest.update(f"\x00{passage.id}\x01{passage.title}\x02{passage.text}".encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:16]
+class _Index:
+    """Indexes of one server. `is_open`: it is OpenSearch, whose vectors are spelled otherwise."""
+
+    def __init__(self, server: _Server, target: EngineTarget, *, is_open: bool, library: str) -> None:
+        self.library, self._server, self._is_open = library, server, is_open
+        self._fields, self._vector = target.fields, target.fields.vector or "vector"
+        self._collection = target.options.get("collection", "")
+
+    async def collections(self) -> Sequence[str]:
+        aliases = await self._server.ask_if_allowed("_aliases")
+        if not aliases and self._server.status == 403:
+            return [self._collection]
+        names = {name for index in aliases.values() for name in index.get("aliases", {})}
+        return sorted({*(name for name in aliases if not name.startswith(".")), *names})
+
+    async def count(self, collection: str) -> int:
+        return int((await self._server.ask("GET", f"{quote(collection, safe='')}/_count"))["count"])
+
+    async def check(self, collection: str, dimensions: int) -> None:
+        mappings: Mapping[str, Any] = await self._server.ask_if_allowed(f"{quote(collection, safe='')}/_mapping")
+        if not mappings and self._server.status == 403:
+            return
+        index: Mapping[str, Any] = next(iter(mappings.values()), {})
+        fields: Mapping[str, Any] = index.get("mappings", {}).get("properties", {})
+        wanted = self._vector if dimensions else self._fields.text
+        field = _nested(fields, wanted)
+        if field is None:
+            option = "vector" if dimensions else "text"
+            raise UsageError(
+                f"The index {collection} has no field {wanted!r}: name it with {option}=FIELD. It has: "
+                f"{', '.join(list(fields)[:20]) or 'none'}."
+            )
+        size = field.get("dims", field.get("dimension", dimensions))
+        if dimensions and size != dimensions:
+            raise UsageError(
+                f"The index {collection} has vectors of {size} dimensions, and the embedder's have {dimensions}: name "
+                f"the embedder that filled it."
+            )
+
+    async def fill(self, collection: str, passages: Sequence[Passage], vectors: "np.ndarray[Any, Any] | None") -> None:
+        languages = [detect(passage.text) for passage in passages[:_SAMPLED]]
+        analyzer = "cjk" if languages.count("zh") * 2 > len(languages) else "english"
+        properties: dict[str, Any] = {name: {"type": "text", "analyzer": analyzer} for name in ("text", "title")}
+        body: dict[str, Any] = {"mappings": {"properties": properties}}
+        if vectors is not None:
+            properties["vector"] = self._vector_field(vectors.shape[1])
+            body |= {"settings": {"index": {"knn": True}}} if self._is_open else {}
+        await self._server.ask("DELETE", collection)
+        await self._server.ask("PUT", collection, body)
+        for start in range(0, len(passages), _ROWS):
+            lines = "".join(map(_line, _actions(passages, vectors, start)))
+            reply = await self._server.ask("POST", f"{collection}/_bulk?refresh=true", lines=lines)
+            if reply is None or reply.get("errors"):
+                items = [item for entry in (reply or {}).get("items", []) for item in entry.values()]
+                failed = [item["error"] for item in items if "error" in item]
+                reason = failed[0].get("reason", "") if failed else "the index is missing"
+                first = self._server.shown(reason)
+                raise UsageError(f"{self._server.where}: {len(failed)} passages were refused; the first: {first}")
+
+    def _vector_field(self, size: int) -> dict[str, Any]:
+        if self._is_open:
+            method = {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"}
+            return {"type": "knn_vector", "dimension": size, "method": method}
+        return {"type": "dense_vector", "dims": size, "index": True, "similarity": "cosine"}
+
+    async def search(self, collection: str, query: str, vector: "np.ndarray[Any, Any] | None", k: int) -> list[Hit]:
+        fields = self._fields
+        if vector is None:
+            names = [name for name in (fields.text, fields.title) if name]
+            body: dict[str, Any] = {"query": {"multi_match": {"query": query, "fields": names, "type": "most_fields"}}}
+        elif self._is_open:
+            body = {"query": {"knn": {self._vector: {"vector": vector.tolist(), "k": k}}}}
+        else:
+            knn = {"field": self._vector, "query_vector": vector.tolist(), "k": k}
+            body = {"knn": {**knn, "num_candidates": min(10_000, _CANDIDATES * k)}}
+        shown = [name for name in (fields.id, fields.text, fields.title) if name]
+        path = f"{quote(collection, safe='')}/_search"
+        reply = await self._server.ask("POST", path, {**body, "size": k, "_source": shown})
+        if reply is None:
+            raise UsageError(f"{self._server.where}: there is no index {collection!r} any more.")
+        return [self._hit(hit) for hit in reply["hits"]["hits"]]
+
+    def _hit(self, hit: Mapping[str, Any]) -> Hit:
+        source, fields = hit.get("_source") or {}, self._fields
+        key = _value(source, fields.id) if fields.id else None
+        text, title = _value(source, fields.text), _value(source, fields.title)
+        own = hit["_id"] if key is None else key
+        return Hit(str(own), float(hit.get("_score") or 0.0), str(text or ""), str(title or ""))
 
 
-@contextlib.contextmanager
-def _errors(name: str) -> Iterator[None]:
-    """Turns the client's errors into ragstone's, in one line."""
-    library = _load()
-    try:
-        yield
-    except (library.AuthenticationException, library.AuthorizationException) as error:
-        raise Unauthorized(f"{name}: {_line(error)} Set the key in {KEY}.") from None
-    except library.ApiError as error:
-        raise UsageError(f"{name}: {_line(error)}") from None
-    except library.helpers.BulkIndexError as error:
-        raise UsageError(f"{name}: {len(error.errors)} passages were refused; the first: {_line(error)}") from None
-    except library.TransportError as error:
-        # The client nests the error's text in itself.
-        cause = redact(str(error).rpartition("Error(")[2].rstrip(")") or str(error))
-        raise Unreachable(
-            f"{name}: no connection ({' '.join(cause.split())[:200]}). Is Elasticsearch running?"
-        ) from None
+def _actions(passages: Sequence[Passage], vectors: Any, start: int) -> Iterator[dict[str, Any]]:
+    for place in range(start, min(start + _ROWS, len(passages))):
+        passage = passages[place]
+        yield {"index": {"_id": passage.id}}
+        vector = {} if vectors is None else {"vector": vectors[place].tolist()}
+        yield {"text": passage.text, "title": passage.title, **vector}
 
 
-def _line(error: Exception) -> str:
-    return f"{' '.join(redact(str(error)).split())[:200]}."
+def _line(document: Mapping[str, Any]) -> str:
+    return json.dumps(document) + "\n"
 
 
-def _load() -> Any:
-    try:
-        library = importlib.import_module("elasticsearch")
-        importlib.import_module("elasticsearch.helpers")
-    except ModuleNotFoundError:
-        raise MissingExtra(
-            "Elasticsearch's client is not installed. Run: pip install 'ragstone[elasticsearch]'"
-        ) from None
-    return library
+def _nested(fields: Mapping[str, Any], path: str) -> Any:
+    """The mapping of a field at a dotted path."""
+    field: Any = {"properties": fields}
+    for name in path.split("."):
+        inner: Mapping[str, Any] = (field or {}).get("properties") or (field or {}).get("fields") or {}
+        field = inner.get(name)
+    return field
 
 
-PLUGINS = {"elasticsearch": open_elasticsearch}
+def _value(source: Mapping[str, Any], path: str) -> Any:
+    """The value at a dotted path, which may also be a name with dots."""
+    if path in source:
+        return source[path]
+    value: Any = source
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _authorization(*names: str) -> str:
+    """The value of the header from the environment: of an API key, or of a user and a password."""
+    key, user, password = (os.environ.get(name, "") if name else "" for name in names)
+    if key:
+        return f"ApiKey {key}"
+    return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode('ascii')}" if user else ""
+
+
+def _connect(*variables: str, is_open: bool) -> Callable[[EngineTarget], Any]:
+    @contextlib.asynccontextmanager
+    async def connect(target: EngineTarget) -> AsyncIterator[Engine]:
+        async with _Server(target, variables) as server:
+            version = (await server.ask_if_allowed("")).get("version") or {}
+            known = "elasticsearch" if server.product == "Elasticsearch" else version.get("distribution", "")
+            if known and (known == "opensearch") != is_open:
+                raise UsageError(f"{server.where} is not what its name says: write {known}(…).")
+            library = f"{'opensearch' if is_open else 'elasticsearch'} {version.get('number', '')}".strip()
+            yield _Index(server, target, is_open=is_open, library=library)
+        await asyncio.sleep(0)  # lets the session's connections close
+
+    return connect
+
+
+def _kind(name: str, label: str, *variables: str) -> EngineKind:
+    connect = _connect(*variables, is_open=name == "opensearch")
+    key = variables[0] or variables[2]
+    return EngineKind(name, label, connect, key, f"{name}(http://localhost:9200)", words=True, options=("vector",))
+
+
+PLUGINS = {
+    "elasticsearch": opener_of(
+        _kind("elasticsearch", "Elasticsearch", "ELASTIC_API_KEY", "ELASTIC_USER", "ELASTIC_PASSWORD")
+    ),
+    "opensearch": opener_of(_kind("opensearch", "OpenSearch", "", "OPENSEARCH_USER", "OPENSEARCH_PASSWORD")),
+}

@@ -34,7 +34,7 @@ __all__ = [
 _DEFAULT = ModelOptions()
 # The end of a model's error about a missing address; the model of a retriever has other options for it.
 _NO_ADDRESS = " --base-url: the address of the endpoint."
-_EMBEDDERS = ("dense", "multivector", "late", "lancedb", "elasticsearch")  # their first argument is an embedder
+_EMBEDDERS = ("dense", "multivector", "late")  # their first argument is an embedder
 _ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s,(){}\"']+", re.IGNORECASE)
 _AFTER_MODEL = ("rerank", "rewrite", "multiquery")  # they open their model before the inner retriever
 
@@ -112,8 +112,9 @@ def check_retriever(name: Any, options: ModelOptions | None = None) -> None:
             problem = "is not a file; run: needs the file of a run." if path.exists() else "there is no such file."
             raise DataError(path, problem)
         return
-    for inner in spec.arguments:
-        parse(inner)
+    if not {"collection", "embedder"} & spec.options.keys():  # else it is an engine, whose argument is a place
+        for inner in spec.arguments:
+            parse(inner)
     if not make.__module__.startswith("ragstone."):
         return  # another package's opener may do any work before it reads the pool
     with contextlib.suppress(_NameIsValid):
@@ -182,7 +183,9 @@ def _check_model(spec: Spec, options: ModelOptions) -> None:
 
     calling = Building((), options).calling(spec)
     if spec.function in _EMBEDDERS and spec.arguments:
-        check_model(spec.arguments[0], "embedder", options if spec.function == "elasticsearch" else calling)
+        check_model(spec.arguments[0], "embedder", calling)
+    elif embedder := spec.options.get("embedder"):
+        check_model(embedder, "embedder", replace(options, base_url=spec.options.get("embedder_url", options.base_url)))
     elif spec.function in _AFTER_MODEL and len(spec.arguments) == 2:  # the inner retriever and the model
         if spec.function == "rerank" and is_http(spec.arguments[1]):
             http_reranker_call(spec.arguments[1], options)

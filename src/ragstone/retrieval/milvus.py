@@ -1,0 +1,150 @@
+"""Milvus, a server or embedded as Milvus Lite (`retrieval/engine.py` has the options).
+
+    milvus(embedder=local/e5-small)                                             the pool, in a temporary folder
+    milvus(./milvus.db,collection=docs,embedder=local/e5-small)                 a collection of your own
+    milvus(http://localhost:19530,collection=docs,embedder=local/e5-small,vector=embedding)
+
+Without `id` the primary key counts; `vector` is the field "vector" unless named. MILVUS_TOKEN, if set, is sent as the
+token. Needs the extra `milvus`.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ragstone.errors import UsageError
+from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, load_library, opener_of, similarity
+from ragstone.types import Passage
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["PLUGINS"]
+
+_KEY = "MILVUS_TOKEN"
+_ROWS = 1000  # per write
+_LONGEST_ID = 65_535  # bytes, Milvus's limit for a text
+
+
+class _Milvus:
+    def __init__(self, library: Any, client: Any, target: EngineTarget) -> None:
+        self.library = f"pymilvus {library.__version__}"
+        self._types, self._client, self._fields = library.DataType, client, target.fields
+        self._vector = target.fields.vector or "vector"
+        self._described: dict[str, tuple[Mapping[str, Any], str]] = {}
+
+    def _describe(self, name: str) -> tuple[Mapping[str, Any], str]:
+        """A collection's description, and the metric of the index of its vectors."""
+        if name not in self._described:
+            described = self._client.describe_collection(name)
+            metrics = [
+                index.get("metric_type", "")
+                for index in (self._client.describe_index(name, item) for item in self._client.list_indexes(name))
+                if index.get("field_name") == self._vector
+            ]
+            self._described[name] = described, (metrics or ["COSINE"])[0]
+        return self._described[name]
+
+    async def collections(self) -> Sequence[str]:
+        return list(await asyncio.to_thread(self._client.list_collections))
+
+    async def count(self, collection: str) -> int:
+        stats = await asyncio.to_thread(self._client.get_collection_stats, collection)
+        return int(stats["row_count"])
+
+    async def check(self, collection: str, dimensions: int) -> None:
+        described, _ = await asyncio.to_thread(self._describe, collection)
+        fields = {field["name"]: field for field in described["fields"]}
+        if self._vector not in fields:
+            raise UsageError(
+                f"The collection {collection} has no field {self._vector!r}: name the one with the vectors with "
+                f"vector=NAME. It has: {', '.join(fields)}."
+            )
+        size = fields[self._vector]["params"].get("dim", dimensions)
+        if size != dimensions:
+            raise UsageError(
+                f"The collection {collection} has vectors of {size} dimensions, and the embedder's have {dimensions}: "
+                f"name the embedder that filled it."
+            )
+        await asyncio.to_thread(self._client.load_collection, collection)
+
+    async def fill(self, collection: str, passages: Sequence[Passage], vectors: "np.ndarray[Any, Any] | None") -> None:
+        assert vectors is not None
+        await asyncio.to_thread(self._fill, collection, passages, vectors)
+
+    def _fill(self, name: str, passages: Sequence[Passage], vectors: "np.ndarray[Any, Any]") -> None:
+        if self._client.has_collection(name):
+            self._client.drop_collection(name)
+        schema = self._client.create_schema(auto_id=False)
+        schema.add_field("place", self._types.INT64, is_primary=True)
+        schema.add_field("ragstone_id", self._types.VARCHAR, max_length=_LONGEST_ID)
+        schema.add_field("vector", self._types.FLOAT_VECTOR, dim=vectors.shape[1])
+        index = self._client.prepare_index_params()
+        index.add_index("vector", index_type="FLAT", metric_type="COSINE")
+        self._client.create_collection(name, schema=schema, index_params=index)
+        for start in range(0, len(passages), _ROWS):
+            rows = [
+                {"place": place, "ragstone_id": passages[place].id, "vector": vectors[place].tolist()}
+                for place in range(start, min(start + _ROWS, len(passages)))
+            ]
+            self._client.insert(name, rows)
+        self._client.flush(name)
+
+    async def search(self, collection: str, query: str, vector: "np.ndarray[Any, Any] | None", k: int) -> list[Hit]:
+        return await asyncio.to_thread(self._search, collection, vector, k)
+
+    def _search(self, name: str, vector: Any, k: int) -> list[Hit]:
+        described, metric = self._describe(name)
+        present = {field["name"] for field in described["fields"]}
+        wanted = [self._fields.id or "ragstone_id", self._fields.text, self._fields.title]
+        shown = [field for field in wanted if field in present or described.get("enable_dynamic_field")]
+        found = self._client.search(name, data=[vector.tolist()], limit=k, anns_field=self._vector, output_fields=shown)
+        primary = next((field["name"] for field in described["fields"] if field.get("is_primary")), "id")
+        return [self._hit(row, primary, metric) for row in found[0]]
+
+    def _hit(self, row: Any, primary: str, metric: str) -> Hit:
+        values, fields = row["entity"], self._fields
+        key = values.get(fields.id or "ragstone_id", row.get(primary, row.get("id")))
+        score = similarity(row["distance"], "l2") if metric == "L2" else float(row["distance"])
+        return Hit(str(key), score, str(values.get(fields.text) or ""), str(values.get(fields.title) or ""))
+
+
+@contextlib.asynccontextmanager
+async def _connect(target: EngineTarget) -> AsyncIterator[Engine]:
+    library = load_library("pymilvus", "Milvus's client", "milvus")
+    place = target.place
+    if not target.is_address:
+        load_library("milvus_lite", "Milvus Lite", "milvus")
+        place = place if place.endswith(".db") else f"{place}/milvus.db"  # what tells pymilvus that it is a path
+    log = logging.getLogger("pymilvus")  # it logs each error with its traceback
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        token = os.environ.get(_KEY) or ""
+        client = await asyncio.to_thread(library.MilvusClient, place, token=token, timeout=target.model_options.timeout)
+        try:
+            yield _Milvus(library, client, target)
+        finally:
+            await asyncio.to_thread(client.close)
+            if place != target.place:  # in a temporary folder, which is about to be deleted
+                await asyncio.to_thread(_stop_server, place)
+    finally:
+        log.setLevel(before)
+
+
+def _stop_server(place: str) -> None:
+    """Ends the threads of Milvus Lite, which otherwise live as long as the process."""
+    load_library("milvus_lite.server_manager", "Milvus Lite", "milvus").server_manager_instance.release_server(place)
+
+
+PLUGINS = {
+    "milvus": opener_of(
+        EngineKind(
+            "milvus", "Milvus", _connect, _KEY, "milvus(http://localhost:19530,embedder=local/e5-small)", local=True,
+            options=("vector",), unreachable=("MilvusUnavailableException", "ConnectError"),
+        )
+    )
+}  # fmt: skip
