@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.api.judging import scripted_judge
 from tests.api.planted import SIZE, Planted, documents, questions
 
@@ -15,7 +16,7 @@ from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.details import details
 from ragstone.errors import UsageError
 from ragstone.runs import open_run
-from ragstone.types import Query
+from ragstone.types import Query, Response
 
 FAULTS = {
     "missing": "not_in_index",
@@ -198,7 +199,7 @@ def test_searches_ask_for_no_answer(tmp_path: Path, corpus: Path) -> None:
         searches = [record for record in opened.records() if record.case.id.partition("/")[2] in SEARCHES]
     assert searches
     assert all(record.case.query.retrieve_only and record.response is not None for record in searches)
-    assert sum(query.retrieve_only for query in system.asked) == len(searches)
+    assert sum(query.retrieve_only for query in system.asked) == len(searches) + 1  # one to find out that it can
 
 
 async def answers_of(system: Planted) -> list[dict[str, Any]]:
@@ -259,3 +260,21 @@ def test_the_slice_that_a_fault_concerns_is_named(tmp_path: Path, corpus: Path) 
     result = diagnose(rows, system, corpus=corpus, run=tmp_path / "slices.run")
     assert {"site": "north"} in [dict(found.where) for found in result.slices().found]
     assert result.slices().samples == SIZE
+
+
+@pytest.mark.parametrize(("language", "note"), [("en", "ignores the passages"), ("zh", "忽略给定的段落")])
+def test_a_system_that_ignores_given_passages_is_found_out(
+    language: str, note: str, tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGSTONE_LANGUAGE", language)
+    inner = Planted(frozenset({"confused"}))
+
+    class Deaf:
+        id, spec, accepts = "deaf", {"kind": "deaf"}, frozenset({"passages"})
+
+        async def answer(self, query: Query) -> Response:
+            return await inner.answer(replace(query, passages=None))
+
+    result = diagnose(labelled(), Deaf(), corpus=corpus, run=tmp_path / "deaf.run")
+    assert note in " ".join(result.warnings)
+    assert failed(result) == {f"q{n:02d}": "generation" for n in range(0, SIZE, 4)}

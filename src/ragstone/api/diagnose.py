@@ -26,14 +26,15 @@ from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData
 from ragstone.errors import UsageError
-from ragstone.messages import checked_language
+from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.models import ModelOptions
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import Corpus, read_corpus
 from ragstone.runs import open_run
 from ragstone.systems import accepts_of, open_system, system_settings
+from ragstone.systems.probes import probe_interventions
 from ragstone.systems.rag import RagTarget
-from ragstone.types import Embedder, Metric, Model, Table
+from ragstone.types import Embedder, Metric, Model, Query, System, Table
 
 if TYPE_CHECKING:
     import pandas
@@ -44,6 +45,7 @@ __all__ = [
 ]  # fmt: skip
 
 _CONCURRENCY = 64
+_TRIED = ("passages", "k", "retrieve")
 _ROUNDS = 20  # far more than the table of causes can need
 _CHUNK = 330  # tokens of the chunks in which a corpus is searched for gold passages
 
@@ -181,9 +183,11 @@ async def run_diagnosis(
     async with AsyncExitStack() as stack:
         opened = open_system(plan.system, template=benchmark.template, options=options)
         system = await stack.enter_async_context(opened)
-        takes = frozenset() if plan.recorded else accepts_of(system) | {"repeat"}
-        benchmark = dataclasses.replace(benchmark, takes=takes)
-        if path.exists() and path.stat().st_size:
+        takes, notes = (
+            (frozenset[str](), ()) if plan.recorded else await _allowed(system, path, questions[0].query)
+        )  # fmt: skip
+        benchmark = dataclasses.replace(benchmark, takes=takes, warnings=(*plan.warnings, *notes))
+        if _has_begun(path):
             with open_run(path) as before:
                 benchmark = benchmark.grown(before, system.id)
         for _ in range(_ROUNDS):
@@ -195,7 +199,26 @@ async def run_diagnosis(
             if done.outcome.interrupted or done.outcome.refused or grown.size == asked:
                 break
             benchmark = grown
-    return DiagnosisResult(path, done.outcome, plan.warnings, system=system.id)
+    return DiagnosisResult(path, done.outcome, benchmark.warnings, system=system.id)
+
+
+def _has_begun(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
+async def _allowed(system: System, path: Path, query: Query) -> tuple[frozenset[str], tuple[str, ...]]:
+    """What the system takes, tried once with at most five questions, and a note on what it does not take. A run that
+    has begun remembers it."""
+    if _has_begun(path):
+        with open_run(path) as run:
+            known = run.meta.get("options", {}).get("takes")
+        if isinstance(known, list):
+            return frozenset(map(str, known)), ()
+    probes = await probe_interventions(system, query)
+    names = [name for name in _TRIED if probes[name].outcome in ("works", "unknown")]
+    texts = messages(__name__, preferred_language())
+    notes = [texts[f"{name}_{probes[name].outcome}"] for name in _TRIED if name not in names]
+    return frozenset({*names, "repeat", *(accepts_of(system) & {"history", "language"})}), tuple(notes)
 
 
 def requests_of(plan: DiagnosisPlan) -> tuple[int, int]:
