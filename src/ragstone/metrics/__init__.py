@@ -7,18 +7,21 @@ entry-point group `ragstone.metrics`. Such a plugin is one of three things:
 - a class that needs tools: `uses` names them ("judge", "model", "embedder"), `make(tools)` makes the metric;
 - a `Family`, a metric for every k: it is registered as `ndcg@k`, and `ndcg@10` is the metric.
 
+A measure of a ranked list is also one of the list at a stage of the system: `ndcg@10 fetched`.
+
 `make_metrics` turns the names that a user writes into metrics, whichever of the three they are.
 """
 
 import importlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 from ragstone.errors import UnknownName, UsageError
 from ragstone.registry import Registry, is_place
+from ragstone.responses.stages import STAGE_WORDS
 from ragstone.types import Embedder, Metric, Model
 
 if TYPE_CHECKING:
@@ -170,4 +173,14 @@ def find_metric(name: str) -> Any:
         if not int(cutoff["k"]):
             raise UsageError(f"{name!r}: k counts passages from 1. Write a larger number: {cutoff['family']}@10.")
         return cast("Family", METRICS.get(family)).at(int(cutoff["k"]))
+    measure, _, stage = name.rpartition(" ")
+    if stage in STAGE_WORDS and measure.strip():
+        return _at_stage(find_metric(measure.strip()), stage)
     raise UnknownName("metric", name, [*METRICS.names(), *GROUPS], hint="`ragstone metrics` lists them.")
+
+
+def _at_stage(metric: Any, stage: str) -> Any:
+    """The measure of the list at a stage of the system. Raises UsageError for what is no measure of a list."""
+    if not hasattr(metric, "stage"):
+        raise UsageError(f"{metric.name} has no stages: only measures of a ranked list do, such as recall@5 {stage}.")
+    return replace(metric, stage=stage)

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from ragstone.metrics.judge.panel import by_judge
 from ragstone.report.sanitize import readable
+from ragstone.responses.stages import STAGES
 from ragstone.types import Benchmark, Record, Run, Scalar
 
 __all__ = ["RecordColumns", "columns_of", "guarded", "rows_of"]
@@ -19,6 +20,7 @@ class RecordColumns:
     """The columns of a run's records. Those that depend on the run are collected in one pass over the records."""
 
     condition: dict[str, set[type]] = field(default_factory=dict)
+    stages: dict[str, None] = field(default_factory=dict)  # "fetch.passages", "fetch.seconds"…
     metrics: dict[str, None] = field(default_factory=dict)
     judges: dict[str, None] = field(default_factory=dict)  # METRIC[JUDGE], of several judges
     planned: dict[str, int] = field(default_factory=dict)  # by system: the number of rows of a finished run
@@ -27,7 +29,7 @@ class RecordColumns:
     def names(self) -> list[str]:
         scores = [f"{metric}{part}" for metric in self.metrics for part in ("", ".status", ".reason")]
         first = (*_FIRST, *(("planned",) if self.planned else ()))
-        return [*first, *(f"condition.{key}" for key in self.condition), *_LAST, *scores, *self.judges]
+        return [*first, *(f"condition.{key}" for key in self.condition), *_LAST, *self.stages, *scores, *self.judges]
 
 
 _FIRST = ("system", "case", "sample")
@@ -58,6 +60,8 @@ def columns_of(run: Run) -> RecordColumns:
     for record in run.records():
         for key, value in record.case.condition.items():
             columns.condition.setdefault(key, set()).add(type(value))
+        for name in _of_stages(record):
+            columns.stages.setdefault(name)
         for metric in record.scores:
             columns.metrics.setdefault(metric)
         for name in _of_judges(record):
@@ -78,6 +82,19 @@ def _of_judges(record: Record) -> dict[str, Value]:
     """What each of several judges scored."""
     scores = by_judge(record).items()
     return {f"{metric}[{judge}]": value for metric, values in scores for judge, value in values.items()}
+
+
+def _of_stages(record: Record) -> dict[str, Value]:
+    """The number of passages, the seconds and the tokens of each stage of the system, as far as they are known."""
+    values: dict[str, Value] = {}
+    for step in record.response.steps if record.response is not None else ():
+        if step.name in STAGES and isinstance(step.output, list):
+            values[f"{step.name}.passages"] = len(step.output)
+        if step.name in (*STAGES, "rewrite") and step.seconds is not None:
+            values[f"{step.name}.seconds"] = step.seconds
+        if step.name in (*STAGES, "rewrite") and step.usage is not None:
+            values[f"{step.name}.tokens"] = step.usage.prompt_tokens + step.usage.completion_tokens
+    return values
 
 
 def _row(record: Record, benchmark: Benchmark, language: str) -> dict[str, Value]:
@@ -101,6 +118,7 @@ def _row(record: Record, benchmark: Benchmark, language: str) -> dict[str, Value
         if response.usage is not None:
             row["prompt_tokens"] = response.usage.prompt_tokens
             row["completion_tokens"] = response.usage.completion_tokens
+    row |= _of_stages(record)
     for metric, score in record.scores.items():
         row |= {metric: score.value, f"{metric}.status": score.status, f"{metric}.reason": score.reason}
     row = _of_judges(record) | row

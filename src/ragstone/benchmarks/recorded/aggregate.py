@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragstone.benchmarks.recorded.stages import StageTally, add_stages
 from ragstone.metrics import better
 from ragstone.metrics.answerable import answerable, declined
 from ragstone.metrics.judge.panel import by_judge
@@ -81,6 +82,7 @@ class ScoreTally:
     costs: dict[str, JudgeCost] = field(default_factory=lambda: defaultdict(JudgeCost))
     system: Usage = field(default_factory=Usage)  # of the system's own models, as it reports it
     judges: Counter[str] = field(default_factory=Counter)  # model names as the endpoint returned them
+    stages: dict[str, StageTally] = field(default_factory=dict)  # in the order of their first appearance
     refusals: dict[bool, list[tuple[str, bool]]] = field(default_factory=lambda: {True: [], False: []})
     errors: Counter[str] = field(default_factory=Counter)  # questions without an answer, by kind of failure
     group_errors: dict[str, dict[str, Counter[str]]] = field(default_factory=dict)  # the same: column → value → kind
@@ -139,6 +141,7 @@ def _add(tally: ScoreTally, record: Record, columns: Sequence[str]) -> None:
             tally.group_errors.setdefault(column, {}).setdefault(value, Counter())[kind] += 1
     if record.response is not None and record.response.usage is not None:
         tally.system += record.response.usage
+    add_stages(tally.stages, record)
     for name, score in record.scores.items():
         places = [tally.metrics.setdefault(name, MetricScores())]
         for column, value in groups.items():

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ragstone.benchmarks.recorded.aggregate import display_order, lower_is_better, tally_scores
 from ragstone.benchmarks.recorded.diagnosis import BAR, advise
 from ragstone.benchmarks.recorded.judge_tables import agreement_table, disagreements
+from ragstone.benchmarks.recorded.stages import stages_table
 from ragstone.messages import messages
 from ragstone.metrics.catalogue import in_language
 from ragstone.stats import Estimate
@@ -31,6 +32,7 @@ def tables(run: Run, *, language: str = "en") -> list[Table]:
     candidates = [
         writer.scores(),
         writer.refusals(),
+        writer.stages(),
         *writer.groups(),
         writer.repeats(),
         agreement_table(writer.tallies, writer.words, multiple=writer.multiple),
@@ -86,6 +88,11 @@ class _ScoreTables:
         columns = self._columns(*(self.words[name] for name in ("outcome", "share", "count")))
         notes = (self.words["refusals_note"],)
         return Table("eval-refusals", self.words["refusals"], columns, tuple(rows), notes, keys=1 + self.multiple)
+
+    def stages(self) -> Table:
+        """What each stage of a system did, where systems tell more than one."""
+        stages = {system: tally.stages for system, tally in self.tallies.items()}
+        return stages_table(stages, self.words, multiple=self.multiple)
 
     def groups(self) -> Iterator[Table]:
         """One table per grouping column, with a row per value and a column per metric."""

@@ -1,7 +1,8 @@
 """Measures of a ranked list of passages against labels, as trec_eval computes them.
 
 `recall` measures the whole list, `recall@5` its first five passages; the other measures work in the same way. The list
-is what was retrieved, in its order; the scores of passages make no difference. The labels are the passages of the
+is what the answer was made from, in its order; `recall@5 fetched`, `recall@5 reranked` and `recall@5 prompted` measure
+the list at that stage of the system; the scores of passages make no difference. The labels are the passages of the
 sample that are known to be relevant (`relevant`), with a `grade` in their `meta` if some are more relevant than others
 (1 by default); a passage without a label counts as not relevant. Passages are the same if their ids are. A passage that
 was retrieved twice counts once, at its first place, and those after it move up, because a list of trec_eval holds each

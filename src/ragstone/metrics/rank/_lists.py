@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from ragstone.metrics._passages import NO_PASSAGES, NOTHING_RETRIEVED, retrieved
+from ragstone.responses.stages import STAGE_WORDS, passages_at
 from ragstone.types import Case, Need, Passage, Response, Score
 
 __all__ = ["Family", "RankMetric", "Ranking", "plugins"]
@@ -30,20 +31,23 @@ class Ranking(NamedTuple):
 
 @dataclass(frozen=True)
 class RankMetric(ABC):
-    """A measure of a ranked list: of its first `k` passages, or of the whole list if `k` is None."""
+    """A measure of a ranked list: of its first `k` passages, or of the whole list if `k` is None. `stage`: of the list
+    at a stage of the system ("fetched", "reranked", "prompted"); "": of the list that the answer was made from."""
 
     stem: ClassVar[str]
     version: ClassVar[int] = 2
     needs: ClassVar[frozenset[Need]] = frozenset({Need.PASSAGES, Need.LABELS})
 
     k: int | None = None
+    stage: str = ""
 
     @property
     def name(self) -> str:
-        return self.stem if self.k is None else f"{self.stem}@{self.k}"
+        name = self.stem if self.k is None else f"{self.stem}@{self.k}"
+        return f"{name} {self.stage}" if self.stage else name
 
     def score(self, case: Case, response: Response, /) -> Score:
-        ranking = _ranking(case, response)
+        ranking = _ranking(case, response, self.stage)
         if isinstance(ranking, str):
             return Score.not_applicable(ranking)
         if self.k is not None and self.k > ranking.length and case.sample.meta.get("ranking_cut"):
@@ -81,35 +85,40 @@ def plugins(kind: type[RankMetric]) -> dict[str, RankMetric | Family]:
 
 
 # The last ranking, because several measures of one case use it in turn.
-_last: tuple[Case, Response, Ranking | str] | None = None
+_last: tuple[Case, Response, str, Ranking | str] | None = None
 
 
-def _ranking(case: Case, response: Response) -> Ranking | str:
-    """The ranking of a case, or the reason why there is none."""
+def _ranking(case: Case, response: Response, stage: str) -> Ranking | str:
+    """The ranking of a case at a stage, or the reason why there is none."""
     global _last  # noqa: PLW0603
     last = _last
-    if last is not None and last[0] is case and last[1] is response:
-        return last[2]
-    ranking = _build_ranking(case, response)
-    _last = (case, response, ranking)
+    if last is not None and last[0] is case and last[1] is response and last[2] == stage:
+        return last[3]
+    ranking = _build_ranking(case, response, stage)
+    _last = (case, response, stage, ranking)
     return ranking
 
 
-def _build_ranking(case: Case, response: Response) -> Ranking | str:
+def _build_ranking(case: Case, response: Response, stage: str) -> Ranking | str:
     grades = {passage.id: _grade(passage) for passage in case.sample.passages if passage.relevant}
     if not grades:
         labelled = any(passage.relevant is not None for passage in case.sample.passages)
         return "no passage is known to be relevant" if labelled else "the sample has no labelled passages"
-    ids = _retrieved_ids(case, response)
+    ids = _stage_ids(response, stage) if stage else _retrieved_ids(case, response)
     if ids is None:
-        return "the passages were not retrieved"
-    if not ids and not response.empty_retrieval and "ranking" not in case.sample.meta:
+        return "the system has no such stage, or did not tell it" if stage else "the passages were not retrieved"
+    if not ids and not stage and not response.empty_retrieval and "ranking" not in case.sample.meta:
         return NO_PASSAGES
     places = [(place, grades[passage_id]) for place, passage_id in enumerate(ids, start=1) if passage_id in grades]
     return Ranking(
         tuple(place for place, _ in places), tuple(gain for _, gain in places), len(ids),
         tuple(sorted(grades.values(), reverse=True)),
     )  # fmt: skip
+
+
+def _stage_ids(response: Response, stage: str) -> dict[str, None] | None:
+    passages = passages_at(response, STAGE_WORDS[stage])
+    return None if passages is None else dict.fromkeys(passage.id for passage in passages)
 
 
 def _retrieved_ids(case: Case, response: Response) -> dict[str, None] | None:
