@@ -8,7 +8,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.cli.tools import ROOT, Told, command, environment, one_line, process
+from tests.cli.tools import ROOT, SMALL, Told, command, environment, one_line, process
 from tests.datasets.traces.test_files import request
 
 from ragstone.runs import open_run
@@ -128,3 +128,32 @@ def test_serve_refuses_what_cannot_be_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     told = process("trace", "serve", "-o", "/proc/none/traces.jsonl", folder=tmp_path)
     one_line(told, "/proc/none/traces.jsonl: cannot be written")
+
+
+def test_run_eval_and_bench_send_their_spans(ragstone: Callable[..., Told], tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("def ask(question):\n    return {'answer': 'A.', 'contexts': ['T.']}\n", "utf-8")
+    (tmp_path / "q.csv").write_text("question,reference\nQ?,A.\n", "utf-8")
+    serving = Serving(tmp_path)
+    address = serving.address.removesuffix("/v1/traces")
+    try:
+        assert ragstone("run", "q.csv", "--system", "app.py:ask", "--otlp", address, "--run", "a.run").code == 0
+        assert ragstone("eval", RECORDED / "langchain.txt", "--otlp", address, "--run", "b.run").code == 0
+        bench = ("bench", "rgb", "--model", "local/extractive", "--ability", "noise", *SMALL)
+        assert ragstone(*bench, "--otlp", address, "--run", "c.run").code == 0
+    finally:
+        told = serving.end(signal.SIGINT)
+    assert " of 7 traces" in told.out  # 1 + 2 + 2 questions at 2 noise ratios
+    told = ragstone("eval", "traces.jsonl", "--references", "q.csv", "--run", "d.run", "--json")
+    assert told.document["scores"]["exact_match"]["mean"] == 1.0
+    assert (told.document["scores"]["exact_match"]["n"], told.code) == (1, 0)
+
+
+def test_a_dead_endpoint_is_one_note_of_the_command_and_its_key_is_shown_nowhere(
+    ragstone: Callable[..., Told], tmp_path: Path
+) -> None:
+    url = "http://user:geheim123@127.0.0.1:9/?key=geheim123"
+    told = ragstone("eval", RECORDED / "langchain.txt", "--otlp", url, "--run", "a.run")
+    assert told.code == 0
+    assert (told.out + told.err).count("could not be sent") == 1
+    assert "geheim" not in told.out + told.err
+    assert b"geheim" not in (tmp_path / "a.run").read_bytes()

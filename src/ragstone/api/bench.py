@@ -143,7 +143,7 @@ async def run_bench(
     info = {"benchmark_at": plan.place} if plan.place else {}
     job = Job(benchmark, plan.models, path, at_once, plan.metrics, plan.judging, calling, plan.sampling, info=info)
     done = await execute(job, shell or Shell())
-    return BenchResult(path, done.outcome, tuple(benchmark.warnings), plan.plugin)
+    return BenchResult(path, done.outcome, (*benchmark.warnings, *done.notes), plan.plugin)
 
 
 async def bench_async(
@@ -172,6 +172,7 @@ async def bench_async(
     timeout: float | None = None,
     concurrency: int | None = None,
     language: str | None = None,
+    otlp: str = "",
     **options: Any,
 ) -> BenchResult:
     """Run a benchmark on one or more systems and keep everything in one run file; results already in the file are not
@@ -185,8 +186,9 @@ async def bench_async(
     additional metrics, by name or your own. `embedder`, `verify`, `prompts`, `rubrics`, `reasons`, `strict_quotes`:
     see `Judging`. `run`: the run file; by default its name is derived from the settings. `sampling`: `temperature`,
     `top_p`, `max_tokens`, `seed`, overriding the template's. `language`: language of tables and reports, "en" or "zh".
-    `max_requests`, `max_cost` (at `price`, `judge_price`: "IN/OUT" per million tokens): the run stops there. `options`:
-    the benchmark's own, listed by `ragstone bench NAME --help`. Raises `RagstoneError`s, one line each.
+    `max_requests`, `max_cost` (at `price`, `judge_price`: "IN/OUT" per million tokens): the run stops there. `otlp`:
+    an endpoint that spans of the answers with their scores are sent to. `options`: the benchmark's own, listed by
+    `ragstone bench NAME --help`. Raises `RagstoneError`s, one line each.
     """
     plugin = BENCHMARKS.get(benchmark)
     with keywords_in_errors(_keywords(plugin)):
@@ -207,7 +209,7 @@ async def bench_async(
             sampling=sampling,
             model_options=limited(calling, max_requests, max_cost, price_of(price)),
         )
-        shell = Shell(language=checked_language(language) if language else None)
+        shell = Shell(language=checked_language(language) if language else None, otlp=otlp)
         return await run_bench(plan, run=run, concurrency=concurrency, shell=shell)
 
 

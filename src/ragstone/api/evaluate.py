@@ -225,7 +225,7 @@ async def run_evaluation(
         replaces=growth.replaces,
     )  # fmt: skip
     done = await execute(job, shell or Shell())
-    return EvalResult(path, done.outcome, plan.warnings, system=plan.system.id)
+    return EvalResult(path, done.outcome, (*plan.warnings, *done.notes), system=plan.system.id)
 
 
 @public
@@ -267,6 +267,7 @@ async def evaluate_async(
     corpus: str | Path | None = None,
     references: Any = None,
     seed: int = 0,
+    otlp: str = "",
 ) -> EvalResult:
     """Score existing answers and keep everything in one run file; results already in the file are not computed again.
 
@@ -285,7 +286,8 @@ async def evaluate_async(
     `system_model`: the model that answered, where the data do not say; a judge of the same family causes a warning.
     `sep`: separator of several contexts in one cell; `sheet`: of a spreadsheet; `split`: of a data set with several;
     `qrels`, `corpus`: relevance labels and documents of a TREC run file. `references`: a file (or other data) with the
-    references of these questions, joined by question or id. Raises `RagstoneError`s, one line each.
+    references of these questions, joined by question or id. `otlp`: an endpoint that spans of the
+    answers with their scores are sent to. Raises `RagstoneError`s, one line each.
     """
     if price and price_of(price) is None:
         raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")
@@ -309,7 +311,7 @@ async def evaluate_async(
         repeat=repeat,
         system_model=system_model,
     )
-    shell = Shell(language=checked_language(language) if language else None)
+    shell = Shell(language=checked_language(language) if language else None, otlp=otlp)
     calling = limited(model_options or ModelOptions(cache=cache_folder()), max_requests, max_cost, price_of(price))
     return await run_evaluation(
         plan, run=run, model_options=calling, concurrency=concurrency, price=price, gates=gates, shell=shell

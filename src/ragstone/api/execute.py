@@ -15,6 +15,7 @@ from typing import Any
 import platformdirs
 
 from ragstone.api.judging import Judging, Opened, open_tools
+from ragstone.api.otlp_export import exporting
 from ragstone.errors import DataError, Unfinished
 from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
@@ -51,13 +52,14 @@ def limited(
 
 @dataclass(frozen=True)
 class Shell:
-    """What the command line adds: the command for the run file, the progress display, the event that stops the run, and
-    the language of the output, which the run file remembers (None: unchanged)."""
+    """What the command line adds: the command for the run file, the progress display, the event that stops the run, the
+    language of the output, which the run file remembers (None: unchanged), and the endpoint that spans are sent to."""
 
     command: str = ""
     progress: Progress | None = None
     stop: asyncio.Event | None = None
     language: str | None = None
+    otlp: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,17 +83,21 @@ class Job:
 
 @dataclass(frozen=True)
 class Executed:
-    """How a job ended, the metrics that scored it, and the ids of its systems."""
+    """How a job ended, the metrics that scored it, the ids of its systems, and what else its caller should know."""
 
     outcome: Outcome
     metrics: tuple[Metric, ...]
     systems: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 async def execute(job: Job, shell: Shell) -> Executed:
     """Opens everything a job needs, prepares its benchmark and runs the cases that the run file does not have yet."""
     benchmark = job.benchmark
+    progress, export = shell.progress, None
     async with contextlib.AsyncExitStack() as stack:
+        if shell.otlp:
+            progress = export = await stack.enter_async_context(exporting(shell.otlp, progress))
         opened = await stack.enter_async_context(open_tools(job.judging, job.metrics, job.model_options))
         systems = [await stack.enter_async_context(_system(system, job)) for system in job.systems]
         if benchmark.gives_passages:
@@ -115,10 +121,11 @@ async def execute(job: Job, shell: Shell) -> Executed:
                 metrics=metrics,
                 concurrency=job.concurrency,
                 axes=benchmark.axes,
-                progress=shell.progress,
+                progress=progress,
                 stop=shell.stop,
             )
-    return Executed(outcome, metrics, tuple(specs))
+    note = export.note(shell.otlp) if export is not None else ""
+    return Executed(outcome, metrics, tuple(specs), (note,) if note else ())
 
 
 def default_name(name: str, question: object) -> Path:

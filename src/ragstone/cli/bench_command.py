@@ -21,6 +21,7 @@ from ragstone.cli.options import (
     language_option,
     limit_options,
     metrics_option,
+    otlp_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.show import say_failures, say_run
@@ -85,6 +86,7 @@ run_options = both(
     ),
     language_option,
     click.option("--quiet", is_flag=True, help="Do not show progress."),
+    otlp_option,
     json_option,
 )
 
@@ -108,6 +110,7 @@ class SharedOptions(NamedTuple):
     language: str | None
     quiet: bool
     as_json: bool
+    otlp: str
 
 
 def read_shared_options(values: dict[str, Any]) -> SharedOptions:
@@ -147,7 +150,7 @@ def read_shared_options(values: dict[str, Any]) -> SharedOptions:
     return SharedOptions(
         models, judging, sampling, calling, concurrency, values.pop("run_file"), metrics,
         dry_run, price, price_text or "", judge_price, judge_text or "", report_file, values.pop("language"),
-        values.pop("quiet"), values.pop("as_json"),
+        values.pop("quiet"), values.pop("as_json"), values.pop("otlp"),
     )  # fmt: skip
 
 
@@ -184,6 +187,7 @@ async def _bench(plan: "BenchPlan", shared: SharedOptions) -> int:
             make_progress(quiet=shared.quiet, language=shared.language),
             stop,
             shared.language,
+            shared.otlp,
         )
         result = await run_bench(plan, run=shared.run_file, concurrency=shared.concurrency, shell=shell)
     return _say_result(result, shared)

@@ -24,6 +24,7 @@ from ragstone.cli.options import (
     metrics_option,
     no_judge,
     once,
+    otlp_option,
     references_option,
     seed_option,
 )  # fmt: skip
@@ -109,6 +110,7 @@ call_options = both(
 @language_option
 @click.option("--quiet", is_flag=True, help="Do not show progress.")
 @call_options
+@otlp_option
 @gate_options
 @json_option
 def command(**values: Any) -> int:
@@ -182,6 +184,7 @@ async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:
             make_progress(quiet=values["quiet"], language=values["language"]),
             stop,
             values["language"],
+            values["otlp"],
         )
         result = await run_evaluation(
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],

@@ -167,6 +167,10 @@ references_option = click.option(
     "--references", type=click.Path(path_type=Path),
     help="File with the references of the questions, joined by question or id.",
 )  # fmt: skip
+otlp_option = click.option(
+    "--otlp", metavar="URL", default="",
+    help="Send spans of the answers with their scores to this OTLP/HTTP endpoint.",
+)  # fmt: skip
 seed_option = click.option("--seed", type=int, help="Seed of --sample.  [default: 0]")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a single JSON document.")
 language_option = click.option(

@@ -23,6 +23,7 @@ from ragstone.cli.options import (
     language_option,
     metrics_option,
     once,
+    otlp_option,
     references_option,
     seed_option,
 )  # fmt: skip
@@ -75,6 +76,7 @@ question_options = both(
 @click.option("--concurrency", type=click.IntRange(1, 4096),
               help="Questions asked concurrently.  [default: 64; 4 if local]")  # fmt: skip
 @rate_options
+@otlp_option
 @gate_options
 @json_option
 def command(**values: Any) -> int:
@@ -122,6 +124,7 @@ async def _run(plan: Any, values: dict[str, Any], called: str) -> int:
     async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
         shell = Shell(
             called, make_progress(quiet=values["quiet"], language=values["language"]), stop, values["language"],
+            values["otlp"],
         )  # fmt: skip
         result = await run_questions(
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
