@@ -200,13 +200,8 @@ async def run_async(
     if model_options is None:
         in_flight = concurrency or _CONCURRENCY
         model_options = ModelOptions(cache=cache_folder(), deadline=timeout, timeout=timeout, in_flight=in_flight)
-<<<<<<< HEAD
     model_options = limited(model_options, max_requests, max_cost, price_of(price or judge_price))
-    shell = Shell(language=checked_language(language) if language else None)
-=======
-    model_options = limited(model_options, max_requests, max_cost, price_of(price))
     shell = Shell(language=checked_language(language) if language else None, otlp=otlp)
->>>>>>> bab3a76 (--otlp: a run sends spans of its answers with their scores)
     return await run_questions(
         plan, run=run, model_options=model_options, concurrency=concurrency, price=price, judge_price=judge_price,
         gates=gates, shell=shell,
