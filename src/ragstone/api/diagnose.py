@@ -139,6 +139,11 @@ def plan_diagnosis(
     requested = tuple(metrics or (("answer_correctness",) if judging.model is not None else ("answer_match",)))
     recorded = system is None or system == "recorded"
     plan: Any
+    if recorded and all(item.response is None and not item.error for item in data.items):
+        raise UsageError(
+            f"{data.name} has no answers, so name a system to ask: --system app.py:ask, or --corpus with a folder of "
+            "documents."
+        )
     if recorded:
         plan = plan_evaluation(data, requested, judging, data_language=data_language)
     else:

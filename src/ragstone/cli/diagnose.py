@@ -21,6 +21,7 @@ from ragstone.cli.output import say, say_json, say_text
 from ragstone.cli.run import question_options
 from ragstone.cli.show import say_run
 from ragstone.cli.systems import system_of, system_options
+from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def command(**values: Any) -> int:
 
     if values["price"]:
         read_price(values["price"])
+    elif values["max_cost"]:
+        raise UsageError("--budget needs the price of a million tokens: add --price IN/OUT, such as 0.15/0.60.")
     if values["report_file"] and not values["dry_run"]:
         check_target(values["report_file"], values["run_file"])  # before anything is asked
     language = values["data_language"] or ""

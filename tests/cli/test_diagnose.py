@@ -1,0 +1,68 @@
+"""`ragstone diagnose`: what it prints, its exit codes, and bad input in one line each."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook"
+QUESTIONS, DOCS = str(HANDBOOK / "questions.csv"), str(HANDBOOK / "docs")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_causes_as_json_and_a_gate_on_one(ragstone: Any) -> None:
+    options = ("--corpus", DOCS, "--limit", "12", "--quiet", "--json")
+    told = ragstone("diagnose", QUESTIONS, *options, "--fail-over", "cause.refused_wrongly=0.05", "--gate", "point")
+    document = json.loads(told.out)
+    assert told.code == 1
+    assert len(document["causes"]) == 12
+    assert {entry["cause"] for entry in document["causes"].values()} >= {"healthy", "refused_wrongly"}
+    assert document["gates"][0]["verdict"] == "failed"
+    again = ragstone("gate", document["run"], "--fail-over", "cause.refused_wrongly=0.9")
+    assert again.code == 0
+
+
+def test_a_dry_run_counts_and_asks_nothing(ragstone: Any) -> None:
+    told = ragstone("diagnose", QUESTIONS, "--corpus", DOCS, "--dry-run", "--json")
+    assert json.loads(told.out) == {"questions": 80, "requests_least": 240, "requests_most": 1360}
+    assert list(Path.cwd().glob("*.run")) == []
+
+
+def test_a_change_is_tried_and_told(ragstone: Any) -> None:
+    options = ("--corpus", DOCS, "--system", "rag(k=1, chunk=10)", "--try", "chunk=20", "--limit", "40", "--quiet")
+    told = ragstone("diagnose", QUESTIONS, *options)
+    assert told.code == 0
+    assert "chunk=20" in told.out
+    assert '+system = "rag(retriever=bm25, model=local/extractive, k=1, chunk=20)"' in told.out
+
+
+def test_comparing_two_diagnoses_shows_causes(ragstone: Any) -> None:
+    for k, chunk in ((1, 10), (1, 20)):
+        system = f"rag(k={k}, chunk={chunk})"
+        ragstone("diagnose", QUESTIONS, "--corpus", DOCS, "--system", system, "--run", f"{chunk}.run", "--quiet")
+    told = ragstone("compare", "10.run", "20.run", "--json")
+    document = json.loads(told.out)
+    assert document["verdict"]["kind"] == "improvement"
+    assert "cause.refused_wrongly fell by 0.21" in document["verdict"]["line"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([QUESTIONS], "has no answers, so name a system to ask"),
+        ([QUESTIONS, "--corpus", DOCS, "--budget", "5"], "--budget needs the price"),
+        ([QUESTIONS, "--corpus", DOCS, "--try", "colour=red"], "cannot be changed from outside"),
+        ([QUESTIONS, "--system", f"{HANDBOOK}/app.py:nothing"], "No system named 'nothing'"),
+        (["none.csv", "--corpus", DOCS], "no such file"),
+    ],
+)
+def test_bad_input_gets_one_line(arguments: list[str], message: str, ragstone: Any) -> None:
+    told = ragstone("diagnose", *arguments)
+    assert told.code == 2
+    assert message in told.err
+    assert len(told.err.strip().splitlines()) == 1
