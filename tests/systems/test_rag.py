@@ -86,6 +86,10 @@ async def test_rewriting_and_reranking_are_stages_and_a_search_uses_the_question
         response = await system.answer(Query(question))
         found = await system.answer(Query(question, retrieve_only=True))
     assert [step.name for step in response.steps] == ["rewrite", "fetch", "rerank", "prompt"]
+    usages = {step.name: step.usage for step in response.steps}
+    assert all((usages[name] is not None) == (name in ("rewrite", "rerank")) for name in usages)
+    assert all(step.seconds is not None and step.seconds >= 0 for step in response.steps[:3])
+    assert sum(step.seconds or 0 for step in response.steps) <= (response.seconds or 0)
     assert response.steps[0].output == ["Are goods returned after shipping"]
     fetched = passages_at(response, "fetch")
     assert fetched is not None

@@ -26,10 +26,17 @@ STAGE_WORDS = {"fetched": "fetch", "reranked": "rerank", "prompted": "prompt"}
 _LONGEST_PROBE = 200  # characters of a passage that are looked for in the prompt
 
 
-def stage_step(name: str, passages: Sequence[Passage], *, query: str = "", seconds: float | None = None) -> Step:
+def stage_step(
+    name: str,
+    passages: Sequence[Passage],
+    *,
+    query: str = "",
+    seconds: float | None = None,
+    usage: Usage | None = None,
+) -> Step:
     """A step of this name with these passages as its output."""
     output = [msgspec.to_builtins(passage) for passage in passages]
-    return Step(name, input=query or None, output=output, seconds=seconds)
+    return Step(name, input=query or None, output=output, seconds=seconds, usage=usage)
 
 
 def passages_at(response: Response, stage: str) -> tuple[Passage, ...] | None:

@@ -87,6 +87,10 @@ def prompt_for(name: str, question: str) -> Prompt:
     return read_prompt(name, detect(question))
 
 
+RERANKING = "Reranking"
+"""The task of a model that ranks; the others rewrite."""
+
+
 class ModelStats:
     """Usage of a model, and how often the search went on without it."""
 
@@ -111,7 +115,8 @@ class ModelStats:
         self._replied = True
         self._usage += usage
         if (log := current_log()) is not None:
-            log.usage += usage
+            step = "rerank" if self._task == RERANKING else "rewrite"
+            log.usages[step] = log.usages.get(step, Usage()) + usage
 
     def add_rejection(self, error: ContentBlocked | Rejected) -> None:
         """Counts a fallback because of `error`. Raises `error` if no reply came before it: the model's name or address

@@ -13,6 +13,7 @@ Without a usable reply the question is searched for unchanged and counted in `fa
 """
 
 import contextlib
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
@@ -89,8 +90,9 @@ class Rewritten:
             return [[] for _ in queries]
         if not _rewrites():
             return await self._first.retrieve(queries, k=k)
+        started = time.perf_counter()
         rewritten = await all_of(self._rewritten(query) for query in queries)
-        _note(rewritten)
+        _note(rewritten, time.perf_counter() - started)
         return await self._first.retrieve(rewritten, k=k)
 
     async def _rewritten(self, question: str) -> str:
@@ -144,9 +146,10 @@ class MultiQuery:
             return [[] for _ in queries]
         if not _rewrites():
             return await self._first.retrieve(queries, k=k)
+        started = time.perf_counter()
         groups = await all_of(self._queries(question) for question in queries)
         searched = [query for group in groups for query in group]
-        _note(searched)
+        _note(searched, time.perf_counter() - started)
         lists = iter(await self._first.retrieve(searched, k=max(k, self._depth)))
         return [fuse([next(lists) for _ in group], k=k, constant=self._constant, order=self._order) for group in groups]
 
@@ -183,9 +186,10 @@ def _rewrites() -> bool:
     return log is None or log.rewrites
 
 
-def _note(queries: Sequence[str]) -> None:
+def _note(queries: Sequence[str], seconds: float) -> None:
     if (log := current_log()) is not None:
         log.queries += queries
+        log.rewrite_seconds += seconds
 
 
 def _plain(text: str) -> str:

@@ -34,7 +34,7 @@ from ragstone.models.nested_names import Spec, is_http
 from ragstone.models.rerank import Reranker, is_reranker, open_reranker
 from ragstone.models.rerank_own import open_own_reranker
 from ragstone.registry import is_place
-from ragstone.retrieval.llm_ranking import LONGEST, ModelStats, StructuredChat, all_of, prompt_for
+from ragstone.retrieval.llm_ranking import LONGEST, RERANKING, ModelStats, StructuredChat, all_of, prompt_for
 from ragstone.retrieval.open import Building, facts_of
 from ragstone.retrieval.search_log import current_log
 from ragstone.types import Model, Passage, Retriever
@@ -77,7 +77,7 @@ class Listwise:
     """A chat model that orders up to `window` texts at a time."""
 
     def __init__(self, model: Model, *, window: int = _WINDOW, longest: int = LONGEST) -> None:
-        self._chat, self._window = StructuredChat(model, "Reranking", longest=longest), window
+        self._chat, self._window = StructuredChat(model, RERANKING, longest=longest), window
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -119,7 +119,7 @@ class Pointwise:
     """A chat model that grades each text alone, from 0 to 3."""
 
     def __init__(self, model: Model, *, longest: int = LONGEST) -> None:
-        self._chat = StructuredChat(model, "Reranking", longest=longest)
+        self._chat = StructuredChat(model, RERANKING, longest=longest)
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -156,7 +156,7 @@ class Scoring:
 
     def __init__(self, reranker: Reranker) -> None:
         self._reranker = reranker
-        self._stats = ModelStats(reranker.id, "Reranking")
+        self._stats = ModelStats(reranker.id, RERANKING)
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -193,10 +193,12 @@ class Reranked:
         (`retrieval/llm_ranking.py`)."""
         if k < 1:
             return [[] for _ in queries]
-        started = time.perf_counter()
+        log, started = current_log(), time.perf_counter()
+        before = log.rewrite_seconds if log is not None else 0.0
         lists = await self._first.retrieve(queries, k=max(k, self._depth))
-        if (log := current_log()) is not None and log.fetched is None:  # the innermost reranker's
-            log.fetched, log.seconds = tuple(lists[0]), time.perf_counter() - started
+        if log is not None and log.fetched is None:  # the innermost reranker's
+            log.fetched = tuple(lists[0])
+            log.seconds = time.perf_counter() - started - (log.rewrite_seconds - before)
         ordered = await all_of(self._ordered(query, found) for query, found in zip(queries, lists, strict=True))
         return [passages[:k] for passages in ordered]
 

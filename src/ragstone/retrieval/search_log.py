@@ -16,14 +16,16 @@ __all__ = ["SearchLog", "current_log", "logged"]
 @dataclass
 class SearchLog:
     """The log of a search for one question. `rewrites`: False makes every rewriter pass questions on as they stand.
-    `fetched`: the passages that a reranker was given, after `seconds`; None without a reranker. `usage`: of the models
-    that rewrite and rerank."""
+    `queries`: what rewriters searched for instead, found in `rewrite_seconds`. `fetched`: the passages that a reranker
+    was given, after `seconds` without those; None without a reranker. `usages`: of the models, by step ("rewrite",
+    "rerank")."""
 
     rewrites: bool = True
     queries: list[str] = field(default_factory=list)
     fetched: tuple[Passage, ...] | None = None
-    seconds: float | None = None
-    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+    rewrite_seconds: float = 0.0
+    usages: dict[str, Usage] = field(default_factory=dict)
 
 
 _log: ContextVar[SearchLog | None] = ContextVar("_log", default=None)

@@ -20,7 +20,7 @@ from ragstone.responses.stages import search_response, stage_step
 from ragstone.retrieval import check_retriever, code_of, open_retriever, parse, retriever_name
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import Corpus, read_corpus
-from ragstone.retrieval.search_log import logged
+from ragstone.retrieval.search_log import SearchLog, logged
 from ragstone.systems.accepted import ACCEPTED
 from ragstone.systems.template import PromptTemplate, prompt_template
 from ragstone.types import Passage, Query, Response, Retriever, Sampling, Step, System, Template, Usage
@@ -158,16 +158,24 @@ class RagSystem:
         started = time.perf_counter()
         with logged(rewrites=not query.retrieve_only) as log:
             (passages,) = await self._retriever.retrieve([query.question], k=query.k or self.target.k)
-        seconds = time.perf_counter() - started
-        usage = log.usage if log.usage != Usage() else None
-        found = _unlabelled(passages)
-        searched = log.queries[-1] if log.queries else query.question
-        steps = [Step("rewrite", input=query.question, output=log.queries)] if log.queries else []
-        if log.fetched is None:
-            return found, [*steps, stage_step("fetch", found, query=searched, seconds=seconds)], seconds, usage
-        fetch_seconds = log.seconds or 0.0
-        steps.append(stage_step("fetch", _unlabelled(log.fetched), query=searched, seconds=fetch_seconds))
-        return found, [*steps, stage_step("rerank", found, seconds=seconds - fetch_seconds)], seconds, usage
+        seconds, found = time.perf_counter() - started, _unlabelled(passages)
+        usage = sum(log.usages.values(), Usage()) if log.usages else None
+        return found, _steps(query.question, found, log, seconds), seconds, usage
+
+
+def _steps(question: str, found: tuple[Passage, ...], log: SearchLog, seconds: float) -> list[Step]:
+    """The steps of a search that took so many seconds."""
+    queries, usages = log.queries, log.usages
+    searched = queries[-1] if queries else question
+    steps = []
+    if queries:
+        spent = usages.get("rewrite")
+        steps.append(Step("rewrite", input=question, output=queries, seconds=log.rewrite_seconds, usage=spent))
+    if log.fetched is None:
+        return [*steps, stage_step("fetch", found, query=searched, seconds=seconds - log.rewrite_seconds)]
+    rest = max(0.0, seconds - log.seconds - log.rewrite_seconds)
+    steps.append(stage_step("fetch", _unlabelled(log.fetched), query=searched, seconds=log.seconds))
+    return [*steps, stage_step("rerank", found, seconds=rest, usage=usages.get("rerank"))]
 
 
 def _unlabelled(passages: Sequence[Passage]) -> tuple[Passage, ...]:

@@ -61,10 +61,10 @@ def _add_passages(tally: StageTally, name: str, record: Record, response: Respon
 
 
 def _rest(response: Response) -> float | None:
-    """The seconds of a response that no stage before the answer took."""
+    """The seconds of a response that no earlier stage took."""
     if response.seconds is None:
         return None
-    return max(0.0, response.seconds - sum(step.seconds or 0.0 for step in response.steps if step.name in _RECALLS))
+    return max(0.0, response.seconds - sum(step.seconds or 0.0 for step in response.steps if step.name in _STAGES))
 
 
 def stages_table(stages: Mapping[str, Mapping[str, StageTally]], words: Mapping[str, str], *, multiple: bool) -> Table:
