@@ -70,6 +70,7 @@ def test_questions_are_made_from_the_users_documents(tmp_path: Path, language: s
         assert "".join((before + row["reference"] + after).split()) in "".join(text.split())
     scores = process("run", "--json", "--quiet", folder=tmp_path).document["scores"]
     assert scores["answer_match"]["mean"] >= 0.5
+    assert scores["recall"]["mean"] > 0.9
 
 
 def test_the_workflow_runs(tmp_path: Path) -> None:

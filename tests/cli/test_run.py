@@ -273,3 +273,66 @@ def test_a_dry_run_prices_the_judge_apart(folder: Path) -> None:
     assert dry["judge_cost"] == dry["cost"] == pytest.approx((10 * tokens[0] + 20 * tokens[1]) / 1e6)
     said = process(*asking, "--dry-run", folder=folder, RAGSTONE_LANGUAGE="zh")
     assert "系统自身的开销无法由 ragstone 估算" in said.out
+
+
+def documents(folder: Path) -> None:
+    """Five documents of several chunks each, of which one answers each question."""
+    (folder / "docs").mkdir()
+    for city in ("Paris", "Rome", "Oslo", "Bern", "Kyiv"):
+        text = "\n\n".join(f"{city} has the tower number {n}, which is built of stone. " * 12 for n in range(5))
+        (folder / "docs" / f"{city}.md").write_text(text, "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "options"),
+    [
+        ("gold_ids", ("Paris.md", "Oslo.md"), []),
+        ("gold_documents", ("Paris.md", "Oslo.md"), []),
+        ("document_ids", ("Paris.md", "Oslo.md"), []),
+        ("relevant_ids", ("Paris.md; Rome.md", '"[""Oslo.md""]"'), []),
+        ("document", ("Paris.md", "Oslo.md"), []),
+        ("where", ("Paris.md", "Oslo.md"), ["--map", "reference_context_ids=where"]),
+    ],
+)
+def test_gold_documents_make_rank_metrics_of_a_system_that_retrieves(
+    folder: Path, column: str, cells: tuple[str, str], options: list[str]
+) -> None:
+    documents(folder)
+    asked = f"id,question,{column}\na,Which towers has Paris?,{cells[0]}\nb,Which towers has Oslo?,{cells[1]}\n"
+    (folder / "q.csv").write_text(asked, "utf-8")
+    ended = process(
+        "run", "q.csv", "--corpus", "docs", *options, "--metrics", "mrr,recall@5", "--json", "--quiet", folder=folder
+    )
+    assert ended.code == 0, ended
+    scores = ended.document["scores"]
+    assert scores["mrr"]["mean"] == 1.0
+    assert scores["recall@5"]["mean"] == (0.75 if column == "relevant_ids" else 1.0)
+    assert not [note for note in ended.document["warnings"] if "belong to no document" in note]
+
+
+def test_gold_ids_that_no_document_has_are_named(folder: Path) -> None:
+    documents(folder)
+    asked = "id,question,gold_ids\na,Which towers has Paris?,Paris.md\nb,Which towers has Oslo?,Olso.md\n"
+    (folder / "q.csv").write_text(asked, "utf-8")
+    ended = process("run", "q.csv", "--corpus", "docs", "--metrics", "hit", "--json", "--quiet", folder=folder)
+    assert ended.document["warnings"] == [
+        "1 gold id(s) belong to no document of docs: Olso.md (line 3). Their questions score 0 for what is missing."
+    ]
+    assert ended.document["scores"]["hit"]["mean"] == 0.5
+
+
+def test_chunk_ids_of_the_users_own_system_count_as_their_documents(folder: Path) -> None:
+    (folder / "app.py").write_text(
+        """def ask(question):
+    ids = ["other.md#1", "other.md#2", "fr/paris.md:2", "fr/paris.md:7", "de/manual.pdf#page=3#4"]
+    return {"answer": "x", "contexts": [{"id": name, "text": name} for name in ids]}
+""",
+        "utf-8",
+    )
+    (folder / "q.csv").write_text("question,gold_ids\nWhich?,fr/paris.md|de/manual.pdf\n", "utf-8")
+    ended = process(
+        "run", "q.csv", "--system", "app.py:ask", "--metrics", "mrr,recall,precision@2", "--json", "--quiet",
+        folder=folder,
+    )  # fmt: skip
+    means = {name: score["mean"] for name, score in ended.document["scores"].items()}
+    assert means == {"mrr": 0.5, "recall": 1.0, "precision@2": 0.5}

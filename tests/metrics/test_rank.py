@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragstone.errors import UsageError
 from ragstone.metrics import Tools, make_metrics
-from ragstone.metrics.rank import scored_lists
+from ragstone.metrics.rank import document_of, scored_lists
 from ragstone.types import Case, Passage, Query, Response, Sample, Score
 
 STEMS = ("hit", "recall", "precision", "f1", "ndcg", "mrr", "map")
@@ -190,3 +190,15 @@ def test_metrics_of_the_same_name_are_equal_and_of_another_k_are_not() -> None:
     one, other, third = make_metrics(["ndcg@5", "ndcg@10", "ndcg"], Tools())
     assert make_metrics(["ndcg@5"], Tools()) == (one,)
     assert len({one, other, third}) == 3
+
+
+@pytest.mark.parametrize(
+    ("chunk", "document"),
+    [
+        ("doc#3", "doc"), ("a/doc.md:2", "a/doc.md"), ("doc.pdf#page=3#2", "doc.pdf"), ("doc_chunk_4", "doc"),
+        ("doc.md:10-20", "doc.md"), ("手册.md#1", "手册.md"), ("doc-3.md", "doc-3.md"), ("part-2", "part-2"),
+        ("https://a.example/x", "https://a.example/x"), ("kept#1", "kept#1"),
+    ],
+)  # fmt: skip
+def test_the_document_of_a_chunk(chunk: str, document: str) -> None:
+    assert document_of(chunk, {"kept#1"}) == document

@@ -8,6 +8,7 @@ from statistics import median
 
 from msgspec.structs import replace
 
+from ragstone.api.gold_documents import column_documents
 from ragstone.api.judging import Judging, open_tools
 from ragstone.benchmarks.interventions.benchmark import sample_of
 from ragstone.benchmarks.interventions.conditions import Question, stand_in
@@ -23,7 +24,6 @@ __all__ = ["find_gold"]
 
 _RANKED = 50  # chunks in which the reference is looked for
 _JUDGED = 10  # chunks that the judge reads
-_DOCUMENTS = ("document", "documents", "gold_document", "gold_documents")
 _AT_ONCE = 16  # requests to the judge
 _SHORT = 8  # tokens of a reference that can be found word for word
 
@@ -58,9 +58,7 @@ def _labelled(row: RecordedRow) -> Sample:
     sample = replace(row.sample, language=language, meta=meta)
     if labelled(sample):
         return sample
-    named = next((str(row.columns[name]) for name in _DOCUMENTS if row.columns.get(name)), "")
-    ids = [part.strip() for part in named.split(";") if part.strip()]
-    return replace(sample, passages=tuple(Passage(name, "", relevant=True) for name in ids))
+    return replace(sample, passages=column_documents(row.columns))
 
 
 def _indexed(corpus: CorpusIndex | None, gold: Sequence[Passage], sample: Sample) -> tuple[Passage, ...]:

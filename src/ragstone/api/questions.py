@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ragstone.api.blocking import blocking, public
 from ragstone.api.evaluate import EvalResult, check_columns, default_metrics, read_data
 from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute, limited
+from ragstone.api.gold_documents import with_gold_documents
 from ragstone.api.growth import Growth, growth_of
 from ragstone.api.judging import Judging
 from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
@@ -23,7 +24,7 @@ from ragstone.models import ModelOptions
 from ragstone.retrieval.corpus import read_corpus
 from ragstone.systems import system_settings
 from ragstone.systems.rag import RagTarget
-from ragstone.types import Embedder, Metric, Model
+from ragstone.types import NO_ANSWER, Embedder, Metric, Model
 
 __all__ = [
     "QuestionPlan",
@@ -67,16 +68,18 @@ def plan_questions(
     for item in data.items:
         sample = replace(item.sample, language=data_language) if data_language else item.sample
         rows.append(RecordedRow(item.row, sample, None, item.history, item.extra))
+    corpus = read_corpus(system.corpus) if isinstance(system, RagTarget) else None
+    rows, warnings = with_gold_documents(rows, data.items, corpus)
     requested = tuple(metrics or ())
     if not requested and not judging.rubrics:
         requested = default_metrics(rows, judging)
     judging.check(requested)
-    warnings = [*data.warnings]
-    if isinstance(system, RagTarget):
-        corpus = read_corpus(system.corpus)
+    warnings = [*data.warnings, *warnings]
+    if corpus is not None:
         warnings += corpus.warnings
         system = dataclasses.replace(system, corpus=corpus)
-    if recorded := sum(item.response is not None for item in data.items):
+    answered = [item.response for item in data.items if item.response is not None]
+    if recorded := sum(response.finish_reason != NO_ANSWER for response in answered):
         texts = messages(__name__, preferred_language())
         warnings.append(texts["recorded"].format(count=recorded, total=len(rows)))
     benchmark = OwnQuestions(

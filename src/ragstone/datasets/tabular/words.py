@@ -122,8 +122,10 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "参考上下文", "标准上下文", "正确上下文", "相关文档",
     ),
     "reference_context_ids": (
-        "reference_context_ids", "gold_context_ids", "gold_passage_ids", "gold_doc_ids", "gold_ids", "relevant_ids",
-        "relevant_doc_ids", "relevant_docs", "expected_context_ids", "ground_truth_context_ids",
+        "reference_context_ids", "gold_context_ids", "gold_passage_ids", "gold_doc_ids", "gold_document_ids",
+        "gold_ids", "gold_id", "gold_doc_id", "gold_document_id", "relevant_ids", "relevant_document_ids",
+        "relevant_documents", "expected_document_ids", "relevant_doc_ids", "relevant_docs", "expected_context_ids",
+        "ground_truth_context_ids",
         "参考上下文编号", "相关文档编号", "标准文档编号",
     ),
     "language": ("language", "lang", "语言", "语种"),

@@ -18,7 +18,7 @@ model was given.
 """
 
 from ragstone.metrics.rank._batch import scored_lists
-from ragstone.metrics.rank._lists import RankMetric
+from ragstone.metrics.rank._lists import GOLD_DOCUMENTS, RankMetric, document_of
 from ragstone.metrics.rank.measures import PLUGINS
 
-__all__ = ["PLUGINS", "RankMetric", "scored_lists"]
+__all__ = ["GOLD_DOCUMENTS", "PLUGINS", "RankMetric", "document_of", "scored_lists"]

@@ -1,8 +1,10 @@
 """A ranked list with its labels, and the base class of its measures."""
 
 import math
+import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -10,7 +12,13 @@ from ragstone.metrics._passages import NO_PASSAGES, NOTHING_RETRIEVED, retrieved
 from ragstone.responses.stages import STAGE_WORDS, passages_at
 from ragstone.types import Case, Need, Passage, Response, Score
 
-__all__ = ["Family", "RankMetric", "Ranking", "plugins"]
+__all__ = ["GOLD_DOCUMENTS", "Family", "RankMetric", "Ranking", "document_of", "plugins"]
+
+
+GOLD_DOCUMENTS = "documents"
+"""`Sample.meta["gold"]` where labels are ids of documents: chunks then count as their document, at the place of the
+first."""
+_CHUNK = re.compile(r"(?P<document>.+?)(?:#[^#/]*|[:@]\d+(?:-\d+)?|[_-](?:chunk|part)[_-]?\d+)")
 
 
 class Ranking(NamedTuple):
@@ -107,6 +115,8 @@ def _build_ranking(case: Case, response: Response, stage: str) -> Ranking | str:
     ids = _stage_ids(response, stage) if stage else _retrieved_ids(case, response)
     if ids is None:
         return "the system has no such stage, or did not tell it" if stage else "the passages were not retrieved"
+    if case.sample.meta.get("gold") == GOLD_DOCUMENTS:
+        ids = dict.fromkeys([document_of(passage_id, grades) for passage_id in ids])
     if not ids and not stage and not response.empty_retrieval and "ranking" not in case.sample.meta:
         return NO_PASSAGES
     places = [(place, grades[passage_id]) for place, passage_id in enumerate(ids, start=1) if passage_id in grades]
@@ -119,6 +129,14 @@ def _build_ranking(case: Case, response: Response, stage: str) -> Ranking | str:
 def _stage_ids(response: Response, stage: str) -> dict[str, None] | None:
     passages = passages_at(response, STAGE_WORDS[stage])
     return None if passages is None else dict.fromkeys(passage.id for passage in passages)
+
+
+def document_of(passage_id: str, gold: Container[str]) -> str:
+    """The id of the document that a chunk belongs to, by the usual spellings: `doc#3`, `doc.md:2`, `doc.pdf#page=3`,
+    `doc_chunk_4`. An id in `gold` stays as it is, and so does one that is not spelled like a chunk's."""
+    while passage_id not in gold and (match := _CHUNK.fullmatch(passage_id)):
+        passage_id = match["document"]
+    return passage_id
 
 
 def _retrieved_ids(case: Case, response: Response) -> dict[str, None] | None:
