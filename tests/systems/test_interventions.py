@@ -31,6 +31,13 @@ FULL = {
     "haystack_app.py:embedded": (ALL, {1: ["3"], 5: ["3", "4", "5", "6", "7"]}),
     "dspy_app.py:Searching": (ALL, {1: ["3"], 5: ["3", "4", "5", "6", "7"]}),
 }
+# With the frameworks' own stores: what they find is theirs, and how much of it is k.
+STORES = {
+    "langchain_app.py:make_store_chain": 4,
+    "llamaindex_app.py:make_index_engine": 2,
+    "haystack_app.py:joining": 10,
+    "dspy_app.py:Embedded": 3,
+}
 OTHERS = ["langchain_app.py:make_agent", "langchain_app.py:undecided", "langchain_app.py:fake", "dspy_app.py:Rag"]
 OFFLINE = {"HAYSTACK_TELEMETRY_ENABLED": "False", "LANGSMITH_TRACING": "false", "DO_NOT_TRACK": "1"}
 
@@ -46,7 +53,7 @@ def replies(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     folder = tmp_path_factory.mktemp("interventions")
     paths = [Path(ragstone.__file__).parents[1], Path(np.__file__).parents[1]]
     done = subprocess.run(
-        [str(python), str(APPS / "intervene.py"), *(str(APPS / name) for name in (*FULL, *OTHERS)),
+        [str(python), str(APPS / "intervene.py"), *(str(APPS / name) for name in (*FULL, *STORES, *OTHERS)),
          *(str(EXAMPLES / name) for name in ("langchain_app/app.py:chain", "llamaindex_app/app.py:engine"))],
         cwd=folder, capture_output=True, text=True, check=False,
         env={"PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(folder),
@@ -112,6 +119,21 @@ def test_a_search_uses_the_question_as_it_stands_and_answers_nothing(replies: Ma
         found = stages(response)
         assert "rewrite" not in found
         assert found["fetch"] == [str(3 + step) for step in range(count)]
+
+
+@pytest.mark.parametrize("system", STORES)
+def test_the_stores_of_the_frameworks_take_every_intervention(replies: Mapping[str, Any], system: str) -> None:
+    reply = replies[f"frameworks/{system}"]
+    assert set(reply["accepts"]) == ALL
+    for item, response in enumerate(reply["given"]):
+        assert f"Item {item} costs {item}000 crowns." in response["answer"], response
+        assert [passage["id"] for passage in response["passages"]] == [f"given-{item}-0", f"given-{item}-1"]
+    assert "crowns" not in reply["closed"]["answer"]
+    own = len(stages(reply["as_is"])["fetch"])
+    assert own == STORES[system]
+    for response, count in ((reply["k"]["1"], 1), (reply["k"]["5"], 5), (reply["search_k"], 6), (reply["search"], own)):
+        found = stages(response)["fetch"]
+        assert (found[0], len(found)) == ("3", count)
 
 
 def test_a_retriever_that_is_made_for_each_question_can_be_given_passages_but_not_asked_alone(

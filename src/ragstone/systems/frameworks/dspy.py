@@ -16,7 +16,7 @@ from dspy.utils.callback import BaseCallback
 from ragstone.errors import UsageError
 from ragstone.responses.outputs import passages_of, response_of
 from ragstone.responses.stages import StageRecorder
-from ragstone.systems.frameworks.interception import accepted, asked, asking, interleaved, objects_in, wrap_once
+from ragstone.systems.frameworks.interception import Asked, accepted, asked, asking, interleaved, objects_in, wrap_once
 from ragstone.types import Query, Response
 
 __all__ = ["call_of"]
@@ -75,13 +75,22 @@ def _wrapped(method: Callable[..., Any]) -> Callable[..., Any]:
         if question.query.k is not None:
             arguments, named = (), {name: value for name, value in named.items() if name != "k"}
         with question.searching():
-            found = method(question.with_k(self), query, *arguments, **named)
+            found = method(_with_k(question, self), query, *arguments, **named)
         if not question.inner:
             question.recorder.queries.append(query)
             question.recorder.fetch(passages_of(_texts(found)))
         return found
 
     return search
+
+
+def _with_k(question: Asked, retriever: Any) -> Any:
+    """The retriever, or a copy with the question's number of passages. `dspy.Embeddings` searches in batches, by a
+    thread that belongs to the original; the copy searches by itself."""
+    changed = question.with_k(retriever)
+    if changed is not retriever and hasattr(changed, "search_fn"):
+        changed.search_fn = lambda query: changed._batch_forward([query])[0]
+    return changed
 
 
 def _texts(found: Any) -> list[Any]:

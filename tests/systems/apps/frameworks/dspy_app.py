@@ -4,8 +4,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import dspy
+import numpy as np
 from dspy.utils import DummyLM
-from shop import ITEMS, numbers_of, sentence
+from shop import ITEMS, numbers_of, sentence, vector
 
 # An answer by the question that the prompt has; the longest number first, so that 12 is not taken for 1.
 dspy.configure(lm=DummyLM({f"item {item}?": {"answer": f"{item + 100} crowns"} for item in reversed(ITEMS)}))
@@ -37,6 +38,19 @@ class Searching(dspy.Module):
 
     def forward(self, question: str) -> Any:
         passages = self.retrieve(f"price: {question}").passages
+        return dspy.Prediction(context=passages, answer=passages[0] if passages else "nothing")
+
+
+class Embedded(dspy.Module):
+    """Retrieves with DSPy's own vectors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        embedder = dspy.Embedder(lambda texts: np.array([vector(text) for text in texts], dtype=np.float32))
+        self.search = dspy.Embeddings(corpus=[sentence(item) for item in ITEMS], embedder=embedder, k=3)
+
+    def forward(self, question: str) -> Any:
+        passages = self.search(question).passages
         return dspy.Prediction(context=passages, answer=passages[0] if passages else "nothing")
 
 

@@ -4,8 +4,11 @@ from typing import Any
 
 from haystack import Document, Pipeline, component
 from haystack.components.builders import AnswerBuilder, ChatPromptBuilder, PromptBuilder
+from haystack.components.joiners import DocumentJoiner
+from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.dataclasses import ChatMessage
-from shop import numbers_of, sentence
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+from shop import ITEMS, numbers_of, sentence
 
 
 @component
@@ -112,6 +115,20 @@ embedded.add_component("llm", Generator())
 embedded.connect("embedder.embedding", "search.query_embedding")
 embedded.connect("search", "prompt.documents")
 embedded.connect("prompt", "llm")
+
+STORE = InMemoryDocumentStore()
+STORE.write_documents([Document(id=f"{item}.md", content=sentence(item)) for item in ITEMS])
+
+joining = Pipeline()
+joining.add_component("first", InMemoryBM25Retriever(STORE))
+joining.add_component("second", InMemoryBM25Retriever(STORE, top_k=2))
+joining.add_component("join", DocumentJoiner())
+joining.add_component("prompt", PromptBuilder(template=TEMPLATE))
+joining.add_component("llm", Generator())
+joining.connect("first", "join.documents")
+joining.connect("second", "join.documents")
+joining.connect("join", "prompt.documents")
+joining.connect("prompt", "llm")
 
 broken = Pipeline()
 broken.add_component("search", Failing())

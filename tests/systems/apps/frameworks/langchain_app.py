@@ -5,6 +5,7 @@ from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel, FakeListChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -13,8 +14,9 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.vectorstores import InMemoryVectorStore
 from langgraph.graph import END, START, MessagesState, StateGraph
-from shop import numbers_of, sentence
+from shop import ITEMS, numbers_of, sentence, vector
 
 
 class Search(BaseRetriever):
@@ -123,3 +125,18 @@ def searched(question: str) -> str:
 FIRST, SECOND = Search(), Both()
 threads = {"context": RunnableLambda(searched), "question": RunnablePassthrough()} | PROMPT | Quoting()
 undecided = RunnableLambda(lambda question: joined(FIRST.invoke(question)) if "?" not in question else "It depends.")
+
+
+class Vectors(Embeddings):
+    def embed_query(self, text: str) -> list[float]:
+        return vector(text)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [vector(text) for text in texts]
+
+
+def make_store_chain() -> Any:
+    """A chain over LangChain's own vector store; its retriever has no k yet."""
+    store = InMemoryVectorStore(Vectors())
+    store.add_documents([Document(sentence(item), id=f"{item}.md") for item in ITEMS])
+    return {"context": store.as_retriever() | joined, "question": RunnablePassthrough()} | PROMPT | Quoting()

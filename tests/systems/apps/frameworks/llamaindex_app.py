@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from llama_index.core import QueryBundle
+from llama_index.core import QueryBundle, VectorStoreIndex
 from llama_index.core.chat_engine import ContextChatEngine, SimpleChatEngine
+from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata, MockLLM
 from llama_index.core.memory import Memory
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, TextNode
-from shop import numbers_of, sentence
+from shop import ITEMS, numbers_of, sentence, vector
 
 
 class Search(BaseRetriever):
@@ -64,3 +65,20 @@ streaming = RetrieverQueryEngine.from_args(Search(), llm=Quoting(), streaming=Tr
 chat = ContextChatEngine.from_defaults(retriever=Search(), llm=MockLLM())
 stored = SimpleChatEngine.from_defaults(llm=MockLLM(), memory=Memory.from_defaults())
 broken = RetrieverQueryEngine.from_args(Failing(), llm=MockLLM())
+
+
+class Vectors(BaseEmbedding):
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return vector(query)
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return vector(text)
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return vector(query)
+
+
+def make_index_engine() -> Any:
+    """An engine over LlamaIndex's own vector index."""
+    nodes = [TextNode(id_=f"{item}.md", text=sentence(item)) for item in ITEMS]
+    return VectorStoreIndex(nodes, embed_model=Vectors()).as_query_engine(llm=Quoting())
