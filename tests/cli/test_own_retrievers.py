@@ -1,6 +1,8 @@
 """A retriever of the user's own on the command line and from Python: it disturbs no output; its errors are lines."""
 
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ class Last:
     def __call__(self, query, k): return [passage.id for passage in self.pool[::-1]][:k]
 def broken(query, k):
     raise ValueError("no such tenant")
+def longest(query, texts):
+    return [len(text) for text in texts]
 """
 SMALL = ("--fictional-size", "2", "--data-language", "en", "--limit", "2", "--top-k", "1")
 
@@ -41,6 +45,49 @@ def test_it_is_the_retriever_of_rag_over_documents(folder: Path) -> None:
     assert ended.document["scores"]["answer_match"]["mean"] == 1.0
     assert "noise" not in ended.err
     assert "asked" not in ended.err
+
+
+def test_a_retriever_with_documents_of_its_own_needs_no_corpus(folder: Path) -> None:
+    name = "rag(retriever=rerank(mine.py:search,mine.py:longest))"
+    ended = process("run", "q.csv", "--system", name, "--json", "--quiet", folder=folder)
+    assert ended.code == 0, ended
+    assert ended.document["scores"]["answer_match"]["mean"] == 1.0
+    one_line(
+        process("run", "q.csv", "--system", "rag(retriever=hybrid(bm25,mine.py:search))", folder=folder),
+        "needs documents: name a folder or file with --corpus",
+    )
+
+
+def test_a_token_of_an_address_is_in_no_output_and_no_file(folder: Path) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            told = self.headers["Authorization"] == "Bearer s3cret-token"
+            self.send_response(200 if told else 401)
+            self.end_headers()
+            reply = (
+                [{"id": "x", "text": "Shipping to Norway costs 12 euros."}] if self.path == "/s" else {"error": "no"}
+            )
+            self.wfile.write(json.dumps(reply).encode())
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        headers = 'headers={"Authorization": "Bearer $APP_TOKEN"}'
+        for path in ("s", "wrong"):
+            ended = process(
+                "run", "q.csv", "--system", f"rag(retriever=http(http://127.0.0.1:{server.server_port}/{path},{headers}))",
+                "--run", f"{path}.run", "--report", f"{path}.html", "--quiet", folder=folder, APP_TOKEN="s3cret-token",
+            )  # fmt: skip
+            assert ended.code == (0 if path == "s" else 3), ended
+            assert "s3cret-token" not in ended.out + ended.err
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert "APP_TOKEN" in (folder / "s.run").read_bytes().decode("latin-1")
+    assert not [path for path in folder.rglob("*") if path.is_file() and b"s3cret-token" in path.read_bytes()]
 
 
 def test_its_exception_is_the_error_of_the_question_with_the_user_s_line(folder: Path) -> None:

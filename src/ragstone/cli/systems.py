@@ -113,6 +113,8 @@ def bench_systems(values: dict[str, Any]) -> list[Any]:
 
 
 def _rag_of(system: Any, values: dict[str, Any]) -> "RagTarget":
+    from ragstone.retrieval import brings_documents  # noqa: PLC0415
+    from ragstone.retrieval.corpus import NO_CORPUS  # noqa: PLC0415
     from ragstone.systems.rag import RagTarget, rag_target  # noqa: PLC0415
 
     if values["retriever"]:
@@ -122,11 +124,11 @@ def _rag_of(system: Any, values: dict[str, Any]) -> "RagTarget":
     if isinstance(system, RagTarget):
         changes = {name: values[name] for name in ("corpus", "model") if values[name]}
         return dataclasses.replace(system, **changes)
-    if values["corpus"] is None:
-        raise UsageError(f"{values['system']} needs documents: name a folder or file with --corpus.")
     if not isinstance(system, str) or (system and not system.startswith("rag(")):
         raise UsageError(f"--corpus is for rag(…); {values['system']} has documents of its own.")
-    target = rag_target(system or "rag()", values["corpus"])
+    target = rag_target(system or "rag()", NO_CORPUS if values["corpus"] is None else values["corpus"])
+    if values["corpus"] is None and not brings_documents(target.retriever):
+        raise UsageError(f"{values['system']} needs documents: name a folder or file with --corpus.")
     if values["model"]:
         if "model=" in system:
             raise UsageError("Name the model once: in rag(model=…) or with --model.")

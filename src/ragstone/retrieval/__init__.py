@@ -9,6 +9,7 @@ from ragstone.retrieval.open import (
     RETRIEVERS,
     Building,
     Opener,
+    brings_documents,
     check_retriever,
     code_of,
     facts_of,
@@ -18,6 +19,6 @@ from ragstone.retrieval.open import (
 )
 
 __all__ = [
-    "RETRIEVERS", "Building", "Opener", "Spec", "check_retriever", "code_of", "facts_of", "named_retrievers",
-    "open_retriever", "parse", "retriever_name",
+    "RETRIEVERS", "Building", "Opener", "Spec", "brings_documents", "check_retriever", "code_of", "facts_of",
+    "named_retrievers", "open_retriever", "parse", "retriever_name",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from ragstone.errors import DataError, MissingExtra, UsageError
 from ragstone.messages import messages, preferred_language
 from ragstone.types import Passage
 
-__all__ = ["Corpus", "read_corpus"]
+__all__ = ["NO_CORPUS", "Corpus", "read_corpus"]
 
 _TEXTS = ("text", "content", "passage", "body", "document", "chunk", "page_content", "正文", "内容", "文本")
 _TITLES = ("title", "heading", "name", "标题")
@@ -37,6 +37,10 @@ class Corpus:
     passages: tuple[Passage, ...]
     sha256: str
     warnings: tuple[str, ...] = ()
+
+
+NO_CORPUS = Corpus("", (), hashlib.sha256().hexdigest())
+"""For a retriever that brings its own documents."""
 
 
 def read_corpus(path: str | Path | Corpus) -> Corpus:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from ragstone.errors import DataError, UsageError
 from ragstone.models import ModelOptions, check_model
-from ragstone.models.nested_names import Spec, is_http, parse
+from ragstone.models.nested_names import HTTP, PLACE, Spec, is_http, parse
 from ragstone.registry import Registry, is_place
 from ragstone.types import Passage, Retriever
 from ragstone.user_code.isolated import source_hash
@@ -146,6 +146,18 @@ def named_retrievers(retrievers: Iterable[Any]) -> dict[str, Any]:
     return names
 
 
+def brings_documents(retriever: Any) -> bool:
+    """Whether a retriever has documents of its own and so needs no pool: code, an address, an object, an engine with a
+    collection of the user's, and what only these are inside of."""
+    if not isinstance(retriever, str):
+        return True
+    spec = parse(retriever)
+    if spec.function in (PLACE, HTTP) or "collection" in spec.options:
+        return True
+    inner = spec.arguments[:1] if spec.function in _AFTER_MODEL else spec.arguments
+    return spec.function in (*_AFTER_MODEL, "hybrid") and bool(inner) and all(map(brings_documents, inner))
+
+
 def code_of(retriever: Any) -> dict[str, str]:
     """The hashes of the user's code that a name contains, by location: changed code is another retriever."""
     if not isinstance(retriever, str):
@@ -230,7 +242,7 @@ async def open_retriever(
     spec = parse(name)
     _refuse_passwords(spec)
     make = RETRIEVERS.get(spec.function)
-    if not pool:
+    if not pool and not brings_documents(name):
         raise UsageError(f"The retriever {spec.name} has nothing to search: the pool has no passage.")
     if len({passage.id for passage in pool}) < len(pool):
         ids: set[str] = set()

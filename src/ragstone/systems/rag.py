@@ -95,7 +95,7 @@ class RagTarget:
         return f"rag({', '.join(parts)})"
 
 
-def rag_target(text: str, corpus: str | Path) -> RagTarget:
+def rag_target(text: str, corpus: str | Path | Corpus) -> RagTarget:
     """The target of a name such as `rag(retriever=bm25, k=3)`. Raises UsageError."""
     spec = parse(text)
     if spec.function != "rag" or spec.arguments:

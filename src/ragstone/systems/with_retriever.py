@@ -8,10 +8,8 @@ from typing import Any
 
 from ragstone.errors import UsageError
 from ragstone.models import ModelOptions
-from ragstone.models.nested_names import HTTP, PLACE, parse
 from ragstone.responses.stages import search_response
-from ragstone.retrieval import code_of, open_retriever, retriever_name
-from ragstone.retrieval.open import Building
+from ragstone.retrieval import brings_documents, check_retriever, code_of, open_retriever, retriever_name
 from ragstone.systems.accepted import USUAL_K, accepts_of
 from ragstone.types import Query, Response, Retriever, System
 
@@ -58,11 +56,11 @@ class WithRetriever:
 @contextlib.asynccontextmanager
 async def open_own_retriever(retriever: Any, options: ModelOptions) -> AsyncIterator[Retriever]:
     """The retriever of a system, which has its own documents. Raises UsageError for one of ours, which needs some."""
-    if not isinstance(retriever, str):
-        async with open_retriever(retriever, (), options=options) as opened:
-            yield opened
-        return
-    if parse(retriever).function not in (PLACE, HTTP):
-        raise UsageError(f"{retriever} is no retriever of your own: name code (app.py:search) or an HTTP address.")
-    async with Building((), options).open(retriever) as opened:
+    if not brings_documents(retriever):
+        raise UsageError(
+            f"{retriever} is no retriever of your own: name code (app.py:search), an HTTP address, or an engine with "
+            f"collection=NAME."
+        )
+    check_retriever(retriever, options)
+    async with open_retriever(retriever, (), options=options) as opened:
         yield opened
