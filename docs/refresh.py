@@ -1,9 +1,9 @@
 """Makes what the READMEs show of a run, from a run: the first table, and the pictures of its report; and what they show
-of `eval`, from the example: its first table, and the claims of one answer.
+of `diagnose` and `eval`, from the examples: verdict and first screen, the first table and the claims of one answer.
 
     python docs/refresh.py [RUN] [--chromium PATH]
 
-Without a run only what is shown of `eval` is made.
+Without a run only what is shown of `diagnose` and `eval` is made.
 
 Both languages. Needs the extras `report` and `dev`, and a Chromium. The pictures are in docs/images.
 """
@@ -82,6 +82,35 @@ def evaluation(browser: Browser, folder: Path) -> None:
         page.screenshot(path=ROOT / "docs" / "images" / f"claims.{language}.png", full_page=True, clip=clip)
 
 
+HANDBOOK = "examples/handbook"
+DIAGNOSIS = [
+    "diagnose", f"{HANDBOOK}/questions.csv", "--system", f"{HANDBOOK}/app.py:ask", "--retriever",
+    f"{HANDBOOK}/app.py:search", "--corpus", f"{HANDBOOK}/docs", "--quiet",
+]  # fmt: skip
+
+
+def diagnosis(browser: Browser, folder: Path) -> None:
+    """What `diagnose` prints first of the handbook with a faulty rewriter, and the first screen of its report."""
+    os.environ["HANDBOOK_FAULT"] = "rewriter"
+    for language, readme in READMES.items():
+        shown = ragstone(*DIAGNOSIS, "--run", str(folder / "diagnosis.run"), "--language", language)
+        path = ROOT / readme
+        before, _, rest = path.read_text("utf-8").partition("<!-- diagnosis excerpt -->")
+        after = rest.partition("<!-- /diagnosis excerpt -->")[2]
+        excerpt = "\n\n".join(shown.split("\n\n")[:3])
+        block = f"<!-- diagnosis excerpt -->\n```text\n{excerpt}\n```\n<!-- /diagnosis excerpt -->"
+        path.write_text(before + block + after, "utf-8")
+        report = folder / f"diagnosis.{language}.html"
+        ragstone("report", str(folder / "diagnosis.run"), "-o", str(report), "--language", language)
+        page = browser.new_page(viewport={"width": WIDTH, "height": 900})
+        page.goto(report.as_uri())
+        box = page.locator(".opening").bounding_box()
+        assert box is not None
+        clip: FloatRect = {"x": 0, "y": 0, "width": WIDTH, "height": box["y"] + box["height"] + 16}
+        page.screenshot(path=ROOT / "docs" / "images" / f"diagnosis.{language}.png", clip=clip)
+    del os.environ["HANDBOOK_FAULT"]
+
+
 MIRAGE = ["bench", "mirage", "--model", "local/extractive", "--retriever", "bm25", "--quiet", "--run"]
 
 
@@ -123,6 +152,7 @@ def main() -> None:
             top, bottom = page.evaluate(CLIP)
             clip: FloatRect = {"x": 0, "y": top, "width": WIDTH, "height": bottom - top}
             page.screenshot(path=ROOT / "docs" / "images" / f"report.{language}.png", full_page=True, clip=clip)
+        diagnosis(browser, Path(folder))
         retrievers(Path(folder))
         evaluation(browser, Path(folder))
         browser.close()

@@ -15,3 +15,8 @@ echo "The first report is ready: open demo/report.html. Next, a small language m
     [ $? -eq 3 ]
 "$ragstone" report demo/niah.run -o demo/niah.html
 "$ragstone" report demo/niah.run -o demo/niah.zh.html --language zh
+# A diagnosis: an application whose query rewriter is broken on purpose; its verdict names that fault and prices the fix.
+HANDBOOK_FAULT=rewriter "$ragstone" diagnose examples/handbook/questions.csv --system examples/handbook/app.py:ask \
+    --retriever examples/handbook/app.py:search --corpus examples/handbook/docs \
+    --run demo/diagnosis.run --report demo/diagnosis.html || [ $? -eq 3 ]
+"$ragstone" report demo/diagnosis.run -o demo/diagnosis.zh.html --language zh

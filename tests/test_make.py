@@ -91,7 +91,7 @@ def test_continuous_integration_passes_on_what_pip_needs_and_nothing_else(path: 
 
 def test_the_demo_shows_a_report_before_it_asks_the_language_model(path: Path, tmp_path: Path) -> None:
     shutil.copy(ROOT / "scripts" / "demo.sh", tmp_path)
-    program(path, "ragstone", 'echo "$@" >>calls')
+    program(path, "ragstone", 'echo "$@" >>calls; echo "$HANDBOOK_FAULT" >>faults')
     environment = {"PATH": str(path), "HOME": str(tmp_path)}
     subprocess.run(["sh", "demo.sh", str(path)], cwd=tmp_path, env=environment, timeout=60, check=True)
     calls = (tmp_path / "calls").read_text().splitlines()
@@ -99,5 +99,10 @@ def test_the_demo_shows_a_report_before_it_asks_the_language_model(path: Path, t
     assert calls[1].startswith("report demo/rgb.run -o demo/report.html")
     assert "local/smollm2" not in " ".join(calls[:2])
     assert {Path(call.split()[3]).name for call in calls if call.startswith("report ")} == {
-        "report.html", "report.zh.html", "niah.html", "niah.zh.html",
+        "report.html", "report.zh.html", "niah.html", "niah.zh.html", "diagnosis.zh.html",
     }  # fmt: skip
+    faults = (tmp_path / "faults").read_text().splitlines()
+    broken = [call for call, fault in zip(calls, faults, strict=True) if fault == "rewriter"]
+    assert broken == calls[-2:-1]
+    assert broken[0].startswith("diagnose examples/handbook/questions.csv --system examples/handbook/app.py:ask")
+    assert broken[0].endswith("--report demo/diagnosis.html")

@@ -47,6 +47,25 @@ def test_the_application_behind_http(tmp_path: Path) -> None:
     stages(tmp_path / "a.run")
 
 
+@pytest.mark.parametrize(("fault", "cause"), [("rewriter", "rewriting"), ("retriever", "not_retrieved")])
+def test_the_fault_that_is_planted_in_the_handbook_is_named(tmp_path: Path, fault: str, cause: str) -> None:
+    handbook = EXAMPLES / "handbook"
+    causes = []
+    for planted in ("", fault):
+        ended = process(
+            "diagnose", QUESTIONS, "--system", f"{handbook / 'app.py'}:ask", "--retriever",
+            f"{handbook / 'app.py'}:search", "--corpus", handbook / "docs", "--json", "--quiet", "--run",
+            f"d{planted}.run", folder=tmp_path, HANDBOOK_FAULT=planted,
+        )  # fmt: skip
+        assert ended.code == 0, ended
+        causes.append({name: found["cause"] for name, found in ended.document["causes"].items()})
+    clean, faulty = causes
+    assert cause not in clean.values()
+    broken = [name for name in faulty if clean[name] == "healthy" and faulty[name] != "healthy"]
+    assert len(broken) > 10
+    assert sum(faulty[name] == cause for name in broken) >= 0.9 * len(broken)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ class _Summary:
         ]  # fmt: skip
         if not prices:
             return self.words["price_unknown"]
-        return self.words["price"].format(prices=self.words["and"].join(prices))
+        return self.words["price"].format(prices=self.words["and"].join(prices).replace("-", "−"))
 
     def _notes(self, fall: Waterfall, actions: Sequence[Action]) -> Iterator[str]:
         unscored = len(self.items) - fall.as_is.n

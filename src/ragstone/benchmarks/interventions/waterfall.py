@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragstone.benchmarks.interventions.causes import CAUSES, LOST
+from ragstone.benchmarks.interventions.conditions import CONDITIONS
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.stats import Estimate
 from ragstone.types import Record
@@ -161,16 +162,18 @@ def _without_noise(item: Diagnosed) -> float:
 
 def _price(items: Sequence[Diagnosed], names: Sequence[str]) -> tuple[float | None, float | None]:
     """The change of tokens and seconds per question between the answers as is and under the first of these conditions
-    that was asked."""
+    that was asked. Where passages were given nothing was searched for, so that the time says nothing."""
     tokens, seconds = [], []
     for item in items:
         now = item.evidence.records["as_is"]
-        then = next((item.evidence.records[name] for name in names if name in item.evidence.records), None)
-        if then is None or now.response is None or then.response is None:
+        name = next((name for name in names if name in item.evidence.records), "as_is")
+        then = item.evidence.records[name]
+        if name == "as_is" or now.response is None or then.response is None:
             continue
         if (a := _tokens(now)) is not None and (b := _tokens(then)) is not None:
             tokens.append(b - a)
-        if now.response.seconds is not None and then.response.seconds is not None:
+        searched = CONDITIONS[name].takes != "passages"
+        if searched and now.response.seconds is not None and then.response.seconds is not None:
             seconds.append(then.response.seconds - now.response.seconds)
     return _mean(tokens), _mean(seconds)
 
