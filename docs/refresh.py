@@ -92,14 +92,15 @@ DIAGNOSIS = [
 def diagnosis(browser: Browser, folder: Path) -> None:
     """What `diagnose` prints first of the handbook with a faulty rewriter, and the first screen of its report."""
     os.environ["HANDBOOK_FAULT"] = "rewriter"
+    guides = {"en": "docs/diagnosis.md", "zh": "docs/diagnosis.zh-CN.md"}
     for language, readme in READMES.items():
         shown = ragstone(*DIAGNOSIS, "--run", str(folder / "diagnosis.run"), "--language", language)
-        path = ROOT / readme
-        before, _, rest = path.read_text("utf-8").partition("<!-- diagnosis excerpt -->")
-        after = rest.partition("<!-- /diagnosis excerpt -->")[2]
         excerpt = "\n\n".join(shown.split("\n\n")[:3])
         block = f"<!-- diagnosis excerpt -->\n```text\n{excerpt}\n```\n<!-- /diagnosis excerpt -->"
-        path.write_text(before + block + after, "utf-8")
+        for path in (ROOT / readme, ROOT / guides[language]):
+            before, _, rest = path.read_text("utf-8").partition("<!-- diagnosis excerpt -->")
+            after = rest.partition("<!-- /diagnosis excerpt -->")[2]
+            path.write_text(before + block + after, "utf-8")
         report = folder / f"diagnosis.{language}.html"
         ragstone("report", str(folder / "diagnosis.run"), "-o", str(report), "--language", language)
         page = browser.new_page(viewport={"width": WIDTH, "height": 900})

@@ -272,6 +272,41 @@ def test_what_a_readme_shows_of_an_evaluation_is_what_it_prints(name: str, langu
     assert [line for line in done.stdout.splitlines() if line][: len(lines)] == lines
 
 
+@pytest.mark.parametrize(
+    ("language", "names"),
+    [("en", ("README.md", "docs/diagnosis.md")), ("zh", ("README.zh-CN.md", "docs/diagnosis.zh-CN.md"))],
+)
+def test_what_documents_show_of_a_diagnosis_is_what_it_prints(
+    language: str, names: tuple[str, str], tmp_path: Path
+) -> None:
+    shown = [text_of(name).partition("<!-- diagnosis excerpt -->")[2].partition("<!-- /diag")[0] for name in names]
+    assert shown[0] == shown[1]
+    lines = [line for line in shown[0].splitlines() if line and not line.startswith("```")]
+    assert len(lines) >= 12
+    (arguments,) = [one for one in commands(names[0]) if "examples/handbook/app.py:search" in one]
+    more = ["--run", str(tmp_path / "d.run"), "--report", str(tmp_path / "d.html"), "--quiet", "--language", language]
+    environment = {"COLUMNS": "100", "XDG_CACHE_HOME": str(tmp_path), "HANDBOOK_FAULT": "rewriter"}
+    done = subprocess.run(
+        [sys.executable, "-m", "ragstone", *arguments[:-2], *more],
+        cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stdout.splitlines() if line][: len(lines)] == lines
+
+
+@pytest.mark.parametrize(("language", "name"), [("en", "diagnosis.md"), ("zh", "diagnosis.zh-CN.md")])
+def test_the_tables_of_the_diagnosis_are_those_of_the_code(language: str, name: str) -> None:
+    spec = importlib.util.spec_from_file_location("diagnosis_tables", ROOT / "docs" / "diagnosis_tables.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = text_of(f"docs/{name}")
+    assert module.with_tables(text, language) == text, "run: python docs/diagnosis_tables.py"
+    assert text.count("| `reading`") == 1
+    assert module.with_tables(text.replace("| `reading`", "| `writing`"), language) == text
+
+
 def plugin(name: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registry: Registry[Any]) -> Any:
     """What a registry finds when the code is a file of its package: the promise is that one file is enough."""
     package = f"example_{name}"
