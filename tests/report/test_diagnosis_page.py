@@ -188,7 +188,7 @@ class Hostile:
     spec: Mapping[str, object] = {}
 
     async def answer(self, query: Query, /) -> Response:
-        number = int(re.findall(r"\d+", query.question)[-1])
+        number = int(re.findall(r"\d+", f"0 {query.question}")[-1])
         return Response(PAYLOADS[number], query.passages or (documents()[number % 20],), finish_reason=NO_ANSWER)
 
 
