@@ -1,6 +1,8 @@
 """`run`: a system is asked the user's own questions, and its answers are scored in one run file."""
 
+import sys
 import threading
+import types
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +194,19 @@ def test_a_benchmark_keeps_to_the_time_limit_of_an_answer() -> None:
 def test_a_benchmark_refuses_what_retrieves_for_itself_or_is_none(system: Any) -> None:
     with pytest.raises(UsageError, match=r"retrieves for itself|cannot be asked"):
         ragstone.bench("rgb", system=system, **SMALL)
+
+
+def written_app() -> str:
+    Path("app.py").write_text('def ask(question):\n    return "It is Paris."\n', "utf-8")
+    return "app.py:ask"
+
+
+async def test_in_a_notebook_it_blocks_while_the_kernels_loop_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match=r"await ragstone\.run_async"):
+        ragstone.run(QUESTIONS[:1], ask, metrics="answer_match")
+    python = types.ModuleType("IPython")
+    python.get_ipython = lambda: types.SimpleNamespace(kernel=object())  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", python)
+    assert ragstone.run(QUESTIONS[:1], ask, metrics="answer_match").summary["answer_match"]["mean"] == 1.0
+    named = ragstone.run(QUESTIONS[:1], written_app(), metrics="answer_match", run="named.run")
+    assert named.summary["answer_match"]["mean"] == 1.0  # code in a process of its own, from a thread

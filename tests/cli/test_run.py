@@ -1,13 +1,19 @@
 """`ragstone run` in processes of its own: the user's code, an address, documents; what is printed and the exit code."""
 
+import asyncio
 import json
+import signal
+import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from tests.cli.tools import one_line, process
+from tests.cli.tools import command, environment, one_line, process
+from tests.waiting import until
+
+from ragstone.runs import open_run
 
 APP = """
 import os
@@ -336,3 +342,38 @@ def test_chunk_ids_of_the_users_own_system_count_as_their_documents(folder: Path
     )  # fmt: skip
     means = {name: score["mean"] for name, score in ended.document["scores"].items()}
     assert means == {"mrr": 0.5, "recall": 1.0, "precision@2": 0.5}
+
+
+SLOW = """
+import pathlib, time
+def ask(question):
+    pathlib.Path("asked").touch()
+    time.sleep(1.5)
+    return "x"
+"""
+
+
+@pytest.mark.parametrize(("signals", "code"), [(1, 3), (2, 130)])
+def test_ctrl_c_finishes_what_is_in_flight_and_a_second_one_leaves(folder: Path, signals: int, code: int) -> None:
+    (folder / "app.py").write_text(SLOW, "utf-8")
+    (folder / "q.csv").write_text("question,reference\n" + "".join(f"q{n}?,x\n" for n in range(40)), "utf-8")
+    running = subprocess.Popen(
+        command("run", "q.csv", "--system", "app.py:ask", "--concurrency", "2", "--run", "a.run"),
+        cwd=folder, env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert running.stderr is not None
+    try:
+        asyncio.run(until((folder / "asked").exists))
+        running.send_signal(signal.SIGINT)
+        first = running.stderr.readline()
+        if signals == 2:
+            running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)
+    finally:
+        running.kill()
+    assert first.startswith("Stopping: finishing what is in flight.")
+    assert running.returncode == code
+    assert ("of 40 cases remain. Run the same command again to resume." in err) == (signals == 1)
+    with open_run(folder / "a.run") as run:
+        (count,) = run.counts().values()
+        assert (count.answered > 0) == (signals == 1)

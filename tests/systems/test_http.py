@@ -318,6 +318,8 @@ async def test_it_is_named_by_its_address_or_by_the_user() -> None:
         (["data: a\ndata: b\n\n", "data: \ndata: \n\n", "data: c\n\n"], "a\nb\nc"),  # a line feed is two data lines
         (["data: a\n\n", "data:  \n\n", "data: b\n\n"], "a b"),  # a blank is a piece, too
         (['data: {"delta":\r\ndata: "ab"}\r\n\r\n'], "ab"),
+        (['data: {"delta":\rdata: "ab"}\r\r', 'data: {"delta": "c"}\r\rdata: {"delta": "d"}\r\r'], "abcd"),  # CR alone
+        (["data: a\r", "\ndata: b\r", "\n\r", "\ndata: c\r\r"], "a\nbc"),  # CRLF in two pieces
         (['data: {"delta": "a"}\ndata: {"delta": "b"}\ndata: [DONE]\n'], "ab"),  # no empty lines between events
     ],
 )

@@ -116,6 +116,14 @@ async def test_a_crash_costs_one_answer() -> None:
     assert after == "fine"
 
 
+async def test_what_a_crashed_system_started_in_a_session_of_its_own_is_ended(tmp_path: Path) -> None:
+    async with opened("bad") as system:
+        assert (await outcome(system, f"detached {tmp_path / 'pid'}")).startswith("crashed: ")
+        assert await outcome(system, "ok") == "fine"
+    status = Path("/proc") / (tmp_path / "pid").read_text("utf-8") / "status"
+    assert not status.exists() or "State:\tZ" in status.read_text("utf-8")
+
+
 async def test_a_segmentation_fault_names_its_signal() -> None:
     async with opened("bad") as system:
         assert (await outcome(system, "segfault")).startswith("crashed: The system's process ended (signal 11")

@@ -8,6 +8,7 @@ stream of events (server-sent events, or one JSON document per line), of which e
 """
 
 import json
+import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -208,17 +209,23 @@ async def _events(reply: "aiohttp.ClientResponse", where: str, limit: int) -> As
         yield {"error": event} if kind == "error" else event
 
 
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
 async def _lines(reply: "aiohttp.ClientResponse", where: str, limit: int) -> AsyncIterator[str]:
     size = 0
     buffer = b""
+    halved = False  # the last piece ended with CR: an LF at the start of the next belongs to it
     async for chunk in reply.content.iter_any():
         size += len(chunk)
         if size > limit:
             raise BadReply(f"{where}: the stream has more than {limit:,} bytes.")
-        *lines, buffer = (buffer + chunk).split(b"\n")
+        rest = chunk.removeprefix(b"\n") if halved else chunk
+        halved = chunk.endswith(b"\r")
+        *lines, buffer = _LINE_END.split(buffer + rest)
         for line in lines:
-            yield line.decode("utf-8", "replace").rstrip("\r")
-    yield buffer.decode("utf-8", "replace").rstrip("\r")
+            yield line.decode("utf-8", "replace")
+    yield buffer.decode("utf-8", "replace")
 
 
 def _documents(data: list[str]) -> list[Any]:

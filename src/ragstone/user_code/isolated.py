@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import tempfile
+import uuid
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -26,6 +27,7 @@ from ragstone.user_code.worker import HEADER
 __all__ = ["IsolatedCode", "open_isolated_code", "source_hash"]
 
 _CANCEL_SECONDS = 2.0  # how long a cancelled question may take to end
+_MARK = "RAGSTONE_CODE"  # an environment variable by which the processes that code starts are found
 _STOP_SECONDS = 5.0
 _LONGEST_LINE = 300  # characters of the last line that was printed
 _LOAD_SECONDS = 600.0  # an application may load an index first
@@ -42,8 +44,8 @@ class _WorkerEnded(Exception):
 class _Worker:
     """One process, and the calls that it has."""
 
-    def __init__(self, process: asyncio.subprocess.Process, output: IO[bytes]) -> None:
-        self._process, self._output = process, output
+    def __init__(self, process: asyncio.subprocess.Process, output: IO[bytes], mark: str) -> None:
+        self._process, self._output, self._mark = process, output, mark
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._replaced, self._stuck = False, 0
         self.loaded: dict[str, Any] = {}
@@ -54,11 +56,13 @@ class _Worker:
     async def started(cls, settings: Mapping[str, Any]) -> "_Worker":
         """A process that has loaded the code. Raises UsageError if that failed."""
         output = tempfile.TemporaryFile()  # noqa: SIM115  (closed by `stop`)
+        mark = uuid.uuid4().hex
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", "ragstone.user_code.worker",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=output, start_new_session=True,
+            env={**os.environ, _MARK: mark},
         )  # fmt: skip
-        worker = cls(process, output)
+        worker = cls(process, output, mark)
         try:
             worker._send(settings)
             async with asyncio.timeout(_LOAD_SECONDS):
@@ -174,9 +178,18 @@ class _Worker:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)  # what the code forked
         await self._process.wait()
+        _end_marked(self._mark)  # and what it started in sessions of their own
         if self._watching is not None:
             await asyncio.gather(self._watching, return_exceptions=True)
         self._output.close()
+
+
+def _end_marked(mark: str) -> None:
+    """Ends the processes that have inherited this mark. Only Linux tells the environment of a process."""
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):  # it has ended, or it is somebody else's
+            if f"{_MARK}={mark}".encode() in path.read_bytes():
+                os.kill(int(path.parent.name), signal.SIGKILL)
 
 
 class IsolatedCode:

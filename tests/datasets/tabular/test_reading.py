@@ -262,7 +262,11 @@ def test_a_column_says_whether_a_question_can_be_answered(column: str) -> None:
         ("否", False),
         (1.0, True),
         (None, None),
+        (float("nan"), None),
         ("", None),
+        ("None", None),
+        ("NaN", None),
+        (" null ", None),
     ]
     data = read_eval_data([{"question": "Q?", "answer": "A.", column: cell} for cell, _ in said])
     assert [item.sample.meta.get("answerable") for item in data.items] == [meant for _, meant in said]

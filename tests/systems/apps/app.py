@@ -4,9 +4,11 @@ import asyncio
 import ctypes
 import multiprocessing
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 import helper  # type: ignore[import-not-found]  # beside this file, as users have it
@@ -98,6 +100,10 @@ def bad(question: str) -> Any:
         os._exit(3)
     if kind == "segfault":
         ctypes.string_at(0)
+    if kind == "detached":
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+        Path(question.split()[1]).write_text(str(child.pid), "utf-8")
+        os._exit(3)
     if kind == "fork":
         return f"parent: {os.fork() > 0}"
     if kind == "print":

@@ -17,14 +17,15 @@ from ragstone.datasets.tabular.problems import CellError
 if TYPE_CHECKING:
     from ragstone.types import Scalar
 
-__all__ = ["is_missing", "listed", "plain", "scalar", "text"]
+__all__ = ["NOTHING", "is_missing", "listed", "plain", "scalar", "text"]
 
 _LITERAL = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 _BETWEEN = re.compile(r"\s*,?\s*")
 _ARRAY = re.compile(
     r"^\s*(?:np\.|numpy\.)?array\((?P<list>\[.*\])\s*(?:,\s*dtype=[^()\[\]]*(?:\([^()]*\))?)?\)\s*$", re.DOTALL
 )
-_NOTHING = frozenset({"", "none", "null", "nan", "<na>", "nat"})
+NOTHING = frozenset({"", "none", "null", "nan", "<na>", "nat"})
+"""How programs spell a missing value in a text, in lower case."""
 
 
 def is_missing(value: object) -> bool:
@@ -117,7 +118,7 @@ def listed(value: str) -> Any:
     """Parses a text that is a list or object in JSON, in Python's `repr` or as printed by numpy; returns any other text
     unchanged. None for an empty text or one such as "null" or "nan"."""
     stripped = value.strip()
-    if stripped.lower() in _NOTHING:
+    if stripped.lower() in NOTHING:
         return None
     if not ((stripped[0] == "[" and stripped[-1] == "]") or (stripped[0] == "{" and stripped[-1] == "}")):
         array = _ARRAY.match(stripped) if stripped.endswith(")") and "array(" in stripped[:12] else None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragstone.datasets.jsonlines import kind_of
-from ragstone.datasets.tabular.cells import is_missing, listed, plain, scalar, text
+from ragstone.datasets.tabular.cells import NOTHING, is_missing, listed, plain, scalar, text
 from ragstone.datasets.tabular.problems import CellError
 from ragstone.types import Passage, Turn
 
@@ -43,7 +43,7 @@ def flag(value: Any) -> bool | None:
     if is_missing(value) or isinstance(value, bool):
         return None if is_missing(value) else bool(value)
     written = str(value).strip().lower().removesuffix(".0")
-    if not written:
+    if written in NOTHING:
         return None
     if written not in (*_YES, *_NO):
         raise CellError(f"found {str(value)[:40]!r}; expected true or false.")
