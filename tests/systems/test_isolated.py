@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 from ragstone.errors import SystemFailed, UsageError
 from ragstone.responses.stages import passages_at
@@ -121,7 +122,14 @@ async def test_what_a_crashed_system_started_in_a_session_of_its_own_is_ended(tm
         assert (await outcome(system, f"detached {tmp_path / 'pid'}")).startswith("crashed: ")
         assert await outcome(system, "ok") == "fine"
     status = Path("/proc") / (tmp_path / "pid").read_text("utf-8") / "status"
-    assert not status.exists() or "State:\tZ" in status.read_text("utf-8")
+
+    def ended() -> bool:
+        try:
+            return "State:\tZ" in status.read_text("utf-8")
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+
+    await asyncio.wait_for(until(ended), 20)  # it would sleep for a minute
 
 
 async def test_a_segmentation_fault_names_its_signal() -> None:

@@ -28,6 +28,7 @@ __all__ = ["IsolatedCode", "open_isolated_code", "source_hash"]
 
 _CANCEL_SECONDS = 2.0  # how long a cancelled question may take to end
 _MARK = "RAGSTONE_CODE"  # an environment variable by which the processes that code starts are found
+_STARTING_SECONDS = 0.1
 _STOP_SECONDS = 5.0
 _LONGEST_LINE = 300  # characters of the last line that was printed
 _LOAD_SECONDS = 600.0  # an application may load an index first
@@ -179,6 +180,9 @@ class _Worker:
             os.killpg(self._process.pid, signal.SIGKILL)  # what the code forked
         await self._process.wait()
         _end_marked(self._mark)  # and what it started in sessions of their own
+        if self._process.returncode:  # it crashed: a program that it was just starting has no environment yet
+            await asyncio.sleep(_STARTING_SECONDS)
+            _end_marked(self._mark)
         if self._watching is not None:
             await asyncio.gather(self._watching, return_exceptions=True)
         self._output.close()
