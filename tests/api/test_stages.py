@@ -15,7 +15,7 @@ from ragstone.errors import UsageError
 from ragstone.metrics import find_metric
 from ragstone.responses.stages import StageRecorder
 from ragstone.runs import open_run
-from ragstone.types import Passage, Query, Response, Table, Usage
+from ragstone.types import NO_ANSWER, Passage, Query, Response, Table, Usage
 
 FACTS = {
     "en": (
@@ -148,3 +148,27 @@ def ragstone_export(run: Path, target: Path) -> None:
     from tests.cli.tools import process
 
     assert process("export", run, "--format", "csv", "-o", target, folder=target.parent).code == 0
+
+
+def test_a_retriever_beside_a_system_is_asked_by_a_diagnosis_alone(tmp_path: Path) -> None:
+    searched: list[str] = []
+
+    def search(query: str, k: int) -> list[str]:
+        searched.append(query)
+        return list(FACTS["en"])[:k]
+
+    def ask(question: str) -> dict[str, Any]:
+        return {"answer": "No idea.", "contexts": [FACTS["en"][1]]}
+
+    questions = [{"question": "When was the pear orchard planted?", "reference": "1902", "gold_ids": ["0.md"]}]
+    corpus = tmp_path / "docs"
+    corpus.mkdir()
+    (corpus / "0.md").write_text(FACTS["en"][0], "utf-8")
+    ragstone.run(questions, ask, ["answer_match"], retriever=search, run=tmp_path / "a.run")
+    assert searched == []
+    ragstone.diagnose(questions, ask, retriever=search, corpus=corpus, run=tmp_path / "d.run")
+    assert searched
+    with open_run(tmp_path / "d.run") as run:
+        responses = [record.response for record in run.records() if record.case.query.retrieve_only]
+    assert responses
+    assert {response.finish_reason for response in responses if response is not None} == {NO_ANSWER}

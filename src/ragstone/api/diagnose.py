@@ -34,6 +34,7 @@ from ragstone.runs import open_run
 from ragstone.systems import accepts_of, open_system, system_settings
 from ragstone.systems.probes import probe_interventions
 from ragstone.systems.rag import RagTarget
+from ragstone.systems.with_retriever import SystemTarget
 from ragstone.types import Embedder, Metric, Model, Query, System, Table
 
 if TYPE_CHECKING:
@@ -243,6 +244,7 @@ async def diagnose_async(
     metrics: str | Sequence[str | Metric] | None = None,
     judge: str | Model | Sequence[str | Model] | None = None,
     *,
+    retriever: Any = None,
     corpus: str | Path | Corpus | None = None,
     plan: Literal["adaptive", "full"] = "adaptive",
     budget: float | None = None,
@@ -263,9 +265,9 @@ async def diagnose_async(
 ) -> DiagnosisResult:
     """Ask a system the user's questions under changed conditions, name the cause of each wrong answer, and price fixes.
 
-    `questions`, `system`, `judge` and the options that are not named here: as in `run`. Without a system the answers
-    that the data have, such as traces, are diagnosed as far as that needs no asking. Questions need references; gold
-    passages come from labels, else from `corpus`, the documents of the system (a folder or a file). `metrics`: those
+    `questions`, `system`, `retriever`, `judge` and the options that are not named here: as in `run`. Without a system
+    the answers that the data have, such as traces, are diagnosed as far as that needs no asking. Questions need
+    references; gold passages come from labels, else from `corpus`, the documents of the system (a folder or a file). `metrics`: those
     that decide what is right, "answer_correctness" with a judge, else "answer_match". `plan` "adaptive" asks only what
     can change a verdict, "full" every condition that the system allows. `budget`: the most that models may cost, in the
     currency of `price` ("IN/OUT" per million tokens); a larger one resumes. Raises `RagstoneError`s, one line each.
@@ -280,7 +282,7 @@ async def diagnose_async(
     )  # fmt: skip
     planned = plan_diagnosis(
         read_data(questions, mapping=mapping, limit=limit, sample=sample),
-        system,
+        system if retriever is None else SystemTarget(system, retriever),
         [metrics] if isinstance(metrics, str) else metrics,
         judging,
         corpus=corpus,

@@ -24,6 +24,7 @@ from ragstone.models import ModelOptions
 from ragstone.retrieval.corpus import read_corpus
 from ragstone.systems import system_settings
 from ragstone.systems.rag import RagTarget
+from ragstone.systems.with_retriever import SystemTarget
 from ragstone.types import NO_ANSWER, Embedder, Metric, Model
 
 __all__ = [
@@ -135,6 +136,7 @@ async def run_async(
     metrics: str | Sequence[str | Metric] | None = None,
     judge: str | Model | Sequence[str | Model] | None = None,
     *,
+    retriever: Any = None,
     combine: Combine = "mean",
     embedder: str | Embedder | None = None,
     judge_protocol: Literal["matrix", "ragas"] = "matrix",
@@ -173,9 +175,10 @@ async def run_async(
     references, labelled passages and other columns are used as in `evaluate`. `system`: a function or coroutine that
     takes a question; an object of LangChain, LlamaIndex, Haystack or DSPy; a `System`; `HttpTarget`; or a name:
     `file.py:name`, `package.module:name`, an HTTP address, a model, "local/extractive". Named code runs in a process of
-    its own, a live object where it is. `timeout`: seconds for one answer. `repeat`: how often each question is asked.
-    `concurrency`: questions asked at once (64). `price`: "IN/OUT" per million tokens of the system's models and, unless
-    `judge_price` says otherwise, of the judge. The other options are those of `evaluate`. An exception, a hang or a
+    its own, a live object where it is. `retriever`: the retriever that the system uses, an object or a name
+    (`app.py:search`, an address), for searches without an answer (`ragstone diagnose`). `timeout`: seconds for one
+    answer. `repeat`: how often each question is asked. `concurrency`: questions asked at once (64). `price`: "IN/OUT"
+    per million tokens of the system's models and, unless `judge_price` says otherwise, of the judge. The other options are those of `evaluate`. An exception, a hang or a
     crash of the system is the error of that question; the run goes on. Raises `RagstoneError`s, one line each.
     """
     for named in (price, judge_price):
@@ -193,7 +196,7 @@ async def run_async(
             questions, mapping=mapping, limit=limit, sample=sample,
             **{name: value for name, value in reading.items() if value is not None},
         ),
-        system,
+        system if retriever is None else SystemTarget(system, retriever),
         [metrics] if isinstance(metrics, str) else metrics,
         judging,
         data_language=data_language,
