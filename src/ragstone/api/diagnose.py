@@ -267,10 +267,11 @@ async def diagnose_async(
 
     `questions`, `system`, `retriever`, `judge` and the options that are not named here: as in `run`. Without a system
     the answers that the data have, such as traces, are diagnosed as far as that needs no asking. Questions need
-    references; gold passages come from labels, else from `corpus`, the documents of the system (a folder or a file). `metrics`: those
-    that decide what is right, "answer_correctness" with a judge, else "answer_match". `plan` "adaptive" asks only what
-    can change a verdict, "full" every condition that the system allows. `budget`: the most that models may cost, in the
-    currency of `price` ("IN/OUT" per million tokens); a larger one resumes. Raises `RagstoneError`s, one line each.
+    references; gold passages come from labels, else from `corpus`, the documents of the system (a folder or a file).
+    `metrics`: those that decide what is right, "answer_correctness" with a judge, else "answer_match". `plan`
+    "adaptive" asks only what can change a verdict, "full" every condition that the system allows. `budget`: the most
+    that models may cost, in the currency of `price` ("IN/OUT" per million tokens); a larger one resumes. Raises
+    `RagstoneError`s, one line each.
     """
     if price and price_of(price) is None:
         raise UsageError(f"The price {price!r} is not two numbers, such as 0.15/0.60.")

@@ -178,8 +178,9 @@ async def run_async(
     its own, a live object where it is. `retriever`: the retriever that the system uses, an object or a name
     (`app.py:search`, an address), for searches without an answer (`ragstone diagnose`). `timeout`: seconds for one
     answer. `repeat`: how often each question is asked. `concurrency`: questions asked at once (64). `price`: "IN/OUT"
-    per million tokens of the system's models and, unless `judge_price` says otherwise, of the judge. The other options are those of `evaluate`. An exception, a hang or a
-    crash of the system is the error of that question; the run goes on. Raises `RagstoneError`s, one line each.
+    per million tokens of the system's models and, unless `judge_price` says otherwise, of the judge. The other options
+    are those of `evaluate`. An exception, a hang or a crash of the system is the error of that question; the run goes
+    on. Raises `RagstoneError`s, one line each.
     """
     for named in (price, judge_price):
         if named and price_of(named) is None:
