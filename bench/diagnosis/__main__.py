@@ -12,15 +12,16 @@ from typing import Any
 
 from bench.diagnosis.coverage import covered_gains
 from bench.diagnosis.diagnosing import Diagnosis, diagnosed
-from bench.diagnosis.faults import FAULTS, PAIRS
-from bench.diagnosis.measures import Share, confusion, false_alarms, named_right, order_of_sizes, stage_named_right
-from bench.diagnosis.others import PEERS, peer_verdicts
+from bench.diagnosis.faults import FAULTS, PAIRS, Fault
+from bench.diagnosis.measures import Share, confusion, false_alarms, in_order, named_right, sizes, stage_named_right
+from bench.diagnosis.others import PEERS, langchain_figures, peer_verdicts
 from bench.diagnosis.probe import always_not_fetched, word_probe
 from bench.diagnosis.trials import Trial
 from bench.diagnosis.worlds import World, fictional, handbook
 
 __all__ = ["main"]
 
+_IN_LANGCHAIN = 30  # questions
 GOALS = {
     "named right": 0.95, "false alarms": 0.02, "clean system blamed": 0.02, "coverage": 0.9, "requests": 6.0,
     "same verdicts": 0.98,
@@ -39,8 +40,9 @@ def standard_trials(worlds: Iterable[World]) -> list[Trial]:
 
 
 def clean_trials(worlds: Iterable[World]) -> list[Trial]:
-    """The systems without a fault, whose reader misreads nothing."""
-    return [Trial(world, (), paraphrased, misreads=0.0) for world in worlds for paraphrased in (False, True)]
+    """Systems without a fault, whose reader misreads nothing and gets enough passages."""
+    enough = Fault("none", "healthy", {}, {"depth": 20, "k": 10})
+    return [Trial(world, (enough,), paraphrased, misreads=0.0) for world in worlds for paraphrased in (False, True)]
 
 
 def pair_trials(worlds: Iterable[World]) -> list[Trial]:
@@ -64,6 +66,7 @@ def main() -> int:
     parser.add_argument("--questions", type=int, default=60, help="About how many questions a trial has.")
     parser.add_argument("--repetitions", type=int, default=100, help="Repetitions for the coverage of the intervals.")
     parser.add_argument("--peers", action="store_true", help="Install and ask the other tools, too: five minutes more.")
+    parser.add_argument("--langchain", action="store_true", help="Diagnose a chain of LangChain, too.")
     parser.add_argument("--json", action="store_true", help="End with one line of JSON.")
     options = parser.parse_args()
     started = time.process_time()
@@ -92,6 +95,9 @@ def measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     named_pairs = print_pairs(pairs)
     print("\n## Other tools\n")
     print_tools(single, peers=options.peers)
+    if options.langchain:
+        print("\n## A chain of LangChain\n")
+        print_langchain()
     same = print_plans(single, worlds, folder)
     coverage = covered_gains(options.repetitions, folder)
     print("\n## Predicted gains\n")
@@ -139,10 +145,11 @@ def print_confusion(single: Iterable[Diagnosis]) -> None:
 def print_pairs(pairs: Iterable[Diagnosis]) -> Share:
     rows, hits = [], 0
     for diagnosis in pairs:
-        expected, named = order_of_sizes(diagnosis.trial, diagnosis.verdicts)
-        hits += expected == named
-        rows.append([diagnosis.trial.world.name, diagnosis.trial.name, ", ".join(expected), ", ".join(named)])
-    print(table([["world", "planted", "causes by size", "named by size"], *rows]))
+        made, named = sizes(diagnosis.trial, diagnosis.verdicts)
+        hits += in_order(made, named)
+        shown = [", ".join(f"{cause} {count}" for cause, count in counts.most_common()) for counts in (made, named)]
+        rows.append([diagnosis.trial.world.name, diagnosis.trial.name, *shown])
+    print(table([["world", "planted", "made to fail", "named"], *rows]))
     return Share(hits, len(rows))
 
 
@@ -167,6 +174,15 @@ def print_tools(single: list[Diagnosis], *, peers: bool) -> None:
     print(table([head, *rows]))
     for name, note in notes.items():
         print(f"\n{name}: {note}")
+
+
+def print_langchain() -> None:
+    found, reason = langchain_figures(_IN_LANGCHAIN)
+    rows = []
+    for name, row in found.items():
+        right, total = row["causes"].get(FAULTS[name].cause, 0), sum(row["causes"].values())
+        rows.append([name, FAULTS[name].cause, Share(right, total), Share(row["alarms"], row["right"])])
+    print(reason or table([["planted", "right cause", "named", "false alarms"], *rows]))
 
 
 def print_plans(single: list[Diagnosis], worlds: tuple[World, ...], folder: Path) -> Share:

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from bench.diagnosis.judge import GATE, METRIC, world_judge
 from bench.diagnosis.measures import STAGE_OF, Verdict
@@ -43,11 +44,12 @@ class Diagnosis:
         return counts
 
 
-def diagnosed(trial: Trial, folder: Path, *, full: bool = False) -> Diagnosis:
-    """Asks the trial's system. The run file is made in `folder` under a name of its own."""
+def diagnosed(trial: Trial, folder: Path, *, full: bool = False, system: Any = None) -> Diagnosis:
+    """Asks the trial's system, or the same as another object. The run file gets a name of its own in `folder`."""
     judge = world_judge(trial.world) if trial.paraphrased else None
     result = diagnose(
-        trial.rows, trial.faulty, [METRIC if trial.paraphrased else "answer_match"], judge,
+        trial.rows, trial.faulty if system is None else system,
+        [METRIC if trial.paraphrased else "answer_match"], judge,
         corpus=trial.corpus, plan="full" if full else "adaptive",
         gates={METRIC: GATE} if trial.paraphrased else None,
         run=folder / f"{len(list(folder.iterdir()))}.run",

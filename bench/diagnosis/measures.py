@@ -1,13 +1,14 @@
 """Counts of what a tool says about planted faults: the confusion matrix, shares that are right, and false alarms."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bench.diagnosis.trials import Case, Trial
 
 __all__ = [
-    "STAGE_OF", "Share", "Verdict", "confusion", "false_alarms", "named_right", "order_of_sizes", "stage_named_right",
+    "STAGE_OF", "Share", "Verdict", "confusion", "false_alarms", "in_order", "named_right", "sizes",
+    "stage_named_right",
 ]  # fmt: skip
 
 STAGE_OF: Mapping[str, str] = {
@@ -85,9 +86,15 @@ def false_alarms(verdicts: Iterable[Verdict]) -> Share:
     return _share(verdict.cause not in ("healthy", "unknown") for verdict in verdicts if verdict.case.right)
 
 
-def order_of_sizes(trial: Trial, verdicts: Sequence[Verdict]) -> tuple[list[str], list[str]]:
-    """The causes of a trial's faults by how many questions each made fail, and the same causes by how often each is
-    named; a cause that is never named is missing there."""
+def sizes(trial: Trial, verdicts: Iterable[Verdict]) -> tuple[Counter[str], Counter[str]]:
+    """How many answers each planted fault makes fail by itself, of those that fail, by its cause; and how often that
+    cause is named."""
     made = Counter(fault.cause for fault in trial.faults for case in trial.cases if fault.name in case.made_by)
-    named = Counter(verdict.cause for verdict in verdicts if verdict.cause in made)
-    return [cause for cause, _ in made.most_common()], [cause for cause, _ in named.most_common()]
+    return made, Counter(verdict.cause for verdict in verdicts if verdict.cause in made)
+
+
+def in_order(made: Counter[str], named: Counter[str]) -> bool:
+    """Whether all causes are named, and the one with more failures at least as often as another."""
+    return all(named[cause] for cause in made) and all(
+        named[one] >= named[other] for one in made for other in made if made[one] > made[other]
+    )

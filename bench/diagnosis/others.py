@@ -1,20 +1,23 @@
-"""Other tools that name causes from one answer and its passages, each in an environment of its own."""
+"""What runs in an environment of its own: other tools that name causes, and the system as a chain of LangChain."""
 
 import json
+import os
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import platformdirs
 from bench.diagnosis.measures import Verdict
 from bench.diagnosis.trials import Case, Trial
 from bench.peers.environment import environment
 
-__all__ = ["PEERS", "peer_verdicts"]
+__all__ = ["PEERS", "langchain_figures", "peer_verdicts"]
 
-_SCRIPT = Path(__file__).resolve().parents[1] / "peers" / "run_diagnosers.py"
+_ROOT = Path(__file__).resolve().parents[2]
+_SCRIPT = _ROOT / "bench" / "peers" / "run_diagnosers.py"
 _FEW = frozenset({"index", "search"})
 
 PEERS: Mapping[str, Mapping[str, frozenset[str]]] = {
@@ -56,6 +59,24 @@ def peer_verdicts(name: str, trials: Sequence[Trial]) -> tuple[list[list[Verdict
         [_verdict(name, trial, case, label) for case, label in zip(_answered(trial), found, strict=True)]
         for trial, found in zip(trials, labels, strict=True)
     ], _note(name)
+
+
+def langchain_figures(questions: int) -> tuple[dict[str, Any], str]:
+    """What `langchain_chain` finds in an environment that has LangChain; nothing, with the reason, without one."""
+    folder = Path(platformdirs.user_cache_dir("ragstone", appauthor=False)) / "peers"
+    python, reason = environment("frameworks", folder)
+    if python is None:
+        return {}, reason
+    paths = [_ROOT / "src", Path(np.__file__).parents[1], _ROOT]  # ragstone's own dependencies are beside numpy
+    done = subprocess.run(
+        [str(python), "-m", "bench.diagnosis.langchain_chain", str(questions)], capture_output=True, text=True,
+        check=False, cwd=_ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths)), "LANGSMITH_TRACING": "false"},
+    )  # fmt: skip
+    if done.returncode:
+        return {}, done.stderr.strip()[-300:]
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found, ""
 
 
 def _answered(trial: Trial) -> list[Case]:

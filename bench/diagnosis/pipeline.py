@@ -73,7 +73,7 @@ class Pipeline:
         """Raises RuntimeError where the fault is a crash."""
         question = self.world.by_text.get(query.question)
         if query.retrieve_only:
-            found = await self._fetched(query.question, query.k or self.depth)
+            found = await self.fetched(query.question, query.k or self.depth)
             step = stage_step("fetch", found, query=query.question)
             return Response("", found, (step,), finish_reason=NO_ANSWER, empty_retrieval=not found)
         assert question is not None, query.question
@@ -86,7 +86,7 @@ class Pipeline:
         if happens(self.bare, self.seed, "bare", question.id):
             sought = self.world.without_entity(question.text)
             steps.append(Step("rewrite", input=question.text, output=[sought]))
-        fetched = await self._fetched(sought, max(self.depth, query.k or 0))
+        fetched = await self.fetched(sought, max(self.depth, query.k or 0))
         steps.append(stage_step("fetch", fetched, query=sought))
         ranked = fetched[::-1] if self.reverses else fetched
         if self.reranks:
@@ -96,7 +96,8 @@ class Pipeline:
         answer = self.reader.answer(question, given, query.repeat)
         return Response(answer, given, tuple(steps), empty_retrieval=not given)
 
-    async def _fetched(self, sought: str, k: int) -> tuple[Passage, ...]:
+    async def fetched(self, sought: str, k: int) -> tuple[Passage, ...]:
+        """What the retriever finds."""
         if self.shuffled:
             names = sorted(self.documents, key=lambda name: number_of(self.seed, sought, name))
         else:

@@ -1,0 +1,18 @@
+"""`diagnose` names planted faults of a real chain of LangChain, in an environment of its own."""
+
+import pytest
+from bench.diagnosis.faults import FAULTS
+from bench.diagnosis.others import langchain_figures
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+
+
+def test_the_faults_of_a_chain_are_named() -> None:
+    found, reason = langchain_figures(24)
+    if reason:
+        pytest.skip(reason)
+    assert len(found) > 10
+    for name, row in found.items():
+        assert row["causes"][FAULTS[name].cause] >= 0.9 * sum(row["causes"].values()), name
+        assert row["alarms"] == 0
+        assert row["answers"] <= 6 * row["questions"]
