@@ -67,16 +67,15 @@ class Scripted(SimpleChatModel):
         documents, _, question = messages[-1].content.rpartition("\n\nQuestion: ")
         texts = documents.partition("\n\n")[2].split(_BETWEEN)
         passages = [Passage(str(place), text) for place, text in enumerate(texts) if text]
-        reader = self.pipeline.reader
-        return str(reader.answer(self.pipeline.world.by_text[question], passages))
+        return str(self.pipeline.reader.reply(question, passages))
 
 
 def chain_of(pipeline: Pipeline) -> Runnable[Any, str]:
     """The pipeline as a chain; its reranker, its order of passages and its crashes are left out."""
 
     def rewritten(question: str) -> str:
-        known = pipeline.world.by_text[question]
-        bare = happens(pipeline.bare, pipeline.seed, "bare", known.id)
+        known = pipeline.world.by_text.get(question)
+        bare = known is not None and happens(pipeline.bare, pipeline.seed, "bare", known.id)
         return pipeline.world.without_entity(question) if bare else question
 
     def joined(documents: list[Document]) -> str:

@@ -76,11 +76,11 @@ class Pipeline:
             found = await self.fetched(query.question, query.k or self.depth)
             step = stage_step("fetch", found, query=query.question)
             return Response("", found, (step,), finish_reason=NO_ANSWER, empty_retrieval=not found)
-        assert question is not None, query.question
-        if happens(self.crashes, self.seed, "crash", question.id):
+        if question is not None and happens(self.crashes, self.seed, "crash", question.id):
             raise RuntimeError("the connection was reset")
         if query.passages is not None:
-            return Response(self.reader.answer(question, query.passages, query.repeat))
+            return Response(self.reader.reply(query.question, query.passages, query.repeat))
+        assert question is not None, query.question
         steps: list[Step] = []
         sought = question.text
         if happens(self.bare, self.seed, "bare", question.id):

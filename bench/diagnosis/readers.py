@@ -35,6 +35,14 @@ class Reader:
     mixes: float = 0.0
     flaky: float = 0.0
 
+    def reply(self, text: str, passages: Sequence[Passage], repeat: int = 0) -> str:
+        """The answer to a question by its text. To one that the world does not know, such as `diagnose` asks to find
+        out what a system takes, it quotes the first passage."""
+        question = self.world.by_text.get(text)
+        if question is None:
+            return passages[0].text if passages else "I do not know."
+        return self.answer(question, passages, repeat)
+
     def answer(self, question: WorldQuestion, passages: Sequence[Passage], repeat: int = 0) -> str:
         """The answer to a question from these passages. `repeat` numbers independent answers."""
         if self._does("memory", self.memory, question):

@@ -278,3 +278,17 @@ def test_a_system_that_ignores_given_passages_is_found_out(
     result = diagnose(labelled(), Deaf(), corpus=corpus, run=tmp_path / "deaf.run")
     assert note in " ".join(result.warnings)
     assert failed(result) == {f"q{n:02d}": "generation" for n in range(0, SIZE, 4)}
+
+
+@pytest.mark.parametrize("refusal", ["The documents do not contain the answer.", "文档中没有答案。"])
+def test_a_system_that_refuses_the_probe_is_still_given_passages(refusal: str, tmp_path: Path) -> None:
+    """A system that always refuses cannot show that it reads what it is given; that is what is to be found out."""
+
+    def ask(question: str, passages: list[str] | None = None) -> str:
+        return refusal
+
+    rows = [{"question": f"How high is tower {n}?", "reference": f"{n} metres", "reference_contexts": [f"Tower {n}."]}
+            for n in range(30, 34)]  # fmt: skip
+    result = diagnose(rows, ask, run=tmp_path / "refusing.run")
+    assert {cause.name for cause in result.causes().values()} == {"refused_wrongly"}
+    assert all("gold_only" in item.evidence.records for item in result.questions)

@@ -77,3 +77,15 @@ async def test_at_most_five_questions_are_asked() -> None:
 
     await probe_interventions(system_from(counting, "it"), Query("why"))
     assert len(asked) == 5
+
+
+async def test_a_system_object_that_raises_is_a_failed_probe() -> None:
+    class Broken:
+        id, spec, accepts = "broken", {"kind": "broken"}, frozenset({"passages", "k"})
+
+        async def answer(self, query: Query) -> Any:
+            raise RuntimeError("the connection was reset")
+
+    found = await probe_interventions(Broken(), Query("why"))
+    assert [probe.outcome for probe in found.values()] == ["failed", "failed", "failed", "not_taken"]
+    assert found["k"].facts == {"error": "RuntimeError: the connection was reset"}

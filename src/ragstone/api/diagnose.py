@@ -27,12 +27,13 @@ from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData
 from ragstone.errors import UsageError
 from ragstone.messages import checked_language, messages, preferred_language
+from ragstone.metrics.refusal import refusal_spans
 from ragstone.models import ModelOptions
 from ragstone.retrieval.chunkers import chunk_passages
 from ragstone.retrieval.corpus import Corpus, read_corpus
 from ragstone.runs import open_run
 from ragstone.systems import accepts_of, open_system, system_settings
-from ragstone.systems.probes import probe_interventions
+from ragstone.systems.probes import Probe, probe_interventions
 from ragstone.systems.rag import RagTarget
 from ragstone.systems.with_retriever import SystemTarget
 from ragstone.types import Embedder, Metric, Model, Query, System, Table
@@ -221,10 +222,15 @@ async def _allowed(system: System, path: Path, query: Query) -> tuple[frozenset[
         if isinstance(known, list):
             return frozenset(map(str, known)), ()
     probes = await probe_interventions(system, query)
-    names = [name for name in _TRIED if probes[name].outcome in ("works", "unknown")]
+    names = [name for name in _TRIED if probes[name].outcome in ("works", "unknown") or _declined(probes[name])]
     texts = messages(__name__, preferred_language())
     notes = [texts[f"{name}_{probes[name].outcome}"] for name in _TRIED if name not in names]
     return frozenset({*names, "repeat", *(accepts_of(system) & {"history", "language"})}), tuple(notes)
+
+
+def _declined(probe: Probe) -> bool:
+    """Whether the system refused to answer from the given passage, which does not show that it ignores passages."""
+    return probe.outcome == "ignored" and bool(refusal_spans(str(probe.facts.get("answer", ""))))
 
 
 def requests_of(plan: DiagnosisPlan) -> tuple[int, int]:

@@ -57,6 +57,8 @@ async def probe_interventions(system: System, query: Query) -> dict[str, Probe]:
         except (SystemFailed, ModelError) as error:
             ignored = isinstance(error, SystemFailed) and error.kind == "ignored_passages"
             found[name] = Probe("ignored" if ignored else "failed", {"error": str(error)})
+        except Exception as error:  # a system in this process may raise anything
+            found[name] = Probe("failed", {"error": f"{type(error).__name__}: {error}"})
     return found
 
 
@@ -69,7 +71,9 @@ async def _passages(system: System, query: Query) -> Probe:
         "passages": _has(response.passages, text),
     }
     where = next((place for place, seen in places.items() if seen), None)
-    return Probe("ignored") if where is None else Probe("works", {"where": where})
+    if where is not None:
+        return Probe("works", {"where": where})
+    return Probe("ignored", {} if response.passages else {"answer": response.answer})
 
 
 def _has(passages: tuple[Passage, ...], text: str) -> bool:
