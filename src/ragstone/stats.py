@@ -19,7 +19,7 @@ from ragstone.types import Cell, Point
 __all__ = [
     "UNSEEN", "Array", "Estimate", "Interval", "apart", "cohen_kappa", "decisive_interval", "difference_interval",
     "effective", "exact_interval", "gain_interval", "holm", "mcnemar_exact", "mean_interval", "most_trials",
-    "paired_test", "permutation_paired", "share_interval", "units_of", "wilson",
+    "paired_test", "permutation_paired", "share_interval", "student_quantile", "units_of", "wilson",
 ]  # fmt: skip
 
 Interval: TypeAlias = tuple[float, float] | None
@@ -247,12 +247,12 @@ def _student(sums: Array, sizes: Array) -> Interval:
     if n < 2:
         return None
     mean = sums.sum() / total
-    error = _student_quantile(n - 1) * math.sqrt(n / (n - 1) * np.square(sums - mean * sizes).sum()) / total
+    error = student_quantile(n - 1) * math.sqrt(n / (n - 1) * np.square(sums - mean * sizes).sum()) / total
     return (float(mean - error), float(mean + error))
 
 
 @lru_cache
-def _student_quantile(degrees: int) -> float:
+def student_quantile(degrees: int) -> float:
     """The 97.5% quantile of Student's distribution: a beta variable, transformed."""
     x = beta_quantile(_LEVEL, degrees / 2, 0.5)
     return math.sqrt(degrees * (1 - x) / x)

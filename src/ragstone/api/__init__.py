@@ -7,6 +7,7 @@ from ragstone.api.bench import BenchResult, bench, bench_async
 from ragstone.api.compare import Comparison, compare
 from ragstone.api.diagnose import DiagnosisResult, diagnose, diagnose_async
 from ragstone.api.evaluate import EvalResult, evaluate, evaluate_async
+from ragstone.api.experts import ExpertAgreement, agreement_of_experts
 from ragstone.api.gates import Gate, GateResult, check_gates
 from ragstone.api.open_run import OpenRun, read_run
 from ragstone.api.questions import run, run_async
@@ -14,7 +15,29 @@ from ragstone.api.slices import Slice, Slices, slices
 from ragstone.api.trend import TrendResult, trend
 
 __all__ = [
-    "BenchResult", "Comparison", "DiagnosisResult", "EvalResult", "Gate", "GateResult", "OpenRun", "Slice", "Slices",
-    "TrendResult", "bench", "bench_async", "check_gates", "compare", "diagnose", "diagnose_async", "evaluate",
-    "evaluate_async", "read_run", "run", "run_async", "slices", "trend",
+    "BenchResult",
+    "Comparison",
+    "DiagnosisResult",
+    "EvalResult",
+    "ExpertAgreement",
+    "Gate",
+    "GateResult",
+    "OpenRun",
+    "Slice",
+    "Slices",
+    "TrendResult",
+    "agreement_of_experts",
+    "bench",
+    "bench_async",
+    "check_gates",
+    "compare",
+    "diagnose",
+    "diagnose_async",
+    "evaluate",
+    "evaluate_async",
+    "read_run",
+    "run",
+    "run_async",
+    "slices",
+    "trend",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ import click
 from ragstone.cli.options import Address, both, json_option, language_option
 from ragstone.cli.output import say_json, say_tables
 from ragstone.messages import messages, preferred_language
+from ragstone.types import from_json, to_json
 
 if TYPE_CHECKING:
     from ragstone.api.agreement import Ways
@@ -31,6 +32,48 @@ judge_options = both(
 @click.group()
 def command() -> None:
     """Measure how far different ways of judging agree."""
+
+
+class _Scale(click.ParamType[tuple[float, float]]):
+    """LOW..HIGH."""
+
+    name = "LOW..HIGH"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
+        low, dots, high = str(value).partition("..")
+        try:
+            return (float(low), float(high)) if dots else self.fail(f"{value!r}: expected LOW..HIGH.", param, ctx)
+        except ValueError:
+            self.fail(f"{value!r}: expected two numbers, such as 1..5.", param, ctx)
+
+
+@command.command(name="experts")
+@click.argument("labels", type=click.Path(path_type=Path))
+@click.option("--run", "run_file", type=click.Path(path_type=Path),
+              help="Run of the same questions: also compare its judge with the experts.")  # fmt: skip
+@click.option("--system", metavar="NAME", help="System of the run, if it has several.")
+@click.option("--scale", type=_Scale(), default="0..1", show_default=True, help="Lowest and highest label.")
+@click.option("--by", default="", metavar="COLUMN", help="Column of the data that stratifies the calibrated means.")
+@language_option
+@json_option
+def experts(labels: Path, **values: Any) -> int:
+    """Measure how far experts agree, and how far the judge of a run agrees with them.
+
+    LABELS is CSV, JSONL or JSON with the columns id, expert, and either task and label or a column per task (correct,
+    faithful, relevant, or a metric). With 50 labels or more, means of the judge are calibrated by them."""
+    from ragstone.api.experts import agreement_of_experts  # noqa: PLC0415
+
+    low, high = values["scale"]
+    found = agreement_of_experts(
+        labels, values["run_file"], system=values["system"], scale=(low, high), by=values["by"]
+    )
+    language = values["language"] or preferred_language()
+    tables = found.tables(language=language)
+    if values["as_json"]:
+        say_json({"tables": from_json(to_json(tables), list)})
+    else:
+        say_tables(tables, language=language)
+    return 0
 
 
 @command.command(name="protocols")
