@@ -50,7 +50,7 @@ class _Part:
 
 
 def calibrated_mean(
-    labels: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float], *,
+    labels: "Sequence[float] | Array", judged: "Sequence[float] | Array", unlabelled: "Sequence[float] | Array", *,
     strata: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> Calibrated:  # fmt: skip
     """The mean over all questions, from the labels, the judge's scores of the same questions (`judged`, in their order)
