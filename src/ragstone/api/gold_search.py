@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ragstone.api.gold_documents import column_documents
 from ragstone.api.judging import Judging, open_tools
 from ragstone.benchmarks.interventions.benchmark import sample_of
-from ragstone.benchmarks.interventions.conditions import Question, stand_in
+from ragstone.benchmarks.interventions.conditions import Question, StandIns
 from ragstone.benchmarks.interventions.gold import CorpusIndex, holds, labelled
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.models import ModelOptions
@@ -37,14 +37,14 @@ async def find_gold(
     words of the reference; a reference of more words is given to the judge, who marks the chunks that help to reach it.
     `in_index` is noted where a corpus tells: not in the index is what the judge, or the labels, do not find there."""
     samples = [_labelled(row) for row in rows]
-    questions = []
+    questions, stand_ins = [], StandIns(samples)
     async with _searching(corpus, judging, options) as search:
         results = await asyncio.gather(*map(search, samples))
     for row, sample, (gold, found) in zip(rows, samples, results, strict=True):
         kept = gold if corpus is None else tuple(
             part for one in gold for part in corpus.complete(one, sample.references)
         )  # fmt: skip
-        other = stand_in(sample, samples) if kept else ""
+        other = stand_ins.of(sample) if kept else ""
         question = Question(row.row, sample, row.history, kept, _indexed(corpus, kept, sample), other)
         noted = sample_of(question, found=found, in_index=_is_indexed(corpus, kept, sample, found))
         questions.append(dataclasses.replace(question, sample=noted))

@@ -18,8 +18,8 @@ from ragstone.text import find_answer
 from ragstone.types import Passage, Query, Response, Sample, Step, Turn
 
 __all__ = [
-    "CONDITIONS", "FOUND_BY_ITSELF", "REPEATS", "SEARCHES", "Condition", "Question", "fetched_of", "lost_gold",
-    "rewritten_of", "stand_in",
+    "CONDITIONS", "FOUND_BY_ITSELF", "REPEATS", "SEARCHES", "Condition", "Question", "StandIns",
+    "fetched_of", "lost_gold", "rewritten_of",
 ]  # fmt: skip
 
 REPEATS = ("again", "again_2", "again_3")
@@ -76,9 +76,9 @@ def _split(question: Question, first: Response) -> tuple[list[Passage], list[Pas
     ]
 
 
-def _number(question: Question, what: str, size: int) -> int:
+def _number(sample: Sample, what: str, size: int) -> int:
     """A number below `size` that depends on the question only."""
-    digest = hashlib.sha256(f"{question.sample.id}\0{what}".encode("utf-8", "surrogatepass")).digest()
+    digest = hashlib.sha256(f"{sample.id}\0{what}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") % size if size else 0
 
 
@@ -109,7 +109,7 @@ def _gold_added(question: Question, first: Response) -> Query | None:
     dropped = {item.id for item in others[max(0, len(others) - len(missing)) :]} if len(own) > len(missing) else set()
     kept = [item for item in own if item.id not in dropped]
     for one in missing:
-        kept.insert(_number(question, one.id, len(kept) + 1), one)
+        kept.insert(_number(question.sample, one.id, len(kept) + 1), one)
     return _given(question, kept)
 
 
@@ -163,29 +163,31 @@ def _kind(answer: str) -> str:
     return "year" if _YEAR.fullmatch(answer) else "number" if _NUMERAL.match(answer) else "name"
 
 
-def stand_in(sample: Sample, others: Sequence[Sample]) -> str:
-    """The reference of another question of the same language whose answer is of the same kind; "" if there is none."""
-    if len(sample.references) != 1 or not sample.references[0]:
-        return ""
-    right = sample.references[0]
-    answers = sorted(
-        {
-            other.references[0][0]
-            for other in others
-            if len(other.references) == 1 and other.references[0] and other.language == sample.language
-        }
-    )
-    same = [
-        answer
-        for answer in answers
-        if _kind(answer) == _kind(right[0])
-        and not any(find_answer(answer, alias) or find_answer(alias, answer) for alias in right)
-    ]
-    if not same:
-        return ""
-    return same[
-        int.from_bytes(hashlib.sha256(sample.id.encode("utf-8", "surrogatepass")).digest()[:8], "big") % len(same)
-    ]
+class StandIns:
+    """The answers of all questions by language and kind, to find one that may stand in place of another."""
+
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        answers = {(sample.language, right[0]) for sample in samples if (right := _one_answer(sample))}
+        self._pools: dict[tuple[str, str], list[str]] = {}
+        for language, answer in sorted(answers):
+            self._pools.setdefault((language, _kind(answer)), []).append(answer)
+
+    def of(self, sample: Sample) -> str:
+        """The answer of another question of the same language and kind, by chance; "" if there is none."""
+        right = _one_answer(sample)
+        pool = self._pools.get((sample.language, _kind(right[0])), []) if right else []
+        start = _number(sample, "stand-in", len(pool))
+        others = (pool[(start + n) % len(pool)] for n in range(len(pool)))
+        return next((other for other in others if not _overlap(other, right)), "")
+
+
+def _one_answer(sample: Sample) -> Sequence[str]:
+    """The wordings of the reference; () if it has several parts or is empty."""
+    return [alias for alias in sample.references[0] if alias.strip()] if len(sample.references) == 1 else ()
+
+
+def _overlap(answer: str, right: Sequence[str]) -> bool:
+    return any(find_answer(answer, alias) or find_answer(alias, answer) for alias in right)
 
 
 def _more(times: int) -> "Build":

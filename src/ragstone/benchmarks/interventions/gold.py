@@ -5,14 +5,18 @@ or where the judge finds it useful for the reference ("judge"). A passage of a s
 id, as a chunk of its document, or by its text, never by similarity.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
 from ragstone.text import find_answer
+from ragstone.text.folding import fold_characters
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage, Sample
 
@@ -22,6 +26,7 @@ Found: TypeAlias = Literal["labels", "corpus", "judge", ""]
 
 _MOST = 3  # gold passages that are taken from the corpus for one part of the answer
 _SHORTEST = 40  # characters of a text that identify a passage
+_BEGINNING = 20  # letters by which passages are looked up
 
 
 def labelled(sample: Sample) -> tuple[Passage, ...]:
@@ -99,7 +104,7 @@ class CorpusIndex:
         for name in (gold.id, document_of(gold.id)):
             if name in self.documents:
                 return self.documents[name]
-        return next((chunk for chunk in self.chunks if holds(chunk, gold, slots)), None)
+        return next((self.chunks[n] for n in self._similar.to(gold) if holds(self.chunks[n], gold, slots)), None)
 
     def complete(self, gold: Passage, slots: Sequence[Sequence[str]]) -> tuple[Passage, ...]:
         """A label that names a document only: the chunks of it that state the answer, else the whole document."""
@@ -110,6 +115,10 @@ class CorpusIndex:
         return tuple(replace(chunk, relevant=True) for chunk in chunks) or (
             replace(gold, text=known.text, title=known.title),
         )
+
+    @cached_property
+    def _similar(self) -> "_Similar":
+        return _Similar(self.chunks)
 
     @cached_property
     def _chunks_of(self) -> dict[str, list[Passage]]:
@@ -128,3 +137,37 @@ class CorpusIndex:
                 return ()
             found |= {passage.id: replace(passage, relevant=True, score=None) for passage in matching}
         return tuple(found.values())
+
+
+class _Similar:
+    """Finds the few of many passages that `holds` has to look at: those that share an id, or the beginning of a text.
+    To compare each gold passage with each chunk of a corpus takes hours where both are thousands."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._ids: dict[str, list[int]] = {}
+        self._beginnings: dict[str, list[int]] = {}
+        texts = [_letters(passage.text) for passage in passages]
+        for number, (passage, text) in enumerate(zip(passages, texts, strict=True)):
+            for name in {passage.id, *(passage.id[: sign.start()] for sign in re.finditer("[#:]", passage.id))}:
+                self._ids.setdefault(name, []).append(number)
+            self._beginnings.setdefault(text[:_BEGINNING] if len(text) >= _BEGINNING else "", []).append(number)
+        self._all = "\n".join(texts)
+        self._starts = [0, *accumulate(len(text) + 1 for text in texts)]
+
+    def to(self, gold: Passage) -> list[int]:
+        """Their numbers, in order."""
+        text, first = _letters(gold.text), next((part for part in map(_letters, gold.text.split("…")) if part), "")
+        windows = {text[at : at + _BEGINNING] for at in range(len(text) - _BEGINNING + 1)}
+        within = (number for window in {"", *windows} for number in self._beginnings.get(window, ()))
+        return sorted({*self._ids.get(gold.id, ()), *within, *self._around(first)})
+
+    def _around(self, letters: str) -> Iterator[int]:
+        at = self._all.find(letters) if letters else -1
+        while at >= 0:
+            number = bisect_right(self._starts, at) - 1
+            yield number
+            at = self._all.find(letters, self._starts[number + 1])
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, fold_characters(text).text))
