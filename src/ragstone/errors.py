@@ -196,13 +196,13 @@ class SystemFailed(RagstoneError):
     """The user's system gave no usable answer to one question; the run goes on with the next one.
 
     `kind` says how: "raised" an exception, "timed_out", "crashed" (its process ended), "no_answer" (it returned nothing
-    with a text), "too_long". `permanent`: asking again cannot help, because the error is a recorded one."""
+    with a text), "too_long". `recorded`: it happened before, and the data have it: there is nothing to ask again."""
 
     exit_code = 3
 
-    def __init__(self, kind: str, message: str, *, permanent: bool = False) -> None:
+    def __init__(self, kind: str, message: str, *, recorded: bool = False) -> None:
         super().__init__(message)
-        self.kind, self.permanent = kind, permanent
+        self.kind, self.recorded = kind, recorded
 
 
 class ModelError(RagstoneError):

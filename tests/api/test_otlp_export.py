@@ -1,6 +1,7 @@
 """Spans of a run at an OTLP endpoint: the round trip through our own receiver, and endpoints that fail."""
 
 import json
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from ragstone import evaluate, evaluate_async
+from ragstone.api import otlp_export
 from ragstone.api.otlp_spans import request_of
 from ragstone.datasets.tabular import read_eval_data
 from ragstone.datasets.traces.receiver import TraceFile, receiving
@@ -162,6 +164,20 @@ def test_a_refusing_endpoint_is_not_asked_for_ever(tmp_path: Path) -> None:
     assert len(server.seen) <= 3
     assert "150 of 150" in result.warnings[0]
     assert "HTTP 401" in result.warnings[0]
+
+
+def test_an_endpoint_that_never_answers_delays_the_end_by_a_bounded_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(otlp_export, "_LAST", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        started = time.monotonic()
+        result = evaluate(
+            ROWS, "exact_match", run=tmp_path / "a.run", otlp=f"http://127.0.0.1:{silent.getsockname()[1]}"
+        )
+        assert time.monotonic() - started < 5
+    assert "150 of 150" in result.warnings[0]
+    assert result.outcome.done == 150
 
 
 def test_what_is_no_address_is_refused_before_anything_is_done(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, ta
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
 from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData, read_eval_data
+from ragstone.datasets.tabular.problems import places
 from ragstone.datasets.traces.samples import SCHEMAS
 from ragstone.errors import UsageError
 from ragstone.messages import checked_language, messages, preferred_language
@@ -159,9 +160,13 @@ def plan_evaluation(
             sample = replace(item.sample, language=data_language) if data_language else item.sample
             rows.append(RecordedRow(item.row, sample, item.response, item.history, item.extra))
     if unanswered:
-        places = ", ".join(unanswered[:5]) + ("…" if len(unanswered) > 5 else "")
+        shown = ", ".join(unanswered[:5]) + ("…" if len(unanswered) > 5 else "")
         texts = messages(__name__, preferred_language())
-        warnings.append(texts["unanswered"].format(count=len(unanswered), total=len(data.items), where=places))
+        warnings.append(texts["unanswered"].format(count=len(unanswered), total=len(data.items), where=shown))
+    if failed := [item.where for item in data.items if item.error]:
+        shown = places(failed, len(failed), preferred_language())
+        texts = messages(__name__, preferred_language())
+        warnings.append(texts["recorded_errors"].format(count=len(failed), total=len(data.items), where=shown))
     if not rows:
         raise UsageError(f"{data.name} has no row with an answer to score.")
     requested = tuple(metrics or ())

@@ -20,7 +20,7 @@ __all__ = ["Export", "exporting"]
 
 _PATH = "/v1/traces"
 _BATCH, _WAITING = 64, 4096  # records in a request; records that wait for it
-_TIMEOUT, _LAST = 10.0, 15.0  # seconds for a request, and for everything that is left at the end
+_TIMEOUT, _LAST = 5.0, 10.0  # seconds for a request, and for everything that is left at the end
 _TRIES, _GIVEN_UP = 3, 3  # attempts for a request; failed requests after which no more are sent
 _RETRIED = (429, 502, 503, 504)
 

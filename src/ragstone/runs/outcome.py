@@ -15,8 +15,9 @@ class Outcome:
     """How a run ended. `asked`: requests by this process for an answer; `done` and `failed`: cases of this run with a
     response and with an error, from any process; `already`: those among them from earlier runs or other processes;
     `unscored`: scores that failed; `remaining`: cases not tried yet; `permanent`: failures in this process that
-    retrying cannot change (a wrong key, an unknown model). `refused`: why an endpoint (of a system, the judge or its
-    embedder) is not asked any more."""
+    retrying cannot change (a wrong key, an unknown model); `recorded`: failures that the data have instead of answers,
+    which leave nothing to do. `refused`: why an endpoint (of a system, the judge or its embedder) is not asked any
+    more."""
 
     asked: int = 0
     done: int = 0
@@ -25,14 +26,15 @@ class Outcome:
     unscored: int = 0
     remaining: int = 0
     permanent: int = 0
+    recorded: int = 0
     interrupted: bool = False
     refused: tuple[EndpointRefused, ...] = ()
     usage: Usage = field(default_factory=Usage)
 
     @property
     def complete(self) -> bool:
-        """Whether every case has a response and every score succeeded."""
-        return not (self.failed or self.unscored or self.remaining or self.refused)
+        """Whether every case has a response, or a recorded error, and every score succeeded."""
+        return not (self.failed > self.recorded or self.unscored or self.remaining or self.refused)
 
     @property
     def advice(self) -> str:
@@ -42,11 +44,12 @@ class Outcome:
     def advice_in(self, language: str) -> str:
         """`advice` in a language; the messages of an endpoint stay as they are."""
         texts = messages(__name__, language)
-        total, permanent = self.done + self.failed + self.remaining, self.permanent == self.failed
+        total, failures = self.done + self.failed + self.remaining, self.failed - self.recorded
+        permanent = self.permanent == failures
         failed = "all_permanent" if permanent else "some_permanent" if self.permanent else "failed"
         parts = [
             texts["remain"].format(n=self.remaining, total=total) if self.remaining else "",
-            texts[failed].format(n=self.failed, permanent=self.permanent) if self.failed else "",
+            texts[failed].format(n=failures, permanent=self.permanent) if failures else "",
             texts["score" if self.unscored == 1 else "scores"].format(n=self.unscored) if self.unscored else "",
         ]
         if not any(parts):

@@ -95,7 +95,7 @@ class _Engine:
         )
         self.written: asyncio.Queue[tuple[asyncio.Future[bool], Record, bool] | None]
         self.written = asyncio.Queue(UNCOMMITTED)
-        self.asked = self.done = self.failed = self.already = self.permanent = 0
+        self.asked = self.done = self.failed = self.already = self.permanent = self.recorded = 0
         self.usage = Usage()
 
     async def run(self, axes: Sequence[str], *, retry_failed: bool) -> Outcome:
@@ -151,6 +151,7 @@ class _Engine:
             unscored=unscored,
             remaining=remaining,
             permanent=self.permanent,
+            recorded=self.recorded,
             interrupted=self.halt.stop.is_set() and remaining > 0,
             refused=refused,
             usage=self.usage,
@@ -219,7 +220,8 @@ class _Engine:
             self.jobs.wake()
             return
         except Exception as error:
-            self.permanent += isinstance(error, ModelError | SystemFailed) and error.permanent
+            self.permanent += isinstance(error, ModelError) and error.permanent
+            self.recorded += isinstance(error, SystemFailed) and error.recorded
             await self._fail(job, work, describe(error))
             return
         if response.usage is not None:

@@ -28,7 +28,7 @@ class Recorded:
     async def answer(self, query: Query, /) -> Response:
         """The recorded response. Raises SystemFailed for a recorded error, UsageError for a row without either."""
         if error := self.errors.get(query.repeat):
-            raise SystemFailed("raised", error, permanent=True)
+            raise SystemFailed("raised", error, recorded=True)
         try:
             return self.answers[query.repeat]
         except KeyError:

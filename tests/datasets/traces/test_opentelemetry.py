@@ -9,7 +9,7 @@ import pytest
 from tests.datasets.tabular.samples import answer, texts
 
 from ragstone.datasets.tabular import EvalData, read_eval_data
-from ragstone.types import NO_ANSWER, Turn
+from ragstone.types import NO_ANSWER, Turn, Usage
 
 DOCUMENTS = [
     {"document.content": "The ferry leaves at 8.", "document.id": "d1", "document.score": 0.9,
@@ -251,3 +251,31 @@ def test_of_spans_that_are_each_others_parents_the_earliest_is_the_root() -> Non
     assert data.warnings[0] == (
         "2 of 3 spans are each other's parents; the earliest of each circle is taken as its root."
     )
+
+
+def test_errors_and_messages_of_phoenix_as_parquet(tmp_path: Path) -> None:
+    messages = [{"message.role": "system", "message.content": "Use: The ferry leaves at 8."},
+                {"message.role": "user", "message.content": "When does the ferry leave?"}]  # fmt: skip
+    spans = [
+        *SPANS[:2],
+        {**SPANS[2], "attributes.llm.input_messages": messages, "attributes.llm.token_count.prompt": 12.0,
+         "attributes.llm.token_count.completion": 3.0},
+        {**SPANS[3], "attributes.output.value": None, "status_code": "ERROR", "status_message": "",
+         "events": [{"name": "exception", "timestamp": "2025-03-04T11:00:01+00:00",
+                     "attributes": {"exception.type": "KeyError", "exception.message": "tenant"}}]},
+    ]  # fmt: skip
+    frame = pd.DataFrame(spans)
+    frame.to_parquet(tmp_path / "spans.parquet")
+    for source in (frame, tmp_path / "spans.parquet"):
+        asked, failed = sorted(read_eval_data(source).items, key=lambda item: item.sample.id)
+        assert asked.response is not None
+        assert [passage.id for passage in asked.response.passages] == ["d1"]
+        assert asked.response.usage == Usage(prompt_tokens=12, completion_tokens=3, requests=1)
+        assert (failed.response, failed.error) == (None, "KeyError: tenant")
+
+
+def test_metadata_as_text_can_be_mapped_by_a_path() -> None:
+    spans = [{"trace_id": "t", "span_id": "1", "attributes": {"input.value": "Q?", "output.value": "A.",
+                                                             "metadata": '{"expected": "B."}'}}]  # fmt: skip
+    data = read_eval_data(spans, mapping={"reference": "metadata.expected"})
+    assert data.items[0].sample.references == (("B.",),)

@@ -38,10 +38,11 @@ class TraceFile:
         self.path, self.spans, self._traces, self._lock = path, 0, set[int](), threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            size = os.fstat(self._file).st_size
-            if size and os.pread(self._file, 1, size - 1) != b"\n":
-                os.write(self._file, b"\n")
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+            if os.fstat(self._file).st_size:
+                os.lseek(self._file, -1, os.SEEK_END)
+                if os.read(self._file, 1) != b"\n":
+                    os.write(self._file, b"\n")
         except OSError as error:
             raise UsageError(f"{path}: cannot be written ({error.strerror or error}). Name another file.") from None
 
