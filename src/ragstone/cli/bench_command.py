@@ -2,8 +2,6 @@
 
 import asyncio
 import math
-import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +22,7 @@ from ragstone.cli.options import (
     otlp_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
+from ragstone.cli.shell import opened_shell
 from ragstone.cli.show import say_failures, say_run
 from ragstone.cli.systems import bench_systems, http_options
 from ragstone.errors import UsageError
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from ragstone.models import ModelOptions
 
 __all__ = [
-    "SharedOptions", "command_line", "cost_of", "model_options", "read_price", "read_shared_options",
+    "SharedOptions", "cost_of", "model_options", "read_price", "read_shared_options",
     "retriever_lines", "run_named", "run_options", "say_cost",
 ]  # fmt: skip
 
@@ -177,36 +176,10 @@ def run_named(name: str, options: dict[str, Any], values: dict[str, Any]) -> int
 
 async def _bench(plan: "BenchPlan", shared: SharedOptions) -> int:
     from ragstone.api.bench import run_bench  # noqa: PLC0415
-    from ragstone.api.execute import Shell  # noqa: PLC0415
-    from ragstone.cli.progress import make_progress  # noqa: PLC0415
-    from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
-    async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
-        shell = Shell(
-            command_line(sys.argv[1:]),
-            make_progress(quiet=shared.quiet, language=shared.language),
-            stop,
-            shared.language,
-            shared.otlp,
-        )
+    async with opened_shell(quiet=shared.quiet, language=shared.language, otlp=shared.otlp) as shell:
         result = await run_bench(plan, run=shared.run_file, concurrency=shared.concurrency, shell=shell)
     return _say_result(result, shared)
-
-
-def command_line(arguments: list[str]) -> str:
-    """The command as the run file records it, without secrets in URLs."""
-    from ragstone.text.redaction import redact, shown_url  # noqa: PLC0415
-
-    redacted: list[str] = []
-    for argument in arguments:
-        name, equals, value = argument.partition("=")
-        if redacted and redacted[-1].endswith("-url"):
-            redacted.append(shown_url(argument))
-        elif equals and name.endswith("-url"):
-            redacted.append(f"{name}={shown_url(value)}")
-        elif argument != "--debug":
-            redacted.append(redact(argument))
-    return "ragstone " + shlex.join(redacted)
 
 
 def _say_result(result: "BenchResult", shared: SharedOptions) -> int:

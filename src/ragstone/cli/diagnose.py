@@ -1,11 +1,10 @@
 import asyncio
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.bench_command import command_line, read_price
+from ragstone.cli.bench_command import read_price
 from ragstone.cli.evaluate import model_options_of
 from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.cli.options import (
@@ -19,6 +18,7 @@ from ragstone.cli.options import (
 )  # fmt: skip
 from ragstone.cli.output import say, say_json, say_text
 from ragstone.cli.run import question_options
+from ragstone.cli.shell import opened_shell
 from ragstone.cli.show import say_run
 from ragstone.cli.systems import system_of, system_options
 from ragstone.errors import UsageError
@@ -121,20 +121,17 @@ def _dry_run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
 
 async def _run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
     from ragstone.api.diagnose import run_diagnosis  # noqa: PLC0415
-    from ragstone.api.execute import Shell  # noqa: PLC0415
-    from ragstone.cli.progress import make_progress  # noqa: PLC0415
-    from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
-    async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
-        shell = Shell(
-            command_line(sys.argv[1:]), make_progress(quiet=values["quiet"], language=values["language"]), stop,
-            values["language"],
-        )  # fmt: skip
+    async with opened_shell(quiet=values["quiet"], language=values["language"]) as shell:
         result = await run_diagnosis(
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
             price=values["price"], gates=thresholds_of(values), shell=shell,
         )  # fmt: skip
-        trials = await _tried(plan, result, values, shell) if values["changes"] and not stop.is_set() else None
+        trials = (
+            await _tried(plan, result, values, shell)
+            if values["changes"] and not (shell.stop and shell.stop.is_set())
+            else None
+        )
     return _print(plan, result, trials, values)
 
 

@@ -1,14 +1,13 @@
 """`ragstone eval`."""
 
 import asyncio
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragstone.cli.bench_command import command_line, cost_of, read_price, say_cost
+from ragstone.cli.bench_command import cost_of, read_price, say_cost
 from ragstone.cli.gates import check_gate_options, gate_options, report_gates, thresholds_of
 from ragstone.cli.options import (
     MOST_REPEATS,
@@ -29,6 +28,7 @@ from ragstone.cli.options import (
     seed_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
+from ragstone.cli.shell import opened_shell
 from ragstone.cli.show import say_failures, say_run
 from ragstone.messages import messages, preferred_language
 
@@ -174,18 +174,8 @@ def model_options_of(values: dict[str, Any]) -> "ModelOptions":
 
 async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:
     from ragstone.api.evaluate import run_evaluation  # noqa: PLC0415
-    from ragstone.api.execute import Shell  # noqa: PLC0415
-    from ragstone.cli.progress import make_progress  # noqa: PLC0415
-    from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
-    async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
-        shell = Shell(
-            command_line(sys.argv[1:]),
-            make_progress(quiet=values["quiet"], language=values["language"]),
-            stop,
-            values["language"],
-            values["otlp"],
-        )
+    async with opened_shell(quiet=values["quiet"], language=values["language"], otlp=values["otlp"]) as shell:
         result = await run_evaluation(
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
             price=values["price"], gates=thresholds_of(values), shell=shell,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ragstone.cli.bench_command import command_line, cost_of, money, read_price, retriever_lines, say_cost
+from ragstone.cli.bench_command import cost_of, money, read_price, retriever_lines, say_cost
 from ragstone.cli.defaults import Configured
 from ragstone.cli.evaluate import model_options_of, print_result, rate_options
 from ragstone.cli.gates import check_gate_options, gate_options, thresholds_of
@@ -28,6 +28,7 @@ from ragstone.cli.options import (
     seed_option,
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
+from ragstone.cli.shell import opened_shell
 from ragstone.cli.systems import system_of, system_options
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
@@ -112,20 +113,15 @@ def command(**values: Any) -> int:
     if values["dry_run"]:
         return asyncio.run(_dry_run(plan, values))
     arguments = click.get_current_context().obj or sys.argv[1:]  # `ragstone init` calls this command, too
-    return asyncio.run(_run(plan, values, command_line(arguments)))
+    return asyncio.run(_run(plan, values, arguments))
 
 
-async def _run(plan: Any, values: dict[str, Any], called: str) -> int:
-    from ragstone.api.execute import Shell  # noqa: PLC0415
+async def _run(plan: Any, values: dict[str, Any], arguments: list[str]) -> int:
     from ragstone.api.questions import run_questions  # noqa: PLC0415
-    from ragstone.cli.progress import make_progress  # noqa: PLC0415
-    from ragstone.runs import finish_on_interrupt  # noqa: PLC0415
 
-    async with finish_on_interrupt(lambda line: say(line, err=True)) as stop:
-        shell = Shell(
-            called, make_progress(quiet=values["quiet"], language=values["language"]), stop, values["language"],
-            values["otlp"],
-        )  # fmt: skip
+    async with opened_shell(
+        quiet=values["quiet"], language=values["language"], otlp=values["otlp"], arguments=arguments
+    ) as shell:
         result = await run_questions(
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
             price=values["price"], judge_price=values["judge_price"], gates=thresholds_of(values), shell=shell,

@@ -86,7 +86,7 @@ def _side_by_side(
     from ragstone.api.execute import Shell  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
     from ragstone.api.results import import_results  # noqa: PLC0415
-    from ragstone.cli.bench_command import command_line  # noqa: PLC0415
+    from ragstone.cli.shell import command_line  # noqa: PLC0415
 
     if report_file is not None:
         check_target(report_file)
