@@ -12,6 +12,17 @@ from ragstone.models.nested_names import Spec, parse
         ("bm25", Spec("bm25")),
         (" bm25 ", Spec("bm25")),
         ("bm25()", Spec("bm25")),
+        ("mine.py:search", Spec("file.py:NAME", ("mine.py:search",))),
+        ("http://127.0.0.1:8000/s", Spec("http", ("http://127.0.0.1:8000/s",))),
+        (
+            'hybrid(bm25,http(http://h/s,body={"q": 1, "n": [1, 2]},contexts=hits[].{id: a, text: b}))',
+            Spec("hybrid", ("bm25", 'http(http://h/s,body={"q": 1, "n": [1, 2]},contexts=hits[].{id: a, text: b})')),
+        ),
+        (
+            'http(http://h/s,body={"q": "{query}", "n": [1, 2]},ids=a[].b)',
+            Spec("http", ("http://h/s",), {"body": '{"q": "{query}", "n": [1, 2]}', "ids": "a[].b"}),
+        ),
+        ("dense(mine.py:embed)", Spec("dense", ("mine.py:embed",))),
         ("bm25(k1=1.2,b=0.75)", Spec("bm25", (), {"k1": "1.2", "b": "0.75"})),
         ("local/e5-small", Spec("dense", ("local/e5-small",))),
         ("openrouter/baai/bge-m3:free", Spec("dense", ("openrouter/baai/bge-m3:free",))),
@@ -73,7 +84,8 @@ def test_options_are_checked() -> None:
 @pytest.mark.parametrize(
     "name",
     ["bm25", "local/e5-small", "hybrid(bm25,rerank(local/e5-small,openai/a,depth=5),k=60)", "run:a b.trec",
-     "dense(local/e5-small,index=hnsw)"],
+     "dense(local/e5-small,index=hnsw)", "dense(mine.py:embed)", "dense(http(http://h/e,vectors=a.b))",
+     "mine.py:search", "qdrant(./db,collection=docs,embedder=local/e5-small)"],
 )  # fmt: skip
 def test_a_spec_tells_its_name(name: str) -> None:
     assert parse(name).name == name
