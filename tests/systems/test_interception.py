@@ -51,7 +51,7 @@ def wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("find", "afind"):
         monkeypatch.setattr(Search, name, vars(Search)[name])  # put back afterwards
         for _ in range(2):  # the second time it is left alone
-            wrap_once(Search, name, wrapped_search(lambda passages: [passage.text for passage in passages]))
+            wrap_once(Search, name, wrapped_search(lambda passages: [passage.text for passage in passages], "query"))
 
 
 def given(*texts: str) -> tuple[Passage, ...]:
@@ -67,7 +67,7 @@ def test_given_passages_come_from_the_first_retriever_and_the_others_find_nothin
     with asking(Query("why", given("a", "b")), recorder) as question:
         assert first.find("rewritten") == ["a", "b"]
         assert second.find("why") == []
-        assert first.find("again") == ["a", "b"]
+        assert first.find(query="again") == ["a", "b"]
     response = question.response(Response("yes", given("elsewhere")))
     fetched = passages_at(response, "fetch")
     assert fetched is not None

@@ -137,29 +137,34 @@ def wrap_once(owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Cal
 
 
 def wrapped_search(
-    results: Callable[[Sequence[Passage]], list[Any]], text_of: Callable[[Any], str] = str
+    results: Callable[[Sequence[Passage]], list[Any]], parameter: str, text_of: Callable[[Any], str] = str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A wrapper, for `wrap_once`, of a method or coroutine of retrievers that takes a query and returns a list.
-    `results`: given passages as the framework's own objects."""
+    """A wrapper, for `wrap_once`, of a method or coroutine of retrievers that returns a list. `parameter`: the name of
+    its first one, the query. `results`: given passages as the framework's own objects."""
+
+    def given(question: Asked, retriever: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any] | None:
+        query = arguments[0] if arguments else named[parameter]
+        passages = question.given(retriever, text_of(query))
+        return None if passages is None else results(passages)
 
     def wrapper(method: Callable[..., Any]) -> Callable[..., Any]:
-        def search(self: Any, query: Any, *arguments: Any, **named: Any) -> Any:
+        def search(self: Any, *arguments: Any, **named: Any) -> Any:
             question = asked()
             if question is None:
-                return method(self, query, *arguments, **named)
-            if (given := question.given(self, text_of(query))) is not None:
-                return results(given)
+                return method(self, *arguments, **named)
+            if (found := given(question, self, arguments, named)) is not None:
+                return found
             with question.searching():
-                return question.cut(method(question.with_k(self), query, *arguments, **named))
+                return question.cut(method(question.with_k(self), *arguments, **named))
 
-        async def asearch(self: Any, query: Any, *arguments: Any, **named: Any) -> Any:
+        async def asearch(self: Any, *arguments: Any, **named: Any) -> Any:
             question = asked()
             if question is None:
-                return await method(self, query, *arguments, **named)
-            if (given := question.given(self, text_of(query))) is not None:
-                return results(given)
+                return await method(self, *arguments, **named)
+            if (found := given(question, self, arguments, named)) is not None:
+                return found
             with question.searching():
-                return question.cut(await method(question.with_k(self), query, *arguments, **named))
+                return question.cut(await method(question.with_k(self), *arguments, **named))
 
         return asearch if inspect.iscoroutinefunction(method) else search
 

@@ -76,7 +76,7 @@ def _retrievers(runnable: Any) -> list[Any]:
         for base in kind.__mro__:
             for name in ("invoke", "ainvoke"):
                 if issubclass(base, BaseRetriever) and name in vars(base):
-                    wrap_once(base, name, wrapped_search(_documents))
+                    wrap_once(base, name, wrapped_search(_documents, "input"))
     return found
 
 

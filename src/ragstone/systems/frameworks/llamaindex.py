@@ -75,7 +75,7 @@ def call_of(engine: Any) -> tuple[Callable[[Query], Awaitable[Response]], frozen
 def _retrievers(engine: Any) -> list[Any]:
     """The retrievers of an engine. Their calls are wrapped, and those of postprocessors."""
     for name in ("retrieve", "aretrieve"):
-        wrap_once(BaseRetriever, name, wrapped_search(_nodes, _text_of))
+        wrap_once(BaseRetriever, name, wrapped_search(_nodes, "str_or_query_bundle", _text_of))
     wrap_once(BaseNodePostprocessor, "postprocess_nodes", _wrapped_postprocessor)
     wrap_once(BaseNodePostprocessor, "apostprocess_nodes", _wrapped_postprocessor)
     return objects_in(engine, BaseRetriever)

@@ -83,7 +83,7 @@ fake = ChatPromptTemplate.from_template("{question}") | FakeListChatModel(respon
 
 
 def look_up(state: MessagesState) -> dict[str, Any]:
-    found = Search().invoke(str(state["messages"][-1].content))
+    found = Search().invoke(input=str(state["messages"][-1].content))
     return {"messages": [AIMessage(joined(found))]}
 
 
