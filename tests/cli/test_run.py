@@ -345,10 +345,10 @@ def test_chunk_ids_of_the_users_own_system_count_as_their_documents(folder: Path
 
 
 SLOW = """
-import pathlib, time
+import pathlib, threading
 def ask(question):
     pathlib.Path("asked").touch()
-    time.sleep(1.5)
+    threading.Event().wait(1.5)
     return "x"
 """
 

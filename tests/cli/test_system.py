@@ -172,7 +172,9 @@ def test_the_options_of_an_address_and_its_time_limit_are_those_of_run(folder: P
     one_line(refused, "--body is for HTTP addresses; app.py:read is none")
     twice = ["--system", "http://127.0.0.1:9/a", "--system", "http://127.0.0.1:9/b", "--answer", "x"]
     one_line(process("bench", "rgb", *twice, *SMALL["rgb"], folder=folder), "--answer is for one HTTP address")
-    (folder / "slow.py").write_text("import time\ndef ask(question, passages):\n    time.sleep(20)\n", "utf-8")
+    (folder / "slow.py").write_text(
+        "import threading\ndef ask(question, passages):\n    threading.Event().wait(20)\n", "utf-8"
+    )
     ended = process(
         "bench", "rgb", "--system", "slow.py:ask", "--timeout", "0.2", *SMALL["rgb"], "--quiet", folder=folder
     )

@@ -101,7 +101,9 @@ def bad(question: str) -> Any:
     if kind == "segfault":
         ctypes.string_at(0)
     if kind == "detached":
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+        child = subprocess.Popen(
+            [sys.executable, "-c", "import threading; threading.Event().wait(60)"], start_new_session=True
+        )
         Path(question.split()[1]).write_text(str(child.pid), "utf-8")
         os._exit(3)
     if kind == "fork":
