@@ -565,6 +565,47 @@ def test_each(assert_run, row):
     assert len(list((pytester.path / "runs").rglob("*.run"))) == 1
 
 
+DIAGNOSED = """
+from ragstone.types import Passage
+PAGES = {f"page{n}": f"Page {n} of the book says that the number of room {n} is {1000 + n}." for n in range(30)}
+QUESTIONS = [{"id": f"q{n}", "question": f"What is the number of room {n}?", "reference": str(1000 + n),
+              "reference_contexts": [PAGES[f"page{n}"]], "reference_context_ids": [f"page{n}"]} for n in range(30)]
+
+def search(question, k=3):
+    number = int(question.rstrip("?").split()[-1]) if "room" in question else 0
+    return [{"id": f"page{n}", "text": PAGES[f"page{n}"]} for n in range(number, min(30, number + k))]
+
+def lossy(question, k=3):
+    return search("room 29" if int(question.rstrip("?").split()[-1]) % 3 == 0 else question, k)
+
+def ask(question, k=3, passages=None, find=lossy):
+    found = find(question, k) if passages is None else [{"id": "given", "text": text} for text in passages]
+    room = question.rstrip("?").split()[-1]
+    said = [one["text"].split()[-1] for one in found if f"room {room} is" in one["text"]]
+    return {"answer": said[0] if said else "I do not know.", "contexts": found}
+"""
+
+
+def test_a_live_system_is_diagnosed_and_its_causes_are_gated(inner: Any) -> None:
+    code = """
+def test_search(assert_diagnosis):
+    assert_diagnosis(QUESTIONS, {"cause.not_retrieved": 0.05, "cause.stale": 0.0}, system=ask, retriever=lossy)
+def test_loose(assert_diagnosis):
+    result = assert_diagnosis(QUESTIONS, {"cause.not_retrieved": 0.9, "answer_match": 0.3}, system=ask, retriever=lossy)
+    assert [name for name, cause in result.causes().items() if cause.name == "not_retrieved"] == [
+        f"q{n}" for n in range(0, 30, 3)]
+def test_name(assert_diagnosis):
+    assert_diagnosis(QUESTIONS, {"cause.not_retreived": 0.1}, system=ask)
+"""
+    result = inner(DIAGNOSED + code, "--ragstone-runs", "runs", judged=False)
+    result.assert_outcomes(passed=1, failed=2)
+    text = result.stdout.str()
+    assert "failed: cause.not_retrieved ≤ 0.05" in text
+    assert "decided by: q0 (1.00)" in text
+    assert "Did you mean 'cause.not_retrieved'" in text
+    assert "30 questions" in text
+
+
 def test_a_live_system_that_fails_is_no_pass(inner: Any) -> None:
     code = """
 def broken(question):

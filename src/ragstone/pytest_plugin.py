@@ -9,6 +9,9 @@
     def test_my_system(assert_run):
         assert_run("questions.csv", {"answer_match": 0.8}, system=ask)
 
+    def test_search(assert_diagnosis):
+        assert_diagnosis("questions.csv", {"cause.not_retrieved": 0.1}, system=ask, retriever=search, corpus="docs")
+
 The judge is set by `--ragstone-judge PROVIDER/MODEL` or `ragstone_judge` in pytest's configuration. The scores of a
 test travel in the `user_properties` of its report, so that the workers of xdist share one table and one baseline.
 """
@@ -25,12 +28,13 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import pytest
 
 if TYPE_CHECKING:
+    from ragstone.api.diagnose import DiagnosisResult
     from ragstone.api.evaluate import EvalResult
     from ragstone.api.pytest_messages import PassRate
     from ragstone.api.pytest_runs import LiveRun
     from ragstone.api.pytest_support import Baseline, Evaluator, Scored
 
-__all__ = ["assert_pass_rate", "assert_run", "assert_scores", "ragstone"]
+__all__ = ["assert_diagnosis", "assert_pass_rate", "assert_run", "assert_scores", "ragstone"]
 
 _PROPERTY = "ragstone"
 _TOLERANCE = 0.05
@@ -254,6 +258,7 @@ def assert_run(
         questions: Any, thresholds: Mapping[str, float], *, system: Any, only: str | None = None,
         mode: Literal["interval", "point"] = "interval", min_coverage: float = 0.95, **options: Any,
     ) -> "EvalResult":  # fmt: skip
+        from ragstone.api.evaluate import EvalResult  # noqa: PLC0415
         from ragstone.api.pytest_runs import ask_system  # noqa: PLC0415
 
         __tracebackhide__ = True
@@ -262,6 +267,7 @@ def assert_run(
         live: LiveRun = _without_traceback(
             lambda: ask_system(ragstone, questions, system, thresholds, _ragstone_runs, test, **options)
         )
+        assert isinstance(live.result, EvalResult)
         if only is None:
             lines = _without_traceback(lambda: live.misses(mode, min_coverage))
             means, title = live.means(), f"{len(live.result.scores)} questions"
@@ -270,6 +276,41 @@ def assert_run(
             row = next(row for row in live.result.scores if row["id"] == only)
             means, title = {name: row[name] for name in live.thresholds if row.get(name) is not None}, only
         lines += _ragstone_recorder.record(title, means, passed=not lines, run=live.result.run)
+        if lines:
+            _fail([*lines, f"run file: {live.result.run}"])
+        return live.result
+
+    return check
+
+
+@pytest.fixture
+def assert_diagnosis(
+    request: pytest.FixtureRequest, ragstone: "Evaluator", _ragstone_recorder: "_Recorder", _ragstone_runs: Path
+) -> "Callable[..., DiagnosisResult]":
+    """`assert_diagnosis("questions.csv", {"cause.not_retrieved": 0.1}, system=ask, corpus="docs")`: asks the live
+    system under changed conditions, as `ragstone diagnose`, and fails if the whole 95% interval of a cause's share of
+    all questions is above its threshold. Returns the result.
+
+    Metrics that decide what is right may have minima in the same dict. `retriever`, `corpus` and the other options as
+    in `diagnose`; `system`, `mode` and `min_coverage` as in `assert_run`."""
+
+    def check(
+        questions: Any, thresholds: Mapping[str, float], *, system: Any,
+        mode: Literal["interval", "point"] = "interval", min_coverage: float = 0.95, **options: Any,
+    ) -> "DiagnosisResult":  # fmt: skip
+        from ragstone.api.diagnose import DiagnosisResult  # noqa: PLC0415
+        from ragstone.api.pytest_runs import diagnose_system  # noqa: PLC0415
+
+        __tracebackhide__ = True
+        _without_traceback(lambda: _check_thresholds(thresholds))
+        test = f"{request.node.nodeid} {id(system)}"
+        live: LiveRun = _without_traceback(
+            lambda: diagnose_system(ragstone, questions, system, thresholds, _ragstone_runs, test, **options)
+        )
+        assert isinstance(live.result, DiagnosisResult)
+        lines = _without_traceback(lambda: live.misses(mode, min_coverage))
+        title = f"{len(live.result.questions)} questions"
+        lines += _ragstone_recorder.record(title, live.means(), passed=not lines, run=live.result.run)
         if lines:
             _fail([*lines, f"run file: {live.result.run}"])
         return live.result

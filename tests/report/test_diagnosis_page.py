@@ -15,6 +15,9 @@ from tests.report.test_hostile import check_that_nothing_runs
 from tests.report.test_page import text_of
 
 from ragstone.api import read_run
+from ragstone.api.compare import compare
+from ragstone.api.compare_tables import benchmark_tables
+from ragstone.api.compare_verdict import write_comparison
 from ragstone.api.diagnose import DiagnosisResult, diagnose
 from ragstone.report.text import summary_text
 from ragstone.types import NO_ANSWER, Query, Response
@@ -154,6 +157,31 @@ def test_the_terminal_says_the_same(mixed: DiagnosisResult) -> None:
     assert len(columns) == 3
     assert all(f"{number}. " in text for number in (1, 2, 3))
     assert "怎么办" in summary_text(chinese, language="zh")
+
+
+@pytest.fixture(scope="module")
+def mended(mixed: DiagnosisResult) -> DiagnosisResult:
+    """The same system with nothing broken, asked the same."""
+    folder = mixed.run.parent
+    return diagnose(labelled(), Planted(), corpus=folder / "documents.jsonl", run=folder / "mended.run")
+
+
+def test_a_comparison_shows_the_causes_before_and_after(
+    mixed: DiagnosisResult, mended: DiagnosisResult, tmp_path: Path
+) -> None:
+    (table,) = benchmark_tables(mixed.run, mended.run)
+    assert table.columns == ("Before", "After: right", "all")
+    texts = [[cell.text for cell in row.cells] for row in table.rows]
+    right = str(26 - len(WRONG))
+    assert texts[0] == ["right", right, right]
+    assert ["rewriting the query", "6", "6"] in texts
+    assert texts[-1] == ["all", "26", "26"]
+    (back,) = benchmark_tables(mended.run, mixed.run, language="zh")
+    assert back.columns[:3] == ("之前", "之后：正确", "之后：查询改写")
+    assert [cell.text for cell in back.rows[0].cells][:3] == ["正确", right, "6"]
+    report = tmp_path / "compare.html"
+    write_comparison(compare(mixed.run, mended.run), report, more=[table])
+    assert "Causes before and after" in text_of(report.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

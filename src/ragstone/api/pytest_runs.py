@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ragstone.analysis.gates import GateResult
+from ragstone.api.diagnose import DiagnosisResult, plan_diagnosis, run_diagnosis
 from ragstone.api.evaluate import EvalResult, read_data
 from ragstone.api.execute import default_name
 from ragstone.api.gates import check_gates
@@ -18,36 +20,41 @@ from ragstone.api.project_config import configured_system
 from ragstone.api.pytest_messages import at_length, misses
 from ragstone.api.pytest_support import Evaluator, Scored
 from ragstone.api.questions import plan_questions, run_questions
-from ragstone.errors import UsageError
+from ragstone.benchmarks.interventions.causes import CAUSES
+from ragstone.errors import UnknownName, UsageError
 from ragstone.models import ModelOptions
 from ragstone.runs import open_run
 from ragstone.systems import system_settings
+from ragstone.systems.with_retriever import SystemTarget
 
-__all__ = ["LiveRun", "ask_system"]
+__all__ = ["LiveRun", "ask_system", "diagnose_system"]
 
 _CONCURRENCY = 64
+CAUSE = "cause."  # metrics of a diagnosis: the share of questions with this cause
 
 
 @dataclass(frozen=True)
 class LiveRun:
     """A finished run and what it is checked for: thresholds by metric, minima or, where lower is better, maxima."""
 
-    result: EvalResult
+    result: EvalResult | DiagnosisResult
     thresholds: Mapping[str, float]
+
+    def gates(self, mode: Literal["interval", "point"], min_coverage: float) -> list[GateResult]:
+        """The thresholds as gates of the run."""
+        return check_gates(
+            self.result.run, self.thresholds, mode=mode, min_coverage=min_coverage, system=self.result.system
+        )
 
     def means(self) -> dict[str, float]:
         """The mean of each metric that has one."""
-        summary = self.result.summary
-        return {name: mean for name in self.thresholds if (mean := summary[name]["mean"]) is not None}
+        return {gate.gate.metric: gate.mean for gate in self.gates("point", 0.0) if gate.mean is not None}
 
     def misses(self, mode: Literal["interval", "point"], min_coverage: float) -> list[str]:
         """A line for each gate that fails or cannot be decided because too little was scored, with the samples that
         decided, and for the questions that failed."""
-        gates = check_gates(
-            self.result.run, self.thresholds, mode=mode, min_coverage=min_coverage, system=self.result.system
-        )
         lines = []
-        for gate in gates:
+        for gate in self.gates(mode, min_coverage):
             if gate.verdict in ("failed", "unknown"):
                 worst = ", ".join(f"{sample} ({value:.2f})" for sample, value in gate.worst)
                 lines += [gate.line_in("en"), *([f"  decided by: {worst}"] if worst else [])]
@@ -61,6 +68,7 @@ class LiveRun:
         with open_run(self.result.run) as run:
             records = [item for item in run.records(system=self.result.system) if item.case.sample.id == sample]
         if not records:
+            assert isinstance(self.result, EvalResult)
             known = [row["id"] for row in self.result.scores]
             raise UsageError(f"only={sample!r}: no question has this id. There are: {', '.join(map(str, known[:10]))}.")
         lines: list[str] = []
@@ -102,6 +110,44 @@ def ask_system(
     folder.mkdir(parents=True, exist_ok=True)
     result = evaluator.wait(run_questions(plan, run=path, model_options=calling, concurrency=concurrency))
     return LiveRun(result, limits)
+
+
+def diagnose_system(
+    evaluator: Evaluator,
+    questions: Any,
+    system: Any,
+    thresholds: Mapping[str, float],
+    folder: Path,
+    test: str,
+    *,
+    retriever: Any = None,
+    corpus: str | Path | None = None,
+    timeout: float = 120.0,
+    concurrency: int | None = None,
+    **options: Any,
+) -> LiveRun:
+    """Diagnoses the system, and asks only what the session has not asked it yet. `thresholds`: maxima of `cause.NAME`,
+    and minima of the metrics that decide what is right. The rest as in `ask_system` and `diagnose`."""
+    causes = [name for name in thresholds if name.startswith(CAUSE)]
+    for name in causes:
+        if name.removeprefix(CAUSE) not in CAUSES:
+            raise UnknownName("cause", name, [f"{CAUSE}{cause}" for cause in CAUSES])
+    metrics = [name for name in thresholds if name not in causes]
+    if metrics:
+        evaluator.check(metrics)
+    target = configured_system(system) if isinstance(system, str) else system
+    reading = {name: options.pop(name) for name in ("mapping", "limit", "sample", "seed") if name in options}
+    asked = target if retriever is None else SystemTarget(target, retriever)
+    plan = plan_diagnosis(
+        read_data(questions, **reading), asked, metrics or None, evaluator.judging, corpus=corpus, **options
+    )
+    settings = [plan.data.sha256, system_settings(plan.system), _identity(target, test), metrics]
+    most = concurrency or _CONCURRENCY
+    calling = ModelOptions(cache=evaluator.options.cache, deadline=timeout, timeout=timeout, in_flight=most)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / default_name("diagnosis", {"settings": settings})
+    result = evaluator.wait(run_diagnosis(plan, run=path, model_options=calling, concurrency=concurrency))
+    return LiveRun(result, thresholds)
 
 
 def _identity(system: Any, test: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
-from ragstone.benchmarks.interventions import summary, tables
+from ragstone.benchmarks.interventions import comparison, summary, tables
 from ragstone.benchmarks.interventions.causes import next_conditions
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES, Question
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed, change_rate, diagnosed, questions_of
@@ -147,6 +147,10 @@ class Interventions(BaseBenchmark):
 
     def summary(self, run: Run, /, *, language: str = "en") -> Mapping[str, Summary]:
         return summary.summaries(run, self, language=language)
+
+    def compare(self, a: tuple[Run, str, str], b: tuple[Run, str, str], /, *, language: str = "en") -> list[Table]:
+        """The causes of two systems' questions, each (its run as `view` shows it, its id, its display name)."""
+        return comparison.compare_tables(a, b, language=language)
 
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
         """Whether this answer is right; why it is wrong, only all answers to its question tell."""
