@@ -82,6 +82,7 @@ def traces() -> list[dict[str, Any]]:
     roots = [observation for observation in OBSERVATIONS if observation["parentObservationId"] is None]
     return [
         {"id": root["traceId"], "timestamp": root["startTime"], "name": "ask", "sessionId": "th1",
+         "userId": "u1", "release": "7", "environment": "production", "public": False,
          "input": root["input"], "output": root["output"], "metadata": root["metadata"],
          "observations": [item for item in OBSERVATIONS if item["traceId"] == root["traceId"]]}
         for root in roots
@@ -145,6 +146,15 @@ def test_traces_of_langfuse_without_their_observations(tmp_path: Path) -> None:
     (item,) = read_eval_data(write(tmp_path / "traces.csv", rows)).items
     assert item.response is not None
     assert (item.sample.id, item.sample.question, item.response.answer) == ("t1", "When does the ferry leave?", "At 8.")
+
+
+def test_logs_with_a_session_are_no_traces_of_langfuse_and_keep_their_columns() -> None:
+    row = {"timestamp": "2026-01-02T10:00:00Z", "session_id": "s", "input": "Q?", "output": "A.", "reference": "R.",
+           "contexts": ["T."]}  # fmt: skip
+    data = read_eval_data([row])
+    assert data.items[0].sample.references == (("R.",),)
+    assert data.items[0].response is not None
+    assert [passage.text for passage in data.items[0].response.passages] == ["T."]
 
 
 def test_a_reference_in_the_metadata_can_be_mapped(tmp_path: Path) -> None:

@@ -133,6 +133,13 @@ def test_earlier_turns_of_a_session_are_history() -> None:
     assert found == {"And you?": (Turn("user", "你好？"), Turn("assistant", "你好。")), "你好？": (), "Else?": ()}
 
 
+def test_of_a_session_without_end_the_last_turns_are_history() -> None:
+    items = read_eval_data([turn(number, f"Q{number}?", f"A{number}.") for number in range(30)]).items
+    assert len(items[29].history) == 20
+    assert items[29].history[-1] == Turn("assistant", "A28.")
+    assert items[29].history[0] == Turn("user", "Q19?")
+
+
 def test_a_conversation_that_a_span_logs_whole_is_not_repeated_by_its_session() -> None:
     whole = '{"messages": [["user", "One?"], ["assistant", "1."], ["user", "Two?"]]}'
     items = read_eval_data([turn(1, "One?", "1."), turn(2, whole, "2.")]).items

@@ -13,14 +13,16 @@ __all__ = ["NAME", "matches", "spans_of"]
 
 NAME = "langfuse"
 _KINDS: dict[str, Kind] = {"RETRIEVER": "retriever", "GENERATION": "llm", "TOOL": "tool"}
-_TRACE = {"timestamp", "input", "output", "session_id"}
+_TRACE = {"id", "timestamp", "input", "output", "session_id", "user_id"}
+_TRACE_SIGNS = {"bookmarked", "environment", "public", "release"}  # other logs have the names above, too
 _OBSERVATION = {"trace_id", "parent_observation_id"}
 
 
 def matches(columns: Sequence[str]) -> bool:
     """Whether a table with these columns has traces or observations."""
     names = {plain_name(column) for column in columns}
-    return names >= _OBSERVATION or names >= _TRACE or {"observations", "timestamp"} <= names
+    is_trace = names >= _TRACE and bool(names & _TRACE_SIGNS)
+    return names >= _OBSERVATION or is_trace or names >= {"id", "name", "observations", "timestamp"}
 
 
 def spans_of(where: str, cells: Mapping[str, Any]) -> Iterator[TraceSpan]:

@@ -25,6 +25,9 @@ _FORMATS = (opentelemetry, langsmith, langfuse)
 SCHEMAS = frozenset(kind.NAME for kind in _FORMATS)
 """The schemas of data that were read from traces."""
 _MAPPING = {"question": "input.value", "answer": "output.value", "contexts": "retrieval.documents", "id": "trace_id"}
+_REMEMBERED = (
+    20  # messages of a session before a question: applications that have one session for all are not quadratic
+)
 _Messages = list[dict[str, str]]
 
 
@@ -100,7 +103,7 @@ def _rows_of(roots: Sequence[TraceSpan], ids: Mapping[str, str]) -> list[DataRow
 
 
 def _remember(turns: Sequence[_Traced]) -> None:
-    """Puts the earlier questions and answers of a session before each question that has no history of its own."""
+    """Puts the last questions and answers of a session before each question that has no history of its own."""
     history: _Messages = []
     for item in turns:
         messages = item.question if isinstance(item.question, list) else []
@@ -111,6 +114,7 @@ def _remember(turns: Sequence[_Traced]) -> None:
         history = [*history, {"role": "user", "content": own}]
         if isinstance(answer, str) and not item.row.error:
             history.append({"role": "assistant", "content": answer})
+        history = history[-_REMEMBERED:]
 
 
 def _row(root: TraceSpan, ids: Mapping[str, str]) -> _Traced | None:
