@@ -20,7 +20,7 @@ from ragstone.types import Case, Passage, Query, Response, Sample
 
 @pytest.fixture(scope="module", params=["fictional", "handbook"])
 def world(request: pytest.FixtureRequest) -> World:
-    return fictional(40) if request.param == "fictional" else handbook(20)
+    return fictional(24) if request.param == "fictional" else handbook(10)
 
 
 def test_each_value_is_read_from_its_own_document_and_from_its_evidence_only(world: World) -> None:

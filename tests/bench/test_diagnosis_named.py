@@ -13,7 +13,7 @@ from bench.diagnosis.worlds import World, fictional, handbook
 
 @pytest.fixture(scope="module")
 def worlds() -> tuple[World, World]:
-    return fictional(36), handbook(20).sample(36)
+    return fictional(24), handbook(10).sample(24, 1)
 
 
 @pytest.mark.parametrize("name", FAULTS)
