@@ -292,3 +292,14 @@ def test_a_system_that_refuses_the_probe_is_still_given_passages(refusal: str, t
     result = diagnose(rows, ask, run=tmp_path / "refusing.run")
     assert {cause.name for cause in result.causes().values()} == {"refused_wrongly"}
     assert all("gold_only" in item.evidence.records for item in result.questions)
+
+
+def test_no_index_of_the_corpus_is_built_for_labelled_questions(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("the corpus is searched")
+
+    monkeypatch.setattr("ragstone.api.gold_search.open_retriever", refuse)
+    result = diagnose(labelled(), Planted(frozenset({"lost"})), corpus=corpus, run=tmp_path / "labelled.run")
+    assert "not_retrieved" in {cause.name for cause in result.causes().values()}

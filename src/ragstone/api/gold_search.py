@@ -38,8 +38,8 @@ async def find_gold(
     `in_index` is noted where a corpus tells: not in the index is what the judge, or the labels, do not find there."""
     samples = [_labelled(row) for row in rows]
     questions, stand_ins = [], StandIns(samples)
-    searched = None if all(map(labelled, samples)) else corpus
-    async with _searching(searched, judging, options) as search:
+    lacking = any(sample.references and not labelled(sample) for sample in samples)
+    async with _searching(corpus if lacking else None, judging, options) as search:
         results = await asyncio.gather(*map(search, samples))
     for row, sample, (gold, found) in zip(rows, samples, results, strict=True):
         kept = gold if corpus is None else tuple(
