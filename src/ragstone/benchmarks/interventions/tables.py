@@ -10,7 +10,7 @@ from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.details import details
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
-from ragstone.benchmarks.interventions.labels import LABELS, NOISE_SHARES
+from ragstone.benchmarks.interventions.labels import INTEGRATION_SHARES, LABELS
 from ragstone.benchmarks.interventions.waterfall import fixes, waterfall
 from ragstone.benchmarks.table_builder import TableWriter, row
 from ragstone.messages import messages
@@ -159,12 +159,16 @@ class _DiagnosisTables(TableWriter):
         rows = []
         for system, items in self.systems.items():
             counts = Counter(label for item in items for label in item.labels)
+            errors = sum(counts[label] for label in INTEGRATION_SHARES)
             for label in LABELS:
                 if counts[label]:
                     ids = _ids([item.id for item in items if label in item.labels])
-                    paper = f"{100 * NOISE_SHARES[label]:.0f}%" if label in NOISE_SHARES else ""
-                    rows.append(row(*self._key(system), self.words[f"label_{label}"], str(counts[label]), paper, ids))
-        columns = self._columns("label", "questions", "paper", "ids")
+                    paper = INTEGRATION_SHARES.get(label)
+                    shares = (
+                        ("", "") if paper is None else (f"{100 * counts[label] / errors:.0f}%", f"{100 * paper:.0f}%")
+                    )
+                    rows.append(row(*self._key(system), self.words[f"label_{label}"], str(counts[label]), *shares, ids))
+        columns = self._columns("label", "questions", "of_parts", "paper", "ids")
         return self._table("labels", columns, rows, self.words["labels_note"])
 
     def conditions(self) -> Table:
