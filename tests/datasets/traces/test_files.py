@@ -1,6 +1,7 @@
 """Files of spans that are broken, mixed or binary: what can be read is read, and the rest is told in a line."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from ragstone.datasets.tabular import EvalData, read_eval_data
 from ragstone.datasets.traces.protobuf import requests_in
-from ragstone.errors import DataError
+from ragstone.errors import DataError, MissingExtra
 
 
 def request(trace: str, question: str = "Q?", answer: str = "A.") -> dict[str, Any]:
@@ -125,6 +126,12 @@ def test_protobuf_one_request_or_many_with_their_lengths(tmp_path: Path) -> None
     torn = read(tmp_path / "torn.bin", many[:-5])
     assert traces(torn) == "a"
     assert torn.warnings[0].startswith("row 2: breaks off")
+
+
+def test_without_the_extra_protobuf_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google.protobuf.json_format", None)
+    with pytest.raises(MissingExtra, match=r"needs opentelemetry-proto.*pip install 'ragstone\[traces\]'"):
+        read(tmp_path / "t.pb", b"\x0a\x04\x0a\x00\x12\x00")
 
 
 def test_bytes_that_are_no_request_are_a_problem_and_no_traceback() -> None:

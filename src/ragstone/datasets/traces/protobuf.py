@@ -43,10 +43,10 @@ def request_json(data: bytes) -> dict[str, Any]:
     try:
         json_format: Any = importlib.import_module("google.protobuf.json_format")
         service: Any = importlib.import_module("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
-    except ModuleNotFoundError as error:
-        missing = (error.name or "opentelemetry").partition(".")[0]
+    except ModuleNotFoundError:
         raise MissingExtra(
-            f"reading OTLP in protobuf needs {missing}, which is not installed. Run: pip install 'ragstone[traces]'"
+            "reading OTLP in protobuf needs opentelemetry-proto, which is not installed. Run: "
+            "pip install 'ragstone[traces]'"
         ) from None
     try:
         message = service.ExportTraceServiceRequest.FromString(data)

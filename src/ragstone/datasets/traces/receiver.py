@@ -117,7 +117,7 @@ class Receiver:
         try:
             request = _parsed_json(content) if kind == _JSON else request_json(content)
         except MissingExtra as error:
-            raise _Refused(415, f"{error} Or send JSON: OTEL_EXPORTER_OTLP_PROTOCOL=http/json.") from None
+            raise _Refused(415, f"{error}, or send JSON: OTEL_EXPORTER_OTLP_PROTOCOL=http/json.") from None
         except (ValueError, RecursionError) as error:
             raise _Refused(400, f"The body {error}") from None
         rejected = _without_invalid(request)
