@@ -66,3 +66,13 @@ def test_bad_input_gets_one_line(arguments: list[str], message: str, ragstone: A
     assert told.code == 2
     assert message in told.err
     assert len(told.err.strip().splitlines()) == 1
+
+
+def test_traces_with_references_are_diagnosed_without_asking(ragstone: Any) -> None:
+    traces = str(HANDBOOK.parent / "traces.jsonl")
+    options = ("--references", QUESTIONS, "--corpus", DOCS, "--system", "recorded", "--quiet", "--json")
+    told = ragstone("diagnose", traces, *options)
+    document = json.loads(told.out)
+    assert told.code == 0
+    assert len(document["causes"]) == 4
+    assert all(entry["cause"] != "unknown" for entry in document["causes"].values())

@@ -262,7 +262,9 @@ async def diagnose_async(
     language: str | None = None,
     mapping: Mapping[str, str] | None = None,
     sample: int | None = None,
+    seed: int = 0,
     limit: int | None = None,
+    references: Any = None,
     timeout: float = 120.0,
     model_options: ModelOptions | None = None,
     concurrency: int | None = None,
@@ -287,8 +289,9 @@ async def diagnose_async(
         judge, embedder=embedder, protocol="matrix", verify="joint", prompts=None, rubrics=(), base_url=judge_base_url,
         embedder_base_url=None, language=data_language, reasons=False, strict_quotes=False, combine="mean",
     )  # fmt: skip
+    joined = {} if references is None else {"references": references}
     planned = plan_diagnosis(
-        read_data(questions, mapping=mapping, limit=limit, sample=sample),
+        read_data(questions, mapping=mapping, limit=limit, sample=sample, seed=seed, **joined),
         system if retriever is None else SystemTarget(system, retriever),
         [metrics] if isinstance(metrics, str) else metrics,
         judging,

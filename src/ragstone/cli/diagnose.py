@@ -81,7 +81,7 @@ def command(**values: Any) -> int:
     language = values["data_language"] or ""
     judging = judging_of(values, language=language)
     judging.check(values["metrics"])
-    reading = {name: values[name] for name in ("sheet", "split") if values[name] is not None}
+    reading = {name: values[name] for name in ("sheet", "split", "references", "seed") if values[name] is not None}
     data = read_data(
         values["questions"], mapping=once(values["mapping"], "--map"), limit=values["limit"], sample=values["sample"],
         **reading,
