@@ -79,6 +79,7 @@ class ScoreTally:
     metrics: dict[str, MetricScores] = field(default_factory=dict)
     groups: dict[str, dict[str, dict[str, MetricScores]]] = field(default_factory=dict)  # column → value → metric
     repeats: dict[str, dict[str, list[float]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
+    answers: dict[str, list[int]] = field(default_factory=dict)  # hashes, by sample, if anything is repeated
     costs: dict[str, JudgeCost] = field(default_factory=lambda: defaultdict(JudgeCost))
     system: Usage = field(default_factory=Usage)  # of the system's own models, as it reports it
     judges: Counter[str] = field(default_factory=Counter)  # model names as the endpoint returned them
@@ -103,8 +104,12 @@ def tally_scores(run: Run) -> dict[str, ScoreTally]:
     tallies: dict[str, ScoreTally] = {system: ScoreTally() for system in run.systems}
     options = run.meta.get("options", {})
     columns = tuple(options.get("group_by", ())) if isinstance(options, Mapping) else ()
+    repeated = isinstance(options, Mapping) and options.get("repeat", 1) != 1
     for record in run.records():
-        _add(tallies.setdefault(record.system_id, ScoreTally()), record, columns)
+        tally = tallies.setdefault(record.system_id, ScoreTally())
+        _add(tally, record, columns)
+        if repeated and record.response is not None and "judge_repeat" not in record.case.condition:
+            tally.answers.setdefault(record.case.sample.id, []).append(hash(record.response.answer))
     for system, plan in run.plans().items():
         metrics = tallies[system].metrics
         for name in {*metrics, *plan.unscored}:

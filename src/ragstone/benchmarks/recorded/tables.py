@@ -123,7 +123,8 @@ class _ScoreTables:
         return sorted({column for tally in self.tallies.values() for column in tally.groups})
 
     def repeats(self) -> Table:
-        """The judge's variance, if samples were judged more than once."""
+        """The variance of the judge, which was asked again about the same answers, or in a run with a system, of the
+        system, which was asked the questions again."""
         rows, most = [], 1
         for system, tally in self.tallies.items():
             for name in tally.names:
@@ -135,10 +136,13 @@ class _ScoreTables:
                 spread = math.sqrt(sum(variance(values) * (len(values) - 1) for values in repeated) / freedom)
                 rows.append(Row((*self._keys(system, self._label(name)), Cell(value=spread), Cell(str(len(repeated))))))
         columns = self._columns(self.words["metric"], self.words["sd"], self.words["repeated"])
-        notes = (self.words["repeat_note"].format(repeat=most),)
-        if not self._judged() or int(self.meta.get("options", {}).get("repeat", 1)) < 2:
+        asked = [answers for tally in self.tallies.values() for answers in tally.answers.values() if len(answers) > 1]
+        changed = sum(len(set(answers)) > 1 for answers in asked)
+        title, note = ("system_repeat", "system_repeat_note") if asked else ("repeat", "repeat_note")
+        notes = (self.words[note].format(repeat=most, changed=changed, count=len(asked)),)
+        if not (asked or self._judged()) or int(self.meta.get("options", {}).get("repeat", 1)) < 2:
             rows = []
-        return Table("eval-repeat", self.words["repeat"], columns, tuple(rows), notes, keys=1 + self.multiple)
+        return Table("eval-repeat", self.words[title], columns, tuple(rows), notes, keys=1 + self.multiple)
 
     def advice(self) -> Table:
         """The rules of thumb that apply, with the samples behind each."""
