@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ragstone.benchmarks.interventions.behaviour import behaviours, refusals
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.details import details
@@ -31,7 +32,8 @@ def tables(run: Run, benchmark: "Interventions", *, language: str = "en") -> lis
     writer = _DiagnosisTables({system: found for system, found in items.items() if found}, language)
     all_tables = [
         writer.waterfall(), writer.fixes(), writer.details(),
-        writer.stages(), writer.causes(), writer.labels(), writer.conditions(),
+        writer.stages(), writer.causes(), writer.refusals(), writer.labels(), writer.behaviour(),
+        writer.conditions(),
     ]  # fmt: skip
     return [table for table in all_tables if table.rows]
 
@@ -154,6 +156,30 @@ class _DiagnosisTables(TableWriter):
         columns = self._columns("cause", "questions", "share", "confidence", "meaning", "ids")
         return self._table("causes", columns, rows, self.words["causes_note"])
 
+    def refusals(self) -> Table:
+        """Answers that should have been refusals, and refusals that should have been answers, and why."""
+        rows = []
+        for system, items in self.systems.items():
+            for found in refusals(items):
+                why = [(self.words.get(f"did_{name}") or self.words[f"cause_{name}"], n)
+                       for name, n in found.reasons.items()]  # fmt: skip
+                cells = (self.words[f"cause_{found.name}"], str(len(found.cases)), found.share.cell("%"))
+                reasons = "; ".join(f"{name} ({n})" for name, n in why)
+                rows.append(row(*self._key(system), *cells, reasons, _ids(found.cases)))
+        columns = self._columns("refusal", "questions", "share", "meaning", "ids")
+        return self._table("refusals", columns, rows, self.words["refusals_note"])
+
+    def behaviour(self) -> Table:
+        """What the system does without the gold, with a document that says otherwise, and with its passages moved."""
+        rows = [
+            row(*self._key(system), self.words[f"condition_{figure.condition}"], self.words[f"did_{figure.name}"],
+                figure.share.cell("%"), str(figure.share.n), _ids(figure.cases))
+            for system, items in self.systems.items()
+            for figure in behaviours(items)
+        ]  # fmt: skip
+        columns = self._columns("condition", "behaviour", "share", "asked_count", "ids")
+        return self._table("behaviour", columns, rows, self.words["behaviour_note"])
+
     def labels(self) -> Table:
         """Known kinds of errors beside the causes, with the paper's shares where it has them."""
         rows = []
@@ -180,11 +206,21 @@ class _DiagnosisTables(TableWriter):
                 records = [item for item in items if name in item.evidence.records]
                 if not records:
                     continue
-                values = [value for item in records if (value := item.right(name)) is not None]
-                right = Cell("–") if name in SEARCHES else Estimate.of_count(round(sum(values)), len(values)).cell("%")
+                values = [value for item in records if (value := _succeeded(item, name)) is not None]
+                right = Estimate.of_count(round(sum(values)), len(values)).cell("%")
                 rows.append(row(*self._key(system), self.words[f"condition_{name}"], str(len(records)), right))
             rows.append(row(*self._key(system), self.words["requests"], f"{requests / len(items):.1f}", ""))
-        return self._table("conditions", self._columns("condition", "asked_count", "right"), rows)
+        columns = self._columns("condition", "asked_count", "right")
+        return self._table("conditions", columns, rows, self.words["conditions_note"])
+
+
+def _succeeded(item: Diagnosed, condition: str) -> float | None:
+    """1 for a right answer, or a search that found the gold; None if that is not known."""
+    if condition not in SEARCHES:
+        return item.right(condition)
+    response = item.evidence.response(condition)
+    found = "missing" if response is None else item.evidence.has_gold(response.passages)
+    return None if found == "missing" else float(found == "yes")
 
 
 def _change(value: float | None, digits: int) -> str:

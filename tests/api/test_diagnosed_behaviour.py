@@ -1,0 +1,79 @@
+"""A diagnosis shows what a system does without the gold, with a document that says otherwise, and how it refuses."""
+
+from pathlib import Path
+
+import pytest
+from tests.api.planted import SIZE, Planted
+from tests.api.test_diagnose import corpus, labelled, run
+
+from ragstone.api.diagnose import DiagnosisResult, diagnose
+from ragstone.benchmarks.interventions.behaviour import behaviours, refusals
+
+__all__ = ["corpus"]
+
+EVERY = tuple(f"q{n:02d}" for n in range(SIZE))  # half in English, half in Chinese
+CONCERNED = EVERY[::4]
+
+
+def shown(result: DiagnosisResult) -> dict[tuple[str, str], tuple[str, ...]]:
+    return {(figure.condition, figure.name): figure.cases for figure in behaviours(result.questions)}
+
+
+def test_a_sound_system_refuses_without_the_gold_and_follows_the_document(tmp_path: Path, corpus: Path) -> None:
+    _, result = run(tmp_path, corpus, plan="full")
+    found = shown(result)
+    assert found["no_gold", "refused"] == EVERY
+    assert found["no_gold", "from_memory"] == found["no_gold", "made_up"] == ()
+    assert found["counterfactual", "document_over_memory"] == EVERY
+    assert found["counterfactual", "memory_over_document"] == found["counterfactual", "neither"] == ()
+    assert found["duplicated", "changed"] == found["reordered", "changed"] == found["again", "changed"] == ()
+
+
+def test_a_system_that_makes_answers_up_without_the_gold_is_shown(tmp_path: Path, corpus: Path) -> None:
+    _, result = run(tmp_path, corpus, "never_refuses", plan="full")
+    assert shown(result)["no_gold", "made_up"] == EVERY
+
+
+def test_a_system_that_knows_the_answers_by_heart_keeps_to_them(tmp_path: Path, corpus: Path) -> None:
+    class ByHeart(Planted):
+        def _read(self, query: object, number: int | None, passages: object) -> str:
+            return "I do not know." if number is None else f"It weighs {310 + 7 * number} kg."
+
+    result = diagnose(labelled(), ByHeart(), corpus=corpus, run=tmp_path / "d.run", plan="full")
+    found = shown(result)
+    assert found["counterfactual", "memory_over_document"] == EVERY
+    assert found["counterfactual", "document_over_memory"] == ()
+    assert found["no_gold", "from_memory"] == EVERY
+
+
+def test_answers_that_depend_on_the_order_are_counted(tmp_path: Path, corpus: Path) -> None:
+    _, result = run(tmp_path, corpus, "middle", plan="full")
+    assert shown(result)["reordered", "changed"] == CONCERNED
+    _, flaky = run(tmp_path, corpus, "flaky", name="flaky.run", plan="full")
+    assert shown(flaky)["again", "changed"] == CONCERNED
+
+
+def test_refusals_have_their_reasons(tmp_path: Path, corpus: Path) -> None:
+    _, result = run(tmp_path, corpus, "lost")
+    (found,) = refusals(result.questions)
+    assert (found.name, dict(found.reasons), found.share.n) == ("refused_wrongly", {"not_retrieved": 6}, SIZE)
+    assert found.cases == CONCERNED
+    _, result = run(tmp_path, corpus, "never_refuses", "always_refuses", name="both.run")
+    should, wrongly = refusals(result.questions)
+    assert (should.name, dict(should.reasons), should.share.n) == ("should_have_refused", {"made_up": 2}, 2)
+    assert (wrongly.name, dict(wrongly.reasons)) == ("refused_wrongly", {"refused_wrongly": 6})
+
+
+@pytest.mark.parametrize(("language", "refusal", "behaviour"), [
+    ("en", "search did not find it (6)", "followed the document"), ("zh", "检索未找到 (6)", "采纳文档中的答案"),
+])  # fmt: skip
+def test_tables_show_them_in_both_languages(
+    language: str, refusal: str, behaviour: str, tmp_path: Path, corpus: Path
+) -> None:
+    _, result = run(tmp_path, corpus, "lost", plan="full")
+    tables = {table.id: table for table in result.tables(language=language)}
+    assert refusal in [cell.text for row in tables["diagnosis-refusals"].rows for cell in row.cells]
+    assert behaviour in [cell.text for row in tables["diagnosis-behaviour"].rows for cell in row.cells]
+    searches = [row for row in tables["diagnosis-conditions"].rows if row.cells[0].text.startswith(("search", "检索"))]
+    assert searches
+    assert all(row.cells[2].value is not None for row in searches)
