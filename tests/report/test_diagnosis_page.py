@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.api.planted import Planted, documents, questions
@@ -19,8 +20,9 @@ from ragstone.api.compare import compare
 from ragstone.api.compare_tables import benchmark_tables
 from ragstone.api.compare_verdict import write_comparison
 from ragstone.api.diagnose import DiagnosisResult, diagnose
+from ragstone.benchmarks.interventions.diagnosed import Diagnosed, diagnosed
 from ragstone.report.text import summary_text
-from ragstone.types import NO_ANSWER, Query, Response
+from ragstone.types import NO_ANSWER, Query, Response, Run
 
 FAULTS: Mapping[str, range] = {
     "rewriter": range(0, 24, 4), "reranker": range(2, 24, 12), "confused": range(3, 24, 12), "memory": range(6, 24, 24),
@@ -110,6 +112,26 @@ def test_a_case_shows_the_answer_as_is_beside_the_one_that_rights_it(mixed: Diag
     assert "gold only ✓ right" in text_of(cases["q03"])
     assert "memory over document" in text_of(cases["q06"])
     assert "closed book ✗ wrong It weighs 632 kg." in text_of(cases["q06"])
+
+
+def test_the_records_of_a_run_are_diagnosed_once_for_a_whole_page(
+    mixed: DiagnosisResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def once(run: Run, system: str, **more: Any) -> list[Diagnosed]:
+        read.append(system)
+        return diagnosed(run, system, **more)
+
+    monkeypatch.setattr("ragstone.benchmarks.interventions.benchmark.diagnosed", once)
+    page_of(mixed, tmp_path)
+    assert read == ["planted"]
+
+
+def test_given_passages_keep_their_ids(mixed: DiagnosisResult, tmp_path: Path) -> None:
+    case = page_of(mixed, tmp_path).split('id="case-q03"')[1].split("</details>")[0]
+    alone = text_of(case.split("gold only")[1])
+    assert "doc03 holds the answer" in alone
 
 
 def test_how_it_was_made_is_folded_at_the_end_and_no_hash_is_above_it(mixed: DiagnosisResult, tmp_path: Path) -> None:

@@ -57,6 +57,9 @@ class Interventions(BaseBenchmark):
     warnings: tuple[str, ...] = ()
     wanted: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     firsts: Mapping[int, Response] = field(default_factory=dict)
+    _read: dict[tuple[int, str, bool], tuple[Run, list[Diagnosed]]] = field(
+        init=False, default_factory=dict, compare=False, repr=False
+    )
 
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any]) -> Self:
@@ -136,8 +139,13 @@ class Interventions(BaseBenchmark):
         return dataclasses.replace(self, wanted=wanted, firsts=firsts)
 
     def diagnosed(self, run: Run, system: str, *, sure: bool = True) -> list[Diagnosed]:
-        """Every question of a system with its cause."""
-        return diagnosed(run, system, takes=self.takes, gates=self.gates, sure=sure)
+        """Every question of a system with its cause; `sure`: with its confidence, too. Read once for each run."""
+        known, items = self._read.get((id(run), system, True), (None, []))
+        if known is run:
+            return items
+        items = diagnosed(run, system, takes=self.takes, gates=self.gates, sure=sure)
+        self._read[id(run), system, sure] = run, items
+        return items
 
     def view(self, run: Run, /) -> Run:
         return AsIsRun(run, self)

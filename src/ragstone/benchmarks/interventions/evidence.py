@@ -110,6 +110,15 @@ class Evidence:
 
     def outcome(self, condition: str) -> str | None:
         """ "right", "wrong", "refused", "error" or "unscored"; None if it was not asked."""
+        if condition not in self._outcomes:
+            self._outcomes[condition] = self._outcome(condition)
+        return self._outcomes[condition]
+
+    @cached_property
+    def _outcomes(self) -> dict[str, str | None]:
+        return {}
+
+    def _outcome(self, condition: str) -> str | None:
         record = self.records.get(condition)
         if record is None:
             return None

@@ -33,7 +33,7 @@ _ACTIONS = 3
 
 def summaries(run: Run, benchmark: "Interventions", *, language: str = "en") -> dict[str, Summary]:
     """The summary of each system with at least one answer."""
-    found = {system: benchmark.diagnosed(run, system, sure=False) for system in run.systems}
+    found = {system: benchmark.diagnosed(run, system) for system in run.systems}
     return {system: _Summary(items, language).of(system) for system, items in found.items() if items}
 
 

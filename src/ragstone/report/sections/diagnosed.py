@@ -231,7 +231,8 @@ def _side(page: _Page, item: Diagnosed, condition: str) -> dict[str, Any]:
 
 
 def _passages_of(record: Record) -> Sequence[Passage]:
-    return (record.response.passages if record.response else ()) or record.case.query.passages or ()
+    """The passages of the prompt, under the ids that they were given with."""
+    return record.case.query.passages or (record.response.passages if record.response else ())
 
 
 def _verdict(page: _Page, item: Diagnosed, condition: str) -> tuple[str, str]:
@@ -281,7 +282,7 @@ def _evidence(page: _Page, item: Diagnosed) -> Iterator[tuple[str, str]]:
     if first is not None and (query := rewritten_of(first)) and query != item.evidence.sample.question:
         yield page.w["rewritten"], one_line(query, _LINE)
     if item.found:
-        yield page.w["gold"], page.w[f"found_{item.found}"]
+        yield page.w["gold_passages"], page.w[f"found_{item.found}"]
     for name in ("in_index", "fetched", "asked", "by_reference", "prompted"):
         value = item.evidence.value(name)
         if value in ("yes", "no"):
