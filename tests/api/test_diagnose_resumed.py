@@ -1,0 +1,76 @@
+"""A diagnosis that is killed goes on where it was: nothing is lost, nothing asked twice, and the causes are the same."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.api.planted import Planted
+from tests.api.test_diagnose import corpus, labelled
+
+from ragstone.api.diagnose import DiagnosisResult, diagnose
+from ragstone.runs import open_run
+from ragstone.types import Query, Response, from_json, to_json
+
+__all__ = ["corpus"]
+
+ROOT = Path(__file__).parents[2]
+
+
+class Logging(Planted):
+    """Writes down every question it is asked, and kills its process when it has answered `left`."""
+
+    def __init__(self, log: Path, left: int) -> None:
+        super().__init__(frozenset({"lost", "middle", "never_refuses"}))
+        self.log, self.left = log, left
+
+    async def answer(self, query: Query, /) -> Response:
+        if not self.left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.left -= 1
+        with self.log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(to_json(query)) + "\n")
+        return await super().answer(query)
+
+
+def run_once(folder: Path, documents: Path, left: int) -> DiagnosisResult:
+    return diagnose(
+        labelled(), Logging(folder / "log", left), corpus=documents, run=folder / "d.run", concurrency=1
+    )  # fmt: skip
+
+
+def asked(folder: Path) -> Counter[str]:
+    """What was asked, without the trials of what the system takes, which all are of the first question."""
+    lines = (folder / "log").read_text(encoding="utf-8").splitlines()
+    first = labelled()[0]["question"]
+    queries = [from_json(json.loads(line), Query) for line in lines]
+    return Counter(to_json(query) for query in queries if query.question != first)
+
+
+def records(result: DiagnosisResult) -> dict[str, Any]:
+    with open_run(result.run) as run:
+        return {record.case.id: record.response and record.response.answer for record in run.records()}
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+def test_a_diagnosis_that_is_killed_three_times_equals_one_that_is_not(tmp_path: Path, corpus: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir()
+    killed.mkdir()
+    expected = run_once(whole, corpus, -1)
+    for left in (12, 25, 30):
+        code = f"run_once(Path({str(killed)!r}), Path({str(corpus)!r}), {left})"
+        code = f"from pathlib import Path; from tests.api.test_diagnose_resumed import run_once; {code}"
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
+        assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    result = run_once(killed, corpus, -1)
+    assert result.outcome.complete
+    assert records(result) == records(expected)
+    assert asked(killed) == asked(whole)
+    assert result.causes() == expected.causes()
+    assert result.waterfall() == expected.waterfall()
