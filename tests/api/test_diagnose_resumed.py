@@ -1,4 +1,4 @@
-"""A diagnosis that is killed goes on where it was: nothing is lost, nothing asked twice, and the causes are the same."""
+"""A diagnosis that is killed goes on where it was: nothing is lost, nothing asked twice, the causes are the same."""
 
 import json
 import os
@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.api.judging import scripted_judge
 from tests.api.planted import Planted
 from tests.api.test_diagnose import corpus, labelled
 
 from ragstone.api.diagnose import DiagnosisResult, diagnose
+from ragstone.errors import Unfinished
+from ragstone.models.scripted import Scripted
 from ragstone.runs import open_run
 from ragstone.types import Query, Response, from_json, to_json
 
@@ -74,3 +77,21 @@ def test_a_diagnosis_that_is_killed_three_times_equals_one_that_is_not(tmp_path:
     assert asked(killed) == asked(whole)
     assert result.causes() == expected.causes()
     assert result.waterfall() == expected.waterfall()
+
+
+def test_a_judge_that_fails_on_gold_passages_stops_before_anything_is_asked(tmp_path: Path, corpus: Path) -> None:
+    reference = "317 kg it weighs, the Belka pump of the north works, a pump"
+    rows = [{"id": "q1", "question": "How much does the Belka pump weigh?", "reference": reference}]
+    judge = scripted_judge()
+    failing = Scripted(lambda request: "no JSON", id=judge.id)
+    for model, found in ((failing, None), (judge, "judge")):
+        system = Planted(frozenset({"lost"}), concerned=range(12))
+        options: dict[str, Any] = {"metrics": "answer_match", "corpus": corpus, "run": tmp_path / "j.run"}
+        if found is None:
+            with pytest.raises(Unfinished, match="gold passages of 'q1'"):
+                diagnose(rows, system, judge=model, **options)
+            assert not system.asked
+            assert not (tmp_path / "j.run").exists()
+        else:
+            result = diagnose(rows, system, judge=model, **options)
+            assert [item.found for item in result.questions] == [found]

@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from statistics import median
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from ragstone.benchmarks.interventions.benchmark import sample_of
 from ragstone.benchmarks.interventions.conditions import Question, StandIns
 from ragstone.benchmarks.interventions.gold import CorpusIndex, holds, labelled
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
+from ragstone.errors import Unfinished
 from ragstone.models import ModelOptions
 from ragstone.retrieval import open_retriever
 from ragstone.runs.scoring import score as run_metric
@@ -21,6 +23,8 @@ from ragstone.text import detect, estimate_tokens
 from ragstone.types import Case, Metric, Passage, Query, Response, Retriever, Sample
 
 __all__ = ["find_gold"]
+
+_Gold: TypeAlias = tuple[tuple[Passage, ...], str]  # the gold passages, and how they were found
 
 _RANKED = 50  # chunks in which the reference is looked for
 _JUDGED = 10  # chunks that the judge reads
@@ -40,7 +44,7 @@ async def find_gold(
     questions, stand_ins = [], StandIns(samples)
     lacking = any(sample.references and not labelled(sample) for sample in samples)
     async with _searching(corpus if lacking else None, judging, options) as search:
-        results = await asyncio.gather(*map(search, samples))
+        results = _whole(await asyncio.gather(*map(search, samples), return_exceptions=True))
     for row, sample, (gold, found) in zip(rows, samples, results, strict=True):
         kept = gold if corpus is None else tuple(
             part for one in gold for part in corpus.complete(one, sample.references)
@@ -50,6 +54,15 @@ async def find_gold(
         noted = sample_of(question, found=found, in_index=_is_indexed(corpus, kept, sample, found))
         questions.append(dataclasses.replace(question, sample=noted))
     return questions
+
+
+def _whole(results: Sequence[_Gold | BaseException]) -> list[_Gold]:
+    """The results, if all questions have one: with gold passages that come and go, the questions of a run would change.
+    Raises what concerns all of them, else what concerns the first."""
+    errors = [error for error in results if isinstance(error, BaseException)]
+    if errors:
+        raise next((error for error in errors if not isinstance(error, Unfinished)), errors[0])
+    return [result for result in results if not isinstance(result, BaseException)]
 
 
 def _labelled(row: RecordedRow) -> Sample:
@@ -105,7 +118,7 @@ class _Search:
         self._corpus, self._retriever, self._judge = corpus, retriever, judge
         self._limit = asyncio.Semaphore(_AT_ONCE)
 
-    async def __call__(self, sample: Sample) -> tuple[tuple[Passage, ...], str]:
+    async def __call__(self, sample: Sample) -> _Gold:
         if labels := labelled(sample):
             return labels, "labels"
         if self._corpus is None or self._retriever is None or not sample.references:
@@ -118,13 +131,18 @@ class _Search:
             return (), ""
         return await self._judged(sample, answer, ranked[:_JUDGED])
 
-    async def _judged(self, sample: Sample, answer: str, ranked: Sequence[Passage]) -> tuple[tuple[Passage, ...], str]:
+    async def _judged(self, sample: Sample, answer: str, ranked: Sequence[Passage]) -> _Gold:
         """The chunks that the judge finds useful for the reference."""
         assert self._judge is not None
         plain = tuple(replace(passage, score=None, relevant=None) for passage in ranked)
         case = Case(f"gold/{sample.id}", replace(sample, passages=()), {}, Query(sample.question, plain))
         async with self._limit:
             score = await run_metric(self._judge, case, Response(answer, plain))
+        if score.status == "failed":
+            raise Unfinished(
+                f"The judge could not look for the gold passages of {sample.id!r}: {score.reason}. Run the same "
+                "command again to resume (replies are cached), or label the gold passages of this question."
+            )
         evidence = score.evidence
         if score.value is None or not isinstance(evidence, Mapping) or evidence.get("by") != "useful":
             return (), ""
