@@ -13,7 +13,7 @@ from ragstone.responses.stages import stage_step
 from ragstone.text import detect
 from ragstone.types import Case, Passage, Query, Record, Response, Sample, Score
 
-__all__ = ["evidence_of", "labels"]
+__all__ = ["evidence_of", "labels", "scored"]
 
 
 def evidence_of(
@@ -47,3 +47,9 @@ def evidence_of(
 def labels(evidence: Evidence) -> set[str]:
     """The labels of a question."""
     return set(labels_of(evidence, cause_of(evidence)))
+
+
+def scored(record: Record) -> Record:
+    """The record with what `answer_match` finds."""
+    assert record.response is not None
+    return replace(record, scores={"answer_match": AnswerMatch().score(record.case, record.response)})

@@ -268,7 +268,7 @@ class Evidence:
         return self._told("indexed") if outcome is None else "right" if outcome == "right" else "wrong"
 
     def _moved(self) -> str | None:
-        outcomes = [self.outcome(name) for name in ("gold_first", "gold_middle", "gold_last")]
+        outcomes = [self.outcome(name) for name in SOURCES["moved"]]
         if "right" in outcomes:
             return "right"
         return self._told("moved", otherwise="wrong" if any(outcomes) else MISSING)
