@@ -20,7 +20,9 @@ from ragstone.api.compare import compare
 from ragstone.api.compare_tables import benchmark_tables
 from ragstone.api.compare_verdict import write_comparison
 from ragstone.api.diagnose import DiagnosisResult, diagnose
-from ragstone.benchmarks.interventions.diagnosed import Diagnosed, diagnosed
+from ragstone.benchmarks.interventions.causes import cause_of
+from ragstone.benchmarks.interventions.diagnosed import Diagnosed, diagnosed, questions_of
+from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.report.text import summary_text
 from ragstone.types import NO_ANSWER, Query, Response, Run
 
@@ -151,6 +153,14 @@ def test_unknown_causes_come_first_with_what_is_missing(tmp_path: Path) -> None:
     assert "1 个错误中有 1 个原因未知：正确段落未知" in chinese.verdict
     text = text_of(page_of(result, tmp_path))
     assert "Unknown 1 question The gold passages: label them, or add --corpus and --judge." in text
+
+
+def test_an_answer_that_was_not_asked_for_yet_is_what_is_missing(mixed: DiagnosisResult) -> None:
+    with mixed.open() as run:
+        records = next(questions_of(run.run, "planted"))
+    evidence = Evidence({"as_is": records["as_is"]}, frozenset({"passages", "k", "retrieve", "repeat"}))
+    item = Diagnosed(evidence, cause_of(evidence), "")
+    assert (item.cause.name, item.missing) == ("unknown", "missing_answer")
 
 
 def test_few_cases_of_many_are_shown_from_every_cause_and_the_page_says_so(
