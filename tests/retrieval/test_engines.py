@@ -77,6 +77,9 @@ def test_what_cannot_be_is_one_line(outcomes: Any) -> None:
         "dimension": "vectors of 29 dimensions, and the embedder's have 2",
         "vector": {"qdrant": "name one with vector=NAME"}.get(outcomes["engine"], "'none'"),
     }
+    assert outcomes["unreachable"].startswith("Unreachable: ")
+    assert "no connection (" in outcomes["unreachable"]
+    assert "\n" not in outcomes["unreachable"]
     if outcomes["engine"] == "chroma":  # its vectors have no name
         del says["vector"]
     for name, words in says.items():

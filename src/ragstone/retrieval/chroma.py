@@ -10,6 +10,7 @@ The text is the document of an entry, or the metadata `text=KEY`; `id` and `titl
 
 import asyncio
 import contextlib
+import functools
 import os
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -102,10 +103,14 @@ async def _connect(target: EngineTarget) -> AsyncIterator[Engine]:
     if target.is_address:
         parts = urlsplit(target.place)
         key = os.environ.get(_KEY)
-        client = await asyncio.to_thread(
+        connect = functools.partial(
             library.HttpClient, host=parts.hostname, port=parts.port or (443 if parts.scheme == "https" else 80),
             ssl=parts.scheme == "https", headers={"X-Chroma-Token": key} if key else None, settings=settings,
         )  # fmt: skip
+        try:
+            client = await asyncio.to_thread(connect)
+        except ValueError as error:
+            raise ConnectionError(str(error)) from error  # what it means by that
     else:
         client = await asyncio.to_thread(library.PersistentClient, path=target.place, settings=settings)
     try:

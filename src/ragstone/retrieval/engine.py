@@ -277,7 +277,7 @@ def _errors(kind: EngineKind, name: str) -> Iterator[None]:
         raise
     except Exception as error:
         secrets = tuple(filter(None, [os.environ.get(kind.key, "")]))
-        line = " ".join(redact(str(error), secrets, keys=True).split())[:200] or type(error).__name__
+        line = " ".join(redact(str(error), secrets, keys=True).split())[:200].rstrip(".") or type(error).__name__
         names = {cls.__name__ for cause in _causes(error) for cls in type(cause).__mro__}
         if names & set(kind.unauthorized):
             raise Unauthorized(f"{name}: {line}. Set the key in {kind.key}.") from None

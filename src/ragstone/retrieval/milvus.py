@@ -14,6 +14,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from ragstone.errors import UsageError
 from ragstone.retrieval.engine import Engine, EngineKind, EngineTarget, Hit, load_library, opener_of, similarity
@@ -123,8 +124,10 @@ async def _connect(target: EngineTarget) -> AsyncIterator[Engine]:
     before = log.level
     log.setLevel(logging.CRITICAL)
     try:
-        token = os.environ.get(_KEY) or ""
-        client = await asyncio.to_thread(library.MilvusClient, place, token=token, timeout=target.model_options.timeout)
+        token, seconds = os.environ.get(_KEY) or "", target.model_options.timeout
+        if target.is_address:
+            await _reach(place, seconds)
+        client = await asyncio.to_thread(library.MilvusClient, place, token=token, timeout=seconds)
         try:
             yield _Milvus(library, client, target)
         finally:
@@ -133,6 +136,14 @@ async def _connect(target: EngineTarget) -> AsyncIterator[Engine]:
                 await asyncio.to_thread(_stop_server, place)
     finally:
         log.setLevel(before)
+
+
+async def _reach(address: str, seconds: float) -> None:
+    """Raises OSError or TimeoutError if nothing answers there; the client itself would try for minutes."""
+    parts = urlsplit(address)
+    async with asyncio.timeout(seconds):
+        _, writer = await asyncio.open_connection(parts.hostname, parts.port or 19530)
+    writer.close()
 
 
 def _stop_server(place: str) -> None:

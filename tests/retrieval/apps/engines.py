@@ -105,7 +105,7 @@ def seed_pgvector(place: str) -> str:
 
 async def search(name: str, *queries: str) -> Any:
     try:
-        async with open_retriever(name, POOL, options=ModelOptions(cache=None)) as retriever:
+        async with open_retriever(name, POOL, options=ModelOptions(cache=None, timeout=5)) as retriever:
             found = await retriever.retrieve([*queries, " "], k=2)
             facts = facts_of(retriever)
     except RagstoneError as error:
@@ -136,6 +136,8 @@ async def main(engine: str, address: str) -> dict[str, Any]:
     outcomes["dimension"] = await search(
         f"{engine}({own},collection=docs,embedder={__file__}:short,{fields})", "the sea"
     )
+    nowhere = "postgresql://u@127.0.0.1:9/db" if engine == "pgvector" else "http://127.0.0.1:9"
+    outcomes["unreachable"] = await search(f"{engine}({nowhere},{embedder})", "z")
     if "vector=" in fields:
         kept = "".join(f",{part}" for part in fields.split(",") if part.startswith("id="))
         outcomes["vector"] = await search(f"{engine}({own},collection=docs,{embedder}{kept},vector=none)", "z")
