@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.api.planted import Planted
 from tests.api.test_diagnose import corpus, labelled
 
@@ -14,6 +15,7 @@ from ragstone.api.trials import Trials, as_json, check_changes, config_diff, tri
 from ragstone.datasets.tabular import EvalData
 from ragstone.errors import UsageError
 from ragstone.systems.rag import RagTarget
+from ragstone.types import Query, Response, Usage
 
 __all__ = ["corpus"]
 
@@ -62,6 +64,52 @@ def test_nothing_wins_where_nothing_is_wrong(tmp_path: Path, corpus: Path) -> No
     assert trials.best is None
     assert "No change" in trials_table(trials).notes[0]
     assert "没有" in trials_table(trials, language="zh").notes[0]
+
+
+class _Changed(Planted):
+    """Without passages given to it or asked for as usual, it answers as planted; `mended` questions are right, and
+    `broken` ones fail, when it is asked for another number of passages."""
+
+    mended: frozenset[str] = frozenset()
+    broken = False
+
+    async def answer(self, query: Query, /) -> Response:
+        if query.k is not None and not query.retrieve_only:
+            if self.broken:
+                raise RuntimeError("too many passages")
+            if not any(name in query.question for name in self.mended):
+                query = replace(query, k=None)
+        return await super().answer(query)
+
+
+def test_the_best_of_many_changes_that_gain_little_is_not_called_better(tmp_path: Path, corpus: Path) -> None:
+    system = _Changed(frozenset({"k"}), concerned=range(6))
+    system.mended = frozenset({"Arvo", "Belka", "Cirro", "Dulan", "Evtar", "Forno"})  # one test: p = 0.03
+    _, _, alone = tried(tmp_path, corpus, system, ["k=8"])
+    assert alone.best is not None
+    (tmp_path / "many").mkdir()
+    _, _, many = tried(tmp_path / "many", corpus, system, ["k=8", "k=9", "k=10", "k=11"])
+    assert many.best is None
+    assert many.trials[0].gain.value == alone.trials[0].gain.value
+
+
+def test_a_change_that_fails_counts_as_wrong_and_never_wins(tmp_path: Path, corpus: Path) -> None:
+    system = _Changed(frozenset({"k"}), concerned=range(12))
+    system.broken = True
+    _, _, trials = tried(tmp_path, corpus, system, ["k=8"])
+    assert trials.best is None
+    assert (trials.trials[0].gain.value or 0) < 0
+    assert trials.trials[0].right.value == 0.0
+
+
+def test_of_two_equal_changes_the_cheaper_is_the_best(tmp_path: Path, corpus: Path) -> None:
+    class Priced(Planted):
+        async def answer(self, query: Query, /) -> Response:
+            return replace(await super().answer(query), usage=Usage(100 * (query.k or self.k), 10))
+
+    system = Priced(frozenset({"k"}), concerned=range(12))
+    _, _, trials = tried(tmp_path, corpus, system, ["k=16", "k=8"])
+    assert [trial.change for trial in trials.trials if trial.finished][:1] == ["k=8"]
 
 
 def test_the_best_change_of_a_pipeline_is_written_as_a_system(tmp_path: Path) -> None:

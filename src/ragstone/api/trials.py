@@ -32,6 +32,7 @@ __all__ = ["Trial", "Trials", "as_json", "check_changes", "config_diff", "propos
 
 _FIRST = 16  # questions of the first round
 _CONCURRENCY = 64
+_SIGNIFICANT = 0.05
 _OF_RAG = ("retriever", "model", "k", "chunk", "template")
 
 
@@ -54,8 +55,9 @@ class Trial:
 
 @dataclass(frozen=True)
 class Trials:
-    """The changes that were tried, best first, and the run file with their answers. `best`: the first whose interval is
-    above 0; None if none is. `line`: the best as a name of a system, or ""."""
+    """The changes that were tried, best first, and the run file with their answers. `best`: the first that gains with a
+    corrected p-value below 0.05, as the best of many gains something by chance; None if none does. `line`: the
+    best as a name of a system, or ""."""
 
     trials: tuple[Trial, ...]
     run: Path
@@ -163,12 +165,16 @@ async def try_changes(
         systems = {change: system for change, system in systems.items() if change not in same}
         halving = _Halving(plan, systems, path, most, options, shell or Shell(), seed)
         trials = await halving.run()
-    best = next((trial for trial in trials if trial.finished and (trial.gain.low or 0) > 0), None)
+    best = next((trial for trial in trials if trial.finished and _is_better(trial)), None)
     line = ""
     if best is not None and isinstance(target := plan.system, RagTarget):
         changed = _changed_target(best.change, target)
         line = changed.name if changed is not None else ""
     return Trials(tuple(trials), path, best, line)
+
+
+def _is_better(trial: Trial) -> bool:
+    return (trial.gain.value or 0.0) > 0 and trial.p < _SIGNIFICANT
 
 
 class _Halving:
@@ -223,7 +229,7 @@ class _Halving:
         """The better half, without those that cannot win any more."""
         ids = [row.sample.id for row in rows]
         values = {change: [_right(records[change].get(name)) for name in ids] for change in ("", *alive)}
-        ranked = sorted(alive, key=lambda change: -sum(values[change]))
+        ranked = sorted(alive, key=lambda change: (-sum(values[change]), self._cost(records[change], ids)))
         leader = max(("", *alive), key=lambda change: sum(values[change]))
         kept = []
         for change in ranked[: max(1, math.ceil(len(ranked) / 2))]:
@@ -231,6 +237,11 @@ class _Halving:
             if gain.high is None or gain.high >= 0:
                 kept.append(change)
         return kept
+
+    def _cost(self, records: dict[str, Record], ids: Sequence[str]) -> float:
+        """The tokens per question; of changes that gain the same, the one with fewer goes on."""
+        known = [tokens for name in ids if name in records and (tokens := _tokens(records[name])) is not None]
+        return _mean(known) or 0.0
 
     def _ranked(self, records: dict[str, dict[str, Record]], asked: dict[str, int], total: int) -> list[Trial]:
         trials = [self._trial(change, records, size, total) for change, size in asked.items() if size]
