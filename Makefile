@@ -9,7 +9,7 @@ WORKERS ?= 2
 # Python keeps what it compiled, rewritten tests among them, whatever the shell says: else each worker compiles all anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-mirage test test-slow check bench bench-judge bench-retrieval mutants clean system-packages
+.PHONY: demo demo-mirage test test-slow check bench bench-judge bench-retrieval bench-diagnosis mutants clean system-packages
 .DEFAULT_GOAL := check
 
 # What a user gets: the core, the embedded model and the report.
@@ -65,6 +65,10 @@ bench-judge: $(VENV)/.dev
 # Beside FAISS, bm25s and pytrec_eval; `--only PART` for one part. Embedding takes most of it: minutes.
 bench-retrieval: $(VENV)/.dev
 	$(BIN)/python bench/retrieval.py
+
+# Planted faults: which causes `diagnose` names. The other tools and LangChain get environments of their own. 20 minutes.
+bench-diagnosis: $(VENV)/.dev
+	$(BIN)/python -m bench.diagnosis --peers --langchain
 
 # Whether the tests fail when the code breaks; `AREA=report` for one area, `SEED=1` for other mutants. Hours for all.
 mutants: $(VENV)/.dev

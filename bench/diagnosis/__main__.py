@@ -63,7 +63,7 @@ def table(rows: Iterable[Iterable[Any]]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.diagnosis", description=__doc__)
-    parser.add_argument("--questions", type=int, default=60, help="About how many questions a trial has.")
+    parser.add_argument("--questions", type=int, default=40, help="About how many questions a trial has.")
     parser.add_argument("--repetitions", type=int, default=100, help="Repetitions for the coverage of the intervals.")
     parser.add_argument("--peers", action="store_true", help="Install and ask the other tools, too: five minutes more.")
     parser.add_argument("--langchain", action="store_true", help="Diagnose a chain of LangChain, too.")

@@ -14,7 +14,7 @@ from bench.diagnosis.measures import Verdict
 from bench.diagnosis.trials import Case, Trial
 from bench.peers.environment import environment
 
-__all__ = ["PEERS", "langchain_figures", "peer_verdicts"]
+__all__ = ["PEERS", "langchain_figures", "peer_verdicts", "shown_to_peers"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SCRIPT = _ROOT / "bench" / "peers" / "run_diagnosers.py"
@@ -48,7 +48,7 @@ def peer_verdicts(name: str, trials: Sequence[Trial]) -> tuple[list[list[Verdict
         return [], reason
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trials.json"
-        path.write_text(json.dumps([_shown(trial) for trial in trials]), "utf-8")
+        path.write_text(json.dumps([shown_to_peers(trial) for trial in trials]), "utf-8")
         done = subprocess.run(
             [str(python), str(_SCRIPT), name, str(path)], capture_output=True, text=True, check=False, cwd=folder
         )
@@ -94,7 +94,7 @@ def _note(name: str) -> str:
     return f"knows {words}.{extra}"
 
 
-def _shown(trial: Trial) -> dict[str, Any]:
+def shown_to_peers(trial: Trial) -> dict[str, Any]:
     """A trial as the tools get it."""
     cases, documents = [], {passage.id: passage.text for passage in trial.corpus.passages}
     references = {row["id"]: row.get("reference", []) for row in trial.rows}

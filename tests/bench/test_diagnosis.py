@@ -6,6 +6,7 @@ import pytest
 from bench.diagnosis.faults import FAULTS, PAIRS
 from bench.diagnosis.judge import GATE, METRIC, world_judge
 from bench.diagnosis.measures import STAGE_OF, false_alarms, named_right, stage_named_right
+from bench.diagnosis.others import PEERS, shown_to_peers
 from bench.diagnosis.paraphrase import reworded
 from bench.diagnosis.probe import always_not_fetched, word_probe
 from bench.diagnosis.readers import Reader
@@ -163,3 +164,19 @@ def test_always_the_same_verdict_is_right_for_the_faults_of_the_search_only(worl
         verdicts = always_not_fetched(Trial(world, (fault,)))
         assert named_right(verdicts).value == (fault.cause == "not_retrieved")
         assert false_alarms(verdicts).count == 0
+
+
+def test_words_of_other_tools_mean_stages_that_exist() -> None:
+    stages = {stage for words in PEERS.values() for meant in words.values() for stage in meant}
+    assert stages == set(STAGE_OF.values()) - {"error"}
+
+
+def test_other_tools_are_shown_every_answer_with_its_passages(world: World) -> None:
+    trial = Trial(world, (FAULTS["crashes"],))
+    shown = shown_to_peers(trial)
+    assert 0 < len(shown["cases"]) == sum(case.response is not None for case in trial.cases) < len(trial.cases)
+    for case in shown["cases"]:
+        assert case["answer"]
+        assert {*case["contexts"], *case["candidates"]} <= shown["documents"].keys()
+        question = world.by_text[case["question"]]
+        assert all(value in case["reference"] for value in question.values)
