@@ -13,7 +13,16 @@ from typing import Any
 from bench.diagnosis.coverage import covered_gains
 from bench.diagnosis.diagnosing import Diagnosis, diagnosed
 from bench.diagnosis.faults import FAULTS, PAIRS, Fault
-from bench.diagnosis.measures import Share, confusion, false_alarms, in_order, named_right, sizes, stage_named_right
+from bench.diagnosis.measures import (
+    Share,
+    Verdict,
+    confusion,
+    false_alarms,
+    in_order,
+    named_right,
+    sizes,
+    stage_named_right,
+)
 from bench.diagnosis.others import PEERS, langchain_figures, peer_verdicts
 from bench.diagnosis.probe import always_not_fetched, word_probe
 from bench.diagnosis.trials import Trial
@@ -164,16 +173,21 @@ def print_tools(single: list[Diagnosis], *, peers: bool) -> None:
         tools[name], notes[name] = peer_verdicts(name, [diagnosis.trial for diagnosis in single])
     rows = []
     for name, found in tools.items():
-        halves = [
-            [verdict for verdicts in found for verdict in verdicts if verdict.trial.paraphrased == paraphrased]
-            for paraphrased in (False, True)
-        ]
-        figures = [measure(half) for measure in (stage_named_right, false_alarms) for half in halves]
-        rows.append([name, *(figures if found else ["-"] * 4)])
+        everything = [verdict for verdicts in found for verdict in verdicts]
+        english = [verdict for verdict in everything if verdict.case.question.language == "en"]
+        rows.append([name, *by_wording(everything)])
+        if name in notes:
+            rows.append([f"{name}, English questions", *by_wording(english)])
     head = ["tool", "stage right, verbatim", "stage right, paraphrased", "false alarms, verbatim", "paraphrased"]
     print(table([head, *rows]))
     for name, note in notes.items():
         print(f"\n{name}: {note}")
+
+
+def by_wording(verdicts: list[Verdict]) -> list[Share]:
+    """Stages that are right, and false alarms, each with verbatim and with paraphrased references."""
+    halves = [[one for one in verdicts if one.trial.paraphrased == paraphrased] for paraphrased in (False, True)]
+    return [measure(half) for measure in (stage_named_right, false_alarms) for half in halves]
 
 
 def print_langchain() -> None:
