@@ -1,7 +1,8 @@
 """Stages of a system in scores, tables and exports: what it fetched, reranked and put into the prompt."""
 
 import csv
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -142,6 +143,24 @@ def test_an_export_has_the_stages_of_each_answer(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     names = ("fetch.passages", "fetch.seconds", "rerank.passages", "prompt.passages", "recall@1 fetched")
     assert [[row[name] for name in names] for row in rows] == [["3", "0.75", "3", "2", "0.0"]] * 2
+
+
+def test_the_seconds_to_the_first_token_are_in_the_table_and_the_export(tmp_path: Path) -> None:
+    gate = threading.Event()
+
+    def stream(question: str) -> Iterator[str]:
+        gate.wait(0.05)
+        yield "It was planted "
+        gate.wait(0.3)
+        yield "in 1902."
+
+    ragstone.run(QUESTIONS, stream, ["answer_match"], run=tmp_path / "a.run")
+    rows = {row.cells[0].text: row.cells[-1].text for row in stage_table(tmp_path / "a.run", "en").rows}
+    assert 0.05 <= float(rows["to the first token"]) < float(rows["answer"]) - 0.2
+    assert stage_table(tmp_path / "a.run", "zh").rows[-1].cells[0].text == "到首个词元"
+    ragstone_export(tmp_path / "a.run", tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert all(0.05 <= float(row["first_token.seconds"]) < 0.3 for row in csv.DictReader(file))
 
 
 def ragstone_export(run: Path, target: Path) -> None:

@@ -1,8 +1,12 @@
 """The applications of examples/: each is evaluated by one command, offline."""
 
+import contextlib
 import os
+import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,19 +36,50 @@ def check_scores(document: Any) -> None:
     assert document["scores"]["answer_match"]["mean"] > 0.5
 
 
-def test_the_application_behind_http(tmp_path: Path) -> None:
+@contextlib.contextmanager
+def http_app(fault: str = "") -> Iterator[str]:
+    """The address of the application behind HTTP, while it runs."""
     with subprocess.Popen(
-        [sys.executable, str(EXAMPLES / "http_app" / "app.py"), "--port", "0"], stdout=subprocess.PIPE, text=True
-    ) as server:
+        [sys.executable, str(EXAMPLES / "http_app" / "app.py"), "--port", "0"], stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "HTTP_APP_FAULT": fault},
+    ) as server:  # fmt: skip
         try:
             assert server.stdout is not None
-            url = server.stdout.readline().strip()
-            ended = process("run", QUESTIONS, "--system", url, "--json", "--quiet", "--run", "a.run", folder=tmp_path)
+            yield server.stdout.readline().strip()
         finally:
             server.kill()
+
+
+def test_the_application_behind_http(tmp_path: Path) -> None:
+    with http_app() as url:
+        ended = process("run", QUESTIONS, "--system", url, "--json", "--quiet", "--run", "a.run", folder=tmp_path)
     assert ended.code == 0, ended
     check_scores(ended.document)
     stages(tmp_path / "a.run")
+
+
+def test_the_application_behind_http_is_diagnosed_by_the_commands_of_its_readme(tmp_path: Path) -> None:
+    readme = (EXAMPLES / "http_app" / "README.md").read_text("utf-8")
+    shown = re.search(r"ragstone (diagnose .*?)\n```", readme, re.DOTALL)
+    table = re.search(r"```toml\n(.*?)```", readme, re.DOTALL)
+    assert shown is not None
+    assert table is not None
+    causes = []
+    for fault in ("", "retriever"):
+        with http_app(fault) as url:
+            base = url.removesuffix("/ask")
+            command = shown[1].replace("\\\n", " ").replace("http://127.0.0.1:8000", base)
+            words = [word.replace("examples/", f"{EXAMPLES}/") for word in shlex.split(command)]
+            ended = process(*words, "--json", "--quiet", "--run", f"d{fault}.run", folder=tmp_path)
+            (tmp_path / "ragstone.toml").write_text(table[1].replace("http://127.0.0.1:8000", base), "utf-8")
+            checked = process("system", "check", "prod", "--json", folder=tmp_path)
+        assert ended.code == 0, ended
+        found = {name: probe["outcome"] for name, probe in checked.document["interventions"].items()}
+        assert found == dict.fromkeys(("passages", "closed_book", "k", "retrieve"), "works")
+        causes.append([case["cause"] for case in ended.document["causes"].values()])
+    clean, faulty = (counts.count("not_retrieved") for counts in causes)
+    assert clean == 0
+    assert faulty > 30
 
 
 @pytest.mark.parametrize(("fault", "cause"), [("rewriter", "rewriting"), ("retriever", "not_retrieved")])

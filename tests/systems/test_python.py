@@ -322,6 +322,20 @@ async def test_the_time_to_the_first_piece_is_kept() -> None:
     assert response.answer == "first last"
 
 
+async def test_what_comes_before_the_text_is_no_first_token() -> None:
+    gate = threading.Event()
+
+    def slow(question: str) -> Iterator[Any]:
+        yield {"contexts": ["c"]}
+        yield ""
+        gate.wait(0.2)
+        yield "text"
+
+    (step,) = (await answer(slow)).steps
+    assert step.seconds is not None
+    assert step.seconds > 0.15
+
+
 async def test_an_endless_stream_ends_at_the_limit() -> None:
     def endless(question: str) -> Iterator[str]:
         while True:

@@ -118,10 +118,12 @@ def _probed(name: str, probe: "Probe", texts: Mapping[str, str]) -> str:
 
 def _facts(item: "Checked", texts: Mapping[str, str]) -> list[tuple[str, str]]:
     """What is known of one answer: the label of each line, and its text."""
+    from ragstone.responses.stages import FIRST_TOKEN  # noqa: PLC0415
+
     response, seconds = item.response, texts["time"].format(seconds=item.seconds)
     if response is None:
         return [("error", item.error), ("seconds", seconds)]
-    first = next((step.seconds for step in response.steps if step.name == "first token"), None)
+    first = next((step.seconds for step in response.steps if step.name == FIRST_TOKEN), None)
     if first is not None:
         seconds += texts["first"].format(seconds=first)
     ids = texts["join"].join(passage.id for passage in response.passages)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from ragstone.metrics.judge.panel import by_judge
 from ragstone.report.sanitize import readable
-from ragstone.responses.stages import STAGES
+from ragstone.responses.stages import FIRST_TOKEN, STAGES
 from ragstone.types import Benchmark, Record, Run, Scalar
 
 __all__ = ["RecordColumns", "columns_of", "guarded", "rows_of"]
@@ -85,13 +85,14 @@ def _of_judges(record: Record) -> dict[str, Value]:
 
 
 def _of_stages(record: Record) -> dict[str, Value]:
-    """The number of passages, the seconds and the tokens of each stage of the system, as far as they are known."""
+    """The number of passages, the seconds and the tokens of each stage of the system, and the seconds to the first
+    token of a streamed answer, as far as they are known."""
     values: dict[str, Value] = {}
     for step in record.response.steps if record.response is not None else ():
         if step.name in STAGES and isinstance(step.output, list):
             values[f"{step.name}.passages"] = len(step.output)
-        if step.name in (*STAGES, "rewrite") and step.seconds is not None:
-            values[f"{step.name}.seconds"] = step.seconds
+        if step.name in (*STAGES, "rewrite", FIRST_TOKEN) and step.seconds is not None:
+            values[f"{step.name.replace(' ', '_')}.seconds"] = step.seconds
         if step.name in (*STAGES, "rewrite") and step.usage is not None:
             values[f"{step.name}.tokens"] = step.usage.prompt_tokens + step.usage.completion_tokens
     return values

@@ -15,13 +15,16 @@ from msgspec.structs import replace
 from ragstone.responses.outputs import passages_of, usage_of
 from ragstone.types import NO_ANSWER, Passage, Query, Response, Step, Usage
 
-__all__ = ["STAGES", "STAGE_WORDS", "StageRecorder", "passages_at", "search_response", "stage_step"]
+__all__ = ["FIRST_TOKEN", "STAGES", "STAGE_WORDS", "StageRecorder", "passages_at", "search_response", "stage_step"]
 
 STAGES = ("fetch", "rerank", "prompt")
 """The stages that have passages, in their order."""
 
 STAGE_WORDS = {"fetched": "fetch", "reranked": "rerank", "prompted": "prompt"}
 """How the name of a metric says at which of `STAGES` it measures: `recall@5 fetched`."""
+
+FIRST_TOKEN = "first token"
+"""The step of a streamed answer that has the seconds from the question to its first piece of text."""
 
 _LONGEST_PROBE = 200  # characters of a passage that are looked for in the prompt
 

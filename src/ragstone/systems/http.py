@@ -22,7 +22,7 @@ from ragstone.models.http_call import HttpCall, compiled_path
 from ragstone.models.http_errors import one_line
 from ragstone.models.options import ModelOptions
 from ragstone.responses.outputs import found_passages, passages_of, response_of
-from ragstone.responses.stages import search_response, stage_step
+from ragstone.responses.stages import FIRST_TOKEN, search_response, stage_step
 from ragstone.systems.accepted import check_accepted
 from ragstone.text.redaction import shown_url
 from ragstone.types import Passage, Query, Response, Step, Usage
@@ -137,7 +137,7 @@ class HttpSystem:
                 last |= event
         answered = {**last, "answer": "".join(texts)} if texts else last
         response = self._response(answered, answer="".join(texts) if texts else None)
-        step = (Step("first token", seconds=first),) if first is not None else ()
+        step = (Step(FIRST_TOKEN, seconds=first),) if first is not None else ()
         return replace(response, seconds=time.perf_counter() - started, steps=(*response.steps, *step))
 
     def _response(self, reply: Any, answer: str | None = None) -> Response:

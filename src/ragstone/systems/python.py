@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ragstone.errors import SystemFailed, UsageError
 from ragstone.responses.outputs import LONGEST_ANSWER, found_passages, response_of
-from ragstone.responses.stages import search_response
+from ragstone.responses.stages import FIRST_TOKEN, search_response
 from ragstone.systems.accepted import USUAL_K, accepts_of, check_accepted
 from ragstone.systems.frameworks import framework_call
 from ragstone.types import Query, Response, Step, System
@@ -39,8 +39,6 @@ _ADVICE = {
     "k": "Ask it through a function that has a parameter `k`.",
     "retrieve": "Name its retriever (--retriever), or add a method `retrieve` to the object.",
 }
-
-_FIRST_TOKEN = "first token"  # the step that has the time to the first piece of a streamed answer
 
 
 def system_from(target: Any, name: str, *, timeout: float = 120.0) -> System:
@@ -177,16 +175,17 @@ class _Pieces:
     """A streamed answer: its pieces of text, and the time to the first of them."""
 
     def __init__(self, started: float) -> None:
-        self._started, self._first, self._texts, self._size = started, 0.0, list[str](), 0
+        self._started, self._texts, self._size = started, list[str](), 0
+        self._first: float | None = None
         self._last: Any = None
 
     def add(self, piece: Any) -> None:
-        if not self._texts and self._last is None:
-            self._first = time.perf_counter() - self._started
         if not isinstance(piece, str):  # a message, or at the end a dict with the passages
             self._last = piece
             piece = getattr(piece, "content", None) or getattr(piece, "delta", None) or ""
         if isinstance(piece, str):
+            if piece and self._first is None:
+                self._first = time.perf_counter() - self._started
             self._texts.append(piece)
             self._size += len(piece)
         if self._size > LONGEST_ANSWER:
@@ -200,7 +199,9 @@ class _Pieces:
             response = Response(text)
         else:
             response = response_of(self._last)
-        return replace(response, steps=(*response.steps, Step(_FIRST_TOKEN, seconds=self._first)))
+        if self._first is None:
+            return response
+        return replace(response, steps=(*response.steps, Step(FIRST_TOKEN, seconds=self._first)))
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from ragstone.metrics.rank.measures import Recall
-from ragstone.responses.stages import STAGE_WORDS, passages_at
+from ragstone.responses.stages import FIRST_TOKEN, STAGE_WORDS, passages_at
 from ragstone.stats import Estimate
 from ragstone.types import Cell, Record, Response, Row, Table, Usage
 
 __all__ = ["StageTally", "add_stages", "stages_table"]
 
 _STAGES = ("rewrite", *STAGE_WORDS.values(), "answer")
+_ROWS = {name: f"stage_{name}" for name in _STAGES} | {FIRST_TOKEN: "stage_first_token"}
 _RECALLS = {step: Recall(stage=word) for word, step in STAGE_WORDS.items()}
 
 
@@ -37,9 +38,9 @@ class StageTally:
 def add_stages(stages: dict[str, StageTally], record: Record) -> None:
     """Adds the stages of a record. "answer" is what its response took beyond the others."""
     response = record.response
-    if response is None or not any(step.name in _RECALLS for step in response.steps):
+    if response is None or not any(step.name in (*_RECALLS, FIRST_TOKEN) for step in response.steps):
         return
-    for name in _STAGES:
+    for name in _ROWS:
         steps = [step for step in response.steps if step.name == name]
         if steps:
             usages = [step.usage for step in steps if step.usage is not None]
@@ -68,8 +69,8 @@ def _rest(response: Response) -> float | None:
 
 
 def stages_table(stages: Mapping[str, Mapping[str, StageTally]], words: Mapping[str, str], *, multiple: bool) -> Table:
-    """A row per stage of each system (by its id); without rows if no system has more stages than one before the answer.
-    Columns of which nothing is known are left out."""
+    """A row per stage of each system (by its id); without rows if no system has more stages than one before the answer
+    or streams its answer. Columns of which nothing is known are left out."""
     columns: dict[str, Callable[[StageTally], Cell]] = {
         "stage_answers": lambda tally: Cell(f"{tally.answers:,}"),
         "stage_passages": lambda tally: Cell(f"{fmean(tally.passages):.1f}" if tally.passages else ""),
@@ -83,10 +84,10 @@ def stages_table(stages: Mapping[str, Mapping[str, StageTally]], words: Mapping[
     }
     rows: list[tuple[list[Cell], list[Cell]]] = []
     for system, by_name in stages.items():
-        if len(by_name.keys() - {"answer"}) < 2:
+        if len(by_name.keys() - {"answer"}) < 2 and FIRST_TOKEN not in by_name:
             continue
-        for name in (name for name in _STAGES if name in by_name):
-            key = [*([Cell(system)] if multiple else []), Cell(words[f"stage_{name}"])]
+        for name in (name for name in _ROWS if name in by_name):
+            key = [*([Cell(system)] if multiple else []), Cell(words[_ROWS[name]])]
             rows.append((key, [make(by_name[name]) for make in columns.values()]))
     known = [place for place in range(len(columns)) if any(cells[place] != Cell() for _, cells in rows)]
     titles = [

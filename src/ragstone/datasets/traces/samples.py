@@ -16,7 +16,7 @@ from ragstone.datasets.traces.span import TraceSpan, json_value
 from ragstone.datasets.traces.trees import roots_of
 from ragstone.messages import preferred_language
 from ragstone.responses.outputs import LONGEST_ANSWER
-from ragstone.responses.stages import StageRecorder
+from ragstone.responses.stages import FIRST_TOKEN, StageRecorder
 from ragstone.types import Passage, Response, Step
 
 __all__ = ["SCHEMAS", "is_trace", "spans_as_rows"]
@@ -182,7 +182,7 @@ def _recorded(root: TraceSpan, spans: Sequence[TraceSpan], question: str, ids: M
     streamed = [span for span in models if span.first_token is not None]
     if streamed and root.start is not None and streamed[-1].start is not None:
         steps.append(
-            Step("first token", seconds=round(streamed[-1].start - root.start + (streamed[-1].first_token or 0.0), 6))
+            Step(FIRST_TOKEN, seconds=round(streamed[-1].start - root.start + (streamed[-1].first_token or 0.0), 6))
         )
     empty = bool(known) and not response.passages
     names = [span.model for span in spans if span.model]
