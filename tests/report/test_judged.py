@@ -50,7 +50,7 @@ def section_of(run: MemoryRun, *, language: str = "en", cases_shown: int = 200) 
     """The judged section alone."""
     html = render(run, JudgedBenchmark(), language=language, cases_shown=cases_shown)
     heading = "裁判模型的判断" if language == "zh" else "What the judge found"
-    found = re.search(rf'<section id="s\d"[^>]*>\s*<h2[^>]*>{heading}</h2>(.*?)</section>', html, re.DOTALL)
+    found = re.search(rf'<section id="s\d+"[^>]*>\s*<h2[^>]*>{heading}</h2>(.*?)</section>', html, re.DOTALL)
     return found[1] if found else ""
 
 
