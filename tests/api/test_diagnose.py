@@ -152,6 +152,16 @@ def test_a_system_that_takes_no_passages_gets_the_stages_and_the_missing_field(t
     assert not any(query.passages is not None for query in (*system.asked, *confused.asked))
 
 
+def test_a_second_system_in_a_run_is_asked_only_what_it_takes(tmp_path: Path, corpus: Path) -> None:
+    path = tmp_path / "both.run"
+    diagnose(labelled(), Planted(frozenset({"lost"}), concerned=range(4)), corpus=corpus, run=path)
+    closed = Planted(frozenset({"confused"}), concerned=range(4), accepts=frozenset())
+    closed.id = "closed"
+    result = diagnose(labelled(), closed, corpus=corpus, run=path)
+    assert failed(result) == {f"q{n:02d}": "generation" for n in range(4)}
+    assert not any(query.passages is not None for query in closed.asked)
+
+
 def test_gates_and_comparisons_see_the_causes(tmp_path: Path, corpus: Path) -> None:
     _, result = run(tmp_path, corpus, "lost")
     gates = {gate.gate.metric: gate for gate in check_gates(result.run, {"cause.not_retrieved": 0.1}, mode="point")}

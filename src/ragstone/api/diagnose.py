@@ -16,7 +16,7 @@ from ragstone.api.judging import Judging
 from ragstone.api.questions import plan_questions
 from ragstone.api.run_result import RunResult
 from ragstone.api.slices import Slices, slices
-from ragstone.benchmarks.interventions.benchmark import Interventions
+from ragstone.benchmarks.interventions.benchmark import Interventions, takes_of
 from ragstone.benchmarks.interventions.causes import Cause
 from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
@@ -191,7 +191,7 @@ async def run_diagnosis(
         opened = open_system(plan.system, template=benchmark.template, options=options)
         system = await stack.enter_async_context(opened)
         takes, notes = (
-            (frozenset[str](), ()) if plan.recorded else await _allowed(system, path, questions[0].query)
+            ({system.id: frozenset[str]()}, ()) if plan.recorded else await _allowed(system, path, questions[0].query)
         )  # fmt: skip
         benchmark = dataclasses.replace(benchmark, takes=takes, warnings=(*plan.warnings, *notes))
         if _has_begun(path):
@@ -213,19 +213,21 @@ def _has_begun(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
-async def _allowed(system: System, path: Path, query: Query) -> tuple[frozenset[str], tuple[str, ...]]:
-    """What the system takes, tried once with at most five questions, and a note on what it does not take. A run that
-    has begun remembers it."""
+async def _allowed(system: System, path: Path, query: Query) -> tuple[dict[str, frozenset[str]], tuple[str, ...]]:
+    """What each system of the run takes, with this one: tried once with at most five questions, and a note on what it
+    does not take. The run remembers it."""
+    known: dict[str, frozenset[str]] = {}
     if _has_begun(path):
         with open_run(path) as run:
-            known = run.meta.get("options", {}).get("takes")
-        if isinstance(known, list):
-            return frozenset(map(str, known)), ()
+            known = takes_of(run.meta)
+        if system.id in known:
+            return known, ()
     probes = await probe_interventions(system, query)
     names = [name for name in _TRIED if probes[name].outcome in ("works", "unknown") or _declined(probes[name])]
     texts = messages(__name__, preferred_language())
     notes = [texts[f"{name}_{probes[name].outcome}"] for name in _TRIED if name not in names]
-    return frozenset({*names, "repeat", *(accepts_of(system) & {"history", "language"})}), tuple(notes)
+    takes = frozenset({*names, "repeat", *(accepts_of(system) & {"history", "language"})})
+    return {**known, system.id: takes}, tuple(notes)
 
 
 def _declined(probe: Probe) -> bool:

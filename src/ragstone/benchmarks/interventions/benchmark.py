@@ -19,7 +19,7 @@ from ragstone.benchmarks.recorded import diagnosis
 from ragstone.systems.rag import RAG_TEMPLATE
 from ragstone.types import Case, Diagnosis, Metric, Record, Resources, Response, Run, Sample, Summary, Table, Template
 
-__all__ = ["Interventions", "sample_of"]
+__all__ = ["Interventions", "sample_of", "takes_of"]
 
 
 def sample_of(question: Question, *, found: str, in_index: bool | None) -> Sample:
@@ -34,11 +34,17 @@ def sample_of(question: Question, *, found: str, in_index: bool | None) -> Sampl
     return replace(question.sample, passages=question.gold, meta=meta)
 
 
+def takes_of(meta: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    """What each system of a run accepts: system id → names. A run may hold several systems, which differ in this."""
+    takes = meta.get("options", {}).get("takes")
+    return {str(system): frozenset(names) for system, names in takes.items()} if isinstance(takes, Mapping) else {}
+
+
 @dataclass(frozen=True)
 class Interventions(BaseBenchmark):
     """The cases of these questions. `wanted`: the conditions of each row besides as is, and `firsts` the answers as is,
-    both from the run file; `grown` makes the benchmark of the next round. `takes`: what the system accepts. `gates`
-    decide what is right."""
+    both from the run file; `grown` makes the benchmark of the next round. `takes`: what each system accepts.
+    `gates` decide what is right."""
 
     name: ClassVar[str] = "interventions"
     version: ClassVar[int] = 1
@@ -51,7 +57,7 @@ class Interventions(BaseBenchmark):
     data_name: str = ""
     sha256: str = ""
     corpus: str = ""
-    takes: frozenset[str] = frozenset()
+    takes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     full: bool = False
     gates: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -68,7 +74,7 @@ class Interventions(BaseBenchmark):
         gates = meta.get("gates")
         return cls(
             data_name=str(options.get("data_name", "")),
-            takes=frozenset(map(str, options.get("takes", ()))),
+            takes=takes_of(meta),
             full=bool(options.get("full", False)),
             gates={
                 str(name): float(limit)
@@ -100,7 +106,7 @@ class Interventions(BaseBenchmark):
         return {
             "data_name": self.data_name,
             "rows": len(self.questions),
-            "takes": sorted(self.takes),
+            "takes": {system: sorted(names) for system, names in self.takes.items()},
             "full": self.full,
         }
 
@@ -121,8 +127,9 @@ class Interventions(BaseBenchmark):
     def grown(self, run: Run, system: str) -> Self:
         """The benchmark of the next round: with the conditions that the records of the run show to be needed. Equal to
         this one if nothing is."""
+        takes = self.takes.get(system, frozenset())
         evidences = {
-            int(records["as_is"].case.id.partition("/")[0]): Evidence(records, self.takes, self.gates)
+            int(records["as_is"].case.id.partition("/")[0]): Evidence(records, takes, self.gates)
             for records in questions_of(run, system)
         }
         unstable = change_rate(list(evidences.values())) > 0
@@ -143,7 +150,8 @@ class Interventions(BaseBenchmark):
         known, items = self._read.get((id(run), system, True), (None, []))
         if known is run:
             return items
-        items = diagnosed(run, system, takes=self.takes, gates=self.gates, sure=sure)
+        takes = self.takes.get(system, frozenset())
+        items = diagnosed(run, system, takes=takes, gates=self.gates, sure=sure)
         self._read[id(run), system, sure] = run, items
         return items
 

@@ -118,7 +118,9 @@ class Receiver:
             request = _parsed_json(content) if kind == _JSON else request_json(content)
         except MissingExtra as error:
             raise _Refused(415, f"{error}, or send JSON: OTEL_EXPORTER_OTLP_PROTOCOL=http/json.") from None
-        except (ValueError, RecursionError) as error:
+        except RecursionError:
+            raise _Refused(400, "The body is nested too deeply.") from None
+        except ValueError as error:
             raise _Refused(400, f"The body {error}") from None
         rejected = _without_invalid(request)
         try:
@@ -188,14 +190,17 @@ def _parsed_json(content: bytes) -> dict[str, Any]:
         raise ValueError(f"is not UTF-8 (byte {error.start + 1}).") from None
     except ValueError as error:
         raise ValueError(f"is not JSON ({error}).") from None
-    if not isinstance(value, dict) or not isinstance(value.get("resourceSpans", []), list):
+    packages = value.get("resourceSpans", []) if isinstance(value, dict) else None
+    if not isinstance(packages, list):
         raise ValueError("is no OTLP request: expected an object with a list `resourceSpans`.")
+    if any(not isinstance(package, dict) or not isinstance(package.get("scopeSpans") or [], list) for package in packages):
+        raise ValueError("is no OTLP request: expected `resourceSpans` to hold objects with a list `scopeSpans`.")
     return value
 
 
 def _scopes(request: dict[str, Any]) -> list[dict[str, Any]]:
     """The parts of a request that have a list of spans."""
-    packages = [package for package in request.get("resourceSpans", ()) if isinstance(package, dict)]
+    packages = request.get("resourceSpans", ())
     found = [scope for package in packages for scope in package.get("scopeSpans") or () if isinstance(scope, dict)]
     return [scope for scope in found if isinstance(scope.get("spans"), list)]
 
