@@ -193,7 +193,9 @@ def _parsed_json(content: bytes) -> dict[str, Any]:
     packages = value.get("resourceSpans", []) if isinstance(value, dict) else None
     if not isinstance(packages, list):
         raise ValueError("is no OTLP request: expected an object with a list `resourceSpans`.")
-    if any(not isinstance(package, dict) or not isinstance(package.get("scopeSpans") or [], list) for package in packages):
+    if any(
+        not isinstance(package, dict) or not isinstance(package.get("scopeSpans") or [], list) for package in packages
+    ):
         raise ValueError("is no OTLP request: expected `resourceSpans` to hold objects with a list `scopeSpans`.")
     return value
 
