@@ -66,7 +66,8 @@ def example(name: str) -> str:
 def commands(name: str) -> list[list[str]]:
     """The `ragstone …` lines of a document's shell blocks, split into words, without their comments."""
     lines = [line for block in blocks(name, "sh") for line in block.splitlines()]
-    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("ragstone ")]
+    found = [re.match(r"(?:[A-Z_]+=\S+ )?ragstone (.*)", line) for line in lines]
+    return [shlex.split(match[1], comments=True) for match in found if match]
 
 
 def mentioned(name: str) -> list[list[str]]:
@@ -284,10 +285,11 @@ def test_what_documents_show_of_a_diagnosis_is_what_it_prints(
     lines = [line for line in shown[0].splitlines() if line and not line.startswith("```")]
     assert len(lines) >= 12
     (arguments,) = [one for one in commands(names[0]) if "examples/handbook/app.py:search" in one]
+    assert all("\nHANDBOOK_FAULT=rewriter ragstone diagnose" in text_of(name) for name in names)  # as it is run here
     more = ["--run", str(tmp_path / "d.run"), "--report", str(tmp_path / "d.html"), "--quiet", "--language", language]
     environment = {"COLUMNS": "100", "XDG_CACHE_HOME": str(tmp_path), "HANDBOOK_FAULT": "rewriter"}
     done = subprocess.run(
-        [sys.executable, "-m", "ragstone", *arguments[:-2], *more],
+        [sys.executable, "-m", "ragstone", *arguments[:-4], *more],
         cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, encoding="utf-8", check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -190,9 +190,9 @@ def _parsed_json(content: bytes) -> dict[str, Any]:
         raise ValueError(f"is not UTF-8 (byte {error.start + 1}).") from None
     except ValueError as error:
         raise ValueError(f"is not JSON ({error}).") from None
-    packages = value.get("resourceSpans", []) if isinstance(value, dict) else None
-    if not isinstance(packages, list):
+    if not isinstance(value, dict) or not isinstance(value.get("resourceSpans", []), list):
         raise ValueError("is no OTLP request: expected an object with a list `resourceSpans`.")
+    packages = value.get("resourceSpans", [])
     if any(
         not isinstance(package, dict) or not isinstance(package.get("scopeSpans") or [], list) for package in packages
     ):
