@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.api.planted import SIZE, Planted
 from tests.api.test_diagnose import corpus, labelled, run
 
 from ragstone.api.diagnose import DiagnosisResult, diagnose
 from ragstone.benchmarks.interventions.behaviour import behaviours, refusals
+from ragstone.types import Query, Response, Usage
 
 __all__ = ["corpus"]
 
@@ -77,3 +79,21 @@ def test_tables_show_them_in_both_languages(
     searches = [row for row in tables["diagnosis-conditions"].rows if row.cells[0].text.startswith(("search", "检索"))]
     assert searches
     assert all(row.cells[2].value is not None for row in searches)
+
+
+class _Priced(Planted):
+    async def answer(self, query: Query, /) -> Response:
+        found = await super().answer(query)
+        return replace(found, usage=Usage(100 * len(found.passages), 10), seconds=0.5)
+
+
+def test_a_fix_has_its_price_in_tokens_time_and_money(tmp_path: Path, corpus: Path) -> None:
+    result = diagnose(labelled(), _Priced(frozenset({"k"})), corpus=corpus, run=tmp_path / "d.run", price="2/10")
+    (fix,) = result.fixes()
+    assert (fix.usage, fix.tokens, fix.seconds) == ((100.0, 0.0), 100.0, 0.0)
+    assert fix.cost((2.0, 10.0)) == pytest.approx(0.2)
+    table = next(table for table in result.tables(language="en") if table.id == "diagnosis-fixes")
+    assert [cell.text for cell in table.rows[0].cells][table.columns.index("Cost of 1,000 questions")] == "+0.2000"
+    with result.open() as run:
+        (summary,) = run.benchmark.summary(run.run, language="en").values()
+    assert "(+0.2000 for 1,000 questions)" in summary.actions[0].text

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from ragstone.benchmarks.interventions.details import details
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
-from ragstone.benchmarks.interventions.waterfall import BASE, SEARCH, Fix, Waterfall, fixes, is_scored, waterfall
+from ragstone.benchmarks.interventions.waterfall import (
+    BASE, SEARCH, Fix, Waterfall, fixes, is_scored, priced, waterfall,
+)  # fmt: skip
 from ragstone.messages import messages
 from ragstone.stats import Estimate
 from ragstone.types import Action, Bar, Run, Summary
@@ -34,7 +36,7 @@ _ACTIONS = 3
 def summaries(run: Run, benchmark: "Interventions", *, language: str = "en") -> dict[str, Summary]:
     """The summary of each system with at least one answer."""
     found = {system: benchmark.diagnosed(run, system) for system in run.systems}
-    return {system: _Summary(items, language).of(system) for system, items in found.items() if items}
+    return {system: _Summary(items, language, priced(run)).of(system) for system, items in found.items() if items}
 
 
 def group_of(item: Diagnosed) -> str:
@@ -55,9 +57,9 @@ def group_of(item: Diagnosed) -> str:
 
 
 class _Summary:
-    def __init__(self, items: Sequence[Diagnosed], language: str) -> None:
+    def __init__(self, items: Sequence[Diagnosed], language: str, price: tuple[float, float] | None) -> None:
         self.words, self.language = messages(__name__, language), language
-        self.items = items
+        self.items, self.price = items, price
         self.wrong = [item for item in items if is_scored(item) and item.right("as_is") != 1]
         self.groups = {group_of(item) for item in items}
 
@@ -141,7 +143,9 @@ class _Summary:
         ]  # fmt: skip
         if not prices:
             return self.words["price_unknown"]
-        return self.words["price"].format(prices=self.words["and"].join(prices).replace("-", "−"))
+        cost = fix.cost(self.price)
+        thousand = "" if cost is None else self.words["cost"].format(cost=f"{cost:+,.4f}")
+        return self.words["price"].format(prices=f"{self.words['and'].join(prices)}{thousand}".replace("-", "−"))
 
     def _notes(self, fall: Waterfall, actions: Sequence[Action]) -> Iterator[str]:
         unscored = len(self.items) - fall.as_is.n

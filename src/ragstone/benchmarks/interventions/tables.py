@@ -12,7 +12,7 @@ from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.details import details
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.labels import INTEGRATION_SHARES, LABELS
-from ragstone.benchmarks.interventions.waterfall import fixes, waterfall
+from ragstone.benchmarks.interventions.waterfall import fixes, priced, waterfall
 from ragstone.benchmarks.table_builder import TableWriter, row
 from ragstone.messages import messages
 from ragstone.stats import Estimate
@@ -29,7 +29,7 @@ _SHOWN = 8  # ids that a cell names
 def tables(run: Run, benchmark: "Interventions", *, language: str = "en") -> list[Table]:
     """All tables of a run that have rows; with several systems, a set of rows for each."""
     items = {system: benchmark.diagnosed(run, system) for system in run.systems}
-    writer = _DiagnosisTables({system: found for system, found in items.items() if found}, language)
+    writer = _DiagnosisTables({system: found for system, found in items.items() if found}, language, priced(run))
     all_tables = [
         writer.waterfall(), writer.fixes(), writer.details(),
         writer.stages(), writer.causes(), writer.refusals(), writer.labels(), writer.behaviour(),
@@ -41,11 +41,14 @@ def tables(run: Run, benchmark: "Interventions", *, language: str = "en") -> lis
 class _DiagnosisTables(TableWriter):
     prefix = "diagnosis"
 
-    def __init__(self, systems: dict[str, list[Diagnosed]], language: str) -> None:
+    def __init__(
+        self, systems: dict[str, list[Diagnosed]], language: str, price: tuple[float, float] | None
+    ) -> None:  # fmt: skip
         super().__init__(messages(__name__, language))
         self.language = language
         self.systems = systems
         self.several = len(systems) > 1
+        self.price = price
 
     def _columns(self, *keys: str) -> tuple[str, ...]:
         return (*((self.words["system"],) if self.several else ()), *self.texts(*keys))
@@ -86,10 +89,12 @@ class _DiagnosisTables(TableWriter):
                     row(
                         *self._key(system), self.words[f"cause_{fix.cause}"], self.words[f"fix_{fix.cause}"],
                         gain if fix.measured else replace(gain, text=self.words["at_most"]),
-                        str(len(fix.cases)), _change(fix.tokens, 0), _change(fix.seconds, 2), _ids(fix.cases),
+                        str(len(fix.cases)), _change(fix.tokens, 0), _change(fix.seconds, 2),
+                        *([_change(fix.cost(self.price), 4)] if self.price else []), _ids(fix.cases),
                     )
                 )  # fmt: skip
-        columns = self._columns("cause", "fix", "gain", "questions", "tokens", "seconds", "ids")
+        cost = ["cost"] if self.price else []
+        columns = self._columns("cause", "fix", "gain", "questions", "tokens", "seconds", *cost, "ids")
         return self._table(
             "fixes", columns, rows, self.words["fixes_note"], self.words["bounded_note"] if bounded else ""
         )

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragstone.benchmarks.interventions.causes import CAUSES, LOST
-from ragstone.benchmarks.interventions.conditions import CONDITIONS
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
+from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.stats import Estimate
-from ragstone.types import Record
+from ragstone.types import Run
 
-__all__ = ["BASE", "Fix", "Step", "Waterfall", "fixes", "is_scored", "waterfall"]
+__all__ = ["BASE", "Fix", "Step", "Waterfall", "fixes", "is_scored", "priced", "waterfall"]
 
 BASE, SEARCH, PROMPT = ("not_in_index", "stale"), ("rewriting", "not_retrieved"), ("reranking", "ranking")
 _SPREAD = ("position", "noise", "unstable")  # causes that the gold alone rights
@@ -47,15 +47,26 @@ class Waterfall:
 @dataclass(frozen=True)
 class Fix:
     """What mending a cause would buy. `gain`: in share of all questions, with its paired interval; `measured`: by
-    asking under the mended condition, otherwise it is the most that could be gained. `tokens`, `seconds`: the change
-    per question, None if unknown. `cases`: the questions with this cause."""
+    asking under the mended condition, otherwise it is the most that could be gained. `usage`, `seconds`: the change per
+    question, of prompt and answer tokens and of time, None if unknown. `cases`: the questions with this cause."""
 
     cause: str
     gain: Estimate
     measured: bool
     cases: tuple[str, ...]
-    tokens: float | None = None
+    usage: tuple[float, float] | None = None
     seconds: float | None = None
+
+    @property
+    def tokens(self) -> float | None:
+        """The change of tokens per question."""
+        return None if self.usage is None else sum(self.usage)
+
+    def cost(self, price: tuple[float, float] | None) -> float | None:
+        """The change of cost per 1,000 questions, at this price of a million prompt and answer tokens."""
+        if self.usage is None or price is None:
+            return None
+        return sum(count * each for count, each in zip(self.usage, price, strict=True)) / 1000
 
 
 def is_scored(item: Diagnosed) -> bool:
@@ -133,6 +144,11 @@ def fixes(items: Sequence[Diagnosed]) -> list[Fix]:
     return sorted(found, key=lambda fix: (-(fix.gain.value or 0.0), not fix.measured))
 
 
+def priced(run: Run) -> tuple[float, float] | None:
+    """The price of the system's tokens that a run was given, per million prompt and answer tokens."""
+    return price_of(run.meta.get("system_price")) or price_of(run.meta.get("price"))
+
+
 def _fix(cause: str, known: Sequence[Diagnosed]) -> Fix | None:
     concerned = [item for item in known if cause in (item.lost, item.cause.name)]
     if not any(item.cause.name == cause for item in concerned):
@@ -160,27 +176,22 @@ def _without_noise(item: Diagnosed) -> float:
     return 0.0 if alone is None else alone - (item.right("as_is") or 0.0)
 
 
-def _price(items: Sequence[Diagnosed], names: Sequence[str]) -> tuple[float | None, float | None]:
-    """The change of tokens and seconds per question between the answers as is and under the first of these conditions
-    that was asked. Where passages were given nothing was searched for, so that the time says nothing."""
-    tokens, seconds = [], []
+def _price(items: Sequence[Diagnosed], names: Sequence[str]) -> tuple[tuple[float, float] | None, float | None]:
+    """The change of prompt and answer tokens and of seconds per question between the answers as is and under the first
+    of these conditions that was asked."""
+    usage, seconds = [], []
     for item in items:
-        now = item.evidence.records["as_is"]
-        name = next((name for name in names if name in item.evidence.records), "as_is")
-        then = item.evidence.records[name]
-        if name == "as_is" or now.response is None or then.response is None:
+        now = item.evidence.response("as_is")
+        then = next((item.evidence.response(name) for name in names if name in item.evidence.records), None)
+        if then is None or now is None:
             continue
-        if (a := _tokens(now)) is not None and (b := _tokens(then)) is not None:
-            tokens.append(b - a)
-        searched = CONDITIONS[name].takes != "passages"
-        if searched and now.response.seconds is not None and then.response.seconds is not None:
-            seconds.append(then.response.seconds - now.response.seconds)
-    return _mean(tokens), _mean(seconds)
-
-
-def _tokens(record: Record) -> int | None:
-    usage = record.response.usage if record.response is not None else None
-    return None if usage is None else usage.prompt_tokens + usage.completion_tokens
+        if now.usage is not None and then.usage is not None:
+            a, b = now.usage, then.usage
+            usage.append((b.prompt_tokens - a.prompt_tokens, b.completion_tokens - a.completion_tokens))
+        if now.seconds is not None and then.seconds is not None:
+            seconds.append(then.seconds - now.seconds)
+    prompts, answers = _mean([one for one, _ in usage]), _mean([one for _, one in usage])
+    return None if prompts is None or answers is None else (prompts, answers), _mean(seconds)
 
 
 def _mean(values: Sequence[float]) -> float | None:
