@@ -95,3 +95,23 @@ def test_a_judge_that_fails_on_gold_passages_stops_before_anything_is_asked(tmp_
         else:
             result = diagnose(rows, system, judge=model, **options)
             assert [item.found for item in result.questions] == [found]
+
+
+class _Failing(Planted):
+    """Takes passages at first, and fails on them later."""
+
+    async def answer(self, query: Query, /) -> Response:
+        if query.passages is not None and len(self.asked) > 15:
+            raise RuntimeError("out of memory")
+        return await super().answer(query)
+
+
+def test_a_condition_that_fails_blames_nobody_and_is_asked_again(tmp_path: Path, corpus: Path) -> None:
+    failing = diagnose(labelled(), _Failing(frozenset({"lost"})), corpus=corpus, run=tmp_path / "f.run")
+    assert not failing.outcome.complete
+    wrong = [cause for cause in failing.causes().values() if cause.name != "healthy"]
+    assert {(cause.name, cause.lost) for cause in wrong} == {("not_retrieved", "not_retrieved")}
+    assert all(not step.gain.value for step in failing.waterfall().steps)
+    resumed = diagnose(labelled(), Planted(frozenset({"lost"})), corpus=corpus, run=tmp_path / "f.run")
+    assert resumed.outcome.complete
+    assert resumed.waterfall().steps[1].gain.value == pytest.approx(6 / 26)

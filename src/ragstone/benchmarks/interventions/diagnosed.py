@@ -46,9 +46,11 @@ class Diagnosed:
         return "missing_answer" if name and self.evidence.value(name) is None else f"missing_{name}" if name else ""
 
     def right(self, condition: str) -> float | None:
-        """1 for a right answer under a condition, 0 for another one or an error, None if it was not asked or scored."""
+        """1 for a right answer under a condition, 0 for another one, None if it was not asked or scored. An error is a
+        wrong answer as is; under a changed condition it tells nothing."""
         outcome = self.evidence.outcome(condition)
-        return None if outcome in (None, "unscored") else float(outcome == "right")
+        unknown = (None, "unscored") if condition == "as_is" else (None, "unscored", "error")
+        return None if outcome in unknown else float(outcome == "right")
 
 
 def condition_of(record: Record) -> str:

@@ -32,6 +32,7 @@ from ragstone.types import Passage, Record, Response, Sample
 __all__ = ["FIELDS", "Evidence", "question_of"]
 
 MISSING = "missing"
+_NOT_REFUSED = {"right": "right", "wrong": "wrong", "refused": "wrong", MISSING: MISSING}
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "as_is": ("right", "wrong", "refused", "error", "unscored"),
@@ -129,6 +130,11 @@ class Evidence:
             return "unscored"
         return "right" if found.right else "refused" if found.cause == "wrong_refusal" else "wrong"
 
+    def told(self, condition: str) -> str | None:
+        """The outcome under a changed condition; "missing" for an error or an answer that was not scored."""
+        outcome = self.outcome(condition)
+        return MISSING if outcome in ("error", "unscored") else outcome
+
     def can(self, condition: str) -> bool:
         """Whether this condition can be asked of the system and of this question."""
         known = CONDITIONS[condition]
@@ -164,7 +170,7 @@ class Evidence:
         return self.outcome("as_is") or "unscored"
 
     def _again(self) -> str | None:
-        outcomes = [outcome for name in REPEATS if (outcome := self.outcome(name)) is not None]
+        outcomes = [outcome for name in REPEATS if (outcome := self.told(name)) not in (None, MISSING)]
         if "right" in outcomes:
             return "right"
         return self._told("again", otherwise="wrong" if outcomes else MISSING)
@@ -209,8 +215,7 @@ class Evidence:
         return MISSING if self._fetched() == MISSING or self.first is None else self.has_gold(self.first.passages)
 
     def _added(self) -> str | None:
-        outcome = self.outcome("gold_added")
-        return self._told("added") if outcome is None else "right" if outcome == "right" else "wrong"
+        return self._told("added") if (outcome := self.told("gold_added")) is None else _NOT_REFUSED[outcome]
 
     def _asked(self) -> str | None:
         response = self.response("search_asked")
@@ -258,20 +263,16 @@ class Evidence:
         return "yes" if rank is not None and rank <= 4 * len(first.passages) else "no"
 
     def _alone(self) -> str | None:
-        outcome = self.outcome("gold_only")
-        if outcome is None:
-            return self._told("alone")
-        return outcome if outcome in ("right", "refused") else MISSING if outcome == "unscored" else "wrong"
+        return self._told("alone") if (outcome := self.told("gold_only")) is None else outcome
 
     def _indexed(self) -> str | None:
-        outcome = self.outcome("indexed_only")
-        return self._told("indexed") if outcome is None else "right" if outcome == "right" else "wrong"
+        return self._told("indexed") if (outcome := self.told("indexed_only")) is None else _NOT_REFUSED[outcome]
 
     def _moved(self) -> str | None:
-        outcomes = [self.outcome(name) for name in SOURCES["moved"]]
+        outcomes = [outcome for name in SOURCES["moved"] if (outcome := self.told(name)) not in (None, MISSING)]
         if "right" in outcomes:
             return "right"
-        return self._told("moved", otherwise="wrong" if any(outcomes) else MISSING)
+        return self._told("moved", otherwise="wrong" if outcomes else MISSING)
 
     def _recalled(self) -> str | None:
         """Whether the answer from the gold is what the system says without any document."""

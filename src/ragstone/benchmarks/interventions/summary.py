@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from ragstone.benchmarks.interventions.details import details
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.waterfall import (
-    BASE, SEARCH, Fix, Waterfall, fixes, is_scored, priced, waterfall,
+    BASE,
+    SEARCH,
+    Fix,
+    Waterfall,
+    fixes,
+    is_scored,
+    priced,
+    waterfall,
 )  # fmt: skip
 from ragstone.messages import messages
 from ragstone.stats import Estimate
