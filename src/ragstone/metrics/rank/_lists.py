@@ -14,6 +14,8 @@ from ragstone.types import Case, Need, Passage, Response, Score
 
 __all__ = ["GOLD_DOCUMENTS", "Family", "RankMetric", "Ranking", "document_of", "plugins"]
 
+_NO_STAGE = "the system has no such stage, or did not tell it"
+
 
 GOLD_DOCUMENTS = "documents"
 """`Sample.meta["gold"]` where labels are ids of documents: chunks then count as their document, at the place of the
@@ -113,8 +115,10 @@ def _build_ranking(case: Case, response: Response, stage: str) -> Ranking | str:
         labelled = any(passage.relevant is not None for passage in case.sample.passages)
         return "no passage is known to be relevant" if labelled else "the sample has no labelled passages"
     ids = _stage_ids(response, stage) if stage else _retrieved_ids(case, response)
+    if ids is None and stage:
+        return _NO_STAGE
     if ids is None:
-        return "the system has no such stage, or did not tell it" if stage else "the passages were not retrieved"
+        return "the passages were not retrieved"
     if case.sample.meta.get("gold") == GOLD_DOCUMENTS:
         ids = dict.fromkeys([document_of(passage_id, grades) for passage_id in ids])
     if not ids and not stage and not response.empty_retrieval and "ranking" not in case.sample.meta:
