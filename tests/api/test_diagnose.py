@@ -16,7 +16,7 @@ from ragstone.benchmarks.interventions.conditions import CONDITIONS, SEARCHES
 from ragstone.benchmarks.interventions.details import details
 from ragstone.errors import UsageError
 from ragstone.runs import open_run
-from ragstone.types import Query, Response
+from ragstone.types import Passage, Query, Response
 
 FAULTS = {
     "missing": "not_in_index",
@@ -313,3 +313,42 @@ def test_no_index_of_the_corpus_is_built_for_labelled_questions(
     monkeypatch.setattr("ragstone.api.gold_search.open_retriever", refuse)
     result = diagnose(labelled(), Planted(frozenset({"lost"})), corpus=corpus, run=tmp_path / "labelled.run")
     assert "not_retrieved" in {cause.name for cause in result.causes().values()}
+
+
+def test_of_several_gold_passages_each_is_needed_where_only_all_of_them_right_the_answer(
+    tmp_path: Path, corpus: Path
+) -> None:
+    """A question about two pumps: the search finds only the first; then any passage of one pump is enough."""
+    first, second = (documents()[n] for n in (1, 2))
+
+    class Two(Planted):
+        def _read(self, query: Query, number: int | None, passages: Any) -> str:
+            ids = {item.id for item in passages}
+            if "or" in query.question.split():
+                return "It weighs 317 kg." if first.id in ids or second.id in ids else "I do not know."
+            return "317 kg and 324 kg." if {first.id, second.id} <= ids else "One weighs 317 kg."
+
+        def _search(self, text: str, number: int | None, query: Query) -> list[Passage]:
+            return [first, *documents()[12:18]]
+
+    rows = [
+        {"id": "each", "question": "How much do the Belka pump and the Cirro pump weigh?", "reference": "317",
+         "reference_contexts": [first.text, second.text], "reference_context_ids": [first.id, second.id]},
+        {"id": "any", "question": "Does the Belka pump or the Cirro pump weigh 317 kg?", "reference": "317",
+         "reference_contexts": [first.text, second.text], "reference_context_ids": [first.id, second.id]},
+    ]  # fmt: skip
+    rows[0]["reference"] = "317 kg and 324 kg"
+    result = diagnose(rows, Two(), corpus=corpus, run=tmp_path / "two.run")
+    assert result.causes()["each"].name == "not_retrieved"
+    assert result.causes()["any"].name == "healthy"
+    assert {item.id: item.evidence.value("prompted") for item in result.questions} == {"each": "no", "any": "yes"}
+
+
+def test_a_row_of_pandas_for_each_question(tmp_path: Path, corpus: Path) -> None:
+    _, result = run(tmp_path, corpus, "lost")
+    frame = result.to_pandas().set_index("id")
+    assert len(frame) == SIZE + 2
+    row = frame.loc["q00"]
+    assert (row["cause"], row["lost"], row["as_is"], row["gold_added"]) == (
+        "not_retrieved", "not_retrieved", "refused", "right"
+    )  # fmt: skip
