@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JSON", "NO_ANSWER", "Action", "Aggregate", "Bar", "Benchmark", "Case", "Cell", "Chart", "ChartMark",
-    "Completion", "Diagnosis", "Embedder", "Expand", "Frozen", "Metric", "Model", "Need", "Passage", "Plan",
+    "Completion", "Diagnosis", "Dot", "Embedder", "Expand", "Frozen", "Metric", "Model", "Need", "Passage", "Plan",
     "PlanCell", "Point", "Query", "Record", "Request", "RequestPlan", "Resources", "Response", "RetrievalCost",
     "Retriever", "Row", "Run", "Sample", "Sampling", "Scalar", "Score", "Series", "Span", "Step", "Summary",
     "System", "Table", "Template", "Tokenizer", "Turn", "Usage", "from_json", "plain_text", "to_json",
@@ -377,14 +377,15 @@ class ChartMark(Frozen, frozen=True):
 
 class Chart(Frozen, frozen=True):
     """A chart as data. kind "lines": x is a number, or an index into `categories` if there are any; "bars": x is an
-    index into `categories`. "heatmap": a series is a row (the first on top), x an index into `categories`; `numbers`
-    writes the values into the cells. y is a share in [0, 1] where `percent`. `stacked` bars of a category stand end to
-    end. `alt` is the text alternative: what a reader who cannot see the picture should know. `marks` of lines; `zoom`:
-    the axis of lines spans their values only."""
+    index into `categories`. "heatmap": a series is a row (the first on top), x an index into `categories`;
+    `numbers` writes the values into the cells. "grid": the same with few cells, each with its figure, the best
+    outlined. y is a share in [0, 1] where `percent`. `stacked` bars of a category stand end to end. `alt` is the
+    text alternative: what a reader who cannot see the picture should know. `marks` of lines; `zoom`: the axis of
+    lines spans their values only. `leading`: shown beside the verdict."""
 
     id: str
     title: str
-    kind: Literal["lines", "bars", "heatmap"]
+    kind: Literal["lines", "bars", "heatmap", "grid"]
     series: tuple[Series, ...]
     x_label: str = ""
     y_label: str = ""
@@ -395,6 +396,7 @@ class Chart(Frozen, frozen=True):
     stacked: bool = False
     marks: tuple[ChartMark, ...] = ()
     zoom: bool = False
+    leading: bool = False
 
 
 class Bar(Frozen, frozen=True):
@@ -409,22 +411,41 @@ class Bar(Frozen, frozen=True):
     group: str = ""
 
 
+class Dot(Frozen, frozen=True):
+    """A metric of a system as a dot in [0, 1] with its interval. `text`: its figure; `gate`: its threshold; `bins`: the
+    number of scores in each tenth from 0 to 1; `lower`: lower is better; `samples`: the ids of the worst."""
+
+    label: str
+    value: float
+    low: float | None
+    high: float | None
+    text: str
+    gate: float | None = None
+    bins: tuple[int, ...] = ()
+    lower: bool = False
+    samples: tuple[str, ...] = ()
+
+
 class Action(Frozen, frozen=True):
-    """What to do: a sentence with its gain and price, and the name of the group of cases behind it."""
+    """What to do: a sentence with its gain and price. The cases behind it: the name of their group, or the ids of
+    their samples, the worst first, or the system and the cause that they share."""
 
     text: str
     group: str = ""
+    samples: tuple[str, ...] = ()
+    cause: tuple[str, str] | None = None
 
 
 class Summary(Frozen, frozen=True):
-    """What a reader of a run sees first, of one system: the verdict, the waterfall and what to do. `title`: of the
-    page; `notes`: what limits the verdict."""
+    """What a reader of a run sees first, of one system: the verdict, the waterfall or the metrics as dots, and what to
+    do. `title`: of the page, by default the benchmark's name; `notes`: what limits the verdict."""
 
     title: str
     verdict: str
     bars: tuple[Bar, ...] = ()
     actions: tuple[Action, ...] = ()
     notes: tuple[str, ...] = ()
+    dots: tuple[Dot, ...] = ()
 
 
 class Span(Frozen, frozen=True):
@@ -530,7 +551,8 @@ class Benchmark(Protocol):
       long prompts.
     - `prompt_tokens`, `judge_tokens` of a case (0: the judge is not asked) and `retrieval_cost`: for cost estimates.
     - `view`: the run as gates, slices and trends read it; by default the run itself.
-    - `summary`: what pages and the terminal open with, by system; by default nothing.
+    - `summary`: what pages and the terminal open with, by system; under "" what concerns all of them. By default the
+      means of the metrics.
     - `compare`: tables of two systems side by side, each given as (run, system id, label)."""
 
     @property

@@ -17,6 +17,8 @@ from ragstone.errors import DataError, RagstoneError, UsageError
 from ragstone.messages import LANGUAGES, preferred_language
 from ragstone.registry import is_loaded
 from ragstone.report import export, is_export, render
+from ragstone.report.digest import digest
+from ragstone.report.opening import opening
 from ragstone.report.optional import load
 from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
@@ -201,8 +203,10 @@ class OpenRun:
         return tables_of(self.run, self.benchmark, language=language or self.language)
 
     def summaries(self, *, language: str | None = None) -> Mapping[str, Summary]:
-        """What pages and the terminal open with, by system; empty for benchmarks without it."""
-        return self.benchmark.summary(self.run, language=language or self.language)
+        """What pages and the terminal open with, by system, that of all systems under ""."""
+        language = language or self.language
+        counts = digest(self.run, self.benchmark, language=language, cases_shown=0)
+        return opening(self.run, self.benchmark, counts, language=language)
 
     def leading_tables(self, *, language: str | None = None) -> list[Table]:
         """The main tables, as far as something was measured. Repeated notes appear only once, and those of `unfinished`

@@ -26,6 +26,8 @@ from ragstone.types import (
 
 __all__ = ["BaseBenchmark"]
 
+_METRICS = 4  # in the verdict
+
 if TYPE_CHECKING:
     from ragstone.types import Benchmark as _Declared
 else:
@@ -113,7 +115,23 @@ class BaseBenchmark(_Declared):
         return run
 
     def summary(self, run: Run, /, *, language: str = "en") -> Mapping[str, Summary]:
-        return {}
+        """A sentence for each system, with the mean of each metric."""
+        from ragstone.benchmarks.verdicts import asked, score  # noqa: PLC0415  (numpy: only where a run is read)
+        from ragstone.stats import Estimate  # noqa: PLC0415
+
+        words, plans = messages(__name__, language), run.plans()
+        summaries = {}
+        for system in run.systems:
+            planned = plans[system].total if system in plans else 0
+            cells = {name: _mean(scores, planned) for name, scores in sorted(_scores(run, system).items())[:_METRICS]}
+            means = {name: Estimate(cell.value, cell.low, cell.high) for name, cell in cells.items()}
+            if figures := [f"{name} {score(mean)}" for name, mean in means.items() if mean.value is not None]:
+                scored, total = max((cell.scored or 0, cell.total or 0) for cell in cells.values())
+                line = words["verdict"].format(
+                    system=system, figures=words["join"].join(figures), n=asked(scored, total, language)
+                )
+                summaries[system] = Summary("", line)
+        return summaries
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         """The mean of each metric, a row for each system."""

@@ -64,6 +64,7 @@ class SystemDigest:
     causes: dict[str, Counter[str]] = field(default_factory=dict)
     errors: dict[str, ErrorKind] = field(default_factory=dict)
     models: Counter[str] = field(default_factory=Counter)
+    samples: dict[str, tuple[int, int]] = field(default_factory=dict)  # how often right, of how often right or wrong
     prompt_tokens: int = 0
     completion_tokens: int = 0
     with_usage: int = 0  # responses with token counts
@@ -73,7 +74,10 @@ class SystemDigest:
         self.groups.setdefault(diagnosis.group, AnswerCounts()).add(record, diagnosis)
         if record.error is not None:
             self._add_error(record)
-        elif diagnosis.right is False:
+        elif diagnosis.right is not None:
+            right, decided = self.samples.get(record.case.sample.id, (0, 0))
+            self.samples[record.case.sample.id] = (right + diagnosis.right, decided + 1)
+        if record.error is None and diagnosis.right is False:
             _count(self.causes.setdefault(diagnosis.group, Counter()), diagnosis.cause)
         if record.response is not None:
             if record.response.model:

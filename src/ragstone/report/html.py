@@ -116,6 +116,33 @@ _FIGURE = """
 </figure>
 """
 
+_GRID = """
+<figure class="gridded"><figcaption><h3><bdi>{{ chart.title }}</bdi></h3></figcaption>
+<div class="scroll" role="region" aria-label="{{ chart.title }}" tabindex="0"><table class="grid">
+<thead><tr><td></td>{% for name in chart.categories %}<th scope="col" class="num"><bdi>{{ name }}</bdi></th>{% endfor %}</tr></thead>
+<tbody>{% for name, cells in rows %}<tr><th scope="row"><bdi>{{ name }}</bdi></th>
+{% for cell in cells %}<td class="num{% if cell %} g{{ cell.tint }}{{ ' best' if cell.best }}{% endif %}">{% if cell %}<b>{{ cell.value }}</b>{% if cell.interval %}<small>{{ cell.interval }}</small>{% endif %}{% else %}–{% endif %}</td>{% endfor %}</tr>
+{% endfor %}</tbody></table></div></figure>
+"""  # noqa: E501  a template
+_TINTS = 5
+
+
+def _grid_html(view: Canvas, chart: Chart) -> Markup:
+    """Shares as a table of tinted cells, the best outlined."""
+    best = max((point.y for series in chart.series for point in series.points), default=0.0)
+
+    def cell(point: Point) -> dict[str, Any]:
+        ends = None if point.low is None or point.high is None else f"{100 * point.low:.0f}–{100 * point.high:.0f}"
+        tint = min(_TINTS - 1, int(_TINTS * point.y))
+        return {"value": f"{100 * point.y:.0f}%", "interval": ends, "tint": tint, "best": point.y == best}
+
+    rows = []
+    for series in chart.series:
+        points = {int(point.x): cell(point) for point in series.points}
+        rows.append((one_line(series.name, 80), [points.get(at) for at in range(len(chart.categories))]))
+    return view.html(_GRID, chart=chart, rows=rows)
+
+
 _SWATCH = """<svg class="swatch" viewBox="0 0 26 12" aria-hidden="true">
 {%- if kind == "bars" %}<rect x="1" y="1" width="24" height="10" rx="1.5" {% if published -%}
 fill="none" stroke="{{ colour }}" stroke-dasharray="3 2"{% else %}fill="{{ colour }}"{% endif %}/>
@@ -137,6 +164,8 @@ _DASH_ARRAYS = {"-": "", "--": "6 3", "-.": "6 2 1.5 2", ":": "1.5 2"}
 
 def figure_html(view: Canvas, chart: Chart, index: int) -> Markup:
     """A chart with its legend and a folded table of its figures. `index` is the number of the chart on the page."""
+    if chart.kind == "grid":
+        return _grid_html(view, chart)
     charts = load("ragstone.report.charts", extra="report", purpose="A chart")
     svg_module = load("ragstone.report.svg", extra="report", purpose="A chart")
     legend: list[tuple[str, Markup, bool]] = []

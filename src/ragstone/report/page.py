@@ -87,9 +87,9 @@ def render(run: Run, benchmark: Benchmark, *, language: str = "en", cases_shown:
         if (body := section.body(view)) is not None:
             # Ids are numbers, because the names of plug-ins are not trusted.
             part = (f"s{number}", section.title.get(language) or section.title["en"], body)
-            (folded if section.folded and view.summaries else sections).append(part)
+            (folded if section.folded else sections).append(part)
     heading = benchmark.name.upper() if benchmark.name.isascii() and len(benchmark.name) <= 5 else benchmark.name
-    heading = next((summary.title for summary in view.summaries.values()), heading)
+    heading = next((summary.title for summary in view.summaries.values() if summary.title), heading)
     return document(view, sections, folded, heading=heading, systems=list(view.digest.systems))
 
 

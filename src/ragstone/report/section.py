@@ -15,6 +15,7 @@ from markupsafe import Markup
 from ragstone.messages import messages
 from ragstone.registry import Registry
 from ragstone.report.digest import CaseKey, Digest
+from ragstone.report.opening import opening
 from ragstone.report.sanitize import readable
 from ragstone.report.unfinished import tables_of
 from ragstone.types import Benchmark, Chart, Record, Run, Summary, Table
@@ -80,8 +81,8 @@ class View(Canvas):
 
     @cached_property
     def summaries(self) -> Mapping[str, Summary]:
-        """What the page opens with, by system; empty for benchmarks without it."""
-        return self.benchmark.summary(self.run, language=self.language)
+        """What the page opens with, by system, that of all systems under ""; empty if nothing was scored."""
+        return opening(self.run, self.benchmark, self.digest, language=self.language)
 
     @cached_property
     def charts(self) -> list[Chart]:

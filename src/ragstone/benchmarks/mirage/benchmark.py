@@ -46,6 +46,7 @@ from ragstone.types import (
     Run,
     Sample,
     Scalar,
+    Summary,
     Table,
     Template,
     to_json,
@@ -240,6 +241,11 @@ class MIRAGE(BaseBenchmark):
         """An estimate of the tokens in a case's prompt. The count of each chunk is cached."""
         tokens = sum(self._token_count(passage.id, passage.text) for passage in case.query.passages or ())
         return _FORM_TOKENS + self._token_count(case.sample.id, case.query.question) + tokens
+
+    def summary(self, run: Run, /, *, language: str = "en") -> Mapping[str, Summary]:
+        from ragstone.benchmarks.mirage import summary  # noqa: PLC0415
+
+        return summary.summaries(run, language=language)
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         from ragstone.benchmarks.mirage import tables  # noqa: PLC0415

@@ -32,7 +32,7 @@ def charts(run: Run, *, language: str = "en") -> list[Chart]:
     drawer = _MirageCharts(
         tally_records(run.records()), headline_of(meta), messages(__name__, language), ks, meta.get("preparation")
     )
-    drawn = [*drawer.shares(), *drawer.by_k(), *drawer.recall(), *drawer.prices()]
+    drawn = [drawer.grid(), *drawer.shares(), *drawer.by_k(), *drawer.recall(), *drawer.prices()]
     return [chart for chart in drawn if chart.series]
 
 
@@ -43,6 +43,24 @@ class _MirageCharts:
         self.tally, self.headline, self.words, self.ks = tally, headline, texts, ks
         self.preparation = preparation
         self.names = Names(tally, texts)
+
+    # -- the grid
+
+    def grid(self) -> Chart:
+        """Right answers of each system without passages and with each retriever, at its best k."""
+        best: dict[str, dict[str, Estimate]] = {}
+        for system in self.tally.systems:
+            for condition in filter(is_choice, self.tally.conditions(system)):
+                name = self.names.context(condition) if condition == BASE else self._retriever(condition)
+                right, cells = self._right(system, condition), best.setdefault(system, {})
+                if name not in cells or (right.value or 0.0) > (cells[name].value or 0.0):
+                    cells[name] = right
+        columns = list(dict.fromkeys(name for cells in best.values() for name in cells))
+        series = tuple(
+            Series(system, tuple(p for at, name in enumerate(columns) if name in cells for p in cells[name].points(at)))
+            for system, cells in best.items()
+        )
+        return Chart("mirage-grid", self.words["chart_grid"], "grid", series, categories=tuple(columns), leading=True)
 
     # -- stacked
 
@@ -156,7 +174,7 @@ class _MirageCharts:
             alt = self._alt(some_curves) + " " + self.words["alt_front"].format(names=names)
             yield Chart(
                 name, self.words[title], "lines", (*some_curves, Series(self.words["pareto"], line)),
-                self.words[axis], self.words["share_right"], alt=alt,
+                self.words[axis], self.words["share_right"], alt=alt, leading=name == "mirage-tokens",
             )  # fmt: skip
 
     def _priced(self, price: Priced) -> str:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
-from ragstone.benchmarks.niah import charts, comparison, diagnosis, tables
+from ragstone.benchmarks.niah import charts, comparison, diagnosis, tables, verdict
 from ragstone.benchmarks.niah.contexts import ContextPlan, Haystack
 from ragstone.benchmarks.niah.needles import NeedleQuestion
 from ragstone.benchmarks.niah.retrieved_context import RagSetting, Searcher, chunks_of
@@ -41,6 +41,7 @@ from ragstone.types import (
     Sample,
     Sampling,
     Scalar,
+    Summary,
     Table,
     Turn,
     to_json,
@@ -295,6 +296,9 @@ class NIAH(BaseBenchmark):
         first, *rest = passages or (Passage("nothing", ""),)  # carries the template even if nothing was found
         first = replace(first, meta=first.meta | {"template": meta["template"]})
         return replace(query, passages=(first, *rest))
+
+    def summary(self, run: Run, /, *, language: str = "en") -> Mapping[str, Summary]:
+        return verdict.summaries(run, language=language)
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         return tables.tables(run, language=language)

@@ -11,6 +11,7 @@ from ragstone.types import Chart, Point, Run, Series
 __all__ = ["charts"]
 
 _MOST = 24  # maps per report
+_LEADING = ("niah-map-0", "niah-map-1")  # beside the verdict
 _NUMBERED = 12  # most columns for which the cells show their values
 
 
@@ -71,7 +72,7 @@ def _map(name: str, title: str, cells: CellScores, texts: Mapping[str, str]) -> 
     )  # fmt: skip
     return Chart(
         name, title, "heatmap", rows, texts["tokens"], texts["percent_depth"], tuple(map(name_of_length, lengths)),
-        alt=alt, numbers=len(lengths) <= _NUMBERED,
+        alt=alt, numbers=len(lengths) <= _NUMBERED, leading=name in _LEADING,
     )  # fmt: skip
 
 

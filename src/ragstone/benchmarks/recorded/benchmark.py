@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
-from ragstone.benchmarks.recorded import diagnosis, tables
+from ragstone.benchmarks.recorded import diagnosis, summary, tables
 from ragstone.errors import UsageError
 from ragstone.types import (
     Case,
@@ -24,6 +24,7 @@ from ragstone.types import (
     Sample,
     Sampling,
     Scalar,
+    Summary,
     Table,
     Turn,
 )
@@ -146,6 +147,9 @@ class RecordedAnswers(BaseBenchmark):
         query = Query(sample.question, None, row.history, language=self.language or sample.language, repeat=row.row)
         condition: dict[str, Scalar] = {"judge_repeat": number} if number else {}
         return Case(_case_id(row, number), sample, condition, query)
+
+    def summary(self, run: Run, /, *, language: str = "en") -> Mapping[str, Summary]:
+        return summary.summaries(run, self.gates, language=language)
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         return tables.tables(run, language=language)

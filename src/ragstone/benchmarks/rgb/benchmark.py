@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 import msgspec
 
 from ragstone.benchmarks.base import BaseBenchmark
-from ragstone.benchmarks.rgb import charts, diagnosis, tables
+from ragstone.benchmarks.rgb import charts, diagnosis, summary, tables
 from ragstone.benchmarks.rgb.aggregate import ABILITIES, SCORINGS
 from ragstone.benchmarks.rgb.data import LANGUAGES
 from ragstone.benchmarks.rgb.selection import SELECTIONS, PassageChoice, Selection, available, passages_of, shortage
@@ -42,6 +42,7 @@ from ragstone.types import (
     Resources,
     Run,
     Sample,
+    Summary,
     Table,
     Template,
 )
@@ -234,6 +235,9 @@ class RGB(BaseBenchmark):
             return 0
         request_tokens = sum(estimate_tokens(turn.content) for turn in judge_turns(kind, case.query.question, ""))
         return request_tokens + _ANSWER_TOKENS + _VERDICT_TOKENS
+
+    def summary(self, run: Run, /, *, language: str = "en") -> Mapping[str, Summary]:
+        return summary.summaries(run, self, language)
 
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         return tables.tables(run, self, language)

@@ -1,11 +1,10 @@
-"""The charts of RGB: the four abilities at a glance, and accuracy against noise for each language."""
+"""The charts of RGB, one for each ability: accuracy against noise for each language, and shares."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragstone.benchmarks.rgb import extra_tables
 from ragstone.benchmarks.rgb.aggregate import (
-    ABILITIES,
     RgbCounts,
     RgbKey,
     count_run,
@@ -28,8 +27,8 @@ def charts(run: Run, benchmark: HasOptions, language: str = "en") -> list[Chart]
     counts = count_run(run, scoring=str(benchmark.options.get("scoring", "default")), kinds=False)
     drawer = _RgbCharts(counts, setting(benchmark.options), messages(__name__, language))
     languages = list(dict.fromkeys(of for _, of in extra_tables.systems(counts)))
-    drawn = [drawer.glance()]
-    drawn += [drawer.curve(ability, of) for ability in _TABLE for of in languages]
+    drawn = [drawer.curve(ability, of) for ability in _TABLE for of in languages]
+    drawn += [drawer.bars(ability, languages) for ability in ("rejection", "counterfactual")]
     return [chart for chart in drawn if chart.series]
 
 
@@ -41,20 +40,12 @@ class _RgbCharts:
     setting: RgbSetting
     words: Mapping[str, str]
 
-    def glance(self) -> Chart:
-        """Bars: one category for each ability and language, one series for each system."""
-        pairs = list(dict.fromkeys(extra_tables.systems(self.counts)))
-        languages = list(dict.fromkeys(language for _, language in pairs))
-        bars = [
-            (ability, language)
-            for ability in ABILITIES
-            for language in languages
-            if any(key.language == language for key in self.counts.keys(ability))
-        ]
+    def bars(self, ability: str, languages: Sequence[str]) -> Chart:
+        """Bars: one category for each language of the questions, one series for each system."""
         series, descriptions = [], []
-        for system in dict.fromkeys(system for system, _ in pairs):
+        for system in dict.fromkeys(system for system, _ in extra_tables.systems(self.counts)):
             points, values = [], []
-            for place, (ability, language) in enumerate(bars):
+            for place, language in enumerate(languages):
                 pool = extra_tables.pooled(self.counts, system, language, ability)
                 if pool is None or not pool[0].scored:
                     continue
@@ -68,14 +59,10 @@ class _RgbCharts:
                 series.append(Series(system, tuple(points)))
                 joined = self.words["separator"].join(values)
                 descriptions.append(self.words["alt_system"].format(system=system, values=joined))
-        names = tuple(
-            self.words["group"].format(ability=self.words[ability], language=language_name(language, self.words))
-            for ability, language in bars
-        )
-        alt = self._sentence(descriptions)
         return Chart(
-            "rgb-abilities", self.words["chart_summary"], "bars", tuple(series), y_label=self.words["share_right"],
-            categories=names, alt=alt,
+            f"rgb-{ability}", self.words[f"chart_{ability}"], "bars", tuple(series), y_label=self.words["share_right"],
+            categories=tuple(language_name(language, self.words) for language in languages),
+            alt=self._sentence(descriptions), leading=True,
         )  # fmt: skip
 
     def curve(self, ability: str, language: str) -> Chart:
@@ -103,7 +90,7 @@ class _RgbCharts:
             alt = f"{alt} {self.words['alt_published'].format(count=len(published))}"
         return Chart(
             f"rgb-{ability}-{language}", title, "lines", (*series, *published), x_label=self.words["noise_ratio"],
-            y_label=self.words["accuracy"], alt=alt,
+            y_label=self.words["accuracy"], alt=alt, leading=True,
         )  # fmt: skip
 
     def _line(self, conditions: list[RgbKey]) -> tuple[list[Point], list[tuple[float, str]]]:

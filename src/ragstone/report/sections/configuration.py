@@ -1,4 +1,4 @@
-"""The evaluated systems and the configuration of the run, with its warnings first."""
+"""The evaluated systems and the configuration of the run."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,14 +11,10 @@ from ragstone.report.judge import judge_label, judge_name
 from ragstone.report.metadata import first, flattened, notices
 from ragstone.report.number_format import share
 from ragstone.report.section import Section, View
-from ragstone.report.unfinished import unfinished_lines
 
-__all__ = ["PLUGINS"]
+__all__ = ["PLUGINS", "notices_of"]
 
 _TEMPLATE = """
-{% for notice in notices %}
-<p class="notice" role="note"><bdi>{{ notice }}</bdi></p>
-{% endfor %}
 <ul class="tiles">
 <li><b>{{ "{:,}".format(systems | length) }}</b><span>{{ w.system if systems | length == 1 else w.systems }}</span></li>
 {% for count, name in tiles %}
@@ -67,7 +63,7 @@ def _body(view: View) -> Markup:
     systems = _systems(view, w)
     rare = [name for name in ("unscored", "failed", "cut") if any(getattr(each, name) for each in counts)]
     return view.html(
-        _TEMPLATE, w=w, rare=rare, notices=list(_notices(view, w)), tiles=tiles, facts=_facts(view, w), systems=systems,
+        _TEMPLATE, w=w, rare=rare, tiles=tiles, facts=_facts(view, w), systems=systems,
         share=share, own_sampling=len({system["sampling"] for system in systems}) > 1,
     )  # fmt: skip
 
@@ -114,8 +110,12 @@ def _settings(values: object) -> str:
     return ", ".join(f"{name} {text}" for name, text in flattened(values).items() if text)
 
 
+def notices_of(view: View) -> list[str]:
+    """What limits the figures: warnings about data, systems and the judge, and requests that failed."""
+    return list(_notices(view, messages(__name__, view.language)))
+
+
 def _notices(view: View, w: Mapping[str, str]) -> Iterator[str]:
-    yield from unfinished_lines(view.run, language=view.language)
     texts = notices(view.run.meta.get("notices"), view.language)
     texts += notices(view.run.meta.get("warnings"), view.language)
     texts += notices(list(view.benchmark.warnings), view.language)

@@ -15,7 +15,11 @@ _TEMPLATE = """
 
 
 def _body(view: View) -> Markup | None:
-    lines = [(index, chart) for index, chart in enumerate(view.charts) if chart.kind == "lines" and chart.series]
+    lines = [
+        (index, chart)
+        for index, chart in enumerate(view.charts)
+        if chart.kind == "lines" and chart.series and not chart.leading
+    ]
     if not lines:
         return None
     return view.html(

@@ -1,6 +1,5 @@
 """The cases of a diagnosis by cause, each as a pair: the answer as is, and the answer that shows the cause."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -22,7 +21,7 @@ from ragstone.report.html import lang_attribute, marked
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
 from ragstone.report.sections.opening import anchor
-from ragstone.report.sections.worst_answers import Card
+from ragstone.report.sections.worst_answers import OWN_CASES, Card, free_anchor
 from ragstone.text import find_answer
 from ragstone.text.quoting import find_quote
 from ragstone.types import Passage, Record, Span
@@ -101,16 +100,6 @@ class _Page:
     names: Mapping[str, str]  # of causes, conditions and labels
     used: set[str] = field(default_factory=set)
 
-    def id_of(self, name: str) -> str:
-        """An id of the page for the user's own id: letters, digits and hyphens of it."""
-        slug = "case-" + re.sub(r"[^\w.-]+", "-", one_line(name, 60))
-        number, free = 1, slug
-        while free in self.used:
-            number += 1
-            free = f"{slug}-{number}"
-        self.used.add(free)
-        return free
-
 
 def _body(view: View) -> Markup | None:
     if not isinstance(view.benchmark, Interventions):
@@ -124,6 +113,7 @@ def _body(view: View) -> Markup | None:
         for (group, cause), items in _grouped(all_items).items()
     ]
     cards = _cards(page, [items for *_, items in found], min(CASES, view.cases_shown))
+    view.shared[OWN_CASES] = True
     view.shared["cards"] = {
         (name, card.order[1]): card for (_, name, *_), some in zip(found, cards, strict=True) for card in some
     }
@@ -191,7 +181,7 @@ def _cards(page: _Page, groups: Sequence[Sequence[Diagnosed]], most: int) -> lis
 
 def _card(page: _Page, item: Diagnosed) -> Card:
     records, sample = item.evidence.records, item.evidence.sample
-    first, w, at = records["as_is"], page.w, page.id_of(item.id)
+    first, w, at = records["as_is"], page.w, free_anchor(item.id, page.used)
     sides = [_side(page, item, "as_is")]
     if (proof := _proof(item)) is not None:
         sides.append(_side(page, item, proof))
@@ -205,7 +195,7 @@ def _card(page: _Page, item: Diagnosed) -> Card:
         expected=[one_line(slot[0], _LINE) for slot in sample.references if slot],
         lost=list(_lost(page, item)), evidence=list(_evidence(page, item)), asked=list(_asked(page, item)),
     )  # fmt: skip
-    return Card(at, item.id, item.cause.name, (0.0, first.case.id, first.system_id), html)
+    return Card(at, item.id, item.cause.name, item.cause.name, (0.0, first.case.id, first.system_id), html)
 
 
 def _proof(item: Diagnosed) -> str | None:

@@ -10,6 +10,7 @@ from ragstone.messages import messages
 from ragstone.report.digest import OTHER, AnswerCounts, SystemDigest
 from ragstone.report.number_format import share
 from ragstone.report.section import Section, View
+from ragstone.report.sections.worst_answers import OWN_CASES
 
 __all__ = ["PLUGINS"]
 
@@ -56,7 +57,7 @@ _MESSAGE = 400  # characters of an error message
 
 
 def _body(view: View) -> Markup | None:
-    if view.summaries:  # such a page has its own cases
+    if OWN_CASES in view.shared:
         return None
     w = messages(__name__, view.language)
     systems = view.digest.systems
@@ -101,4 +102,4 @@ def _cut(message: str) -> str:
     return message if len(message) <= _MESSAGE else message[: _MESSAGE - 1] + "…"
 
 
-PLUGINS = {"failures": Section(50, {"en": "Failures and their causes", "zh": "失败与原因"}, _body)}
+PLUGINS = {"failures": Section(16, {"en": "Failures and their causes", "zh": "失败与原因"}, _body)}

@@ -15,7 +15,11 @@ _TEMPLATE = """
 
 
 def _body(view: View) -> Markup | None:
-    maps = [(index, chart) for index, chart in enumerate(view.charts) if chart.kind == "heatmap" and chart.series]
+    maps = [
+        (index, chart)
+        for index, chart in enumerate(view.charts)
+        if chart.kind == "heatmap" and chart.series and not chart.leading
+    ]
     if not maps:
         return None
     figures = [figure_html(view, chart, index) for index, chart in maps]

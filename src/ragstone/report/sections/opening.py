@@ -1,44 +1,70 @@
-"""The opening of a page: for each system the verdict, the waterfall and what to do; then the leading tables."""
+"""The opening of a page: for each system the verdict, its picture and what to do."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
-from ragstone.report.html import table_html
+from ragstone.report.histogram import histogram_html
+from ragstone.report.html import figure_html, table_html
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
+from ragstone.report.sections.configuration import notices_of
+from ragstone.report.sections.worst_answers import cards
 from ragstone.report.unfinished import unfinished_lines
-from ragstone.types import Bar, Summary
+from ragstone.types import Action, Bar, Dot, Summary
 
-__all__ = ["PLUGINS", "anchor"]
+__all__ = ["PLUGINS", "anchor", "opens_with_tables"]
 
 _TEMPLATE = """
 {% for line in unfinished %}<p class="notice" role="note"><bdi>{{ line }}</bdi></p>
 {% endfor %}
-{% for s in summaries %}
-<p class="verdict"><bdi>{{ s.verdict }}</bdi></p>
-<div class="opening">
-<div><ol class="fall">
-{% for bar in s.bars %}
-<li class="{{ bar.kind }}">{% if bar.link %}<a href="#{{ bar.link }}">{{ bar.label }}</a>{% else %}<span>{{ bar.label }}</span>{% endif %}
-<svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><path d="M{{ bar.before }} 0V12" class="from"/>
-{% if bar.width %}<rect x="{{ bar.x }}" y="1.5" width="{{ bar.width }}" height="9"/>{% endif %}</svg>
-<b>{{ bar.value }}{% if bar.interval %} <small>{{ bar.interval }}</small>{% endif %}</b></li>
+{% for block in blocks %}
+{% for verdict in block.verdicts %}<p class="verdict{{ ' line' if not loop.first }}"><bdi>{{ verdict }}</bdi></p>
 {% endfor %}
-</ol>
-<ul class="key fallkey">{% for kind in s.kinds %}<li class="{{ kind }}"><svg viewBox="0 0 16 10" aria-hidden="true"><rect width="16" height="10"/></svg> {{ words["bar_" ~ kind] }}</li>{% endfor %}</ul></div>
-<div>{% if s.actions %}<h3>{{ words.to_do }}</h3>
-<ol class="todo">{% for action, link in s.actions %}<li><bdi>{{ action.text }}</bdi>{% if link %} <a href="#{{ link }}">{{ words.cases }}</a>{% endif %}</li>
-{% endfor %}</ol>{% endif %}
-</div></div>
-<p class="legend">{{ s.notes }}</p>
+{% if block.pictures or block.actions %}<div class="opening{{ ' wide' if block.pictures | length > 1 }}">
+{% if block.pictures %}<div{% if block.pictures | length > 1 %} class="charts"{% endif %}>{% for picture in block.pictures %}{{ picture }}{% endfor %}</div>{% endif %}
+{% if block.actions %}<div><h3>{{ block.heading }}</h3>
+<ol class="todo">{% for text, links in block.actions %}<li><bdi>{{ text }}</bdi>{% for at, name in links %} <a href="#{{ at }}"><bdi>{{ name }}</bdi></a>{% endfor %}</li>
+{% endfor %}</ol></div>{% endif %}
+</div>{% endif %}
+{% if block.notes %}<p class="legend">{{ block.notes }}</p>{% endif %}
+{% endfor %}
+{% for notice in notices %}<p class="legend" role="note"><bdi>{{ notice }}</bdi></p>
 {% endfor %}
 {% for title, table in tables %}
 <h3><bdi>{{ title }}</bdi></h3>
 {{ table }}
 {% endfor %}
 """  # noqa: E501  a template
+
+_FALL = """
+<ol class="fall">
+{% for bar in bars %}
+<li class="{{ bar.kind }}">{% if bar.link %}<a href="#{{ bar.link }}">{{ bar.label }}</a>{% else %}<span>{{ bar.label }}</span>{% endif %}
+<svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><path d="M{{ bar.before }} 0V12" class="from"/>
+{% if bar.width %}<rect x="{{ bar.x }}" y="1.5" width="{{ bar.width }}" height="9"/>{% endif %}</svg>
+<b>{{ bar.value }}{% if bar.interval %} <small>{{ bar.interval }}</small>{% endif %}</b></li>
+{% endfor %}
+</ol>
+<ul class="key fallkey">{% for kind in kinds %}<li class="{{ kind }}"><svg viewBox="0 0 16 10" aria-hidden="true"><rect width="16" height="10"/></svg> {{ words["bar_" ~ kind] }}</li>{% endfor %}</ul>
+"""  # noqa: E501  a template
+
+_DOTS = """
+<ol class="fall dots">
+{% for dot in dots %}
+<li><span><bdi>{{ dot.label }}</bdi>{% if dot.lower %} <small>{{ words.lower_turned }}</small>{% endif %}</span>
+<svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><path d="M0 6H100" class="axis"/>
+{% if dot.gate is not none %}<path d="M{{ dot.gate }} 0V12" class="gate"/>{% endif %}
+{% if dot.low is not none %}<path d="M{{ dot.low }} 6H{{ dot.high }}" class="span"/>{% endif %}<path d="M{{ dot.x }} 6h.01" class="dot{{ ' missed' if dot.missed }}"/></svg>
+<b>{{ dot.value }}{% if dot.interval %} <small>{{ dot.interval }}</small>{% endif %}{% if dot.missed %} <small class="bad">✗ {{ words.gate_line }}</small>{% endif %}</b>
+<span class="strip">{{ dot.strip }}{% if dot.links %} <small>{{ words.worst_few }}:{% for at, name in dot.links %} <a href="#{{ at }}"><bdi>{{ name }}</bdi></a>{% endfor %}</small>{% endif %}</span></li>
+{% endfor %}
+</ol>
+"""  # noqa: E501  a template
+
+_LINKS = 5
+_MOST_LEADING = 6
 
 
 def anchor(system: int, group: str) -> str:
@@ -47,22 +73,87 @@ def anchor(system: int, group: str) -> str:
 
 
 def _body(view: View) -> Markup | None:
-    if not view.summaries:
+    if not view.summaries and not view.run.systems:
         return None
-    tables = [table for table in view.tables if table.id in view.benchmark.leads]
+    tables = [table for table in view.tables if table.id in view.benchmark.leads] if opens_with_tables(view) else []
     return view.html(
         _TEMPLATE, words=view.words, unfinished=unfinished_lines(view.run, language=view.language),
-        summaries=[_summary(summary, number) for number, summary in enumerate(view.summaries.values())],
+        blocks=list(_blocks(view)), notices=notices_of(view),
         tables=[(table.title, table_html(view, table)) for table in tables],
     )  # fmt: skip
 
 
-def _summary(summary: Summary, system: int) -> dict[str, Any]:
+def opens_with_tables(view: View) -> bool:
+    """Whether the leading tables explain the picture of the opening: where it is a waterfall."""
+    return any(summary.bars for summary in view.summaries.values())
+
+
+def _blocks(view: View) -> Iterator[dict[str, Any]]:
+    """The verdicts with their pictures: one block for each system that has a picture of its own, else one for all."""
+    charts = [
+        figure_html(view, chart, number) for number, chart in enumerate(view.charts) if chart.leading and chart.series
+    ][:_MOST_LEADING]  # fmt: skip
+    named = list(view.summaries.items())
+    if not any(summary.bars or summary.dots for _, summary in named):
+        yield _block(view, [(number, *item) for number, item in enumerate(named)], charts)
+        return
+    for number, (system, summary) in enumerate(named):
+        yield _block(view, [(number, system, summary)], [_picture(view, number, system, summary)])
+
+
+def _block(view: View, numbered: Sequence[tuple[int, str, Summary]], pictures: Sequence[Markup]) -> dict[str, Any]:
+    actions = [
+        (action.text, _links(view, number, system, action))
+        for number, system, summary in numbered
+        for action in summary.actions
+    ]
+    common = any(system == "" for _, system, _ in numbered)
     return {
-        "verdict": summary.verdict, "notes": " ".join(summary.notes),
-        "bars": list(_bars(summary.bars, system)),
-        "kinds": [kind for kind in ("level", "gain", "loss", "rest") if any(bar.kind == kind for bar in summary.bars)],
-        "actions": [(action, anchor(system, action.group)) for action in summary.actions],
+        "verdicts": [line for *_, summary in numbered for line in summary.verdict.splitlines()],
+        "pictures": [picture for picture in pictures if picture], "actions": actions,
+        "heading": view.words["to_check" if common else "to_do"],
+        "notes": " ".join(note for *_, summary in numbered for note in summary.notes),
+    }  # fmt: skip
+
+
+def _links(view: View, number: int, system: str, action: Action) -> list[tuple[str, str]]:
+    """Where the cases behind an action are: their group, or the first that the page shows, by the user's ids."""
+    if action.cause:
+        shown = [card for (name, _), card in cards(view).items() if (name, card.cause) == action.cause]
+        return [(card.at, one_line(card.sample, 40)) for card in shown[:_LINKS]]
+    if action.samples:
+        return _samples(view, system, action.samples)
+    return [(anchor(number, action.group), view.words["cases"])] if action.group else []
+
+
+def _samples(view: View, system: str, samples: Sequence[str]) -> list[tuple[str, str]]:
+    """The cards of these samples, in their order."""
+    places = {card.sample: card.at for (name, _), card in reversed(list(cards(view).items())) if name == system}
+    return [(places[sample], one_line(sample, 40)) for sample in samples if sample in places][:_LINKS]
+
+
+def _picture(view: View, number: int, system: str, summary: Summary) -> Markup:
+    if summary.bars:
+        kinds = [kind for kind in ("level", "gain", "loss", "rest") if any(bar.kind == kind for bar in summary.bars)]
+        return view.html(_FALL, words=view.words, bars=list(_bars(summary.bars, number)), kinds=kinds)
+    if summary.dots:
+        return view.html(_DOTS, words=view.words, dots=[_dot(view, system, dot) for dot in summary.dots])
+    return Markup()
+
+
+def _dot(view: View, system: str, dot: Dot) -> dict[str, Any]:
+    """Where a dot, its interval and its gate are, in percent of the width; right is good."""
+
+    def at(value: float | None) -> str | None:
+        return None if value is None else f"{100 * (1 - value if dot.lower else value):.1f}"
+
+    value, _, interval = dot.text.partition(" ")
+    missed = dot.gate is not None and (dot.value > dot.gate if dot.lower else dot.value < dot.gate)
+    return {
+        "label": one_line(dot.label, 80), "lower": dot.lower, "x": at(dot.value), "low": at(dot.low),
+        "high": at(dot.high), "gate": at(dot.gate), "value": value, "interval": interval, "missed": missed,
+        "strip": histogram_html(view, dot.bins, view.words["bins"].format(counts=", ".join(map(str, dot.bins)))),
+        "links": _samples(view, system, dot.samples)[:3],
     }  # fmt: skip
 
 

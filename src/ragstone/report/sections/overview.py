@@ -14,7 +14,7 @@ def _body(view: View) -> Markup | None:
     figures = [
         figure_html(view, chart, index)
         for index, chart in enumerate(view.charts)
-        if chart.kind == "bars" and chart.series
+        if chart.kind == "bars" and chart.series and not chart.leading
     ]
     return view.html(_TEMPLATE, figures=figures) if figures else None
 

@@ -71,4 +71,4 @@ def _linked(view: View, w: Mapping[str, str], system: str, each: Slice) -> tuple
     return one_line(each.name, _NAME), links, w["more"].format(n=f"{more:,}") if more else ""
 
 
-PLUGINS = {"slices": Section(52, {"en": "Where it fails", "zh": "哪里容易出错"}, _body)}
+PLUGINS = {"slices": Section(17, {"en": "Where it fails", "zh": "哪里容易出错"}, _body)}

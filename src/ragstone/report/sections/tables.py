@@ -1,24 +1,45 @@
-"""The benchmark's tables; without the leading ones, where the page opens with them."""
+"""The benchmark's tables: the leading ones open; the others and published ones folded, with a line that says what each
+is."""
 
 from markupsafe import Markup
 
 from ragstone.report.html import table_html
 from ragstone.report.section import Section, View
+from ragstone.report.sections.opening import opens_with_tables
+from ragstone.types import Table
 
 __all__ = ["PLUGINS"]
 
 _TEMPLATE = """
-{% for title, table in tables %}
+{% for title, table in open %}
 <h3><bdi>{{ title }}</bdi></h3>
 {{ table }}
+{% endfor %}
+{% for title, rows, table in folded %}
+<details class="more"><summary><b><bdi>{{ title }}</bdi></b> <small>{{ rows }}</small></summary>
+{{ table }}
+</details>
 {% endfor %}
 """
 
 
 def _body(view: View) -> Markup | None:
-    shown = [table for table in view.tables if not view.summaries or table.id not in view.benchmark.leads]
-    tables = [(table.title, table_html(view, table)) for table in shown]
-    return view.html(_TEMPLATE, tables=tables) if tables else None
+    leads = view.benchmark.leads
+    shown = [table for table in view.tables if not (opens_with_tables(view) and table.id in leads)]
+    leading = [table for table in shown if _is_leading(table, leads)]
+    folded = [
+        (table.title, _rows(view, len(table.rows)), table_html(view, table)) for table in shown if table not in leading
+    ]
+    tables = [(table.title, table_html(view, table)) for table in leading]
+    return view.html(_TEMPLATE, open=tables, folded=folded) if shown else None
+
+
+def _is_leading(table: Table, leads: tuple[str, ...]) -> bool:
+    return (not leads or table.id in leads) and not all(row.published for row in table.rows)
+
+
+def _rows(view: View, n: int) -> str:
+    return view.words["one_row" if n == 1 else "rows"].format(n=f"{n:,}")
 
 
 PLUGINS = {"tables": Section(40, {"en": "Tables", "zh": "表格"}, _body)}

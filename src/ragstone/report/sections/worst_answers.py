@@ -1,5 +1,6 @@
 """The worst answers: the question, the expected and actual answer, the reason for the score, and the passages."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,9 @@ from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
 from ragstone.types import Diagnosis, Passage, Record, Scalar, Span
 
-__all__ = ["PLUGINS", "Card", "cards"]
+__all__ = ["OWN_CASES", "PLUGINS", "Card", "cards", "free_anchor"]
+
+OWN_CASES = "own cases"  # in `View.shared`: a section of the benchmark shows the cases
 
 _SECTION = """
 {% if not groups %}<p>{{ w.none if decided else w.undecided }}</p>{% else %}
@@ -21,17 +24,20 @@ _SECTION = """
 <p class="legend">{{ w.marks }} <mark class="match">{{ words.match }}</mark> <mark class="wrong">{{ words.wrong }}</mark> <mark class="refusal">{{ words.refusal }}</mark></p>
 {% for group, cases in groups %}
 {% if group %}<h3><bdi>{{ group }}</bdi></h3>{% endif %}
-{% for case in cases %}{{ case }}{% endfor %}
+{% for case in cases[:shown] %}{{ case }}{% endfor %}
+{% if cases | length > shown %}<details class="more"><summary>{{ w.more_cases.format(n=cases | length - shown) }}</summary>
+{% for case in cases[shown:] %}{{ case }}{% endfor %}
+</details>{% endif %}
 {% endfor %}
 {% endif %}
 """  # noqa: E501  a template
 
 _CASE = """
-<details class="case" id="{{ at }}"><summary>
+<details class="case"><summary>
 <span class="q"{{ lang }}><bdi>{{ question }}</bdi></span>
 <span class="a"><bdi>{{ answer_line or w.no_answer }}</bdi></span>
-<span class="who">{% if label %}<span class="badge bad">{{ label }}</span> {% endif %}<bdi>{{ record.system_id }}</bdi></span>
-</summary><div class="in">
+<span class="who"><b class="mono"><bdi>{{ id }}</bdi></b> {% if label %}<span class="badge bad">{{ label }}</span> {% endif %}<bdi>{{ record.system_id }}</bdi></span>
+</summary><div class="in" id="{{ at }}">
 {% if reason %}<p class="why"><bdi>{{ reason }}</bdi></p>{% endif %}
 {% if cut %}<p class="why">{{ w.cut }}</p>{% endif %}
 {% if expected %}<h4>{{ w.expected }}</h4><p class="text"{{ lang }}>{% for slot in expected %}{{ w.and if not loop.first }}{% for alias in slot %}{{ w.or if not loop.first }}<b><bdi>{{ alias }}</bdi></b>{% endfor %}{% endfor %}</p>{% endif %}
@@ -52,6 +58,7 @@ _CASE = """
 """  # noqa: E501  a template
 
 _QUESTION, _LINE, _ANSWER, _REASONING, _PASSAGE, _NOISE, _REASON = 1_000, 180, 2_400, 1_200, 900, 420, 1_000
+_OPEN = 3  # cases of a group that are not folded away
 _PASSAGES, _ALIASES, _SCORES, _CONDITIONS = 20, 12, 24, 24  # shown per case
 
 
@@ -62,9 +69,21 @@ class Card:
 
     at: str
     sample: str
+    cause: str
     group: str
     order: tuple[float, str, str]
     html: Markup
+
+
+def free_anchor(name: str, used: set[str]) -> str:
+    """An id of the page for the user's own id, with a number where it is used already."""
+    slug = "case-" + re.sub(r"[^\w.-]+", "-", one_line(name, 60))
+    number, free = 1, slug
+    while free in used:
+        number += 1
+        free = f"{slug}-{number}"
+    used.add(free)
+    return free
 
 
 def cards(view: View) -> Mapping[CaseKey, Card]:
@@ -87,7 +106,7 @@ def cards(view: View) -> Mapping[CaseKey, Card]:
 
 
 def _body(view: View) -> Markup | None:
-    if view.summaries:  # such a page has its own cases
+    if OWN_CASES in view.shared:
         return None
     w = messages(__name__, view.language)
     groups: dict[str, list[Card]] = {}
@@ -104,19 +123,22 @@ def _body(view: View) -> Markup | None:
         for group in view.digest.groups
         if group in groups
     ]
-    return view.html(_SECTION, w=w, words=view.words, groups=by_group, intro=intro, decided=view.digest.decided)
+    return view.html(
+        _SECTION, w=w, words=view.words, groups=by_group, shown=_OPEN, intro=intro, decided=view.digest.decided
+    )
 
 
 def _rendered(view: View) -> dict[CaseKey, Card]:
     """Each chosen case. Records are streamed; only their HTML is stored."""
     w = messages(__name__, view.language)
-    places = {key: f"w{number}" for number, key in enumerate(view.digest.chosen, 1)}
+    used: set[str] = set()
     rendered = {}
     for key, record in view.records(view.digest.chosen):
         diagnosis = view.benchmark.explain(record, language=view.language)
         order = (-diagnosis.weight, record.case.id, record.system_id)
-        html = _case(view, w, record, diagnosis, places[key])
-        rendered[key] = Card(places[key], record.case.sample.id, diagnosis.group, order, html)
+        at = free_anchor(record.case.sample.id, used)
+        html = _case(view, w, record, diagnosis, at)
+        rendered[key] = Card(at, record.case.sample.id, diagnosis.cause, diagnosis.group, order, html)
     return rendered
 
 
@@ -126,7 +148,7 @@ def _case(view: View, w: Mapping[str, str], record: Record, diagnosis: Diagnosis
     passages = response.passages if response and response.passages else (case.query.passages or ())
     language = case.query.language or case.sample.language
     return view.html(
-        _CASE, w=w, record=record, at=at, lang=lang_attribute(language),
+        _CASE, w=w, record=record, at=at, id=one_line(case.sample.id, 80), lang=lang_attribute(language),
         question=one_line(case.query.question, _QUESTION), answer_line=one_line(answer, _LINE),
         label=one_line(diagnosis.label or diagnosis.cause, _LINE), reason=one_line(diagnosis.reason, _REASON),
         cut=response is not None and response.finish_reason == "length",
@@ -174,4 +196,4 @@ def _condition(condition: Mapping[str, Scalar]) -> Iterator[tuple[str, str]]:
         yield one_line(name, 80), one_line(str(value).lower() if isinstance(value, bool) else str(value), _LINE)
 
 
-PLUGINS = {"worst_answers": Section(60, {"en": "The worst answers", "zh": "最差的回答"}, _body)}
+PLUGINS = {"worst_answers": Section(18, {"en": "The worst answers", "zh": "最差的回答"}, _body)}

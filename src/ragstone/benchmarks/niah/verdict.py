@@ -1,0 +1,62 @@
+"""The verdict of a needle run: for each system the share found, the effective length and the controls answered."""
+
+from collections.abc import Iterator, Mapping
+
+from ragstone.benchmarks.niah.aggregate import (
+    RULER_BAR,
+    NeedleKey,
+    NeedleTally,
+    effective_length,
+    tally_needles,
+)
+from ragstone.benchmarks.niah.tables import name_of_length
+from ragstone.benchmarks.verdicts import percent
+from ragstone.messages import messages
+from ragstone.types import Run, Summary
+
+__all__ = ["summaries"]
+
+_MAPS = 3  # of a system in its verdict
+
+
+def summaries(run: Run, *, language: str = "en") -> dict[str, Summary]:
+    """The verdict of each system with scored answers; of several maps the first ones."""
+    words = messages(__name__, language)
+    by_system: dict[str, dict[NeedleKey, NeedleTally]] = {}
+    for key, group in tally_needles(run).items():
+        if group.main.values:
+            by_system.setdefault(key.system, {})[key] = group
+    return {system: Summary("", _verdict(system, groups, words)) for system, groups in by_system.items()}
+
+
+def _verdict(system: str, groups: Mapping[NeedleKey, NeedleTally], words: Mapping[str, str]) -> str:
+    sentences = []
+    for key, group in list(groups.items())[:_MAPS]:
+        name = words["in_map"].format(map=_name(key, list(groups), words)) if len(groups) > 1 else ""
+        sentences.append(name + words["and"].join(_figures(group, words)))
+    if len(groups) > _MAPS:
+        sentences.append(words["more_maps"].format(n=len(groups) - _MAPS))
+    n = sum(map(len, (values for group in groups.values() for values in group.main.values.values())))
+    return words["verdict"].format(system=system, figures=words["semicolon"].join(sentences), n=f"{n:,}")
+
+
+def _name(key: NeedleKey, keys: list[NeedleKey], words: Mapping[str, str]) -> str:
+    """What sets a map apart from the others of its system."""
+    fields = ("language", "needle", "template", "mode", "retriever")
+    varying = [field for field in fields if len({getattr(other, field) for other in keys}) > 1]
+    values = [getattr(key, field) for field in varying]
+    return words["comma"].join(words.get(value, value) for value in values if value)
+
+
+def _figures(group: NeedleTally, words: Mapping[str, str]) -> Iterator[str]:
+    longest = max(length for length, _ in group.main.values)
+    yield words["found"].format(figure=percent(group.main.mean()), length=name_of_length(longest))
+    reached = effective_length(group.main, RULER_BAR)
+    if reached is None:
+        yield words["effective_none"].format(length=name_of_length(group.main.lengths[0]))
+    else:
+        sign = "≥ " if reached == longest else ""
+        yield words["effective_reached"].format(sign=sign, length=name_of_length(reached))
+    controls = [refused for values in group.refused.values.values() for refused in values]
+    if controls:
+        yield words["controls"].format(answered=round(len(controls) - sum(controls)), n=len(controls))

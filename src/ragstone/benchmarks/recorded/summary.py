@@ -1,0 +1,82 @@
+"""What a reader of scored answers sees first: the weakest metrics, every metric as a dot, and what to try next."""
+
+from collections.abc import Iterator, Mapping
+
+from ragstone.benchmarks.recorded.aggregate import MetricScores, ScoreTally, lower_is_better, tally_scores
+from ragstone.benchmarks.recorded.diagnosis import advise, metric_for
+from ragstone.benchmarks.verdicts import asked, score
+from ragstone.messages import messages
+from ragstone.types import Action, Dot, Run, Summary
+
+__all__ = ["summaries"]
+
+_TOPICS = ("correctness", "faithfulness", "recall", "precision", "relevancy")
+_NAMED, _DOTS, _ACTIONS, _SAMPLES = 3, 24, 3, 5
+_BINS = 10
+
+
+def summaries(run: Run, gates: Mapping[str, float], *, language: str = "en") -> dict[str, Summary]:
+    """The summary of each system with at least one score."""
+    writer = _Summary(run, gates, language)
+    return {system: writer.of(system, tally) for system, tally in tally_scores(run).items() if _scored(tally)}
+
+
+def _scored(tally: ScoreTally) -> list[str]:
+    return [name for name in tally.names if tally.metrics[name].values]
+
+
+class _Summary:
+    def __init__(self, run: Run, gates: Mapping[str, float], language: str) -> None:
+        self.meta, self.gates, self.language = run.meta, gates, language
+        self.words = messages(__name__, language)
+
+    def of(self, system: str, tally: ScoreTally) -> Summary:
+        dots = tuple(self._dots(tally))
+        actions = tuple(
+            Action(self._advice(item.rule), samples=tuple(sample for sample, _ in item.worst[:_SAMPLES]))
+            for item in advise(tally.metrics)[:_ACTIONS]
+        )
+        return Summary("", self._verdict(system, tally), dots=dots, actions=actions)
+
+    def _advice(self, rule: str) -> str:
+        return self.words["action"].format(finding=self.words[f"low_{rule}"], advice=self.words[f"try_{rule}"])
+
+    def _verdict(self, system: str, tally: ScoreTally) -> str:
+        """The metrics that say most: one of each topic, else the first ones."""
+        topics = [name for topic in _TOPICS if (name := metric_for(tally.metrics, topic))]
+        names = (topics or _scored(tally))[:_NAMED]
+        figures = [f"{name} {score(tally.metrics[name].mean())}" for name in names]
+        first = tally.metrics[names[0]]
+        n = asked(len(first.values), first.total, self.language)
+        text = self.words["verdict"].format(system=system, figures=self.words["join"].join(figures), n=n)
+        if impossible := tally.refusals[False]:
+            refused = sum(declined for _, declined in impossible)
+            text += self.words["refused"].format(refused=refused, n=len(impossible))
+        return text + self.words["stop"]
+
+    def _dots(self, tally: ScoreTally) -> Iterator[Dot]:
+        """The metrics with values in [0, 1]."""
+        for name in _scored(tally)[:_DOTS]:
+            scores = tally.metrics[name]
+            mean = scores.mean()
+            if mean.value is None or min(scores.values) < 0 or max(scores.values) > 1:
+                continue
+            lower = lower_is_better(name, self.meta)
+            yield Dot(
+                name, mean.value, mean.low, mean.high, score(mean), self.gates.get(name), _bins(scores), lower,
+                _worst(scores, lower=lower),
+            )  # fmt: skip
+
+
+def _bins(scores: MetricScores) -> tuple[int, ...]:
+    counts = [0] * _BINS
+    for value in scores.values:
+        counts[min(_BINS - 1, int(value * _BINS))] += 1
+    return tuple(counts)
+
+
+def _worst(scores: MetricScores, *, lower: bool) -> tuple[str, ...]:
+    """The samples with the worst values; none where every value is the best."""
+    order = sorted(zip(scores.values, scores.samples, strict=True), reverse=lower)
+    best = 0.0 if lower else 1.0
+    return tuple(dict.fromkeys(sample for value, sample in order if value != best))[:_SAMPLES]

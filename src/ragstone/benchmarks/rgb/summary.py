@@ -1,0 +1,60 @@
+"""The verdict of an RGB run: a sentence for each system about the four abilities."""
+
+from collections.abc import Iterator, Mapping
+
+from ragstone.benchmarks.rgb import extra_tables
+from ragstone.benchmarks.rgb.aggregate import RgbCounts, count_run, language_name, ratio_text
+from ragstone.benchmarks.rgb.tables import HasOptions
+from ragstone.benchmarks.verdicts import asked, percent
+from ragstone.messages import messages
+from ragstone.types import Run, Summary
+
+__all__ = ["summaries"]
+
+
+def summaries(run: Run, benchmark: HasOptions, language: str = "en") -> dict[str, Summary]:
+    """The verdict of each system with scored answers."""
+    counts = count_run(run, scoring=str(benchmark.options.get("scoring", "default")), kinds=False)
+    words = messages(__name__, language)
+    pairs = extra_tables.systems(counts)
+    several = len({of for _, of in pairs}) > 1
+    parts: dict[str, list[str]] = {}
+    for system, of in pairs:
+        if figures := list(_figures(counts, system, of, words)):
+            name = words["in_language"].format(language=language_name(of, words)) if several else ""
+            parts.setdefault(system, []).append(name + words["and"].join(figures))
+    return {
+        system: Summary("", words["verdict"].format(
+            system=system, figures=words["semicolon"].join(found), n=_asked(counts, system, language)))
+        for system, found in parts.items()
+    }  # fmt: skip
+
+
+def _figures(counts: RgbCounts, system: str, of: str, words: Mapping[str, str]) -> Iterator[str]:
+    """What the system reaches in each ability: with noise at the least and the most of it, else over all conditions."""
+    by_ratio = {
+        key.noise_ratio: tally.share()
+        for key in counts.keys("noise")
+        if (key.system, key.language) == (system, of)
+        and (tally := counts.cells[key].tally("Acc", counts.scoring)) is not None
+        and tally.scored
+    }
+    if by_ratio:
+        first, last = min(by_ratio), max(by_ratio)
+        figure = words["noise_first"].format(figure=percent(by_ratio[first]), ratio=ratio_text(first))
+        if last > first:
+            figure += words["noise_last"].format(figure=percent(by_ratio[last]), ratio=ratio_text(last))
+        yield figure
+    for ability in ("rejection", "integration", "counterfactual"):
+        pool = extra_tables.pooled(counts, system, of, ability)
+        if pool is not None and pool[0].scored:
+            yield words[f"verdict_{ability}"].format(figure=percent(pool[0].share()))
+
+
+def _asked(counts: RgbCounts, system: str, language: str) -> str:
+    cells = [cell for key, cell in counts.cells.items() if key.system == system]
+    scored = sum(
+        max((tally.scored for (_, scoring), tally in cell.tallies.items() if scoring == counts.scoring),
+            default=0) for cell in cells
+    )  # fmt: skip
+    return asked(scored, sum(cell.total for cell in cells), language)
