@@ -76,7 +76,7 @@ def test_every_judged_metric_says_how_many_were_scored_and_why_others_were_not()
     assert "12 × The judge's reply to 'verify' could not be used: it is not JSON" in text
     assert re.search(r"context_precision – – 0 / 60 0 60 60 × there are no passages", text)
     assert "rubric.delayed_order" in text
-    assert "answer_match" not in text.partition("The worst samples")[0]
+    assert "answer_match" not in text.partition("Scores and coverage")[2]
 
 
 def test_the_judge_its_protocol_its_prompts_and_its_caveat_are_shown() -> None:
@@ -84,12 +84,15 @@ def test_the_judge_its_protocol_its_prompts_and_its_caveat_are_shown() -> None:
     for told in (
         "Judge openai/gpt-4o-mini", "as named by its provider gpt-4o-mini-2031-05-01", "matrix; passages judged toge",
         "Embedder local/e5-small", "decompose/en@0123456789ab", "rubric.delayed_order 826fa20ec1e6",
-        "The agreement of the judge, openai/gpt-4o-mini, with people has not been measured on these data.",
     ):  # fmt: skip
         assert told in text, told
+    caveat = "The agreement of the judge, openai/gpt-4o-mini, with people has not been measured on these data."
+    assert caveat in text_of(render(judged_run(4), JudgedBenchmark()))
     small = {"question": {"judge": {"model": "local/smollm2", "verify": "separate"}}}
+    assert "a tiny model that agrees with people no better than chance" in text_of(
+        render(judged_run(4, meta=small), JudgedBenchmark())
+    )
     text = text_of(section_of(judged_run(4, meta=small)))
-    assert "a tiny model that agrees with people no better than chance" in text
     assert "matrix; a request for each passage (separate)" in text
 
 
@@ -294,7 +297,7 @@ def test_chinese_is_chinese() -> None:
     section = section_of(judged_run(12), language="zh")
     text = text_of(section)
     for told in ("得分与覆盖率", "各段落一并评判", "答案的论断", "参考答案的论断", "与之矛盾 [2]",
-                 "引文无据", "裁判模型的说明：", "尚未测量", "顺序：2 对中有 0 对正确"):  # fmt: skip
+                 "引文无据", "裁判模型的说明：", "顺序：2 对中有 0 对正确"):  # fmt: skip
         assert told in text, told
     said = messages("ragstone.report.sections.judged", "en")
     words = {*said.values()} - {said["times"]}
@@ -416,7 +419,7 @@ def test_no_payload_in_evidence_runs_or_fetches_anything(opened: Open, hostile_h
     assert page.evaluate(f"{attributes}.filter(a => /^on|^style$/.test(a.name)).length") == 0
     assert page.evaluate(f"{attributes}.filter(a => a.name == 'href' && !/^(#|data:,$)/.test(a.value)).length") == 0
     ids = page.evaluate("[...document.querySelectorAll('.judged [id]')].map(e => e.id)")
-    assert all(re.fullmatch(r"j\d+-[sarp]\d+", found) for found in ids)
+    assert all(re.fullmatch(r"j\d+-[sarp]\d+|case-[\w.-]+", found) for found in ids)
 
 
 def test_payloads_in_evidence_stay_readable_as_text(opened: Open) -> None:
@@ -486,7 +489,13 @@ def test_the_section_prints_on_a4(opened: Open) -> None:
     assert page.pdf(format="A4")[:5] == b"%PDF-"
 
 
-def test_a_report_of_a_judged_benchmark_has_the_section_before_the_worst_answers() -> None:
-    html = render(MemoryRun(lambda: [judged_record(0)], META, {"shop-bot": {}}), SmallBenchmark())
+def test_there_is_one_list_of_worst_cases_and_the_judged_ones_come_first() -> None:
+    records = [judged_record(0), *small_run(8).records()]
+    html = render(MemoryRun(lambda: records, META, {"shop-bot": {}, **small_run(8).systems}), SmallBenchmark())
     titles = re.findall(r"<h2[^>]*>([^<]+)</h2>", html)
     assert titles.index("What the judge found") == titles.index("The worst answers") - 1
+    anchors = re.findall(r'<div class="in" id="(case-[^"]+)"', html)
+    assert len(anchors) == len({*anchors})
+    alone = render(MemoryRun(lambda: [judged_record(0)], META, {"shop-bot": {}}), SmallBenchmark())
+    assert "The worst answers" not in alone
+    assert alone.count('<details class="case') == 1

@@ -38,7 +38,10 @@ def test_the_clearest_slice_is_named_first_and_links_to_its_wrong_answers() -> N
     html = render(planted(40), SmallBenchmark(), cases_shown=8)
     line = "fails most where noise_ratio=0.8: 100% wrong, 0% in the rest."
     section = html[html.index(line) : html.index("worst answers</h2>")]
-    linked, places = re.findall(r'href="#(w\d+)"', section), re.findall(r'<details class="case" id="(w\d+)"', html)
+    linked, places = (
+        re.findall(r'href="#(case-[^"]+)"', section),
+        re.findall(r'<div class="in" id="(case-[^"]+)"', html),
+    )
     assert len(linked) == 8
     assert {*linked} == {*places}
     assert re.search(r"and \d+ more wrong answers", section)

@@ -1,6 +1,7 @@
 """Default implementations for a benchmark, so that a small benchmark only defines its cases."""
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -172,7 +173,9 @@ def _mean(scores: Sequence[tuple[str, Score]], planned: int) -> Cell:
     """The mean of the values; those of one sample form a cluster."""
     from ragstone.stats import Estimate  # noqa: PLC0415  (numpy: only where a run is read)
 
-    valued = [(sample, score.value) for sample, score in scores if score.value is not None]
+    valued = [
+        (sample, score.value) for sample, score in scores if score.value is not None and math.isfinite(score.value)
+    ]
     total = max(planned, len(scores))
     if not valued:
         return Cell("–", scored=0, total=total)

@@ -14,9 +14,10 @@ from ragstone.report.digest import OTHER, CaseKey, WorstCases, in_turn
 from ragstone.report.sanitize import one_line
 from ragstone.types import Run, Score
 
-__all__ = ["BINS", "JudgedDigest", "MetricDigest", "better_of", "goodness", "judged_digest"]
+__all__ = ["BINS", "JUDGED_CASES", "JudgedDigest", "MetricDigest", "better_of", "goodness", "judged_digest"]
 
 BINS = 10
+JUDGED_CASES = 30  # the limit of samples that are shown claim by claim
 _MOST_NAMES = 40  # different reasons of one metric, models and prompts; the rest are counted together
 _MOST_METRICS = 120
 _REASON = 160  # characters

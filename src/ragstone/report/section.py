@@ -15,6 +15,7 @@ from markupsafe import Markup
 from ragstone.messages import messages
 from ragstone.registry import Registry
 from ragstone.report.digest import CaseKey, Digest
+from ragstone.report.judged import JUDGED_CASES, JudgedDigest, judged_digest
 from ragstone.report.opening import opening
 from ragstone.report.sanitize import readable
 from ragstone.report.unfinished import tables_of
@@ -83,6 +84,11 @@ class View(Canvas):
     def summaries(self) -> Mapping[str, Summary]:
         """What the page opens with, by system, that of all systems under ""; empty if nothing was scored."""
         return opening(self.run, self.benchmark, self.digest, language=self.language)
+
+    @cached_property
+    def judged(self) -> JudgedDigest:
+        """What was judged, and the samples that are worst by it."""
+        return judged_digest(self.run, shown=max(0, min(JUDGED_CASES, self.cases_shown)))
 
     @cached_property
     def charts(self) -> list[Chart]:

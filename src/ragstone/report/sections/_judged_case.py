@@ -26,7 +26,7 @@ from ragstone.report.quotes import quote_spans
 from ragstone.report.sanitize import cut, one_line
 from ragstone.report.section import View
 from ragstone.report.sections._judged_rubric import answer_spans, rubrics_html
-from ragstone.types import Passage, Record, Score, Span, Usage
+from ragstone.types import Diagnosis, Passage, Record, Score, Span, Usage
 
 __all__ = ["case_html"]
 
@@ -34,8 +34,9 @@ _CASE = """
 <details class="case judged"><summary>
 <span class="q"{{ lang }}><bdi>{{ question }}</bdi></span>
 <span class="a"><bdi>{{ answer_line or w.no_answer }}</bdi></span>
-<span class="who">{% for name, text in low %}<span class="badge bad"><bdi>{{ name }}</bdi> {{ text }}</span> {% endfor %}<bdi>{{ record.system_id }}</bdi></span>
-</summary><div class="in">
+<span class="who"><b class="mono"><bdi>{{ id }}</bdi></b> {% if label %}<span class="badge bad">{{ label }}</span> {% endif %}{% for name, text in low %}<span class="badge bad"><bdi>{{ name }}</bdi> {{ text }}</span> {% endfor %}<bdi>{{ record.system_id }}</bdi></span>
+</summary><div class="in" id="{{ place }}">
+{% if reason %}<p class="why"><bdi>{{ reason }}</bdi></p>{% endif %}
 {% if scores %}<h4>{{ w.scores }}</h4><ul class="chips">{% for name, text, why in scores %}<li><b><bdi>{{ name }}</bdi></b> {{ text }}{% if why %} <small><bdi>{{ why }}</bdi></small>{% endif %}</li>{% endfor %}</ul>{% endif %}
 {% if noncommittal %}<p class="why">{{ w.noncommittal }}</p>{% endif %}
 {{ answer }}
@@ -135,8 +136,10 @@ class _JudgedSample:
         return self.view.html(template, w=self.w, at=self.at, lang=self.lang, **values)
 
 
-def case_html(view: View, w: Mapping[str, str], record: Record, index: int) -> Markup:
-    """The sample as a folded block. `index` is its number on the page, from 1."""
+def case_html(
+    view: View, w: Mapping[str, str], record: Record, index: int, *, place: str, diagnosis: Diagnosis
+) -> Markup:
+    """The sample as a folded block. `index` is its number on the page, from 1; `place` its id."""
     matrix = merged(requests_of(record))
     steps = matrix.steps
     noncommittal = matrix.noncommittal and any(step.noncommittal for step in steps)
@@ -146,7 +149,9 @@ def case_html(view: View, w: Mapping[str, str], record: Record, index: int) -> M
     sample = _JudgedSample(view, w, record, f"j{index}", judged_scores(record), matrix, passages, spans, missing_quotes)
     case = record.case
     return sample.html(
-        _CASE, record=record, question=one_line(case.query.question, _QUESTION), low=_low(sample.judged),
+        _CASE, record=record, place=place, id=one_line(case.sample.id, 80), label=one_line(diagnosis.label, _LINE),
+        reason=one_line(diagnosis.reason, _TEXT) if diagnosis.right is False else "",
+        question=one_line(case.query.question, _QUESTION), low=_low(sample.judged),
         answer_line=one_line(sample.answer, _LINE), noncommittal=noncommittal,
         scores=score_entries(view, sample.judged, w, limit=_SCORES),
         answer=_answer(sample), rubrics=rubrics_html(view, w, sample.judged, sample.lang), claims=_claims(sample),

@@ -9,26 +9,32 @@ from markupsafe import Markup
 from ragstone.messages import messages
 from ragstone.metrics.catalogue import in_language
 from ragstone.report.histogram import histogram_html
-from ragstone.report.judge import judge_label, judge_name
-from ragstone.report.judged import JudgedDigest, MetricDigest, judged_digest
+from ragstone.report.judge import judge_name
+from ragstone.report.judged import JUDGED_CASES, JudgedDigest, MetricDigest
 from ragstone.report.metadata import first, flattened
 from ragstone.report.number_format import number
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
-from ragstone.report.sections._judged_case import case_html
+from ragstone.report.sections.worst_answers import JUDGED_BYTES, cards
 
-__all__ = ["PLUGINS"]
+__all__ = ["CASES", "CASE_BYTES", "PLUGINS"]
 
-CASES, CASE_BYTES = 30, 420_000  # limits for the worst samples
+CASES, CASE_BYTES = JUDGED_CASES, JUDGED_BYTES
+_OPEN = 8  # cases that are not folded away
 _NAMES, _REASONS, _ROWS = 12, 4, 240
 
 _SECTION = """
-{% if label %}<p class="notice" role="note"><bdi>{{ label }}</bdi></p>{% endif %}
+<p>{{ intro }}{% if cases %} {{ w.open_entry }}{% endif %}</p>
+{% if cases %}<p class="legend"><mark class="match">{{ w.quoted }}</mark> <mark class="wrong">{{ w.quoted_against }}</mark></p>{% endif %}
+{% for case in cases[:open] %}{{ case }}{% endfor %}
+{% if cases | length > open %}<details class="more"><summary>{{ w.more_cases.format(n=cases | length - open) }}</summary>
+{% for case in cases[open:] %}{{ case }}{% endfor %}
+</details>{% endif %}
+<details class="more"><summary><b>{{ w.coverage }}</b></summary>
 <dl class="facts">
 {% for name, texts in facts %}<dt>{{ name }}</dt><dd>{% for text in texts %}<bdi>{{ text }}</bdi>{{ ", " if not loop.last }}{% endfor %}</dd>
 {% endfor %}
 </dl>
-<h3>{{ w.coverage }}</h3>
 <p>{{ w.coverage_note }}{% if tables %} {{ w.intervals }}{% endif %}</p>
 <div class="scroll" role="region" aria-label="{{ w.coverage }}" tabindex="0"><table class="coverage">
 <thead><tr><th scope="col">{{ w.metric }}</th>{% if systems > 1 %}<th scope="col">{{ w.system }}</th>{% endif %}
@@ -43,25 +49,22 @@ _SECTION = """
 {% if reasons %}<td class="wide">{% for text in row.reasons %}<small><bdi>{{ text }}</bdi></small>{% endfor %}</td>{% endif %}</tr>
 {% endfor %}
 </tbody></table></div>
-<h3>{{ w.worst }}</h3>
-<p>{{ intro }}{% if cases %} {{ w.open_entry }}{% endif %}</p>
-{% if cases %}<p class="legend"><mark class="match">{{ w.quoted }}</mark> <mark class="wrong">{{ w.quoted_against }}</mark></p>{% endif %}
-{% for case in cases %}{{ case }}{% endfor %}
+</details>
 """  # noqa: E501  a template
 
 
 def _body(view: View) -> Markup | None:
-    shown = max(0, min(CASES, view.cases_shown))
-    digest = judged_digest(view.run, shown=shown)
+    digest = view.judged
     if not digest.metrics:
         return None
     w = messages(__name__, view.language)
     rows = [_row(view, w, *entry) for entry in list(_entries(digest))[:_ROWS]]
-    cases = _cases(view, w, digest)
+    shown = {*digest.worst}
+    cases = [card.html for key, card in cards(view).items() if key in shown]
     counts = {"shown": f"{len(cases):,}", "below": f"{digest.below:,}"}
     intro = w["shown_all" if len(cases) == digest.below else "shown_some"].format(**counts)
     return view.html(
-        _SECTION, w=w, label=judge_label(view.run.meta, view.language), facts=list(_facts(view, w, digest)), rows=rows,
+        _SECTION, w=w, open=_OPEN, facts=list(_facts(view, w, digest)), rows=rows,
         systems=len({system for by_system in digest.metrics.values() for system in by_system}),
         reasons=any(row["reasons"] for row in rows), intro=intro if digest.below else w["none_worse"], cases=cases,
         tables=bool(view.tables),
@@ -119,20 +122,4 @@ def _row(view: View, w: Mapping[str, str], metric: str, system: str, scores: Met
     }
 
 
-def _cases(view: View, w: Mapping[str, str], digest: JudgedDigest) -> list[Markup]:
-    """The worst samples as HTML, as many as fit. Records are streamed; only their HTML is stored."""
-    index_of = {pair: index for index, pair in enumerate(digest.worst, start=1)}
-    rendered = {pair: case_html(view, w, record, index_of[pair]) for pair, record in view.records(digest.worst)}
-    cases: list[Markup] = []
-    used = 0
-    for pair in digest.worst:
-        if pair not in rendered:
-            continue
-        used += len(rendered[pair].encode("utf-8", "backslashreplace"))
-        if used > CASE_BYTES and cases:
-            break
-        cases.append(rendered[pair])
-    return cases
-
-
-PLUGINS = {"judged": Section(55, {"en": "What the judge found", "zh": "裁判模型的判断"}, _body, folded=True)}
+PLUGINS = {"judged": Section(18, {"en": "What the judge found", "zh": "裁判模型的判断"}, _body)}

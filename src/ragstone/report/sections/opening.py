@@ -97,8 +97,10 @@ def _blocks(view: View) -> Iterator[dict[str, Any]]:
     if not any(summary.bars or summary.dots for _, summary in named):
         yield _block(view, [(number, *item) for number, item in enumerate(named)], charts)
         return
-    for number, (system, summary) in enumerate(named):
-        yield _block(view, [(number, system, summary)], [_picture(view, number, system, summary)])
+    numbered = [(number, *item) for number, item in enumerate(named)]
+    first = 2 if named[0][0] == "" and len(named) > 1 else 1  # what concerns all stands with the first system
+    for some in (numbered[:first], *([each] for each in numbered[first:])):
+        yield _block(view, some, [_picture(view, *each) for each in some])
 
 
 def _block(view: View, numbered: Sequence[tuple[int, str, Summary]], pictures: Sequence[Markup]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The worst answers: the question, the expected and actual answer, the reason for the score, and the passages."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,10 @@ from ragstone.report.digest import CaseKey
 from ragstone.report.html import lang_attribute, marked, score_entries
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
+from ragstone.report.sections._judged_case import case_html
 from ragstone.types import Diagnosis, Passage, Record, Scalar, Span
 
-__all__ = ["OWN_CASES", "PLUGINS", "Card", "cards", "free_anchor"]
+__all__ = ["JUDGED_BYTES", "OWN_CASES", "PLUGINS", "Card", "cards", "free_anchor"]
 
 OWN_CASES = "own cases"  # in `View.shared`: a section of the benchmark shows the cases
 
@@ -58,6 +59,7 @@ _CASE = """
 """  # noqa: E501  a template
 
 _QUESTION, _LINE, _ANSWER, _REASONING, _PASSAGE, _NOISE, _REASON = 1_000, 180, 2_400, 1_200, 900, 420, 1_000
+JUDGED_BYTES = 420_000  # the limit of samples that are shown claim by claim
 _OPEN = 3  # cases of a group that are not folded away
 _PASSAGES, _ALIASES, _SCORES, _CONDITIONS = 20, 12, 24, 24  # shown per case
 
@@ -93,16 +95,22 @@ def cards(view: View) -> Mapping[CaseKey, Card]:
         rendered = _rendered(view)
         shown: dict[CaseKey, Card] = {}
         used = 0
-        for key in view.digest.chosen:
+        judged = {*view.judged.worst}
+        for key in _keys(view):
             if key not in rendered:
                 continue
             used += len(rendered[key].html.encode("utf-8", "backslashreplace"))
-            if used > view.case_bytes and shown:
-                break
+            if shown and used > (JUDGED_BYTES if key in judged else view.case_bytes):
+                continue
             shown[key] = rendered[key]
         view.shared["cards"] = shown
     found: Mapping[CaseKey, Card] = view.shared["cards"]
     return found
+
+
+def _keys(view: View) -> Sequence[CaseKey]:
+    """The samples that are worst by the judge, then the other wrong answers."""
+    return list(dict.fromkeys([*view.judged.worst, *view.digest.chosen]))
 
 
 def _body(view: View) -> Markup | None:
@@ -110,9 +118,13 @@ def _body(view: View) -> Markup | None:
         return None
     w = messages(__name__, view.language)
     groups: dict[str, list[Card]] = {}
-    for card in cards(view).values():
+    judged = {*view.judged.worst}
+    others = [card for key, card in cards(view).items() if key not in judged]
+    for card in others:
         groups.setdefault(card.group, []).append(card)
-    shown, wrong = len(cards(view)), view.digest.wrong
+    if judged and not others:
+        return None
+    shown, wrong = len(others), view.digest.wrong
     intro = (
         w["shown_all"].format(wrong=f"{wrong:,}")
         if shown == wrong
@@ -133,11 +145,16 @@ def _rendered(view: View) -> dict[CaseKey, Card]:
     w = messages(__name__, view.language)
     used: set[str] = set()
     rendered = {}
-    for key, record in view.records(view.digest.chosen):
+    number_of = {key: number for number, key in enumerate(view.judged.worst, 1)}
+    judged_words = messages(case_html.__module__.replace("_judged_case", "judged"), view.language)
+    for key, record in view.records(_keys(view)):
         diagnosis = view.benchmark.explain(record, language=view.language)
         order = (-diagnosis.weight, record.case.id, record.system_id)
         at = free_anchor(record.case.sample.id, used)
-        html = _case(view, w, record, diagnosis, at)
+        if key in number_of:
+            html = case_html(view, judged_words, record, number_of[key], place=at, diagnosis=diagnosis)
+        else:
+            html = _case(view, w, record, diagnosis, at)
         rendered[key] = Card(at, record.case.sample.id, diagnosis.cause, diagnosis.group, order, html)
     return rendered
 
@@ -196,4 +213,4 @@ def _condition(condition: Mapping[str, Scalar]) -> Iterator[tuple[str, str]]:
         yield one_line(name, 80), one_line(str(value).lower() if isinstance(value, bool) else str(value), _LINE)
 
 
-PLUGINS = {"worst_answers": Section(18, {"en": "The worst answers", "zh": "最差的回答"}, _body)}
+PLUGINS = {"worst_answers": Section(19, {"en": "The worst answers", "zh": "最差的回答"}, _body)}

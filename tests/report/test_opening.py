@@ -1,0 +1,169 @@
+"""What a report opens with: the verdict, the picture of its kind, what to check, then cases, tables and how it was
+made; on one screen, in both languages, and in the same words in the terminal."""
+
+import re
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from tests.report.conftest import Open
+from tests.report.synthetic import SYSTEMS, MemoryRun, SmallBenchmark, small_run
+from tests.report.test_page import text_of
+
+from ragstone import bench, evaluate
+from ragstone.api import read_run
+from ragstone.report import render
+from ragstone.report.text import summary_text
+from ragstone.types import Record, Score
+
+KINDS = ("rgb", "mirage", "niah", "eval")
+ROWS = [
+    {"id": f"q-{number}", "question": f"Where is stone {number}?", "answer": f"In room {number % 4}.",
+     "ground_truth": f"In room {number % 3}.", "contexts": ["The stones are in rooms."]}
+    for number in range(12)
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A small run of each kind."""
+    folder = tmp_path_factory.mktemp("runs")
+    replies = folder / "m.jsonl"
+    replies.write_text('{"default": "It was Tuesday."}')
+    models = ["local/extractive", f"scripted/{replies}"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        bench("rgb", model=models, run=folder / "rgb.run", limit=6)
+        bench("mirage", model=models, run=folder / "mirage.run", retrievers=("bm25",), ks=(1, 3), fictional_size=8)
+        bench("niah", model=models[:1], run=folder / "niah.run", lengths=(600, 900), depths=(0, 50, 100))
+        evaluate(ROWS, metrics=["exact_match", "token_f1", "rouge_l"], gates={"token_f1": 0.9}, run=folder / "eval.run")
+    return {kind: folder / f"{kind}.run" for kind in KINDS}
+
+
+def page_of(path: Path, folder: Path, language: str = "en") -> str:
+    with read_run(path) as run:
+        return run.write_report(folder / "r.html", language=language).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_screen_has_the_verdict_and_the_picture_and_nothing_is_clipped(
+    runs: dict[str, Path], opened: Open, tmp_path: Path, kind: str, language: str, width: int, height: int
+) -> None:
+    seen = opened(page_of(runs[kind], tmp_path, language), width=width, scheme="dark")
+    page = seen.page
+    verdict = page.locator(".verdict").first.bounding_box()
+    assert verdict["y"] + verdict["height"] < height / 2
+    if width == 1280:
+        assert page.locator(".opening figure, .opening .dots").first.bounding_box()["y"] < height
+    shown = page.evaluate(
+        "[...document.querySelectorAll('main *')]"
+        f".filter(e => e.getBoundingClientRect().top < {height} && e.checkVisibility())"
+        ".map(e => e.childElementCount ? '' : e.textContent).join(' ')"
+    )
+    assert not re.search(r"[0-9a-f]{32}", shown)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    clipped = "t => t.scrollWidth > t.clientWidth + 1 && getComputedStyle(t).overflowX != 'auto'"
+    assert page.evaluate(f"[...document.querySelectorAll('.scroll, figure, .opening')].filter({clipped}).length") == 0
+    assert seen.quiet(), (seen.console, seen.requests)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_order_is_verdict_picture_cases_tables_and_how_it_was_made(
+    runs: dict[str, Path], tmp_path: Path, kind: str
+) -> None:
+    main = page_of(runs[kind], tmp_path).split("<main")[1]
+    parts = ['class="verdict', 'class="opening', 'class="case', ">Tables</h2>", 'id="made"']
+    if kind == "niah":
+        parts.remove('class="case')  # the extractive model finds every needle
+    places = [main.index(part) for part in parts]
+    assert places == sorted(places)
+    made = main[main.index('id="made"') :]
+    assert made.startswith('id="made"><details class="made"><summary>')
+    assert "How to reproduce" in made
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_link_of_the_page_has_its_place_and_cards_carry_the_users_own_ids(
+    runs: dict[str, Path], tmp_path: Path, kind: str
+) -> None:
+    html = page_of(runs[kind], tmp_path)
+    ids = re.findall(r'\bid="([^"]+)"', html)
+    assert len(ids) == len({*ids})
+    assert {*re.findall(r'href="#([^"]+)"', html)} <= {*ids}
+    opening = html.split('class="opening')[1].split("</section>")[0]
+    if kind != "niah":
+        assert re.search(r'href="#case-', opening)
+    if kind == "eval":
+        assert "case-q-3" in ids
+        assert ">q-3</bdi>" in html
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_terminal_opens_with_the_sentences_of_the_page(
+    runs: dict[str, Path], tmp_path: Path, kind: str, language: str
+) -> None:
+    page = text_of(page_of(runs[kind], tmp_path, language))
+    with read_run(runs[kind]) as run:
+        summaries = run.summaries(language=language).values()
+        printed = "".join(summary_text(summary, width=100_000, language=language) for summary in summaries)
+    sentences = [line for summary in summaries for line in summary.verdict.splitlines()]
+    assert sentences
+    for sentence in sentences:
+        assert sentence in printed
+        assert sentence in page
+
+
+def test_a_metric_below_its_gate_is_marked_and_its_worst_cases_are_linked(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    html = page_of(runs["eval"], tmp_path)
+    items = html.split('class="fall dots"')[1].split("</ol>")[0].split("</li>")
+    (f1,) = (item for item in items if "<bdi>token_f1</bdi>" in item)
+    assert 'class="gate"' in f1
+    assert "✗ gate" in text_of(f1)
+    assert 'href="#case-q-' in f1
+    with read_run(runs["eval"]) as run:
+        *_, summary = run.summaries().values()
+        assert "●" in summary_text(summary)
+        assert "|" in summary_text(summary)
+
+
+def test_the_best_cell_of_the_grid_is_outlined(runs: dict[str, Path], tmp_path: Path) -> None:
+    html = page_of(runs["mirage"], tmp_path)
+    grid = html.split('class="grid"')[1].split("</table>")[0]
+    shares = [int(share) for share in re.findall(r"<b>(\d+)%</b>", grid)]
+    best = [int(share) for share in re.findall(r'best"><b>(\d+)%</b>', grid)]
+    assert best
+    assert {*best} == {max(shares)}
+
+
+def paired(n: int, differ: int) -> MemoryRun:
+    """Two systems with the same questions, of which the first has `differ` more right."""
+
+    def made() -> list[Record]:
+        base = [record for record in small_run(4 * n).records() if record.response is not None][:n]
+        return [
+            replace(
+                record, system_id=system,
+                case=replace(record.case, id=f"{number}", sample=replace(record.case.sample, id=f"s{number}")),
+                scores={"answer_match": Score.of(float(number % 2 == 0 or (at == 0 and number < 2 * differ)))},
+            )
+            for at, system in enumerate(SYSTEMS) for number, record in enumerate(base)
+        ]  # fmt: skip
+
+    return MemoryRun(made, {}, {name: {} for name in SYSTEMS})
+
+
+def test_of_two_systems_the_better_is_named_or_the_number_of_questions_that_would_tell() -> None:
+    clear = text_of(render(paired(60, 20), SmallBenchmark()))
+    assert re.search(
+        r"local/extractive gives more right answers than local/smollm2: by 33 points \[\d+, \d+\]", clear
+    )
+    unclear = text_of(render(paired(40, 2), SmallBenchmark()))
+    found = re.search(r"cannot tell yet .* over 40 questions; this difference needs about (\d+)", unclear)
+    assert found
+    assert int(found[1]) > 40
