@@ -160,9 +160,7 @@ def paired(n: int, differ: int) -> MemoryRun:
 
 def test_of_two_systems_the_better_is_named_or_the_number_of_questions_that_would_tell() -> None:
     clear = text_of(render(paired(60, 20), SmallBenchmark()))
-    assert re.search(
-        r"local/extractive gives more right answers than local/smollm2: by 33 points \[\d+, \d+\]", clear
-    )
+    assert re.search(r"local/extractive gives more right answers than local/smollm2: by 33 points \[\d+, \d+\]", clear)
     unclear = text_of(render(paired(40, 2), SmallBenchmark()))
     found = re.search(r"cannot tell yet .* over 40 questions; this difference needs about (\d+)", unclear)
     assert found
