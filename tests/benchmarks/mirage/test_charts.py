@@ -117,7 +117,7 @@ def test_many_curves_are_parted_into_several_charts_and_none_is_left_out() -> No
 def test_every_chart_can_be_drawn(language: str) -> None:
     for chart in charts(HandmadeRun(sweep()), language=language):
         assert chart.alt
-        assert chart_svg(chart).startswith("<svg")
+        assert chart.kind == "grid" or chart_svg(chart).startswith("<svg")  # a grid is a table of the page
 
 
 def test_a_run_without_answers_has_no_charts() -> None:

@@ -61,7 +61,7 @@ def test_the_published_models_are_thin_lines_on_the_same_data_only() -> None:
         assert [series.published for series in apart.series] == [False]
 
 
-def test_the_bars_show_the_four_abilities_in_both_languages() -> None:
+def test_each_ability_has_its_picture_beside_the_verdict() -> None:
     records = [*falling(), *falling(language="zh")]
     for language in ("en", "zh"):
         records += [
@@ -71,29 +71,25 @@ def test_the_bars_show_the_four_abilities_in_both_languages() -> None:
             record("counterfactual", 0, language=language, right=True),
             record("counterfactual", 0, language=language, closed=True, right=False),
         ]  # fmt: skip
-    found = chart(charts(HandRun(records), HandBenchmark(), "en"), "rgb-abilities")
-    assert found.kind == "bars"
-    assert found.categories == (
-        "Noise robustness, English", "Noise robustness, Chinese", "Negative rejection, English",
-        "Negative rejection, Chinese", "Information integration, English", "Information integration, Chinese",
-        "Counterfactual robustness, English", "Counterfactual robustness, Chinese",
-    )  # fmt: skip
-    (series,) = found.series
-    assert [(point.x, point.y) for point in series.points] == [
-        (0.0, 0.75), (1.0, 0.75), (2.0, 0.5), (3.0, 0.5), (4.0, 0.0), (5.0, 0.0), (6.0, 1.0), (7.0, 1.0),
-    ]  # fmt: skip
+    drawn = charts(HandRun(records), HandBenchmark(), "en")
+    assert all(each.leading for each in drawn)
+    assert [each.kind for each in drawn] == ["lines"] * 4 + ["bars"] * 2
+    rejection = chart(drawn, "rgb-rejection")
+    assert rejection.categories == ("English", "Chinese")
+    (series,) = rejection.series
+    assert [(point.x, point.y) for point in series.points] == [(0.0, 0.5), (1.0, 0.5)]
+    (series,) = chart(drawn, "rgb-counterfactual").series
+    assert [(point.x, point.y) for point in series.points] == [(0.0, 1.0), (1.0, 1.0)]
     # One question alone has no interval.
-    assert [point.low is not None and point.high is not None for point in series.points] == [True] * 4 + [False] * 4
-    assert "Negative rejection (English) 50.0%" in found.alt
+    assert [point.low for point in series.points] == [None, None]
+    assert "Negative rejection (English) 50.0%" in rejection.alt
 
 
 def test_a_system_that_was_not_asked_everything_has_fewer_bars() -> None:
     records = [*falling("a"), record("rejection", 0, system="b", rejected=True)]
-    found = chart(charts(HandRun(records), HandBenchmark(), "en"), "rgb-abilities")
-    assert [(series.name, [point.x for point in series.points]) for series in found.series] == [
-        ("a", [0.0]),
-        ("b", [1.0]),
-    ]
+    drawn = charts(HandRun(records), HandBenchmark(), "en")
+    assert [series.name for series in chart(drawn, "rgb-rejection").series] == ["b"]
+    assert [series.name for series in chart(drawn, "rgb-noise-en").series] == ["a"]
 
 
 def test_a_chart_with_nothing_to_show_is_left_out() -> None:

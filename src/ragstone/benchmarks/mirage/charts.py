@@ -59,8 +59,17 @@ class _MirageCharts:
         series = tuple(
             Series(system, tuple(p for at, name in enumerate(columns) if name in cells for p in cells[name].points(at)))
             for system, cells in best.items()
+            if any(right.value is not None for right in cells.values())
         )
-        return Chart("mirage-grid", self.words["chart_grid"], "grid", series, categories=tuple(columns), leading=True)
+        alt = self.words["separator"].join(
+            self.words["alt_curve"].format(
+                name=curve.name, points=", ".join(f"{columns[int(p.x)]}: {_percent_text(p.y)}" for p in curve.points)
+            )
+            for curve in series
+        )
+        return Chart(
+            "mirage-grid", self.words["chart_grid"], "grid", series, categories=tuple(columns), alt=alt, leading=True
+        )
 
     # -- stacked
 
