@@ -59,7 +59,7 @@ class _MirageCharts:
         series = tuple(
             Series(system, tuple(p for at, name in enumerate(columns) if name in cells for p in cells[name].points(at)))
             for system, cells in best.items()
-            if any(right.value is not None for right in cells.values())
+            if len(columns) > 1 and any(right.value is not None for right in cells.values())
         )
         alt = self.words["separator"].join(
             self.words["alt_curve"].format(
