@@ -16,13 +16,14 @@ from ragstone.cli.options import (
     metrics_option,
     once,
 )  # fmt: skip
-from ragstone.cli.output import say, say_json, say_text
+from ragstone.cli.output import say, say_json, say_tables, say_text
 from ragstone.cli.run import question_options
 from ragstone.cli.shell import opened_shell
 from ragstone.cli.show import say_run
 from ragstone.cli.systems import system_of, system_options
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
+from ragstone.runs import is_run_file
 
 if TYPE_CHECKING:
     from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult
@@ -67,11 +68,14 @@ def command(**values: Any) -> int:
 
     QUESTIONS needs a column `reference`. Gold passages come from labels or a column `document`, else from the --corpus.
     The system is Python code (app.py:ask), an HTTP address, or rag(…) over the --corpus; without one, or with --system
-    recorded, the answers in the data are diagnosed as far as that needs no asking."""
+    recorded, the answers in the data are diagnosed as far as that needs no asking. So is a run file of MIRAGE, given
+    in place of QUESTIONS."""
     from ragstone.api.diagnose import plan_diagnosis  # noqa: PLC0415
     from ragstone.api.evaluate import read_data  # noqa: PLC0415
     from ragstone.api.open_run import check_target  # noqa: PLC0415
 
+    if is_run_file(values["questions"]):
+        return _say_run(values)
     if values["price"]:
         read_price(values["price"])
     elif values["max_cost"]:
@@ -104,6 +108,21 @@ def command(**values: Any) -> int:
     if values["dry_run"]:
         return _dry_run(plan, values)
     return asyncio.run(_run(plan, values))
+
+
+def _say_run(values: dict[str, Any]) -> int:
+    """Prints the causes of a finished run of MIRAGE."""
+    from ragstone.api.diagnosed_runs import diagnose_run  # noqa: PLC0415
+    from ragstone.types import from_json, to_json  # noqa: PLC0415
+
+    found = diagnose_run(values["questions"])
+    tables = found.tables(language=values["language"] or preferred_language())
+    if values["as_json"]:
+        causes = {system: {item.id: item.cause.name for item in items} for system, items in found.questions.items()}
+        say_json({"causes": causes, "tables": from_json(to_json(tables), list)})
+    else:
+        say_tables(tables, language=values["language"] or preferred_language())
+    return 0
 
 
 def _dry_run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
