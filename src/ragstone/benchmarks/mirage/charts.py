@@ -47,7 +47,7 @@ class _MirageCharts:
     # -- the grid
 
     def grid(self) -> Chart:
-        """Right answers of each system without passages and with each retriever, at its best k."""
+        """Right answers of each system without passages and with each retriever, at its best k; the best column first."""
         best: dict[str, dict[str, Estimate]] = {}
         for system in self.tally.systems:
             for condition in filter(is_choice, self.tally.conditions(system)):
@@ -55,7 +55,10 @@ class _MirageCharts:
                 right, cells = self._right(system, condition), best.setdefault(system, {})
                 if name not in cells or (right.value or 0.0) > (cells[name].value or 0.0):
                     cells[name] = right
-        columns = list(dict.fromkeys(name for cells in best.values() for name in cells))
+        names = dict.fromkeys(name for cells in best.values() for name in cells)
+        columns = sorted(
+            names, key=lambda name: -max(cells[name].value or 0.0 for cells in best.values() if name in cells)
+        )
         series = tuple(
             Series(system, tuple(p for at, name in enumerate(columns) if name in cells for p in cells[name].points(at)))
             for system, cells in best.items()
