@@ -18,7 +18,6 @@ from ragstone.messages import LANGUAGES, preferred_language
 from ragstone.registry import is_loaded
 from ragstone.report import export, is_export, render
 from ragstone.report.digest import digest
-from ragstone.report.opening import opening
 from ragstone.report.optional import load
 from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
@@ -204,6 +203,8 @@ class OpenRun:
 
     def summaries(self, *, language: str | None = None) -> Mapping[str, Summary]:
         """What pages and the terminal open with, by system, that of all systems under ""."""
+        from ragstone.report.opening import opening  # noqa: PLC0415  (numpy: only where a run is read)
+
         language = language or self.language
         counts = digest(self.run, self.benchmark, language=language, cases_shown=0)
         return opening(self.run, self.benchmark, counts, language=language)

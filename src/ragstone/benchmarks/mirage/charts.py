@@ -47,7 +47,7 @@ class _MirageCharts:
     # -- the grid
 
     def grid(self) -> Chart:
-        """Right answers of each system without passages and with each retriever, at its best k; the best column first."""
+        """Right answers of each system without passages and with each retriever, at its best k: the best first."""
         best: dict[str, dict[str, Estimate]] = {}
         for system in self.tally.systems:
             for condition in filter(is_choice, self.tally.conditions(system)):
