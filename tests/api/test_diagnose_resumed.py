@@ -16,6 +16,7 @@ from tests.api.test_diagnose import corpus, labelled
 
 from ragstone.api.diagnose import DiagnosisResult, diagnose
 from ragstone.errors import Unfinished
+from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted
 from ragstone.runs import open_run
 from ragstone.types import Query, Response, from_json, to_json
@@ -115,3 +116,20 @@ def test_a_condition_that_fails_blames_nobody_and_is_asked_again(tmp_path: Path,
     resumed = diagnose(labelled(), Planted(frozenset({"lost"})), corpus=corpus, run=tmp_path / "f.run")
     assert resumed.outcome.complete
     assert resumed.waterfall().steps[1].gain.value == pytest.approx(6 / 26)
+
+
+def test_a_limit_on_the_judge_stops_a_diagnosis_and_a_larger_one_goes_on(tmp_path: Path, corpus: Path) -> None:
+    def diagnosed(name: str, most: int | None) -> tuple[DiagnosisResult, int]:
+        judge, given = scripted_judge(), {"concurrency": 1, "model_options": ModelOptions(cache=None)}
+        options: dict[str, Any] = {**given, "run": tmp_path / name, "max_requests": most, "corpus": corpus}
+        result = diagnose(labelled()[:10], Planted(frozenset({"lost"})), judge=judge, **options)
+        return result, len(judge.requests)
+
+    whole, requests = diagnosed("whole.run", None)
+    stopped, first = diagnosed("cut.run", 20)
+    assert first == 20
+    assert [error.exit_code for error in stopped.outcome.refused] == [3]
+    resumed, rest = diagnosed("cut.run", 500)
+    assert resumed.outcome.complete
+    assert first + rest == requests
+    assert resumed.causes() == whole.causes()

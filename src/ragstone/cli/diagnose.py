@@ -141,26 +141,20 @@ def _dry_run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
 async def _run(plan: "DiagnosisPlan", values: dict[str, Any]) -> int:
     from ragstone.api.diagnose import run_diagnosis  # noqa: PLC0415
 
+    options, most = model_options_of(values), values["concurrency"]  # one budget for diagnosis and trials
     async with opened_shell(quiet=values["quiet"], language=values["language"]) as shell:
         result = await run_diagnosis(
-            plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
-            price=values["price"], gates=thresholds_of(values), shell=shell,
+            plan, run=values["run_file"], model_options=options, concurrency=most, price=values["price"],
+            gates=thresholds_of(values), shell=shell,
         )  # fmt: skip
-        trials = (
-            await _tried(plan, result, values, shell)
-            if values["changes"] and not (shell.stop and shell.stop.is_set())
-            else None
-        )
+        trials = None
+        if values["changes"] and result.outcome.complete:
+            from ragstone.api.trials import try_changes  # noqa: PLC0415
+
+            trials = await try_changes(
+                plan, result, values["changes"], model_options=options, concurrency=most, shell=shell
+            )  # fmt: skip
     return _print(plan, result, trials, values)
-
-
-async def _tried(plan: "DiagnosisPlan", result: "DiagnosisResult", values: dict[str, Any], shell: Any) -> "Trials":
-    from ragstone.api.trials import try_changes  # noqa: PLC0415
-
-    return await try_changes(
-        plan, result, values["changes"], model_options=model_options_of(values), concurrency=values["concurrency"],
-        shell=shell,
-    )  # fmt: skip
 
 
 def _print(
