@@ -66,6 +66,12 @@ def test_nothing_wins_where_nothing_is_wrong(tmp_path: Path, corpus: Path) -> No
     assert "没有" in trials_table(trials, language="zh").notes[0]
 
 
+def test_a_table_without_changes_says_that_nothing_was_tried(tmp_path: Path) -> None:
+    table = trials_table(Trials((), tmp_path / "t.run", None))
+    assert (table.rows, len(table.notes)) == ((), 1)
+    assert "Nothing was tried" in table.notes[0]
+
+
 class _Changed(Planted):
     """Without passages given to it or asked for as usual, it answers as planted; `mended` questions are right, and
     `broken` ones fail, when it is asked for another number of passages."""

@@ -27,6 +27,13 @@ def test_the_causes_as_json_and_a_gate_on_one(ragstone: Any) -> None:
     assert again.code == 0
 
 
+def test_a_diagnosis_that_asks_nothing_says_so(ragstone: Any) -> None:
+    arguments = ("diagnose", QUESTIONS, "--corpus", DOCS, "--limit", "3", "--run", "d.run", "--quiet")
+    first, second = ragstone(*arguments), ragstone(*arguments)
+    assert "Nothing was asked" not in first.err
+    assert "Nothing was asked: d.run has all answers already." in second.err
+
+
 def test_a_dry_run_counts_and_asks_nothing(ragstone: Any) -> None:
     told = ragstone("diagnose", QUESTIONS, "--corpus", DOCS, "--dry-run", "--json")
     assert json.loads(told.out) == {"questions": 80, "requests_least": 240, "requests_most": 1360}

@@ -46,6 +46,14 @@ def test_code_is_asked_and_its_output_disturbs_nothing(folder: Path) -> None:
     assert again.document["asked"] == 0
 
 
+def test_a_run_that_asks_nothing_says_so(folder: Path) -> None:
+    arguments = ("run", "q.csv", "--system", "app.py:ask", "--run", "a.run", "--quiet")
+    first, second = (process(*arguments, folder=folder) for _ in range(2))
+    assert (first.code, second.code) == (0, 0)
+    assert "Nothing was asked" not in first.err
+    assert "Nothing was asked: a.run has all answers already." in second.err
+
+
 def test_failures_are_named_and_exit_3(folder: Path) -> None:
     (folder / "q.csv").write_text(QUESTIONS + "c,crash,x\n", "utf-8")
     ended = process("run", "q.csv", "--system", "app.py:ask", "--quiet", folder=folder)

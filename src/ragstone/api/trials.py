@@ -298,7 +298,8 @@ def trials_table(trials: Trials, *, language: str = "en") -> Table:
         rows.append(Row(cells))
     columns = tuple(words[name] for name in ("change", "right", "gain", "p", "tokens", "seconds", "state"))
     note = words["best"].format(change=trials.best.change) if trials.best is not None else words["none"]
-    return Table("diagnosis-trials", words["title"], columns, tuple(rows), (note, words["note"]))
+    notes = (note, words["note"]) if rows else (words["untried"],)
+    return Table("diagnosis-trials", words["title"], columns, tuple(rows), notes)
 
 
 def config_diff(trials: Trials, plan: DiagnosisPlan) -> str:

@@ -19,7 +19,7 @@ from ragstone.cli.options import (
 from ragstone.cli.output import say, say_json, say_tables, say_text
 from ragstone.cli.run import question_options
 from ragstone.cli.shell import opened_shell
-from ragstone.cli.show import say_run
+from ragstone.cli.show import say_reused, say_run
 from ragstone.cli.systems import system_of, system_options
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
@@ -186,6 +186,8 @@ def _print(
                 say_text(table_text(trials_table(trials, language=language), language=language))
                 say_text(config_diff(trials, plan))
             code, _ = report_gates(view, values, system=result.system, language=language)
+    if not plan.recorded:
+        say_reused(outcome, result.run, language)
     if not outcome.complete:
         say(f"ragstone: {outcome.advice_in(language)}", err=True)
     return code if code == 1 else 0 if outcome.complete and code == 0 else 3

@@ -14,8 +14,9 @@ from ragstone.messages import messages
 if TYPE_CHECKING:
     from ragstone.api.open_run import OpenRun
     from ragstone.api.slices import Slices
+    from ragstone.runs.outcome import Outcome
 
-__all__ = ["command", "say_failures", "say_run"]
+__all__ = ["command", "say_failures", "say_reused", "say_run"]
 
 _FAILURES = 3  # kinds of failure that are shown
 
@@ -114,6 +115,12 @@ def say_run(
     rest = texts[("rest.none", "rest.table", "rest.tables")[min(more, 2)]].format(n=more)
     path = report or shlex.join(["ragstone", "report", str(run.path), "-o", "report.html"])
     say(texts["report"].format(path=path) + texts["rest"].format(rest=rest))
+
+
+def say_reused(outcome: "Outcome", path: Path, language: str) -> None:
+    """Print to standard error that a system was not asked because the run has all its answers, if that is so."""
+    if outcome.complete and outcome.already and not outcome.asked:
+        say(messages(__name__, language)["reused"].format(path=path), err=True)
 
 
 def say_failures(failures: Sequence[str], language: str) -> None:
