@@ -186,7 +186,7 @@ def test_a_benchmark_keeps_to_the_time_limit_of_an_answer() -> None:
     ragstone.bench("rgb", system=slow, timeout=0.2, run="s.run", **SMALL)
     with open_run("s.run") as run:
         assert {str(failure.message) for failure in run.failures()} == {
-            "timed_out: No answer within 0.2 seconds (--timeout)."
+            "timed_out: No answer within 0.2 seconds (the limit `timeout`)."
         }
 
 

@@ -178,7 +178,7 @@ def test_the_options_of_an_address_and_its_time_limit_are_those_of_run(folder: P
     ended = process(
         "bench", "rgb", "--system", "slow.py:ask", "--timeout", "0.2", *SMALL["rgb"], "--quiet", folder=folder
     )
-    assert "No answer within 0.2 seconds (--timeout)" in ended.err
+    assert "No answer within 0.2 seconds (the limit `timeout`)" in ended.err
 
 
 def test_a_benchmark_asks_an_address_with_its_body_and_paths(folder: Path, passage_server: str) -> None:

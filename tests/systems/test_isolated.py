@@ -142,7 +142,7 @@ async def test_a_blocking_call_that_hangs_is_ended_and_the_others_are_answered()
         started = time.perf_counter()
         outcomes = await asyncio.gather(*(outcome(system, question) for question in ("hang", "ok", "slow")))
         again = await outcome(system, "ok")
-    assert outcomes[0] == "timed_out: No answer within 1 seconds (--timeout)."
+    assert outcomes[0] == "timed_out: No answer within 1 seconds (the limit `timeout`)."
     assert outcomes[1:] == ["fine", "fine"]
     assert again == "fine"
     assert time.perf_counter() - started < 30

@@ -285,7 +285,7 @@ async def test_what_takes_too_long_is_given_up() -> None:
     try:
         for target in (blocking, waiting):
             started = time.perf_counter()
-            with pytest.raises(SystemFailed, match=r"No answer within 0\.1 seconds \(--timeout\)") as caught:
+            with pytest.raises(SystemFailed, match=r"No answer within 0\.1 seconds \(the limit `timeout`\)") as caught:
                 await answer(target, timeout=0.1)
             assert caught.value.kind == "timed_out"
             assert time.perf_counter() - started < 10

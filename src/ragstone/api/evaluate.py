@@ -17,7 +17,7 @@ from ragstone.api.run_result import RunResult
 from ragstone.benchmarks.recorded.aggregate import columns_of, display_order, tally_scores
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
 from ragstone.benchmarks.recorded.tables import price_of
-from ragstone.datasets.tabular import EvalData, read_eval_data
+from ragstone.datasets.tabular import EvalData, read_eval_data, retrieval_only_note
 from ragstone.datasets.tabular.problems import places
 from ragstone.datasets.traces.samples import SCHEMAS
 from ragstone.errors import UsageError
@@ -152,7 +152,7 @@ def plan_evaluation(
     """Checks everything that can be checked before any model is opened. Raises UsageError."""
     if data_language:
         checked_language(data_language)
-    rows, warnings = [], list(data.warnings)
+    rows, warnings = [], [*retrieval_only_note(data.items), *data.warnings]
     check_columns(data, group_by)
     unanswered = [item.where for item in data.items if item.response is None and not item.error]
     for item in data.items:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from ragstone.errors import SystemFailed
 
-__all__ = ["Served", "guarded", "in_thread", "is_users_file", "located", "makes_object", "with_article"]
+__all__ = ["Served", "guarded", "in_thread", "is_users_file", "located", "makes_object", "timed_out", "with_article"]
 
 T = TypeVar("T")
 # Parts of the paths of code that is not the user's.
@@ -32,6 +32,11 @@ class Served:
     blocks: bool = False
 
 
+def timed_out(timeout: float) -> SystemFailed:
+    """The failure of a call that took longer than `timeout` seconds, in words for Python and for the command line."""
+    return SystemFailed("timed_out", f"No answer within {timeout:g} seconds (the limit `timeout`).")
+
+
 async def guarded(asking: Callable[[], Awaitable[T]], timeout: float) -> T:
     """The value of user code. Raises SystemFailed: "raised" with the line of the user's code, or "timed_out" after
     `timeout` seconds."""
@@ -42,7 +47,7 @@ async def guarded(asking: Callable[[], Awaitable[T]], timeout: float) -> T:
     except TimeoutError as error:
         if time.perf_counter() - started < timeout:  # the user's own
             raise SystemFailed("raised", located(error)) from error
-        raise SystemFailed("timed_out", f"No answer within {timeout:g} seconds (--timeout).") from None
+        raise timed_out(timeout) from None
     except SystemFailed:
         raise
     except (Exception, SystemExit, GeneratorExit, asyncio.CancelledError) as error:

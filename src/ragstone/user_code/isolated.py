@@ -22,6 +22,7 @@ from typing import IO, Any
 
 from ragstone.errors import SystemFailed, UsageError
 from ragstone.types import to_json
+from ragstone.user_code.calls import timed_out
 from ragstone.user_code.worker import HEADER
 
 __all__ = ["IsolatedCode", "open_isolated_code", "source_hash"]
@@ -134,7 +135,7 @@ class _Worker:
                 await asyncio.wait({future}, timeout=_CANCEL_SECONDS)
             if not future.done():
                 self.kill()
-                raise SystemFailed("timed_out", f"No answer within {timeout:g} seconds (--timeout).")
+                raise timed_out(timeout)
             message = future.result()
         finally:
             self._waiting.pop(number, None)

@@ -15,7 +15,7 @@ from ragstone.messages import preferred_language
 from ragstone.text import detect
 from ragstone.types import NO_ANSWER, Passage, Response, Sample
 
-__all__ = ["Builder"]
+__all__ = ["Builder", "retrieval_only_note"]
 
 _LONGEST_ATTRIBUTE = 1000  # characters of an attribute of a trace that is kept as a column
 _DETECTED = 400  # characters of an answer that decide the language if the question has no letters
@@ -88,8 +88,6 @@ class Builder:
         if passages is None:
             return None
         retrieved, gold = passages
-        if answer is None and retrieved:
-            self.note("retrieval_only", row.where)
         column = self._mapping.get("contexts")
         empty = column is not None and not retrieved and _is_list(row.cells.get(column))
         if empty:
@@ -177,6 +175,13 @@ class Builder:
         if language_name == "":
             self.note("language", row.where)
         return language_name
+
+
+def retrieval_only_note(items: Iterable[Item]) -> list[str]:
+    """The warning about rows with passages but no answer, for those who score recorded answers."""
+    rows = [item.where for item in items if item.response is not None and item.response.passages
+            and item.response.finish_reason == NO_ANSWER]  # fmt: skip
+    return [warning("retrieval_only", where=places(rows, len(rows), preferred_language()))] if rows else []
 
 
 def _is_list(cell: Any) -> bool:
