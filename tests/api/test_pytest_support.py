@@ -85,11 +85,11 @@ def test_judge_and_embedder_are_opened_once_whatever_metrics_are_asked(monkeypat
         async def __aexit__(self, *_: object) -> None:
             opened.append(f"{self.name} closed")
 
-    def open_model(name: Any, _: object) -> Any:
-        return Opening(name, judge) if isinstance(name, str) else contextlib.nullcontext(name)
+    def opening(held: Any) -> Any:
+        return lambda name, _: Opening(name, held) if isinstance(name, str) else contextlib.nullcontext(name)
 
-    monkeypatch.setattr(judging_module, "open_model", open_model)
-    monkeypatch.setattr(judging_module, "open_embedder", lambda name, _: Opening(name, embedder))
+    monkeypatch.setattr(judging_module, "open_model", opening(judge))
+    monkeypatch.setattr(judging_module, "open_embedder", opening(embedder))
     with Evaluator(Judging(model="scripted/x")) as evaluator:
         evaluator.score(GOOD, ["token_f1"])
         assert opened == []
