@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ragstone.benchmarks.verdicts import asked, score
 from ragstone.messages import messages
 from ragstone.types import (
     Aggregate,
@@ -117,8 +118,7 @@ class BaseBenchmark(_Declared):
 
     def summary(self, run: Run, /, *, language: str = "en") -> Mapping[str, Summary]:
         """A sentence for each system, with the mean of each metric."""
-        from ragstone.benchmarks.verdicts import asked, score  # noqa: PLC0415  (numpy: only where a run is read)
-        from ragstone.stats import Estimate  # noqa: PLC0415
+        from ragstone.stats import Estimate  # noqa: PLC0415  (numpy: only where a run is read)
 
         words, plans = messages(__name__, language), run.plans()
         summaries = {}

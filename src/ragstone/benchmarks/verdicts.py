@@ -1,12 +1,16 @@
 """The figures of a verdict: a value with its interval and no more digits than the interval earns."""
 
+from typing import TYPE_CHECKING
+
 from ragstone.messages import messages
-from ragstone.stats import Estimate
+
+if TYPE_CHECKING:  # numpy: only where a run is read
+    from ragstone.stats import Estimate
 
 __all__ = ["asked", "percent", "score"]
 
 
-def percent(estimate: Estimate) -> str:
+def percent(estimate: "Estimate") -> str:
     """A share: "91% [88, 94]"; "–" where nothing was scored."""
     if estimate.value is None:
         return "–"
@@ -17,7 +21,7 @@ def percent(estimate: Estimate) -> str:
     return f"{value} [{100 * low:.0f}, {100 * high:.0f}]"
 
 
-def score(estimate: Estimate) -> str:
+def score(estimate: "Estimate") -> str:
     """A mean: "0.82 [0.76, 0.87]"; "–" where nothing was scored."""
     if estimate.value is None:
         return "–"
