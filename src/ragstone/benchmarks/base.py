@@ -164,8 +164,8 @@ def _scores(run: Run, system: str) -> dict[str, list[tuple[str, Score]]]:
     """Metric → (sample id, score) of each record."""
     scores_by_name: dict[str, list[tuple[str, Score]]] = {}
     for record in run.records(system=system):
-        for name, score in record.scores.items():
-            scores_by_name.setdefault(name, []).append((record.case.sample.id, score))
+        for name, value in record.scores.items():
+            scores_by_name.setdefault(name, []).append((record.case.sample.id, value))
     return scores_by_name
 
 
