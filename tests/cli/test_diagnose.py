@@ -34,6 +34,14 @@ def test_a_diagnosis_that_asks_nothing_says_so(ragstone: Any) -> None:
     assert "Nothing was asked: d.run has all answers already." in second.err
 
 
+def test_failures_of_the_system_are_named_and_exit_3(ragstone: Any) -> None:
+    Path("app.py").write_text("def ask(question):\n    raise ValueError('no such tenant')\n", "utf-8")
+    ended = ragstone("diagnose", QUESTIONS, "--system", "app.py:ask", "--limit", "2", "--quiet")
+    assert ended.code == 3
+    assert "2 failed" in ended.err
+    assert "no such tenant" in ended.err
+
+
 def test_a_dry_run_counts_and_asks_nothing(ragstone: Any) -> None:
     told = ragstone("diagnose", QUESTIONS, "--corpus", DOCS, "--dry-run", "--json")
     assert json.loads(told.out) == {"questions": 80, "requests_least": 240, "requests_most": 1360}

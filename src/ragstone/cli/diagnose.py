@@ -19,7 +19,7 @@ from ragstone.cli.options import (
 from ragstone.cli.output import say, say_json, say_tables, say_text
 from ragstone.cli.run import question_options
 from ragstone.cli.shell import opened_shell
-from ragstone.cli.show import say_reused, say_run
+from ragstone.cli.show import failures_of, say_failures, say_reused, say_run
 from ragstone.cli.systems import system_of, system_options
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
@@ -168,7 +168,7 @@ def _print(
     with result.open() as run:
         language = run.language
         report = run.write_report(values["report_file"], language=language) if values["report_file"] else None
-        view = run.benchmark.view(run.run)
+        view, failures = run.benchmark.view(run.run), failures_of(run)
         if values["as_json"]:
             code, gates = report_gates(view, values, system=result.system, language=language)
             causes = {name: {"cause": cause.name, "lost": cause.lost, "missing": cause.missing}
@@ -190,4 +190,5 @@ def _print(
         say_reused(outcome, result.run, language)
     if not outcome.complete:
         say(f"ragstone: {outcome.advice_in(language)}", err=True)
+        say_failures(failures, language)
     return code if code == 1 else 0 if outcome.complete and code == 0 else 3

@@ -29,7 +29,7 @@ from ragstone.cli.options import (
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
-from ragstone.cli.show import say_failures, say_run
+from ragstone.cli.show import failures_of, say_failures, say_run
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
@@ -191,10 +191,7 @@ def print_result(result: "EvalResult", values: dict[str, Any]) -> int:
     with result.open() as run:
         language = run.language
         report = run.write_report(values["report_file"], language=language) if values["report_file"] else None
-        failures = [
-            failure.message if failure.message.startswith(f"{failure.kind}:") else f"{failure.kind}: {failure.message}"
-            for failure in run.run.failures()
-        ][:3]
+        failures = failures_of(run)
         if values["as_json"]:
             code, gates = _gated(result, values)
             document = {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ragstone.api.slices import Slices
     from ragstone.runs.outcome import Outcome
 
-__all__ = ["command", "say_failures", "say_reused", "say_run"]
+__all__ = ["command", "failures_of", "say_failures", "say_reused", "say_run"]
 
 _FAILURES = 3  # kinds of failure that are shown
 
@@ -121,6 +121,14 @@ def say_reused(outcome: "Outcome", path: Path, language: str) -> None:
     """Print to standard error that a system was not asked because the run has all its answers, if that is so."""
     if outcome.complete and outcome.already and not outcome.asked:
         say(messages(__name__, language)["reused"].format(path=path), err=True)
+
+
+def failures_of(run: "OpenRun") -> list[str]:
+    """The most frequent failures of a run, as kind and message."""
+    return [
+        failure.message if failure.message.startswith(f"{failure.kind}:") else f"{failure.kind}: {failure.message}"
+        for failure in run.run.failures()
+    ][:_FAILURES]
 
 
 def say_failures(failures: Sequence[str], language: str) -> None:
