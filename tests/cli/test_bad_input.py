@@ -71,7 +71,7 @@ OPTIONS = [
     (("--run", "text.json"), "not an SQLite database"),
     (("--report", "folder"), "is a folder"),
     (("--report", "text.json/r.html"), "cannot be written"),
-    (("--modl", "x"), "Did you mean '--model'?"),
+    (("--modl", "x"), "Did you mean one of: '--method', '--model'"),
 ]
 OTHERS = [
     (("bnch",), "Did you mean 'bench'?"),
