@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragstone.benchmarks.interventions.causes import CAUSES, LOST
+from ragstone.benchmarks.interventions.conditions import CONDITIONS
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.stats import Estimate
@@ -178,17 +179,19 @@ def _without_noise(item: Diagnosed) -> float:
 
 def _price(items: Sequence[Diagnosed], names: Sequence[str]) -> tuple[tuple[float, float] | None, float | None]:
     """The change of prompt and answer tokens and of seconds per question between the answers as is and under the first
-    of these conditions that was asked."""
+    of these conditions that was asked. Where passages were given nothing was searched for, so that the time says
+    nothing."""
     usage, seconds = [], []
     for item in items:
         now = item.evidence.response("as_is")
-        then = next((item.evidence.response(name) for name in names if name in item.evidence.records), None)
+        name = next((name for name in names if name in item.evidence.records), "")
+        then = item.evidence.response(name)
         if then is None or now is None:
             continue
         if now.usage is not None and then.usage is not None:
             a, b = now.usage, then.usage
             usage.append((b.prompt_tokens - a.prompt_tokens, b.completion_tokens - a.completion_tokens))
-        if now.seconds is not None and then.seconds is not None:
+        if CONDITIONS[name].takes != "passages" and now.seconds is not None and then.seconds is not None:
             seconds.append(then.seconds - now.seconds)
     prompts, answers = _mean([one for one, _ in usage]), _mean([one for _, one in usage])
     return None if prompts is None or answers is None else (prompts, answers), _mean(seconds)
