@@ -264,7 +264,14 @@ def test_a_dry_run_says_what_the_run_then_takes(folder: Path) -> None:
     expected = dry.document
     assert (expected["questions"], expected["asked"], expected["model_requests"]) == (2, 2, 2)
     assert expected["retrievers"][0]["requests"] == 2
-    assert expected["cost"] == pytest.approx((expected["prompt_tokens"] + 2 * expected["completion_tokens"]) / 1e6)
+    prompts_of_all = expected["prompt_tokens"] + expected["retrievers"][0]["tokens"]  # the reranker is a chat model
+    assert expected["cost"] == pytest.approx((prompts_of_all + 2 * expected["completion_tokens"]) / 1e6)
+    said = process(*asking, "--dry-run", folder=folder).out
+    assert "requests to scripted/model.jsonl" in said
+    assert "not in the cost" not in said
+    embedding = process(*asking[:5], "rag(retriever=dense(openai/x), model=scripted/model.jsonl)", *asking[6:],
+                        "--dry-run", folder=folder)  # fmt: skip
+    assert "tokens for openai/x to embed; not in the cost" in embedding.out
     ended = process(*asking, "--run", "a.run", "--quiet", "--json", folder=folder)
     assert ended.code == 0, ended
     (table,) = [table for table in ended.document["tables"] if table["id"] == "eval-cost"]

@@ -134,14 +134,19 @@ async def _run(plan: Any, values: dict[str, Any], arguments: list[str]) -> int:
 
 async def _dry_run(plan: Any, values: dict[str, Any]) -> int:
     """Prints what the run would take, before anything is spent."""
-    from ragstone.api.estimate import ANSWER_TOKENS, estimate_questions  # noqa: PLC0415
+    from ragstone.api.estimate import estimate_questions  # noqa: PLC0415
+    from ragstone.retrieval.cost_estimate import is_chat_cost  # noqa: PLC0415
+    from ragstone.types import Usage  # noqa: PLC0415
 
     expected = await estimate_questions(plan, values["run_file"])
     usage, judge = expected.usage, expected.judging.usage
     price = read_price(values["price"]) if values["price"] else None
     judge_price = read_price(values["judge_price"]) if values["judge_price"] else price
+    in_cost = [is_chat_cost(cost) for cost in expected.retrievers]
+    searching = Usage(sum(cost.tokens for cost, priced in zip(expected.retrievers, in_cost, strict=True) if priced))
+    system = None if usage is None else usage + searching
     costs = [None if at is None or spent is None else cost_of(spent.prompt_tokens, spent.completion_tokens, at)
-             for spent, at in ((usage, price), (judge, judge_price))]  # fmt: skip
+             for spent, at in ((system, price), (judge, judge_price))]  # fmt: skip
     known = [cost for cost in costs if cost is not None]
     document: dict[str, Any] = {
         "questions": len(plan.benchmark.rows), "cases": plan.benchmark.size, "done": expected.done,
@@ -158,22 +163,30 @@ async def _dry_run(plan: Any, values: dict[str, Any]) -> int:
     if values["as_json"]:
         say_json(document)
         return 0
+    _say_dry_run(document, in_cost, values)
+    return 0
+
+
+def _say_dry_run(document: dict[str, Any], in_cost: list[bool], values: dict[str, Any]) -> None:
+    """The same in words. `in_cost`: which of the retrievers' models the cost includes."""
+    from ragstone.api.estimate import ANSWER_TOKENS  # noqa: PLC0415
+
     language = values["language"] or preferred_language()
     texts = messages(__name__, language)
-    for warning in plan.benchmark.warnings:
+    for warning in document["warnings"]:
         say(texts["note"].format(text=warning), err=True)
-    say(texts["cases"].format(**{**document, "done": texts["done"].format(**document) if expected.done else ""}))
-    if usage is None:
+    say(texts["cases"].format(**{**document, "done": texts["done"].format(**document) if document["done"] else ""}))
+    if document["model_requests"] is None:
         say(texts["unknown"])
-    elif usage.requests:
+    elif document["model_requests"]:
         say(texts["model"].format(**document, answer=ANSWER_TOKENS))
-    for line in retriever_lines(document, language):
-        say(texts["not_in_cost"].format(line=line))
-    if judge.requests:
-        say(texts["judge"].format(**document, answer=ANSWER_TOKENS)
-            + (texts["judge_cost"].format(cost=money(costs[1])) if costs[1] is not None else ""))  # fmt: skip
-    if expected.judging.embedded:
+    for line, priced in zip(retriever_lines(document, language), in_cost, strict=True):
+        say(line if priced else texts["not_in_cost"].format(line=line))
+    if document["judge_requests"]:
+        cost = document["judge_cost"]
+        share = "" if cost is None else texts["judge_cost"].format(cost=money(cost))
+        say(texts["judge"].format(**document, answer=ANSWER_TOKENS) + share)
+    if document["embedder_tokens"]:
         say(texts["not_in_cost"].format(line=texts["embedder"].format(**document)))
     at = texts["judge_price"].format(price=values["judge_price"]) if values["judge_price"] else ""
     say_cost(document["cost"], values["price"] or values["judge_price"], language, judge=at if values["price"] else "")
-    return 0

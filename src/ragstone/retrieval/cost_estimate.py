@@ -12,7 +12,7 @@ from ragstone.models.nested_names import Spec, is_http, parse
 from ragstone.models.rerank import is_reranker
 from ragstone.types import Frozen, RetrievalCost
 
-__all__ = ["TextCount", "estimate_cost"]
+__all__ = ["TextCount", "estimate_cost", "is_chat_cost"]
 
 _EMBEDDED = ("dense", "multivector", "late")
 # Approximate tokens of a prompt's instruction and examples.
@@ -35,6 +35,11 @@ def estimate_cost(name: Any, passages: TextCount, questions: TextCount) -> list[
     """The cost of each model in the retriever `name`; empty if it has none, and for an object. Raises UsageError for an
     invalid name, but not for problems that only opening it would reveal."""
     return list(_of(parse(name), passages, questions)) if isinstance(name, str) else []
+
+
+def is_chat_cost(cost: RetrievalCost) -> bool:
+    """Whether the cost is that of a chat model, which ranks or rewrites, and is paid by its tokens like a reader."""
+    return cost.requests > 0 and not _scores_itself(cost.model)
 
 
 def _of(spec: Spec, passages: TextCount, questions: TextCount) -> Iterator[RetrievalCost]:
