@@ -1,5 +1,5 @@
-"""Causes of the wrong answers of a finished run of MIRAGE, which has three of the conditions of a diagnosis: nothing is
-asked again. Mixed (or retrieved) is as is, oracle is the gold alone, base is closed book."""
+"""Causes of the wrong answers of a finished run whose benchmark has conditions of a diagnosis: nothing is asked
+again."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragstone.api.blocking import public
-from ragstone.api.open_run import read_run
+from ragstone.api.open_run import OpenRun, read_run
 from ragstone.benchmarks.interventions.benchmark import Interventions
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.waterfall import Fix, Waterfall, fixes, waterfall
@@ -17,9 +17,6 @@ from ragstone.errors import UsageError
 from ragstone.types import Plan, Record, Run, Table
 
 __all__ = ["RunDiagnosis", "diagnose_run"]
-
-_CONDITIONS = {"base": "closed_book", "oracle": "gold_only"}
-_AS_IS = ("mixed", "retrieved")
 
 
 @dataclass(frozen=True)
@@ -44,33 +41,26 @@ class RunDiagnosis:
 
 @public
 def diagnose_run(run: str | Path) -> RunDiagnosis:
-    """The causes of the wrong answers of a run of MIRAGE. Raises UsageError for runs of other benchmarks, and for one
-    without the settings oracle and mixed or retrieved."""
+    """The causes of the wrong answers of a run, such as one of MIRAGE: mixed or retrieved is as is, oracle the gold
+    alone, base closed book. Raises UsageError for a run that was not asked both as is and with the gold alone."""
     with read_run(run) as opened:
-        name = opened.benchmark.name
-        if name != "mirage":
-            raise UsageError(
-                f"{run} is a run of {name!r}: only runs of mirage have conditions that tell causes. Ask the system "
-                "again with `ragstone diagnose QUESTIONS --system …`."
-            )
-        records = {system: list(_converted(opened.run, system)) for system in opened.run.systems}
+        records = {system: list(_converted(opened, system)) for system in opened.run.systems}
         view = _Converted(opened.run.meta, _by_retriever(records))
-    if not view.systems:
-        raise UsageError(f"{run} has no question in the setting oracle and in mixed or retrieved: ask both settings.")
+        if not view.systems:
+            raise UsageError(
+                f"{run} (a run of {opened.benchmark.name!r}) has no question both as is and with the gold alone, so "
+                "nothing tells causes. Ask the system again with `ragstone diagnose QUESTIONS --system …`."
+            )
     benchmark = Interventions()
     return RunDiagnosis({system: benchmark.diagnosed(view, system) for system in view.systems}, view)
 
 
-def _converted(run: Run, system: str) -> Iterator[tuple[str, Record]]:
-    """The records as those of a diagnosis, each with its retriever ("" for the settings without one)."""
-    for record in run.records(system=system):
-        condition = record.case.condition
-        setting = str(condition.get("setting", ""))
-        name = _CONDITIONS.get(setting, "as_is" if setting in _AS_IS else "")
-        if not name:
-            continue
-        source = " ".join(str(condition[key]) for key in ("retriever", "k", "chunk") if condition.get(key))
-        yield (source if setting == "retrieved" else setting if name == "as_is" else ""), _renamed(record, name)
+def _converted(opened: OpenRun, system: str) -> Iterator[tuple[str, Record]]:
+    """The records as those of a diagnosis, each with its set ("": of all sets)."""
+    for record in opened.run.records(system=system):
+        name, source = opened.benchmark.intervention(record.case)
+        if name:
+            yield source, _renamed(record, name)
 
 
 def _renamed(record: Record, name: str) -> Record:

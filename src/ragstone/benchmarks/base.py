@@ -113,6 +113,9 @@ class BaseBenchmark(_Declared):
     def retrieval_cost(self) -> Sequence[RetrievalCost]:
         return ()
 
+    def intervention(self, case: Case, /) -> tuple[str, str]:
+        return "", ""
+
     def view(self, run: Run, /) -> Run:
         return run
 

@@ -247,6 +247,14 @@ class MIRAGE(BaseBenchmark):
 
         return summary.summaries(run, language=language)
 
+    def intervention(self, case: Case, /) -> tuple[str, str]:
+        """Oracle is the gold alone, base closed book; mixed, and each retriever, is a way of being asked as is."""
+        setting = str(case.condition.get("setting", ""))
+        if setting in ("oracle", "base"):
+            return ("gold_only" if setting == "oracle" else "closed_book"), ""
+        parts = [str(case.condition[key]) for key in ("retriever", "k", "chunk") if case.condition.get(key)]
+        return "as_is", " ".join(parts) or setting
+
     def tables(self, run: Run, /, *, language: str = "en") -> list[Table]:
         from ragstone.benchmarks.mirage import tables  # noqa: PLC0415
 
