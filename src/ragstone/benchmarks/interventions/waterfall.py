@@ -162,8 +162,9 @@ def _fix(cause: str, known: Sequence[Diagnosed]) -> Fix | None:
         gains = [_without_noise(item) for item in known]
         measured, names = True, ("gold_only",)
     else:
+        # Another order was asked of wrong answers only, so what it takes from right ones is not known.
         gains = [float(item.cause.name == cause) for item in known]
-        measured, names = cause == "position", ("gold_first",)
+        measured, names = False, ("gold_first",)
     ids = tuple(item.id for item in concerned if item.cause.name == cause)
     gain = Estimate.of_difference(gains) if measured else _share(gains)
     return Fix(cause, gain, measured, ids, *_price(concerned, names))
