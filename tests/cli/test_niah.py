@@ -1,6 +1,7 @@
 """`ragstone bench niah` and its kin: from a grid to a map, resumed by cell, scored by rule."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,11 +46,10 @@ def test_a_map_says_what_was_found_and_what_was_rightly_refused(ragstone: Callab
     # model, which goes by the question, names that one's number.
     assert cells[5]["value"] == pytest.approx(2 / 6)
     page = Path("n.html").read_text(encoding="utf-8")
-    assert "Heat maps" in page
+    assert re.search(r"<svg[^>]*>.*?1\.2k", page, re.DOTALL)
     assert "1.2k" in page
-    assert "热力图" in ragstone("report", "n.run", "-o", "zh.html", "--language", "zh").out + Path("zh.html").read_text(
-        encoding="utf-8"
-    )
+    ragstone("report", "n.run", "-o", "zh.html", "--language", "zh")
+    assert "针的深度" in Path("zh.html").read_text(encoding="utf-8")
 
 
 def test_the_report_says_the_sampling_that_ran(ragstone: Callable[..., Told], finder: str) -> None:

@@ -45,7 +45,7 @@ def test_a_trend_says_what_fell_and_when(ragstone: Callable[..., Told], nights: 
     assert rest[-1] == "4 Nov: see which answers changed with: ragstone compare n3.run n4.run"
     chinese = ragstone("trend", *nights, "--language", "zh").out.splitlines()
     assert chinese[0] == "answer_match 自 11月4日起下降：0.90 [0.75, 0.96] → 0.35 [0.19, 0.56]。"
-    tables = ragstone("trend", *nights, "--tables").out
+    tables = ragstone("trend", *nights, "--all").out
     for words in ("Changes", "Quantities", "Runs", "n5.run", "Δ -0.55"):
         assert words in tables
 

@@ -27,7 +27,7 @@ __all__ = ["command"]
 @where_option
 @click.option("--price", metavar="IN/OUT", default="",
               help="The system's price per million prompt and answer tokens.")  # fmt: skip
-@click.option("--tables", "with_tables", is_flag=True, help="Also print the tables.")
+@click.option("--all", "with_tables", is_flag=True, help="Also print the tables.")
 @click.option("--report", "report_file", type=click.Path(path_type=Path),
               help="Also write the trend to this HTML file.")  # fmt: skip
 @click.option("--fail-on-change", is_flag=True,

@@ -1,7 +1,8 @@
 """What a page and the terminal open with: the summaries of the benchmark, which of two systems is better, and the most
 frequent causes of wrong answers."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -14,12 +15,15 @@ from ragstone.types import Action, Benchmark, Run, Summary
 __all__ = ["opening"]
 
 _ACTIONS = 3
+_BREAKS = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def opening(run: Run, benchmark: Benchmark, digest: Digest, *, language: str = "en") -> dict[str, Summary]:
     """The summaries by system, those of all systems first under "". A benchmark whose summaries have actions of their
     own keeps them."""
-    summaries = dict(benchmark.summary(run, language=language))
+    summaries = {
+        system: _unbroken(summary, run.systems) for system, summary in benchmark.summary(run, language=language).items()
+    }
     if not summaries or any(summary.bars for summary in summaries.values()):
         return summaries
     words = messages(__name__, language)
@@ -27,8 +31,17 @@ def opening(run: Run, benchmark: Benchmark, digest: Digest, *, language: str = "
     verdict = "\n".join(filter(None, (common.verdict, _better(digest, words))))
     if not any(summary.actions for summary in summaries.values()):
         common = replace(common, actions=_causes(digest, words))
-    common = replace(common, verdict=verdict)
+    common = _unbroken(replace(common, verdict=verdict), run.systems)
     return ({"": common} if common.verdict or common.actions else {}) | summaries
+
+
+def _unbroken(summary: Summary, systems: Iterable[str]) -> Summary:
+    """The summary with the line breaks in names of systems marked: a line of a verdict is a sentence of ours."""
+    for name in systems:
+        marked = _BREAKS.sub("␤", name)
+        if marked != name:
+            summary = replace(summary, verdict=summary.verdict.replace(name, marked))
+    return summary
 
 
 def _better(digest: Digest, words: Mapping[str, str]) -> str:

@@ -20,7 +20,7 @@ _TEMPLATE = """
 {% for line in unfinished %}<p class="notice" role="note"><bdi>{{ line }}</bdi></p>
 {% endfor %}
 {% for block in blocks %}
-{% for verdict in block.verdicts %}<p class="verdict{{ ' line' if not loop.first }}"><bdi>{{ verdict }}</bdi></p>
+{% for verdict in block.sentences %}<p class="verdict{{ ' line' if not loop.first }}"><bdi>{{ verdict }}</bdi></p>
 {% endfor %}
 {% if block.pictures or block.actions %}<div class="opening{{ ' wide' if block.pictures | length > 1 }}">
 {% if block.pictures %}<div{% if block.pictures | length > 1 %} class="charts"{% endif %}>{% for picture in block.pictures %}{{ picture }}{% endfor %}</div>{% endif %}
@@ -111,7 +111,7 @@ def _block(view: View, numbered: Sequence[tuple[int, str, Summary]], pictures: S
     ]
     common = any(system == "" for _, system, _ in numbered)
     return {
-        "verdicts": [line for *_, summary in numbered for line in summary.verdict.splitlines()],
+        "sentences": [line for *_, summary in numbered for line in summary.verdict.splitlines()],
         "pictures": [picture for picture in pictures if picture], "actions": actions,
         "heading": view.words["to_check" if common else "to_do"],
         "notes": " ".join(note for *_, summary in numbered for note in summary.notes),
