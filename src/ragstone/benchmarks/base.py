@@ -20,7 +20,6 @@ from ragstone.types import (
     RetrievalCost,
     Row,
     Run,
-    Score,
     Summary,
     Table,
     to_json,
@@ -163,22 +162,20 @@ class BaseBenchmark(_Declared):
         return []
 
 
-def _scores(run: Run, system: str) -> dict[str, list[tuple[str, Score]]]:
-    """Metric → (sample id, score) of each record."""
-    scores_by_name: dict[str, list[tuple[str, Score]]] = {}
+def _scores(run: Run, system: str) -> dict[str, list[tuple[str, float | None]]]:
+    """Metric → (sample id, value) of each record; without the evidence, which would fill the memory."""
+    scores_by_name: dict[str, list[tuple[str, float | None]]] = {}
     for record in run.records(system=system):
-        for name, value in record.scores.items():
-            scores_by_name.setdefault(name, []).append((record.case.sample.id, value))
+        for name, one in record.scores.items():
+            scores_by_name.setdefault(name, []).append((record.case.sample.id, one.value))
     return scores_by_name
 
 
-def _mean(scores: Sequence[tuple[str, Score]], planned: int) -> Cell:
+def _mean(scores: Sequence[tuple[str, float | None]], planned: int) -> Cell:
     """The mean of the values; those of one sample form a cluster."""
     from ragstone.stats import Estimate  # noqa: PLC0415  (numpy: only where a run is read)
 
-    valued = [
-        (sample, score.value) for sample, score in scores if score.value is not None and math.isfinite(score.value)
-    ]
+    valued = [(sample, value) for sample, value in scores if value is not None and math.isfinite(value)]
     total = max(planned, len(scores))
     if not valued:
         return Cell("–", scored=0, total=total)
