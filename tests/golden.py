@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.types import Cell, Table
+from ragstone.display import Cell, Table
 
 __all__ = ["figures", "golden", "markup", "structure"]
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
 
+from ragstone.display import Cell
 from ragstone.stats import (
     Estimate,
     difference_interval,
@@ -22,7 +23,6 @@ from ragstone.stats import (
     permutation_paired,
     wilson,
 )
-from ragstone.types import Cell
 
 proportions = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.types import Case, Passage, Query, Record, Response, Sample, Score, Turn, Usage, from_json, to_json
+from ragstone.structs import from_json, to_json
+from ragstone.types import Case, Passage, Query, Record, Response, Sample, Score, Turn, Usage
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=40)  # lone surrogates and NUL too
 

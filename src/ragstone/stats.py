@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ragstone.types import Cell, Point
+from ragstone.display import Cell, Point
 
 __all__ = [
     "UNSEEN", "Array", "Estimate", "Interval", "apart", "cohen_kappa", "decisive_interval", "difference_interval",

@@ -1,54 +1,52 @@
 """Core data types: frozen, typed, and converted to JSON and back without loss.
 
 Nothing here computes. A benchmark yields `Case`s, a `System` answers them with `Response`s, a `Metric` turns both
-into `Score`s, the run file stores `Record`s, and tables and charts are built from them.
+into `Score`s, and the run file stores `Record`s. What is shown of them is in `display`.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-import msgspec
+from ragstone.display import Chart, Diagnosis, Summary, Table
+from ragstone.structs import JSON, Frozen, Scalar
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "JSON", "NO_ANSWER", "Action", "Aggregate", "Bar", "Benchmark", "Case", "Cell", "Chart", "ChartMark",
-    "Completion", "Diagnosis", "Dot", "Embedder", "Expand", "Frozen", "Metric", "Model", "Need", "Passage", "Plan",
-    "PlanCell", "Point", "Query", "Record", "Request", "RequestPlan", "Resources", "Response", "RetrievalCost",
-    "Retriever", "Row", "Run", "Sample", "Sampling", "Scalar", "Score", "Series", "Span", "Step", "Summary",
-    "System", "Table", "Template", "Tokenizer", "Turn", "Usage", "from_json", "plain_text", "to_json",
+    "NO_ANSWER",
+    "Aggregate",
+    "Benchmark",
+    "Case",
+    "Completion",
+    "Embedder",
+    "Expand",
+    "Metric",
+    "Model",
+    "Need",
+    "Passage",
+    "Plan",
+    "PlanCell",
+    "Query",
+    "Record",
+    "Request",
+    "RequestPlan",
+    "Resources",
+    "Response",
+    "RetrievalCost",
+    "Retriever",
+    "Run",
+    "Sample",
+    "Sampling",
+    "Score",
+    "Step",
+    "System",
+    "Template",
+    "Tokenizer",
+    "Turn",
+    "Usage",
 ]  # fmt: skip
-
-JSON: TypeAlias = "dict[str, Any] | list[Any] | str | int | float | bool | None"
-Scalar: TypeAlias = "str | int | float | bool"
-T = TypeVar("T")
-
-
-class Frozen(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Base of the data types: immutable, compared by value, serialised without fields that have their default."""
-
-
-def plain_text(value: Any) -> str:
-    """The text that an object of a subclass of str is: msgspec's `enc_hook`. TypeError for other objects."""
-    if isinstance(value, str):
-        return str.__str__(value)
-    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
-
-
-def to_json(value: Any) -> str:
-    """Write a data type or plain JSON data as ASCII JSON. Lone surrogates and NUL survive; NaN raises ValueError. An
-    object of a subclass of str (LangChain's `TextAccessor`) is written as the text that it is."""
-    return json.dumps(
-        msgspec.to_builtins(value, enc_hook=plain_text), ensure_ascii=True, allow_nan=False, separators=(",", ":")
-    )
-
-
-def from_json(text: str | bytes, kind: type[T]) -> T:
-    """Read what `to_json` wrote. Raises ValueError (msgspec.ValidationError is one) if it is not a `kind`."""
-    return msgspec.convert(json.loads(text), kind)
 
 
 class Passage(Frozen, frozen=True):
@@ -315,159 +313,6 @@ class Resources(Frozen, frozen=True):
     """What a benchmark may use to prepare itself. `cache` is a folder for files that can be recreated."""
 
     cache: str = ""
-
-
-class Cell(Frozen, frozen=True):
-    """One field of a table: a text, or a value with its interval and `scored` of `total`. `unit` "%" means that
-    `value`, `low` and `high` are shares, printed as percentages."""
-
-    text: str = ""
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    scored: int | None = None
-    total: int | None = None
-    unit: Literal["", "%"] = ""
-    note: str = ""
-
-
-class Row(Frozen, frozen=True):
-    """A row; `published` marks figures printed in a paper, not measured here."""
-
-    cells: tuple[Cell, ...]
-    published: bool = False
-
-
-class Table(Frozen, frozen=True):
-    """A table of a report. The first `keys` columns identify a row."""
-
-    id: str
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[Row, ...]
-    notes: tuple[str, ...] = ()
-    keys: int = 1
-
-
-class Point(Frozen, frozen=True):
-    """A point of a curve, with its interval if there is one."""
-
-    x: float
-    y: float
-    low: float | None = None
-    high: float | None = None
-
-
-class Series(Frozen, frozen=True):
-    """A named curve; `published` ones are drawn thin."""
-
-    name: str
-    points: tuple[Point, ...]
-    published: bool = False
-
-
-class ChartMark(Frozen, frozen=True):
-    """A vertical line of a chart at `x` with a label: where a value changed for the worse or the better, or where
-    something `other` than the value changed."""
-
-    x: float
-    label: str
-    kind: Literal["regression", "improvement", "change", "other"] = "other"
-
-
-class Chart(Frozen, frozen=True):
-    """A chart as data. kind "lines": x is a number, or an index into `categories` if there are any; "bars": x is an
-    index into `categories`. "heatmap": a series is a row (the first on top), x an index into `categories`;
-    `numbers` writes the values into the cells. "grid": the same with few cells, each with its figure, the best
-    outlined. y is a share in [0, 1] where `percent`. `stacked` bars of a category stand end to end. `alt` is the
-    text alternative: what a reader who cannot see the picture should know. `marks` of lines; `zoom`: the axis of
-    lines spans their values only. `leading`: shown beside the verdict."""
-
-    id: str
-    title: str
-    kind: Literal["lines", "bars", "heatmap", "grid"]
-    series: tuple[Series, ...]
-    x_label: str = ""
-    y_label: str = ""
-    categories: tuple[str, ...] = ()
-    percent: bool = True
-    alt: str = ""
-    numbers: bool = False
-    stacked: bool = False
-    marks: tuple[ChartMark, ...] = ()
-    zoom: bool = False
-    leading: bool = False
-
-
-class Bar(Frozen, frozen=True):
-    """A bar of a waterfall, from `start` to `end` in shares of the whole. kind "level" is where it begins, "gain" and
-    "loss" are steps, "rest" is what remains. `text`: its figure. `group`: the name of the cases behind it."""
-
-    label: str
-    start: float
-    end: float
-    kind: Literal["level", "gain", "loss", "rest"]
-    text: str
-    group: str = ""
-
-
-class Dot(Frozen, frozen=True):
-    """A metric of a system as a dot in [0, 1] with its interval. `text`: its figure; `gate`: its threshold; `bins`: the
-    number of scores in each tenth from 0 to 1; `lower`: lower is better; `samples`: the ids of the worst."""
-
-    label: str
-    value: float
-    low: float | None
-    high: float | None
-    text: str
-    gate: float | None = None
-    bins: tuple[int, ...] = ()
-    lower: bool = False
-    samples: tuple[str, ...] = ()
-
-
-class Action(Frozen, frozen=True):
-    """What to do: a sentence with its gain and price. The cases behind it: the name of their group, or the ids of
-    their samples, the worst first, or the system and the cause that they share."""
-
-    text: str
-    group: str = ""
-    samples: tuple[str, ...] = ()
-    cause: tuple[str, str] | None = None
-
-
-class Summary(Frozen, frozen=True):
-    """What a reader of a run sees first, of one system: the verdict, the waterfall or the metrics as dots, and what to
-    do. `title`: of the page, by default the benchmark's name; `notes`: what limits the verdict."""
-
-    title: str
-    verdict: str
-    bars: tuple[Bar, ...] = ()
-    actions: tuple[Action, ...] = ()
-    notes: tuple[str, ...] = ()
-    dots: tuple[Dot, ...] = ()
-
-
-class Span(Frozen, frozen=True):
-    """A stretch of text to highlight. `field` is "answer" or a passage's id; `start` and `end` count characters."""
-
-    field: str
-    start: int
-    end: int
-    kind: Literal["match", "wrong", "refusal"] = "match"
-
-
-class Diagnosis(Frozen, frozen=True):
-    """Why a record got its scores. `right` is None if nothing could be scored; `cause` is a short, stable name of a
-    cause of failure ("" where right), `label` the same for a reader, `reason` a sentence; higher `weight` is worse."""
-
-    right: bool | None
-    group: str
-    cause: str = ""
-    label: str = ""
-    reason: str = ""
-    weight: float = 0.0
-    spans: tuple[Span, ...] = ()
 
 
 class PlanCell(Frozen, frozen=True):

@@ -19,7 +19,8 @@ from ragstone.errors import Unfinished
 from ragstone.models import ModelOptions
 from ragstone.models.scripted import Scripted
 from ragstone.runs import open_run
-from ragstone.types import Query, Response, from_json, to_json
+from ragstone.structs import from_json, to_json
+from ragstone.types import Query, Response
 
 __all__ = ["corpus"]
 

@@ -12,9 +12,9 @@ from ragstone import bench, compare, evaluate
 from ragstone.api import check_gates, read_run
 from ragstone.api.blocking import blocking
 from ragstone.api.results import import_results
+from ragstone.display import Cell, Row, Table
 from ragstone.errors import UnknownName
 from ragstone.report.notebook import table_snippet
-from ragstone.types import Cell, Row, Table
 
 ROWS = [{"question": "Who won?", "answer": "Norway <b>won</b>", "reference": "Norway"}]
 OF_THE_COMMAND_LINE = {"command", "prepared", "progress", "stop", "shell"}

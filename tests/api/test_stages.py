@@ -12,11 +12,12 @@ from tests.api.judging import scripted_judge
 
 import ragstone
 from ragstone.benchmarks.recorded.tables import tables
+from ragstone.display import Table
 from ragstone.errors import UsageError
 from ragstone.metrics import find_metric
 from ragstone.responses.stages import StageRecorder
 from ragstone.runs import open_run
-from ragstone.types import NO_ANSWER, Passage, Query, Response, Table, Usage
+from ragstone.types import NO_ANSWER, Passage, Query, Response, Usage
 
 FACTS = {
     "en": (

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 from ragstone import bench, evaluate
 from ragstone.models.wire import encode
 from ragstone.runs import open_run
-from ragstone.types import Passage, Query, Response, to_json
+from ragstone.structs import to_json
+from ragstone.types import Passage, Query, Response
 
 
 class Accessor(str):

@@ -17,7 +17,8 @@ from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics import GROUPS, METRICS, Tools, better, check_metrics, make_metrics, steps_of
 from ragstone.metrics.judge.claims import Similarities
 from ragstone.metrics.judge.record import Judged
-from ragstone.types import Case, Metric, Need, Passage, Query, Response, Sample, to_json
+from ragstone.structs import to_json
+from ragstone.types import Case, Metric, Need, Passage, Query, Response, Sample
 
 NAMES = METRICS.names()
 # What a judge of RGB would say, of which other metrics can make nothing.

@@ -18,20 +18,8 @@ from ragstone.metrics.rgb_judge import (
     judge_turns,
     rejection_verdict,
 )
-from ragstone.types import (
-    Case,
-    Completion,
-    Metric,
-    Need,
-    Passage,
-    Query,
-    Request,
-    Response,
-    Sample,
-    Turn,
-    from_json,
-    to_json,
-)
+from ragstone.structs import from_json, to_json
+from ragstone.types import Case, Completion, Metric, Need, Passage, Query, Request, Response, Sample, Turn
 
 
 class Judge:

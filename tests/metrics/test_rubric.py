@@ -32,7 +32,8 @@ from ragstone.metrics.rubric import (
     rubric_text,
 )
 from ragstone.models.scripted import Scripted, ScriptedReply
-from ragstone.types import Case, Need, Passage, Query, Response, Sample, Score, to_json
+from ragstone.structs import to_json
+from ragstone.types import Case, Need, Passage, Query, Response, Sample, Score
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "rubrics"
 DELAYED = read_rubric(EXAMPLES / "delayed_order.toml")

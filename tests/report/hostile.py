@@ -6,25 +6,8 @@ from typing import Any, Literal
 
 from tests.report.synthetic import MemoryRun, PlainTemplate, SmallBenchmark
 
-from ragstone.types import (
-    Case,
-    Cell,
-    Chart,
-    Diagnosis,
-    Passage,
-    Point,
-    Query,
-    Record,
-    Response,
-    Row,
-    Run,
-    Sample,
-    Score,
-    Series,
-    Span,
-    Table,
-    Usage,
-)  # fmt: skip
+from ragstone.display import Cell, Chart, Diagnosis, Point, Row, Series, Span, Table
+from ragstone.types import Case, Passage, Query, Record, Response, Run, Sample, Score, Usage
 
 RUNS = "document.title='owned';window.owned=1"
 FETCHES = "http://evil.example"

@@ -9,30 +9,23 @@ from typing import Any
 from tests.planless import Planless
 
 from ragstone.benchmarks.base import BaseBenchmark
+from ragstone.display import Cell, Chart, Diagnosis, Point, Row, Series, Span, Table
 from ragstone.types import (
     Aggregate,
     Case,
-    Cell,
-    Chart,
-    Diagnosis,
     Metric,
     Passage,
-    Point,
     Query,
     Record,
     Resources,
     Response,
-    Row,
     Run,
     Sample,
     Sampling,
     Score,
-    Series,
-    Span,
-    Table,
     Turn,
     Usage,
-)  # fmt: skip
+)
 
 RATIOS = (0.0, 0.2, 0.4, 0.6, 0.8)
 SYSTEMS = ("local/extractive", "local/smollm2")

@@ -8,7 +8,8 @@ from typing import Any
 from tests.report.hostile import PAYLOADS
 from tests.report.synthetic import MemoryRun, SmallBenchmark
 
-from ragstone.types import Case, Chart, Diagnosis, Passage, Query, Record, Response, Run, Sample, Score, Table
+from ragstone.display import Chart, Diagnosis, Table
+from ragstone.types import Case, Passage, Query, Record, Response, Run, Sample, Score
 
 JUDGED_META: Mapping[str, Any] = {
     "question": {

@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 import pytest
 from tests.report.hostile import PAYLOADS
 
+from ragstone.display import Chart, Point, Series
 from ragstone.errors import MissingExtra
 from ragstone.report import optional as extras
 from ragstone.report.charts import chart_svg, style_of
-from ragstone.types import Chart, Point, Series
 
 POINTS = tuple(Point(x / 5, 0.9 - x / 10, 0.85 - x / 10, 0.95 - x / 10) for x in range(5))
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.report.synthetic import META, SYSTEMS, MemoryRun, SmallBenchmark, records, small_run, spec
 
+from ragstone.display import Diagnosis
 from ragstone.report.digest import digest
-from ragstone.types import Case, Diagnosis, Query, Record, Response, Sample, Score
+from ragstone.types import Case, Query, Record, Response, Sample, Score
 
 
 class Weighted(SmallBenchmark):

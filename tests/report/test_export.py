@@ -17,11 +17,13 @@ from tests.examples import naming
 from tests.report.hostile import PAYLOADS, hostile_run
 from tests.report.synthetic import SmallBenchmark, small_run
 
+from ragstone.display import Cell, Row, Table
 from ragstone.errors import MissingExtra, UnknownName, UsageError
 from ragstone.report import FORMATS, export, is_export
 from ragstone.report.records_table import columns_of, guarded
 from ragstone.report.records_table import rows_of as flat_rows
-from ragstone.types import Cell, Record, Row, Run, Table, from_json
+from ragstone.structs import from_json
+from ragstone.types import Record, Run
 
 RUN = small_run(120)
 TOTAL = 240

@@ -12,12 +12,13 @@ from tests.report.synthetic import META, MemoryRun, SmallBenchmark, records, sma
 from tests.report.synthetic_judged import JudgedBenchmark, judged_run
 
 import ragstone
+from ragstone.display import Cell, Chart, Diagnosis, Point, Row, Series, Span, Table
 from ragstone.messages import messages
 from ragstone.report import export, render
 from ragstone.report.charts import chart_svg
 from ragstone.report.metadata import flattened
 from ragstone.report.text import table_text
-from ragstone.types import Cell, Chart, Diagnosis, Point, Record, Row, Run, Score, Series, Span, Table
+from ragstone.types import Record, Run, Score
 
 RUN = small_run(104)
 

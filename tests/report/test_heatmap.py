@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from ragstone.display import Chart, Point, Series
 from ragstone.report.charts import chart_svg
-from ragstone.types import Chart, Point, Series
 
 
 def heat(*, numbers: bool = False, name: str = "0%", rows: int = 3, columns: int = 4) -> Chart:

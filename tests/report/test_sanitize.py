@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.display import Span
 from ragstone.report.sanitize import fragments, one_line, readable
-from ragstone.types import Span
 
 ANY = st.text(alphabet=st.characters(codec=None), max_size=300)
 SPANS = st.lists(

@@ -6,8 +6,8 @@ import pytest
 from rich.cells import cell_len
 from tests.report.hostile import PAYLOADS
 
+from ragstone.display import Cell, Row, Table
 from ragstone.report.text import table_text
-from ragstone.types import Cell, Row, Table
 
 
 def share(value: float, scored: int = 300) -> Cell:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.runs import RunFile, RunReader, open_run
-from ragstone.types import Case, Need, Passage, Query, Record, Response, Sample, Score, Usage, to_json
+from ragstone.structs import to_json
+from ragstone.types import Case, Need, Passage, Query, Record, Response, Sample, Score, Usage
 
 QUESTION: dict[str, Any] = {"benchmark": "probe", "data": {"sha256": "0" * 64}, "passages": 5}
 

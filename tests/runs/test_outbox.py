@@ -14,7 +14,8 @@ from ragstone.runs.entries import CaseResult, CaseRow, ScoreRow
 from ragstone.runs.outbox import FILE_BYTES, Outbox, leftovers
 from ragstone.runs.owners import forget, is_dead, new_owner
 from ragstone.runs.schema import key_of
-from ragstone.types import Response, Score, to_json
+from ragstone.structs import to_json
+from ragstone.types import Response, Score
 
 
 def answered(number: int, text: str = "kept") -> CaseResult:

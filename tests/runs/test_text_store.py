@@ -18,7 +18,8 @@ from ragstone.runs import open_run, run_cases
 from ragstone.runs.schema import LAYOUT
 from ragstone.runs.text_store import SHORTEST, intern, load, references
 from ragstone.storage import connect
-from ragstone.types import Case, Passage, Query, Response, Sample, Step, to_json
+from ragstone.structs import to_json
+from ragstone.types import Case, Passage, Query, Response, Sample, Step
 
 LONG = '河边的磨坊 \ud800 \0 "quoted" \\' + "the mill by the river " * 40
 LIKE_A_REFERENCE = "texts:3:" + "0" * 24

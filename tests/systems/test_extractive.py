@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from ragstone.datasets.fictional import fictional_rgb
 from ragstone.errors import UsageError
 from ragstone.metrics.answer_match import AnswerMatch
+from ragstone.structs import to_json
 from ragstone.systems.extractive import REFUSALS, Extractive
-from ragstone.types import Case, Passage, Query, Sample, System, Usage, to_json
+from ragstone.types import Case, Passage, Query, Sample, System, Usage
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "rgb"
 

@@ -9,7 +9,8 @@ from ragstone.analysis.fields import fields_of
 from ragstone.analysis.selection import FOUND, NOT_IDENTIFYING, check_selection, matches
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
-from ragstone.types import Case, Passage, Run, Score, to_json
+from ragstone.structs import to_json
+from ragstone.types import Case, Passage, Run, Score
 
 __all__ = ["Pair", "PairScore", "Side", "SideScores", "case_digest", "read_side", "retrieved_values"]
 

@@ -5,8 +5,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from ragstone.analysis.slices import LEAST, Slice, Slices
+from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
-from ragstone.types import Cell, Row, Table
 
 __all__ = ["MOST_ROWS", "slice_tables"]
 

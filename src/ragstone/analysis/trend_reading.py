@@ -15,7 +15,8 @@ from ragstone.analysis.pairing import Side, SideScores, case_digest
 from ragstone.analysis.selection import check_selection, matches
 from ragstone.errors import UsageError
 from ragstone.metrics.judge.record import steps_by_metric
-from ragstone.types import Case, Record, to_json
+from ragstone.structs import to_json
+from ragstone.types import Case, Record
 
 __all__ = ["By", "Reading", "Values", "chosen", "moment_of", "read_by_time", "read_whole"]
 

@@ -9,10 +9,10 @@ from ragstone.analysis.compare import FLIPPED, Comparison, Difference, Flip, Rea
 from ragstone.analysis.pairwise import compare_pairwise
 from ragstone.api.blocking import public
 from ragstone.api.open_run import open_checked, viewed
+from ragstone.display import Cell, Row, Table
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages
 from ragstone.runs import RunReader
-from ragstone.types import Cell, Row, Table
 
 __all__ = ["Comparison", "Difference", "Flip", "Reason", "compare", "comparison_tables", "opened_sides", "system_of"]
 

@@ -9,7 +9,8 @@ from ragstone.analysis.fields import fields_of
 from ragstone.analysis.selection import matches
 from ragstone.api.compare import opened_sides
 from ragstone.api.open_run import benchmark_of
-from ragstone.types import Plan, Record, Run, Table
+from ragstone.display import Table
+from ragstone.types import Plan, Record, Run
 
 __all__ = ["benchmark_tables"]
 

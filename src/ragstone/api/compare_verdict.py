@@ -7,10 +7,10 @@ from typing import Literal
 from ragstone.analysis.compare import Comparison, Difference
 from ragstone.api.compare import comparison_tables
 from ragstone.api.open_run import check_target
+from ragstone.display import Table
 from ragstone.messages import messages
 from ragstone.report.optional import load
 from ragstone.storage import write_file
-from ragstone.types import Table
 
 __all__ = ["comparison_notices", "comparison_verdict", "verdict_of", "write_comparison"]
 

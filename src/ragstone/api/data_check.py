@@ -14,7 +14,8 @@ from ragstone.datasets.tabular import BadData, EvalData, Item, read_eval_data, r
 from ragstone.errors import DataError, RagstoneError
 from ragstone.metrics import METRICS
 from ragstone.metrics.catalogue import catalogue
-from ragstone.types import NO_ANSWER, Frozen
+from ragstone.structs import Frozen
+from ragstone.types import NO_ANSWER
 
 __all__ = ["Availability", "CheckedAnswers", "Readiness", "check_data", "check_eval_data"]
 

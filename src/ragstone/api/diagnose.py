@@ -25,6 +25,7 @@ from ragstone.benchmarks.interventions.waterfall import Fix, Waterfall, fixes, w
 from ragstone.benchmarks.recorded.benchmark import RecordedRow
 from ragstone.benchmarks.recorded.tables import price_of
 from ragstone.datasets.tabular import EvalData
+from ragstone.display import Table
 from ragstone.errors import UsageError
 from ragstone.messages import checked_language, messages, preferred_language
 from ragstone.metrics.refusal import refusal_spans
@@ -36,7 +37,7 @@ from ragstone.systems import accepts_of, open_system, system_settings
 from ragstone.systems.probes import Probe, probe_interventions
 from ragstone.systems.rag import RagTarget
 from ragstone.systems.with_retriever import SystemTarget
-from ragstone.types import Embedder, Metric, Model, Query, System, Table
+from ragstone.types import Embedder, Metric, Model, Query, System
 
 if TYPE_CHECKING:
     import pandas

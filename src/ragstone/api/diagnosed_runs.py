@@ -13,8 +13,9 @@ from ragstone.api.open_run import OpenRun, read_run
 from ragstone.benchmarks.interventions.benchmark import Interventions
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.waterfall import Fix, Waterfall, fixes, waterfall
+from ragstone.display import Table
 from ragstone.errors import UsageError
-from ragstone.types import Plan, Record, Run, Table
+from ragstone.types import Plan, Record, Run
 
 __all__ = ["RunDiagnosis", "diagnose_run"]
 

@@ -28,12 +28,7 @@ from ragstone.models import ModelOptions
 from ragstone.runs import open_run
 from ragstone.systems.recorded import Recorded
 from ragstone.text import estimate_tokens
-from ragstone.types import (
-    NO_ANSWER,
-    Embedder,
-    Metric,
-    Model,
-)  # fmt: skip
+from ragstone.types import NO_ANSWER, Embedder, Metric, Model
 
 if TYPE_CHECKING:
     import pandas

@@ -21,10 +21,11 @@ from ragstone.models import ModelOptions
 from ragstone.models.allowance import Allowance
 from ragstone.runs import Outcome, Progress, RunFile, open_run, run_cases
 from ragstone.runs.scoring import is_async
+from ragstone.structs import to_json
 from ragstone.systems import open_system
 from ragstone.systems.expand import Expanding
 from ragstone.systems.given_passages import GivenPassages
-from ragstone.types import Benchmark, Metric, Resources, Sampling, System, Template, to_json
+from ragstone.types import Benchmark, Metric, Resources, Sampling, System, Template
 
 __all__ = [
     "Executed", "Job", "Shell", "all_local", "cache_folder", "concurrency_of", "default_name", "execute",

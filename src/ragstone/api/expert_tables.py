@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ragstone.analysis.calibration import Calibrated
+from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
-from ragstone.types import Cell, Row, Table
 
 if TYPE_CHECKING:
     from ragstone.api.experts import ExpertAgreement

@@ -21,10 +21,10 @@ from ragstone.api.expert_tables import expert_tables
 from ragstone.api.open_run import open_checked, viewed
 from ragstone.datasets.tabular.rows import Rows
 from ragstone.datasets.tabular.sources import open_source
+from ragstone.display import Table
 from ragstone.errors import DataError, UsageError
 from ragstone.stats import Array, Estimate
 from ragstone.text import detect
-from ragstone.types import Table
 
 __all__ = ["Agreed", "ExpertAgreement", "JudgeAgreement", "agreement_of_experts"]
 

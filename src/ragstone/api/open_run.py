@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ragstone.api.blocking import public
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.plugin import Plugin
+from ragstone.display import Summary, Table
 from ragstone.errors import DataError, RagstoneError, UsageError
 from ragstone.messages import LANGUAGES, preferred_language
 from ragstone.registry import is_loaded
@@ -22,7 +23,7 @@ from ragstone.report.optional import load
 from ragstone.report.unfinished import tables_of, unfinished_lines
 from ragstone.runs import RunReader, open_run
 from ragstone.storage import write_file
-from ragstone.types import Aggregate, Benchmark, Run, Score, Summary, Table
+from ragstone.types import Aggregate, Benchmark, Run, Score
 
 __all__ = [
     "OpenRun",

@@ -6,7 +6,7 @@ from pathlib import Path
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.metrics.judge.prompts import LANGUAGES, NAMES, Prompt, Prompts, prompt_text, read_prompt, user_files
 from ragstone.storage import write_file
-from ragstone.types import Frozen
+from ragstone.structs import Frozen
 
 __all__ = ["CheckedPrompt", "check_prompts", "copy_prompts", "prompt_text", "show_prompts"]
 

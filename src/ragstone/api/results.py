@@ -13,7 +13,8 @@ from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.plugin import ImportedResults, Plugin
 from ragstone.errors import ModelError, UsageError
 from ragstone.metrics import better
-from ragstone.types import Benchmark, Case, Metric, Need, Query, Record, Response, Score, Template, to_json
+from ragstone.structs import to_json
+from ragstone.types import Benchmark, Case, Metric, Need, Query, Record, Response, Score, Template
 
 __all__ = ["import_results", "import_results_async"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from ragstone.errors import DataError, UsageError
 from ragstone.metrics.rubric import READY, Rubric, mistakes_in, read_rubric, ready_rubric, rubric_files, rubric_text
 from ragstone.storage import write_file
-from ragstone.types import Frozen
+from ragstone.structs import Frozen
 
 __all__ = ["CheckedRubric", "check_rubrics", "copy_rubric", "list_rubrics", "show_rubric"]
 

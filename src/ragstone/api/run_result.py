@@ -5,8 +5,8 @@ from pathlib import Path
 
 from ragstone.api.open_run import OpenRun, read_run
 from ragstone.benchmarks.plugin import Plugin
+from ragstone.display import Table
 from ragstone.runs import Outcome
-from ragstone.types import Table
 
 __all__ = ["RunResult"]
 

@@ -16,10 +16,10 @@ from ragstone.api.open_run import check_target, language_of, open_checked
 from ragstone.api.trend_tables import trend_charts, trend_tables
 from ragstone.api.trend_verdict import trend_actions, trend_notes, trend_verdict
 from ragstone.benchmarks.recorded.tables import price_of
+from ragstone.display import Table
 from ragstone.errors import UsageError
 from ragstone.report.optional import load
 from ragstone.storage import write_file
-from ragstone.types import Table
 
 if TYPE_CHECKING:
     import pandas

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from ragstone.analysis.trend import Curve, Trend
 from ragstone.api.trend_verdict import amount, labels, mark_line, quantity
+from ragstone.display import Cell, Chart, ChartMark, Row, Series, Table
 from ragstone.messages import messages
 from ragstone.stats import Estimate
-from ragstone.types import Cell, Chart, ChartMark, Row, Series, Table
 
 __all__ = ["trend_charts", "trend_tables"]
 

@@ -18,6 +18,7 @@ from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, execu
 from ragstone.benchmarks.interventions.waterfall import fixes
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
+from ragstone.display import Cell, Row, Table
 from ragstone.errors import UsageError
 from ragstone.messages import messages
 from ragstone.models import ModelOptions
@@ -26,7 +27,7 @@ from ragstone.stats import Estimate, holm, paired_test
 from ragstone.systems import accepts_of, open_system
 from ragstone.systems.altered import CHANGES, Altered, check_change
 from ragstone.systems.rag import RAG_TEMPLATE, RagTarget
-from ragstone.types import Cell, Record, Row, System, Table
+from ragstone.types import Record, System
 
 __all__ = ["Trial", "Trials", "as_json", "check_changes", "config_diff", "proposed", "trials_table", "try_changes"]
 

@@ -6,24 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragstone.benchmarks.verdicts import asked, score
+from ragstone.display import Cell, Chart, Diagnosis, Row, Summary, Table
 from ragstone.messages import messages
-from ragstone.types import (
-    Aggregate,
-    Case,
-    Cell,
-    Chart,
-    Diagnosis,
-    Expand,
-    Record,
-    RequestPlan,
-    Resources,
-    RetrievalCost,
-    Row,
-    Run,
-    Summary,
-    Table,
-    to_json,
-)  # fmt: skip
+from ragstone.structs import to_json
+from ragstone.types import Aggregate, Case, Expand, Record, RequestPlan, Resources, RetrievalCost, Run
 
 __all__ = ["BaseBenchmark"]
 

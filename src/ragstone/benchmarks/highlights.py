@@ -4,8 +4,9 @@ from collections.abc import Container, Iterable
 from typing import Any, Literal
 
 from ragstone.benchmarks.source_attribution import places
+from ragstone.display import Span
 from ragstone.text import find_answer
-from ragstone.types import Record, Span
+from ragstone.types import Record
 
 __all__ = ["found_slots", "refusal_spans", "separate", "stated", "word_spans"]
 

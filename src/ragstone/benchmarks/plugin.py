@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ragstone.benchmarks.options import Option, fields_of
 from ragstone.errors import UsageError
-from ragstone.types import JSON, Benchmark, Frozen, Metric, Record
+from ragstone.structs import JSON, Frozen
+from ragstone.types import Benchmark, Metric, Record
 
 if TYPE_CHECKING:
     from ragstone.datasets.rgb_check import DataProblem

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from ragstone.benchmarks.highlights import found_slots, refusal_spans, separate, stated, word_spans
 from ragstone.benchmarks.source_attribution import Source, misleading
-from ragstone.types import Diagnosis, Passage, Record, Span
+from ragstone.display import Diagnosis, Span
+from ragstone.types import Passage, Record
 
 __all__ = ["RecordReader"]
 

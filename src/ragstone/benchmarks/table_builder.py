@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from ragstone.types import Cell, Row, Table
+from ragstone.display import Cell, Row, Table
 
 __all__ = ["Entry", "TableWriter", "row"]
 

@@ -10,11 +10,11 @@ import click
 from ragstone.cli.options import Address, both, json_option, language_option
 from ragstone.cli.output import say_json, say_tables
 from ragstone.messages import messages, preferred_language
-from ragstone.types import from_json, to_json
+from ragstone.structs import from_json, to_json
 
 if TYPE_CHECKING:
     from ragstone.api.agreement import Ways
-    from ragstone.types import Table
+    from ragstone.display import Table
 
 __all__ = ["command"]
 
@@ -137,7 +137,7 @@ def protocols(**values: Any) -> int:
 
 
 def _tables(comparison: "Ways", language: str) -> "list[Table]":
-    from ragstone.types import Cell, Row, Table  # noqa: PLC0415
+    from ragstone.display import Cell, Row, Table  # noqa: PLC0415
 
     texts = messages(__name__, language)
     places = {

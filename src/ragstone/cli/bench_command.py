@@ -184,7 +184,7 @@ async def _bench(plan: "BenchPlan", shared: SharedOptions) -> int:
 
 def _say_result(result: "BenchResult", shared: SharedOptions) -> int:
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
-    from ragstone.types import from_json, to_json  # noqa: PLC0415
+    from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     outcome = result.outcome
     with result.open() as run:

@@ -61,7 +61,7 @@ def command(a: Path, b: Path | None, **values: Any) -> int:
     )  # fmt: skip
     from ragstone.api.open_run import check_target, remembered_language  # noqa: PLC0415
     from ragstone.errors import UsageError  # noqa: PLC0415
-    from ragstone.types import from_json, to_json  # noqa: PLC0415
+    from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     if values["tolerance"] is not None and not values["fail_on_regression"]:
         raise UsageError("--tolerance belongs to --fail-on-regression: it says how much worse is too much.")

@@ -113,7 +113,7 @@ def command(**values: Any) -> int:
 def _say_run(values: dict[str, Any]) -> int:
     """Prints the causes of a finished run of MIRAGE."""
     from ragstone.api.diagnosed_runs import diagnose_run  # noqa: PLC0415
-    from ragstone.types import from_json, to_json  # noqa: PLC0415
+    from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     found = diagnose_run(values["questions"])
     tables = found.tables(language=values["language"] or preferred_language())
@@ -162,7 +162,7 @@ def _print(
 ) -> int:  # fmt: skip
     from ragstone.api.trials import as_json, config_diff, trials_table  # noqa: PLC0415
     from ragstone.report.text import table_text  # noqa: PLC0415
-    from ragstone.types import from_json, to_json  # noqa: PLC0415
+    from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     outcome = result.outcome
     with result.open() as run:

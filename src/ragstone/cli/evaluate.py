@@ -185,7 +185,7 @@ async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:
 
 def print_result(result: "EvalResult", values: dict[str, Any]) -> int:
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
-    from ragstone.types import from_json, to_json  # noqa: PLC0415
+    from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     outcome = result.outcome
     with result.open() as run:

@@ -22,7 +22,7 @@ from ragstone.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from ragstone.types import Summary, Table
+    from ragstone.display import Summary, Table
 
 __all__ = [
     "StderrHandler",

@@ -35,7 +35,7 @@ _FAILURES = 3  # kinds of failure that are shown
 def command(run_file: Path, language: str | None, *, every: bool, where_it_fails: bool, as_json: bool) -> None:
     """Print the tables of RUN: unfinished work first, then the main tables, as at the end of `ragstone bench`."""
     from ragstone.api.open_run import read_run  # noqa: PLC0415
-    from ragstone.types import from_json, to_json  # noqa: PLC0415
+    from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     with read_run(run_file) as run:
         language = language or run.language

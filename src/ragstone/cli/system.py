@@ -57,7 +57,7 @@ def check(**values: Any) -> int:
 
 
 def _document(found: "SystemCheck") -> dict[str, Any]:
-    from ragstone.types import from_json, to_json  # noqa: PLC0415
+    from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
     document = {
         "id": found.id, "spec": dict(found.spec),

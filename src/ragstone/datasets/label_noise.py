@@ -9,8 +9,9 @@ noise in what is measured with these labels can be at most.
 from collections.abc import Iterator
 
 from ragstone.datasets.pools import Pool, PoolQuestion
+from ragstone.structs import Frozen
 from ragstone.text import find_answer
-from ragstone.types import Frozen, Passage
+from ragstone.types import Passage
 
 __all__ = ["Doubt", "LabelNoise", "label_noise"]
 

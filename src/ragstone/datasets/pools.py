@@ -11,7 +11,8 @@ import msgspec
 from ragstone.datasets.mirage import MirageChunk, MirageQuestion
 from ragstone.errors import DataError
 from ragstone.messages import messages, preferred_language
-from ragstone.types import Frozen, Passage
+from ragstone.structs import Frozen
+from ragstone.types import Passage
 
 __all__ = ["Pool", "PoolQuestion", "mirage_pool"]
 

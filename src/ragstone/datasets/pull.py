@@ -26,7 +26,7 @@ from ragstone.datasets.rgb import read_rgb
 from ragstone.datasets.sources import RGB, DataSource, PinnedFile, list_data
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.storage import write_file
-from ragstone.types import Frozen
+from ragstone.structs import Frozen
 
 __all__ = ["MANIFEST", "NOTICE", "Progress", "Pulled", "data_folder", "known_hashes", "list_data", "pull", "pull_rgb"]
 

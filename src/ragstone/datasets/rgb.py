@@ -21,8 +21,8 @@ import msgspec
 
 from ragstone.datasets.jsonlines import Line, json_lines, kind_of
 from ragstone.errors import DataError
+from ragstone.structs import Frozen, to_json
 from ragstone.text import detect
-from ragstone.types import Frozen, to_json
 
 __all__ = [
     "NAMES", "Fault", "Kind", "RGBRow", "RGBSet", "kind_of_rows", "language_of_name", "name_of", "official_kind",

@@ -12,7 +12,7 @@ from typing import Literal
 from ragstone.datasets.jsonlines import Line, json_lines
 from ragstone.datasets.rgb import Kind, RGBRow, kind_of_rows, name_of, official_kind, read_row, rgb_files
 from ragstone.errors import DataError
-from ragstone.types import Frozen
+from ragstone.structs import Frozen
 
 __all__ = ["PASSAGES", "DataProblem", "check_rgb"]
 

@@ -4,7 +4,7 @@ the hash of each file where ragstone's authors could know it."""
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from ragstone.types import Frozen
+from ragstone.structs import Frozen
 
 __all__ = ["MIRAGE", "RGB", "SOURCES", "DataSource", "ListedDataSet", "PinnedFile", "list_data"]
 

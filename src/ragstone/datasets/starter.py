@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from ragstone.structs import Frozen
 from ragstone.text import detect, sentences
-from ragstone.types import Frozen, Passage
+from ragstone.types import Passage
 
 __all__ = ["ExampleQuestion", "example_documents", "example_questions", "unanswerable_questions"]
 

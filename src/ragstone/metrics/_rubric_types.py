@@ -3,7 +3,7 @@
 from hashlib import sha256
 from typing import Literal
 
-from ragstone.types import Frozen, to_json
+from ragstone.structs import Frozen, to_json
 
 __all__ = ["LANGUAGES", "Anchor", "Better", "Element", "Rubric", "Scale", "Text"]
 

@@ -22,7 +22,8 @@ from ragstone.metrics.judge.prompts import Example, Prompt
 from ragstone.metrics.judge.record import JudgeStep, evidence
 from ragstone.metrics.judge.reply import CUT_OFF, read_reply
 from ragstone.metrics.judge.request import ask, turns_of
-from ragstone.types import Case, Completion, Frozen, Model, Need, Response, Score, Turn, to_json
+from ragstone.structs import Frozen, to_json
+from ragstone.types import Case, Completion, Model, Need, Response, Score, Turn
 
 __all__ = ["PLUGINS", "RgbErrorJudge", "RgbRejectionJudge", "error_verdict", "judge_turns", "rejection_verdict"]
 

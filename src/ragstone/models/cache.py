@@ -23,7 +23,8 @@ from ragstone.models.kv_cache import KeyedFile
 from ragstone.models.wire import encode
 from ragstone.models.work import Replies, count_work, replies
 from ragstone.storage import Layout
-from ragstone.types import Completion, Model, Request, from_json, to_json
+from ragstone.structs import from_json, to_json
+from ragstone.types import Completion, Model, Request
 
 __all__ = ["Cached", "ReplyCache", "Shared", "default_cache", "reply_key"]
 

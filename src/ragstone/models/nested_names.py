@@ -16,8 +16,8 @@ import msgspec
 
 from ragstone.errors import UsageError
 from ragstone.registry import is_place
+from ragstone.structs import Frozen
 from ragstone.text.redaction import redact
-from ragstone.types import Frozen
 
 __all__ = ["HTTP", "PLACE", "Spec", "is_address", "is_http", "parse"]
 

@@ -30,7 +30,8 @@ from ragstone.models.network import endpoint_url, normal_base_url
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Provider
 from ragstone.models.wire import parse, read_usage
-from ragstone.types import Completion, Frozen, Model, Request, Turn, Usage
+from ragstone.structs import Frozen
+from ragstone.types import Completion, Model, Request, Turn, Usage
 
 __all__ = ["RERANKERS", "Reranker", "Reranking", "is_reranker", "open_reranker", "read_scores"]
 

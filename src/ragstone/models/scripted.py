@@ -22,8 +22,9 @@ from ragstone.errors import DataError, ModelError, Rejected, UsageError
 from ragstone.models.options import ModelOptions
 from ragstone.models.providers import Source
 from ragstone.storage import check_regular
+from ragstone.structs import from_json, to_json
 from ragstone.text import estimate_tokens
-from ragstone.types import Completion, Embedder, Model, Request, Usage, from_json, to_json
+from ragstone.types import Completion, Embedder, Model, Request, Usage
 
 __all__ = ["PLUGINS", "Scripted", "load_script", "recording"]
 

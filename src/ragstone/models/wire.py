@@ -11,8 +11,9 @@ import msgspec
 from ragstone.errors import BadReply, ContentBlocked, PromptCut
 from ragstone.models.providers import Provider
 from ragstone.models.structured import Form, ParsedReply, ask_for_schema
+from ragstone.structs import plain_text
 from ragstone.text import estimate_tokens
-from ragstone.types import Completion, Request, Usage, plain_text
+from ragstone.types import Completion, Request, Usage
 
 if TYPE_CHECKING:
     import numpy as np

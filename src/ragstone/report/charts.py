@@ -17,10 +17,10 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from ragstone.display import Chart, Point, Series
 from ragstone.report.heatmap import heat_figure
 from ragstone.report.sanitize import one_line
 from ragstone.report.svg import BAD, COLOURS, FAINT, GOOD, GREY, INK, SOFT, adapted
-from ragstone.types import Chart, Point, Series
 
 __all__ = ["DASHES", "MARKERS", "chart_svg", "style_of"]
 

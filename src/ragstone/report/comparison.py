@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ragstone.display import Table
 from ragstone.messages import checked_language, messages
 from ragstone.report.html import table_html
 from ragstone.report.page import document
 from ragstone.report.section import Canvas
-from ragstone.types import Table
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import zip_longest
 
-from ragstone.types import Benchmark, Diagnosis, Record, Run
+from ragstone.display import Diagnosis
+from ragstone.types import Benchmark, Record, Run
 
 __all__ = ["AnswerCounts", "CaseKey", "Digest", "ErrorKind", "SystemDigest", "WorstCases", "digest", "in_turn"]
 

@@ -12,9 +12,9 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from ragstone.display import Chart
 from ragstone.report.sanitize import one_line
 from ragstone.report.svg import FAINT, SOFT
-from ragstone.types import Chart
 
 __all__ = ["heat_figure"]
 

@@ -5,12 +5,13 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragstone.display import Chart, Point, Span, Table
 from ragstone.metrics.catalogue import in_language
 from ragstone.report.number_format import counts, interval, number, value
 from ragstone.report.optional import load
 from ragstone.report.sanitize import fragments, one_line, readable
 from ragstone.report.section import Canvas, View
-from ragstone.types import Chart, Point, Score, Span, Table
+from ragstone.types import Score
 
 __all__ = ["HTML_LANG", "figure_html", "lang_attribute", "marked", "score_entries", "table_html"]
 

@@ -4,8 +4,9 @@ from collections import Counter
 from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
+from ragstone.display import Diagnosis
 from ragstone.report.sanitize import cut, readable
-from ragstone.types import Benchmark, Diagnosis, Record, Run
+from ragstone.types import Benchmark, Record, Run
 
 __all__ = ["write_junit"]
 

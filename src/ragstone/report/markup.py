@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterable
 from typing import IO
 
+from ragstone.display import Cell, Table
 from ragstone.messages import messages
 from ragstone.report.export import MARK
 from ragstone.report.number_format import counts, interval, value
 from ragstone.report.sanitize import one_line
 from ragstone.report.unfinished import tables_of
-from ragstone.types import Benchmark, Cell, Run, Table
+from ragstone.types import Benchmark, Run
 
 __all__ = ["latex_escaped", "markdown_escaped", "write_latex", "write_markdown"]
 

@@ -2,9 +2,9 @@
 
 from html import escape
 
+from ragstone.display import Cell, Table
 from ragstone.report.number_format import counts, interval, value
 from ragstone.report.sanitize import one_line
-from ragstone.types import Cell, Table
 
 __all__ = ["table_snippet"]
 

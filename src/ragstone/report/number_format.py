@@ -1,6 +1,6 @@
 """The format of the value, interval and counts of a table cell, the same in every output."""
 
-from ragstone.types import Cell
+from ragstone.display import Cell
 
 __all__ = ["counts", "interval", "number", "share", "value"]
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from ragstone.analysis.power import spread_of
+from ragstone.display import Action, Summary
 from ragstone.messages import messages
 from ragstone.report.digest import OTHER, Digest, SystemDigest
 from ragstone.stats import Estimate
-from ragstone.types import Action, Benchmark, Run, Summary
+from ragstone.types import Benchmark, Run
 
 __all__ = ["opening"]
 

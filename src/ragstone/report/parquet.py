@@ -1,7 +1,7 @@
 """Records as a Parquet file, written in batches. Needs pyarrow (extra `files`)."""
 
 from collections.abc import Callable, Mapping
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,7 +9,10 @@ import pyarrow.parquet as pq
 from ragstone.report.export import MARK
 from ragstone.report.records_table import RecordColumns, columns_of, rows_of
 from ragstone.report.sanitize import readable
-from ragstone.types import Benchmark, Run, Scalar
+from ragstone.types import Benchmark, Run
+
+if TYPE_CHECKING:
+    from ragstone.structs import Scalar
 
 __all__ = ["write_parquet"]
 

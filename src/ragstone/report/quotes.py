@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from ragstone.display import Span
 from ragstone.metrics.judge.record import AnswerClaim, Judged, ReferenceClaim
 from ragstone.text.quoting import find_quote
-from ragstone.types import Span
 
 __all__ = ["quote_spans"]
 

@@ -3,12 +3,15 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ragstone.metrics.judge.panel import by_judge
 from ragstone.report.sanitize import readable
 from ragstone.responses.stages import FIRST_TOKEN, STAGES
-from ragstone.types import Benchmark, Record, Run, Scalar
+from ragstone.types import Benchmark, Record, Run
+
+if TYPE_CHECKING:
+    from ragstone.structs import Scalar
 
 __all__ = ["RecordColumns", "columns_of", "guarded", "rows_of"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ragstone.types import Span
+from ragstone.display import Span
 
 __all__ = ["Fragment", "cut", "fragments", "one_line", "printable_json", "readable"]
 

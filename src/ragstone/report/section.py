@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from ragstone.display import Chart, Summary, Table
 from ragstone.messages import messages
 from ragstone.registry import Registry
 from ragstone.report.digest import CaseKey, Digest
@@ -19,7 +20,7 @@ from ragstone.report.judged import JUDGED_CASES, JudgedDigest, judged_digest
 from ragstone.report.opening import opening
 from ragstone.report.sanitize import readable
 from ragstone.report.unfinished import tables_of
-from ragstone.types import Benchmark, Chart, Record, Run, Summary, Table
+from ragstone.types import Benchmark, Record, Run
 
 __all__ = ["SECTIONS", "Canvas", "Section", "View"]
 

@@ -9,10 +9,10 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table as Grid
 from rich.text import Text
 
+from ragstone.display import Bar, Cell, Dot, Row, Summary, Table
 from ragstone.messages import messages, wrapped
 from ragstone.report.number_format import counts, interval, value
 from ragstone.report.sanitize import one_line
-from ragstone.types import Bar, Cell, Dot, Row, Summary, Table
 
 __all__ = ["summary_text", "table_text"]
 

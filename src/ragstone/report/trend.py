@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from ragstone.display import Chart, Table
 from ragstone.messages import checked_language, messages
 from ragstone.report.html import figure_html, table_html
 from ragstone.report.page import document
 from ragstone.report.section import Canvas
-from ragstone.types import Chart, Table
 
 __all__ = ["render"]
 

@@ -2,8 +2,9 @@
 
 from msgspec.structs import replace
 
+from ragstone.display import Table
 from ragstone.messages import messages
-from ragstone.types import Benchmark, Plan, Run, Table
+from ragstone.types import Benchmark, Plan, Run
 
 __all__ = ["tables_of", "unfinished_lines", "unfinished_systems"]
 

@@ -12,14 +12,17 @@ from openpyxl.cell import WriteOnlyCell
 from openpyxl.styles import Font
 from openpyxl.writer.excel import ExcelWriter
 
+from ragstone.display import Cell, Table
 from ragstone.report.export import MARK
 from ragstone.report.records_table import columns_of, guarded, rows_of
 from ragstone.report.sanitize import readable
 from ragstone.report.unfinished import tables_of
-from ragstone.types import Benchmark, Cell, Run, Scalar, Table
+from ragstone.types import Benchmark, Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from ragstone.structs import Scalar
 
 __all__ = ["write_xlsx"]
 

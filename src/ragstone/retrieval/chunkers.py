@@ -24,9 +24,10 @@ import msgspec
 from ragstone.errors import UsageError
 from ragstone.models.tokenizers import ESTIMATE, count_here
 from ragstone.retrieval.markdown import Structure
+from ragstone.structs import Frozen
 from ragstone.text import estimate_tokens, sentences
 from ragstone.text.characters import HAN
-from ragstone.types import Frozen, Passage, Tokenizer
+from ragstone.types import Passage, Tokenizer
 
 __all__ = [
     "METHODS", "PRESETS", "Chunk", "Chunking", "Counts", "Method", "chunk", "chunk_passages", "named_tokenizer",

@@ -10,7 +10,8 @@ from typing import Any
 
 from ragstone.models.nested_names import Spec, is_http, parse
 from ragstone.models.rerank import is_reranker
-from ragstone.types import Frozen, RetrievalCost
+from ragstone.structs import Frozen
+from ragstone.types import RetrievalCost
 
 __all__ = ["TextCount", "estimate_cost", "is_chat_cost"]
 

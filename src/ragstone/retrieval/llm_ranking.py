@@ -25,8 +25,9 @@ import msgspec
 
 from ragstone.errors import ContentBlocked, Rejected
 from ragstone.retrieval.search_log import current_log
+from ragstone.structs import Frozen
 from ragstone.text import detect
-from ragstone.types import Completion, Frozen, Model, Request, Sampling, Turn, Usage
+from ragstone.types import Completion, Model, Request, Sampling, Turn, Usage
 
 __all__ = [
     "LANGUAGES", "LONGEST", "NAMES", "ModelStats", "Prompt", "StructuredChat", "all_of", "prompt_for", "read_prompt",

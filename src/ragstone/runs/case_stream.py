@@ -11,7 +11,8 @@ from ragstone.errors import UsageError
 from ragstone.runs.entries import CaseRow
 from ragstone.runs.schema import key_of, text_of
 from ragstone.storage import storage_errors
-from ragstone.types import Case, to_json
+from ragstone.structs import to_json
+from ragstone.types import Case
 
 __all__ = ["Ledger", "StreamedCase", "batches"]
 

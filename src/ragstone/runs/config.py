@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from ragstone.types import to_json
+from ragstone.structs import to_json
 
 __all__ = ["differences", "keep_old_names", "plain", "replaced"]
 

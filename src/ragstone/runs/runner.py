@@ -14,7 +14,8 @@ from ragstone.runs.outcome import NullProgress, Outcome, Progress
 from ragstone.runs.schema import check_numbers, key_of
 from ragstone.runs.scoring import describe, is_async, row_of, score
 from ragstone.runs.store import RunFile
-from ragstone.types import Case, Metric, Record, Response, Score, System, Usage, to_json
+from ragstone.structs import to_json
+from ragstone.types import Case, Metric, Record, Response, Score, System, Usage
 
 __all__ = ["run_cases"]
 

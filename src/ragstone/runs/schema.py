@@ -11,7 +11,8 @@ from ragstone.errors import DataError
 from ragstone.metrics.judge.record import parted
 from ragstone.runs.text_store import load, plain_json
 from ragstone.storage import Layout
-from ragstone.types import Response, Score, to_json
+from ragstone.structs import to_json
+from ragstone.types import Response, Score
 
 __all__ = ["LAYOUT", "META", "check_numbers", "converted", "decode", "encode_score", "key_of", "text_of"]
 

@@ -22,8 +22,9 @@ from ragstone.runs.outbox import Outbox, OutboxFile, absorb, absorb_file, leftov
 from ragstone.runs.owners import forget, new_owner
 from ragstone.runs.schema import LAYOUT, decode, key_of
 from ragstone.storage import GATHER_SECONDS, GroupWriter
+from ragstone.structs import JSON, from_json, to_json
 from ragstone.text.redaction import redact_all
-from ragstone.types import JSON, Completion, from_json, to_json
+from ragstone.types import Completion
 
 if TYPE_CHECKING:
     import asyncio

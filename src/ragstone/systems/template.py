@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from ragstone.errors import UnknownName
+from ragstone.structs import Frozen
 from ragstone.text import detect
-from ragstone.types import Frozen, Query, Sampling, Turn
+from ragstone.types import Query, Sampling, Turn
 
 __all__ = ["OFFICIAL", "PAPER", "TEMPLATES", "PromptTemplate", "joined", "prompt_template"]
 

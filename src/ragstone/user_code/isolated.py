@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ragstone.errors import SystemFailed, UsageError
-from ragstone.types import to_json
+from ragstone.structs import to_json
 from ragstone.user_code.calls import timed_out
 from ragstone.user_code.worker import HEADER
 

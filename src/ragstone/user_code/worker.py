@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 from ragstone.errors import RagstoneError, SystemFailed
 from ragstone.registry import load_place
-from ragstone.types import to_json
+from ragstone.structs import to_json
 from ragstone.user_code.calls import Served, located
 
 __all__: list[str] = []

@@ -13,7 +13,8 @@ from ragstone.benchmarks.mirage.template import ALONE
 from ragstone.errors import UsageError
 from ragstone.retrieval import RETRIEVERS
 from ragstone.retrieval.chunkers import Chunking, chunk, named_tokenizer
-from ragstone.types import Case, Resources, to_json
+from ragstone.structs import to_json
+from ragstone.types import Case, Resources
 
 
 @pytest.fixture

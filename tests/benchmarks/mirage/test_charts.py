@@ -6,8 +6,9 @@ import pytest
 from tests.benchmarks.mirage.handmade import GOLD, NOISE, HandmadeRun, found_by, labelled, record
 
 from ragstone.benchmarks.mirage.charts import charts
+from ragstone.display import Chart
 from ragstone.report.charts import chart_svg
-from ragstone.types import Chart, Passage, Record, Usage
+from ragstone.types import Passage, Record, Usage
 
 NO_GOLD = (NOISE, Passage("p3", "A green door.", relevant=False))
 

@@ -11,10 +11,11 @@ from ragstone import bench
 from ragstone.api.open_run import read_run
 from ragstone.benchmarks.mirage.data import load_pool
 from ragstone.benchmarks.mirage.official import rescore_retrieval
+from ragstone.display import Table
 from ragstone.errors import DataError, RunMismatch, UsageError
 from ragstone.metrics.rank.measures import Recall
 from ragstone.runs import open_run
-from ragstone.types import Record, Table
+from ragstone.types import Record
 
 
 def beir(

@@ -15,9 +15,11 @@ from ragstone.benchmarks.mirage.extra_tables import on_front
 from ragstone.benchmarks.mirage.published import paper
 from ragstone.benchmarks.mirage.retrieved import mean_of
 from ragstone.benchmarks.mirage.tables import tables
+from ragstone.display import Table
 from ragstone.errors import UnknownName
 from ragstone.stats import wilson
-from ragstone.types import Passage, Record, Table, Usage, to_json
+from ragstone.structs import to_json
+from ragstone.types import Passage, Record, Usage
 
 NO_GOLD = (NOISE, Passage("p3", "A green door.", relevant=False))
 

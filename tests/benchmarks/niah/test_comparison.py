@@ -1,11 +1,16 @@
 """Two systems side by side: their effective lengths are taken from the cells that both have."""
 
+from typing import TYPE_CHECKING
+
 import pytest
 from tests.benchmarks.niah.test_tables import SyntheticRun, grid, record
 
 from ragstone.benchmarks.niah.benchmark import NIAH
 from ragstone.benchmarks.niah.comparison import effective_of
-from ragstone.types import Run, Table
+from ragstone.display import Table
+
+if TYPE_CHECKING:
+    from ragstone.types import Run
 
 
 def tables(first: SyntheticRun, second: SyntheticRun, language: str = "en") -> dict[str, Table]:

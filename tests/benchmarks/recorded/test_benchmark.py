@@ -7,7 +7,8 @@ import pytest
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers, RecordedRow
 from ragstone.errors import UsageError
-from ragstone.types import Case, Passage, Resources, Response, Sample, Turn, from_json, to_json
+from ragstone.structs import from_json, to_json
+from ragstone.types import Case, Passage, Resources, Response, Sample, Turn
 
 
 def rows(count: int = 3) -> list[RecordedRow]:

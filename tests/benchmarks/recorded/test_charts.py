@@ -4,7 +4,8 @@ import pytest
 from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
-from ragstone.types import Chart, Score
+from ragstone.display import Chart
+from ragstone.types import Score
 
 
 def charts(*values: float, name: str = "faithfulness", language: str = "en") -> list[Chart]:

@@ -8,8 +8,9 @@ import pytest
 from tests.benchmarks.recorded.memory_run import MemoryRun, record
 
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
+from ragstone.display import Diagnosis
 from ragstone.report.junit import write_junit
-from ragstone.types import Diagnosis, Record, Score
+from ragstone.types import Record, Score
 
 
 def explain(language: str = "en", gates: Any = None, **scores: Any) -> Diagnosis:

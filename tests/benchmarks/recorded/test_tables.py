@@ -7,9 +7,10 @@ from tests.benchmarks.recorded.memory_run import MemoryRun, record, scored, step
 
 from ragstone.benchmarks.recorded.benchmark import RecordedAnswers
 from ragstone.benchmarks.recorded.tables import price_of
+from ragstone.display import Table
 from ragstone.messages import messages
 from ragstone.stats import mean_interval, wilson
-from ragstone.types import Record, Score, Table
+from ragstone.types import Record, Score
 
 
 def tables(records: list[Record], *, language: str = "en", **meta: Any) -> dict[str, Table]:

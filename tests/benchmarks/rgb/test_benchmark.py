@@ -16,8 +16,9 @@ from ragstone.benchmarks.rgb.selection import PassageChoice, official
 from ragstone.datasets.rgb import RGBRow, RGBSet, read_rgb_dir, rgb_set
 from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.rgb_official import RgbOfficial
+from ragstone.structs import from_json, to_json
 from ragstone.systems.template import OFFICIAL, PAPER, joined
-from ragstone.types import Benchmark, Case, Record, Resources, Response, from_json, to_json
+from ragstone.types import Benchmark, Case, Record, Resources, Response
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "rgb"
 official_data = pytest.mark.skipif(not SHARED.is_dir(), reason="the official RGB files are not beside the repository")

@@ -4,7 +4,8 @@ import pytest
 from tests.benchmarks.rgb.handmade import HandBenchmark, HandRun, official, record
 
 from ragstone.benchmarks.rgb.charts import charts
-from ragstone.types import Chart, Record
+from ragstone.display import Chart
+from ragstone.types import Record
 
 
 def chart(found: list[Chart], name: str) -> Chart:

@@ -6,7 +6,8 @@ import pytest
 from tests.benchmarks.rgb.handmade import record
 
 from ragstone.benchmarks.rgb.diagnosis import CAUSES, explain
-from ragstone.types import Diagnosis, Passage, Record
+from ragstone.display import Diagnosis
+from ragstone.types import Passage, Record
 
 RUMOUR = Passage("negative:0", "Insiders expect Bo Kern to take the prize.", relevant=False, meta={"kind": "rumour"})
 YEAR = Passage("negative:1", "In 2019 the prize went to Cy Dahl.", relevant=False, meta={"kind": "other_year"})

@@ -9,8 +9,9 @@ import pytest
 from tests.benchmarks.rgb.handmade import HandBenchmark, HandRun, official, passages, record
 
 from ragstone.benchmarks.rgb.tables import tables
+from ragstone.display import Cell, Row, Table
 from ragstone.stats import Estimate, wilson
-from ragstone.types import Cell, Record, Row, Table
+from ragstone.types import Record
 
 DASH = "–"
 

@@ -14,7 +14,7 @@ from tests.datasets.tabular.samples import answer, texts
 from tests.examples import examples
 
 from ragstone.datasets.tabular import EvalData, read_eval_data
-from ragstone.types import from_json, to_json
+from ragstone.structs import from_json, to_json
 
 SETTINGS = settings(
     max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None

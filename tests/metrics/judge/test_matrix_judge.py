@@ -36,7 +36,8 @@ from ragstone.metrics.judge.record import (
     steps_of,
 )
 from ragstone.models.scripted import Scripted
-from ragstone.types import Metric, Request, Response, Sample, Score, from_json, to_json
+from ragstone.structs import from_json, to_json
+from ragstone.types import Metric, Request, Response, Sample, Score
 
 OPENED = "The mill opened in 1902"
 

@@ -16,8 +16,9 @@ from ragstone.benchmarks.interventions.diagnosed import Diagnosed, change_rate, 
 from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.view import AsIsRun
 from ragstone.benchmarks.recorded import diagnosis
+from ragstone.display import Diagnosis, Summary, Table
 from ragstone.systems.rag import RAG_TEMPLATE
-from ragstone.types import Case, Diagnosis, Metric, Record, Resources, Response, Run, Sample, Summary, Table, Template
+from ragstone.types import Case, Metric, Record, Resources, Response, Run, Sample, Template
 
 __all__ = ["Interventions", "sample_of", "takes_of"]
 

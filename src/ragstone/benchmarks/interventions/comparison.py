@@ -4,8 +4,9 @@ from collections import Counter
 
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.table_builder import row
+from ragstone.display import Table
 from ragstone.messages import messages
-from ragstone.types import Run, Table
+from ragstone.types import Run
 
 __all__ = ["compare_tables"]
 

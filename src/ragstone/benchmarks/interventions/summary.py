@@ -17,9 +17,10 @@ from ragstone.benchmarks.interventions.waterfall import (
     priced,
     waterfall,
 )  # fmt: skip
+from ragstone.display import Action, Bar, Summary
 from ragstone.messages import messages
 from ragstone.stats import Estimate
-from ragstone.types import Action, Bar, Run, Summary
+from ragstone.types import Run
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.benchmark import Interventions

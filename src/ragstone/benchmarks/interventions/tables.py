@@ -14,9 +14,10 @@ from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.labels import INTEGRATION_SHARES, LABELS
 from ragstone.benchmarks.interventions.waterfall import fixes, priced, waterfall
 from ragstone.benchmarks.table_builder import TableWriter, row
+from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
 from ragstone.stats import Estimate
-from ragstone.types import Cell, Row, Run, Table
+from ragstone.types import Run
 
 if TYPE_CHECKING:
     from ragstone.benchmarks.interventions.benchmark import Interventions

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from ragstone.metrics.mirage_official import em_loose, token_set_f1
 from ragstone.metrics.rank import PLUGINS as RANK_METRICS
 from ragstone.stats import Estimate
-from ragstone.types import NO_ANSWER, Case, Plan, Record, Scalar
+from ragstone.structs import Scalar
+from ragstone.types import NO_ANSWER, Case, Plan, Record
 
 __all__ = [
     "BASE", "DEFAULT", "MIXED", "OFFICIAL", "ORACLE", "PROBE", "RULES", "AnswerKind", "Answers", "Condition",

@@ -23,6 +23,7 @@ from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.mirage.retrieval_pass import LABELS, NEGATIVES, RANKED, RetrievalPass, RetrievedLists
 from ragstone.benchmarks.mirage.template import ALONE, MirageTemplate
 from ragstone.datasets.pools import Pool, PoolQuestion
+from ragstone.display import Chart, Diagnosis, Summary, Table
 from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.mirage_official import MirageEmLoose, MirageEmStrict, MirageF1
@@ -31,12 +32,11 @@ from ragstone.metrics.rank.measures import AveragePrecision, Mrr, Ndcg, Recall
 from ragstone.metrics.refusal import Refusal
 from ragstone.retrieval.chunkers import Chunking
 from ragstone.retrieval.cost_estimate import TextCount, estimate_cost
+from ragstone.structs import Scalar, to_json
 from ragstone.text import estimate_tokens
 from ragstone.types import (
     Aggregate,
     Case,
-    Chart,
-    Diagnosis,
     Metric,
     Passage,
     Query,
@@ -45,11 +45,7 @@ from ragstone.types import (
     RetrievalCost,
     Run,
     Sample,
-    Scalar,
-    Summary,
-    Table,
     Template,
-    to_json,
 )
 
 __all__ = ["DEPTH", "MIRAGE", "RANKING", "SETTINGS"]

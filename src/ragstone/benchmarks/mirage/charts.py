@@ -14,9 +14,10 @@ from ragstone.benchmarks.mirage.names import Names
 from ragstone.benchmarks.mirage.published import options_of
 from ragstone.benchmarks.mirage.retrieved import mean_of, retrieved, shown_ks
 from ragstone.benchmarks.mirage.tables import headline_of
+from ragstone.display import Chart, Point, Series
 from ragstone.messages import messages
 from ragstone.stats import Estimate
-from ragstone.types import Chart, Point, Run, Series
+from ragstone.types import Run
 
 __all__ = ["charts"]
 

@@ -12,7 +12,7 @@ from ragstone.datasets.pull import data_folder, known_hashes
 from ragstone.datasets.sources import SOURCES
 from ragstone.errors import UnknownName, UsageError
 from ragstone.messages import messages, preferred_language
-from ragstone.types import Frozen
+from ragstone.structs import Frozen
 
 __all__ = ["FICTIONAL_QUESTIONS", "CheckedPool", "check_pool", "is_pool", "load_pool"]
 

@@ -7,8 +7,9 @@ from functools import cached_property
 from ragstone.benchmarks.highlights import separate
 from ragstone.benchmarks.mirage.aggregate import DEFAULT, OFFICIAL
 from ragstone.benchmarks.record_reader import RecordReader
+from ragstone.display import Diagnosis
 from ragstone.messages import messages
-from ragstone.types import NO_ANSWER, Diagnosis, Record
+from ragstone.types import NO_ANSWER, Record
 
 __all__ = ["CAUSES", "explain"]
 

@@ -25,8 +25,8 @@ from ragstone.benchmarks.mirage.index_cost import search_cost
 from ragstone.benchmarks.mirage.names import Names, number_cell, percent
 from ragstone.benchmarks.mirage.retrieved import mean_of, retrieved, shown_ks
 from ragstone.benchmarks.table_builder import TableWriter, row
+from ragstone.display import Cell, Row, Table
 from ragstone.stats import Estimate, apart, paired_test
-from ragstone.types import Cell, Row, Table
 
 __all__ = ["Priced", "is_choice", "is_right", "on_front", "priced", "tables"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ragstone.types import Cell, Row, Table
+from ragstone.display import Cell, Row, Table
 
 __all__ = ["SearchCost", "index_table", "search_cost"]
 

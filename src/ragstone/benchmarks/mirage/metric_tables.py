@@ -6,8 +6,8 @@ from ragstone.benchmarks.mirage.aggregate import Condition
 from ragstone.benchmarks.mirage.benchmark import RANKING
 from ragstone.benchmarks.mirage.names import Names, percent
 from ragstone.benchmarks.table_builder import row
+from ragstone.display import Cell, Table
 from ragstone.stats import Estimate
-from ragstone.types import Cell, Table
 
 __all__ = ["metric_tables"]
 

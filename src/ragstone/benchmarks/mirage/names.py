@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from ragstone.benchmarks.mirage.aggregate import Condition, MirageTally
+from ragstone.display import Cell
 from ragstone.stats import Estimate
-from ragstone.types import Cell
 
 __all__ = ["Names", "number_cell", "percent", "printed"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.types import Frozen
+from ragstone.structs import Frozen
 
 __all__ = ["Adapted", "MirageFlag", "MiragePaper", "MirageSetting", "Retrieval", "paper", "reasons_apart", "setting_of"]
 

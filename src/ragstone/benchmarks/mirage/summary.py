@@ -8,8 +8,9 @@ from ragstone.benchmarks.mirage.extra_tables import is_choice, is_right, priced
 from ragstone.benchmarks.mirage.names import Names
 from ragstone.benchmarks.mirage.tables import headline_of
 from ragstone.benchmarks.verdicts import asked, percent
+from ragstone.display import Summary
 from ragstone.messages import messages
-from ragstone.types import Run, Summary
+from ragstone.types import Run
 
 __all__ = ["summaries"]
 

@@ -26,8 +26,9 @@ from ragstone.benchmarks.mirage.names import Names, percent, printed
 from ragstone.benchmarks.mirage.published import MirageSetting, options_of, paper, reasons_apart, setting_of
 from ragstone.benchmarks.mirage.retrieved import SCORES, mean_of, retrieved, shown_ks
 from ragstone.benchmarks.table_builder import TableWriter, row
+from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
-from ragstone.types import Cell, Row, Run, Table
+from ragstone.types import Run
 
 __all__ = ["headline_of", "tables"]
 

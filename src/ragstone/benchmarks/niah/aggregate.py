@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ragstone.stats import Estimate
-from ragstone.types import PlanCell, Record, Run, Scalar
+from ragstone.structs import Scalar
+from ragstone.types import PlanCell, Record, Run
 
 __all__ = [
     "GIVEN", "NOLIMA_SHARE", "PUBLISHED", "RULER_BAR", "CellScores", "NeedleKey", "NeedleTally", "effective_length",

@@ -23,14 +23,13 @@ from ragstone.benchmarks.niah.contexts import ContextPlan, Haystack
 from ragstone.benchmarks.niah.needles import NeedleQuestion
 from ragstone.benchmarks.niah.retrieved_context import RagSetting, Searcher, chunks_of
 from ragstone.benchmarks.niah.templates import NeedleTemplate
+from ragstone.display import Chart, Diagnosis, Summary, Table
 from ragstone.metrics.needle import NeedleFound, NeedleRefused
 from ragstone.metrics.needle_retrieved import NeedleRetrieved
+from ragstone.structs import Frozen, Scalar, to_json
 from ragstone.types import (
     Case,
-    Chart,
-    Diagnosis,
     Expand,
-    Frozen,
     Metric,
     Passage,
     Query,
@@ -40,11 +39,7 @@ from ragstone.types import (
     Run,
     Sample,
     Sampling,
-    Scalar,
-    Summary,
-    Table,
     Turn,
-    to_json,
 )
 
 __all__ = ["CHAT_TOKENS", "NIAH", "CellPlan", "Templates", "expand_query", "rng_for"]

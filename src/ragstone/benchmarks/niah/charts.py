@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from ragstone.benchmarks.niah.aggregate import CellScores, NeedleKey, NeedleTally, tally_needles
 from ragstone.benchmarks.niah.tables import name_of_length
+from ragstone.display import Chart, Point, Series
 from ragstone.messages import messages
 from ragstone.stats import Estimate
-from ragstone.types import Chart, Point, Run, Series
+from ragstone.types import Run
 
 __all__ = ["charts"]
 

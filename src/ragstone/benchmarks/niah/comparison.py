@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from ragstone.benchmarks.niah.aggregate import NOLIMA_SHARE, RULER_BAR, NeedleKey, NeedleTally, tally_needles
 from ragstone.benchmarks.niah.tables import name_of_length
 from ragstone.benchmarks.table_builder import row
+from ragstone.display import Cell, Table
 from ragstone.messages import messages
 from ragstone.stats import Estimate
-from ragstone.types import Cell, Run, Table
+from ragstone.types import Run
 
 __all__ = ["EffectiveLengths", "Lengths", "compare_tables", "effective_of", "paired_cells"]
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from ragstone.benchmarks.niah.aggregate import GIVEN
+from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
-from ragstone.types import Diagnosis, Record, Span
+from ragstone.types import Record
 
 __all__ = ["explain"]
 

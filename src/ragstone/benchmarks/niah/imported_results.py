@@ -21,20 +21,8 @@ from ragstone.benchmarks.plugin import ImportedResults
 from ragstone.errors import DataError, UsageError
 from ragstone.metrics.needle import NeedleFound, NeedleRefused
 from ragstone.runs import is_run_file, open_run
-from ragstone.types import (
-    JSON,
-    NO_ANSWER,
-    Case,
-    Passage,
-    Query,
-    Record,
-    Response,
-    Run,
-    Sample,
-    Scalar,
-    Score,
-    to_json,
-)
+from ragstone.structs import JSON, Scalar, to_json
+from ragstone.types import NO_ANSWER, Case, Passage, Query, Record, Response, Run, Sample, Score
 
 __all__ = ["name_of", "read_all", "records_from_results", "records_from_run"]
 

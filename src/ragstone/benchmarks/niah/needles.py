@@ -17,7 +17,7 @@ import msgspec
 
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.storage import check_regular
-from ragstone.types import Frozen
+from ragstone.structs import Frozen
 
 __all__ = ["KINDS", "NeedleQuestion", "cities", "make_needle", "read_needles"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ragstone.errors import DataError, UsageError
 from ragstone.storage import check_regular
-from ragstone.types import Frozen
+from ragstone.structs import Frozen
 
 __all__ = ["CellResult", "Results", "read_results"]
 

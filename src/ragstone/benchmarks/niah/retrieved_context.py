@@ -18,7 +18,8 @@ from ragstone.models import ModelOptions
 from ragstone.models.cache import Shared
 from ragstone.retrieval import open_retriever
 from ragstone.retrieval.chunkers import chunk
-from ragstone.types import Frozen, Passage, Retriever, to_json
+from ragstone.structs import Frozen, to_json
+from ragstone.types import Passage, Retriever
 
 __all__ = ["RagSetting", "Searcher", "chunks_of"]
 

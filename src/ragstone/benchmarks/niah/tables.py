@@ -17,9 +17,10 @@ from ragstone.benchmarks.niah.aggregate import (
     tally_needles,
 )
 from ragstone.benchmarks.table_builder import Entry, TableWriter, row
+from ragstone.display import Cell, Table
 from ragstone.messages import messages
 from ragstone.stats import Estimate, holm, paired_test
-from ragstone.types import Cell, Run, Table
+from ragstone.types import Run
 
 __all__ = ["name_of_length", "tables"]
 

@@ -15,8 +15,9 @@ from typing import Any
 import msgspec
 
 from ragstone.errors import DataError, UnknownName
+from ragstone.structs import Frozen
 from ragstone.text import detect
-from ragstone.types import Frozen, Query, Sampling, Turn
+from ragstone.types import Query, Sampling, Turn
 
 __all__ = ["TEMPLATES", "NeedleTemplate", "find_template"]
 

@@ -11,8 +11,9 @@ from ragstone.benchmarks.niah.aggregate import (
 )
 from ragstone.benchmarks.niah.tables import name_of_length
 from ragstone.benchmarks.verdicts import percent
+from ragstone.display import Summary
 from ragstone.messages import messages
-from ragstone.types import Run, Summary
+from ragstone.types import Run
 
 __all__ = ["summaries"]
 

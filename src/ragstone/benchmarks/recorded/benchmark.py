@@ -9,25 +9,10 @@ from msgspec.structs import replace
 
 from ragstone.benchmarks.base import BaseBenchmark
 from ragstone.benchmarks.recorded import diagnosis, summary, tables
+from ragstone.display import Chart, Diagnosis, Summary, Table
 from ragstone.errors import UsageError
-from ragstone.types import (
-    Case,
-    Chart,
-    Diagnosis,
-    Frozen,
-    Metric,
-    Query,
-    Record,
-    Resources,
-    Response,
-    Run,
-    Sample,
-    Sampling,
-    Scalar,
-    Summary,
-    Table,
-    Turn,
-)
+from ragstone.structs import Frozen, Scalar
+from ragstone.types import Case, Metric, Query, Record, Resources, Response, Run, Sample, Sampling, Turn
 
 __all__ = ["OwnQuestions", "RecordedAnswers", "RecordedRow"]
 

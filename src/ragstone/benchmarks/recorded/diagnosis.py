@@ -15,13 +15,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ragstone.benchmarks.recorded.aggregate import MetricScores, display_order
+from ragstone.display import Diagnosis
 from ragstone.messages import messages
 from ragstone.metrics import better
 from ragstone.metrics.answerable import answerable, declined
 from ragstone.metrics.catalogue import in_language
 from ragstone.metrics.elements import element_scores
 from ragstone.stats import Estimate
-from ragstone.types import Diagnosis, Record, Score
+from ragstone.types import Record, Score
 
 __all__ = ["BAR", "CORRECTNESS", "Advice", "advise", "explain", "metric_for"]
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from ragstone.benchmarks.recorded.aggregate import ScoreTally, display_order
+from ragstone.display import Cell, Row, Table
 from ragstone.stats import cohen_kappa
-from ragstone.types import Cell, Row, Table
 
 __all__ = ["agreement_table", "disagreements"]
 

@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
+from ragstone.display import Cell, Row, Table
 from ragstone.metrics.rank.measures import Recall
 from ragstone.responses.stages import FIRST_TOKEN, STAGE_WORDS, passages_at
 from ragstone.stats import Estimate
-from ragstone.types import Cell, Record, Response, Row, Table, Usage
+from ragstone.types import Record, Response, Usage
 
 __all__ = ["StageTally", "add_stages", "stages_table"]
 

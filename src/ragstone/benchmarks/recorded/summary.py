@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from ragstone.benchmarks.recorded.aggregate import MetricScores, ScoreTally, lower_is_better, tally_scores
 from ragstone.benchmarks.recorded.diagnosis import advise, metric_for
 from ragstone.benchmarks.verdicts import asked, score
+from ragstone.display import Action, Dot, Summary
 from ragstone.messages import messages
-from ragstone.types import Action, Dot, Run, Summary
+from ragstone.types import Run
 
 __all__ = ["summaries"]
 

@@ -11,10 +11,11 @@ from ragstone.benchmarks.recorded.aggregate import display_order, lower_is_bette
 from ragstone.benchmarks.recorded.diagnosis import BAR, advise
 from ragstone.benchmarks.recorded.judge_tables import agreement_table, disagreements
 from ragstone.benchmarks.recorded.stages import stages_table
+from ragstone.display import Cell, Chart, Row, Series, Table
 from ragstone.messages import messages
 from ragstone.metrics.catalogue import in_language
 from ragstone.stats import Estimate
-from ragstone.types import Cell, Chart, Row, Run, Series, Table
+from ragstone.types import Run
 
 __all__ = ["charts", "price_of", "tables"]
 

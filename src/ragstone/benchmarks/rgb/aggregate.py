@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from ragstone.benchmarks.source_attribution import misleading
 from ragstone.metrics.judge.record import steps_of
 from ragstone.stats import Estimate
-from ragstone.types import Record, Run, Scalar, Score
+from ragstone.structs import Scalar
+from ragstone.types import Record, Run, Score
 
 __all__ = [
     "ABILITIES", "SCORINGS", "ConditionTally", "KindTally", "RecordScores", "RgbCounts", "RgbKey", "SampleTally",

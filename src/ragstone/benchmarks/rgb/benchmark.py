@@ -26,26 +26,14 @@ from ragstone.benchmarks.rgb.aggregate import ABILITIES, SCORINGS
 from ragstone.benchmarks.rgb.data import LANGUAGES
 from ragstone.benchmarks.rgb.selection import SELECTIONS, PassageChoice, Selection, available, passages_of, shortage
 from ragstone.datasets.rgb import Kind, RGBRow, RGBSet
+from ragstone.display import Chart, Diagnosis, Summary, Table
 from ragstone.errors import UnknownName, UsageError
 from ragstone.metrics.answer_match import AnswerMatch
 from ragstone.metrics.error_detection import ErrorDetection
 from ragstone.metrics.refusal import Refusal
 from ragstone.metrics.rgb_official import RgbOfficial
 from ragstone.systems.template import TEMPLATES, PromptTemplate, prompt_template
-from ragstone.types import (
-    Case,
-    Chart,
-    Diagnosis,
-    Metric,
-    Query,
-    Record,
-    Resources,
-    Run,
-    Sample,
-    Summary,
-    Table,
-    Template,
-)
+from ragstone.types import Case, Metric, Query, Record, Resources, Run, Sample, Template
 
 __all__ = ["ABILITIES", "RGB"]
 

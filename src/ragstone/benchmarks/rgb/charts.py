@@ -14,8 +14,9 @@ from ragstone.benchmarks.rgb.aggregate import (
 )
 from ragstone.benchmarks.rgb.published import RgbSetting, paper, reasons_apart
 from ragstone.benchmarks.rgb.tables import HasOptions, setting
+from ragstone.display import Chart, Point, Series
 from ragstone.messages import messages
-from ragstone.types import Chart, Point, Run, Series
+from ragstone.types import Run
 
 __all__ = ["charts"]
 

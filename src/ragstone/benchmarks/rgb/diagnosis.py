@@ -11,9 +11,10 @@ from ragstone.benchmarks.highlights import found_slots, separate, stated, word_s
 from ragstone.benchmarks.record_reader import RecordReader
 from ragstone.benchmarks.rgb.aggregate import RecordScores, language_name, read_scores
 from ragstone.benchmarks.source_attribution import Source
+from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
 from ragstone.text import find_answer
-from ragstone.types import Diagnosis, Passage, Record, Span
+from ragstone.types import Passage, Record
 
 __all__ = ["CAUSES", "explain"]
 

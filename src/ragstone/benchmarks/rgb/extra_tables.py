@@ -18,8 +18,8 @@ from ragstone.benchmarks.rgb.aggregate import (
     ratio_text,
 )
 from ragstone.benchmarks.table_builder import Entry, TableWriter, row
+from ragstone.display import Cell, Table
 from ragstone.stats import Estimate, holm, paired_test
-from ragstone.types import Cell, Table
 
 __all__ = ["Drop", "ExtraTables", "any_failed", "difference", "drops", "lines_of", "pooled", "systems"]
 

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 import msgspec
 
-from ragstone.types import Frozen
+from ragstone.structs import Frozen
 
 __all__ = ["PaperTable", "RgbFigure", "RgbFlag", "RgbPaper", "RgbSetting", "paper", "reasons_apart"]
 

@@ -31,7 +31,8 @@ from typing import Any, Literal, TypeAlias
 
 from ragstone.datasets.rgb import Kind, RGBRow
 from ragstone.errors import UsageError
-from ragstone.types import Frozen, Passage
+from ragstone.structs import Frozen
+from ragstone.types import Passage
 
 __all__ = [
     "SELECTIONS", "PassageChoice", "Selection", "available", "balanced", "document", "official", "passages_of",

@@ -6,8 +6,9 @@ from ragstone.benchmarks.rgb import extra_tables
 from ragstone.benchmarks.rgb.aggregate import RgbCounts, count_run, language_name, ratio_text
 from ragstone.benchmarks.rgb.tables import HasOptions
 from ragstone.benchmarks.verdicts import asked, percent
+from ragstone.display import Summary
 from ragstone.messages import messages
-from ragstone.types import Run, Summary
+from ragstone.types import Run
 
 __all__ = ["summaries"]
 

@@ -23,8 +23,9 @@ from ragstone.benchmarks.rgb.aggregate import (
 from ragstone.benchmarks.rgb.extra_tables import difference, lines_of
 from ragstone.benchmarks.rgb.published import RgbFigure, RgbSetting, paper, reasons_apart
 from ragstone.benchmarks.table_builder import Entry, row
+from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages
-from ragstone.types import Cell, Row, Run, Table
+from ragstone.types import Run
 
 __all__ = ["HasOptions", "setting", "tables"]
 

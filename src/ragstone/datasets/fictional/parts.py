@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar
 
-from ragstone.types import Frozen
+from ragstone.structs import Frozen
 
 __all__ = [
     "Collected",

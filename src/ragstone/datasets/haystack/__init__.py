@@ -14,8 +14,8 @@ from typing import Literal
 
 from ragstone.errors import DataError, MissingExtra, UsageError
 from ragstone.storage import check_regular
+from ragstone.structs import Frozen
 from ragstone.text import detect
-from ragstone.types import Frozen
 
 __all__ = ["Essay", "HaystackTexts", "essays", "haystack"]
 

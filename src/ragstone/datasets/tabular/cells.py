@@ -15,7 +15,7 @@ from ragstone.datasets.jsonlines import kind_of
 from ragstone.datasets.tabular.problems import CellError
 
 if TYPE_CHECKING:
-    from ragstone.types import Scalar
+    from ragstone.structs import Scalar
 
 __all__ = ["NOTHING", "is_missing", "listed", "plain", "scalar", "text"]
 

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from ragstone.types import Frozen, Response, Sample, Scalar, Turn
+from ragstone.structs import Frozen, Scalar
+from ragstone.types import Response, Sample, Turn
 
 __all__ = ["EvalData", "Item"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ragstone.errors import DataError, UsageError
 from ragstone.messages import messages, preferred_language
-from ragstone.types import Frozen
+from ragstone.structs import Frozen
 
 __all__ = ["BadData", "CellError", "Problems", "RowProblem", "places", "warning"]
 

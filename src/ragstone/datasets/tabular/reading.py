@@ -19,7 +19,7 @@ from ragstone.datasets.tabular.trec import Qrels, is_run, runs_as_rows
 from ragstone.datasets.tabular.words import ID_NAMES, ColumnMapping, is_question, plain_name, resolve
 from ragstone.datasets.traces.samples import is_trace, spans_as_rows
 from ragstone.errors import DataError, UsageError
-from ragstone.types import plain_text, to_json
+from ragstone.structs import plain_text, to_json
 
 __all__ = ["read_eval_data"]
 

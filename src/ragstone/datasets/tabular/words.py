@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ragstone.datasets.tabular.problems import warning
 from ragstone.errors import DataError, UnknownName, UsageError
-from ragstone.types import Frozen
+from ragstone.structs import Frozen
 
 __all__ = ["ID_NAMES", "WORDS", "ColumnMapping", "is_known", "is_question", "plain_name", "resolve"]
 

@@ -5,7 +5,8 @@ from typing import Any, Protocol
 
 from ragstone.errors import RagstoneError
 from ragstone.metrics.judge.record import Judged, JudgeStep
-from ragstone.types import Case, Frozen, Response, Usage
+from ragstone.structs import Frozen
+from ragstone.types import Case, Response, Usage
 
 __all__ = ["Judge", "JudgeFailed", "Similarities"]
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from ragstone.messages import messages
 from ragstone.metrics._passages import retrieved
 from ragstone.metrics._references import alternatives
+from ragstone.structs import to_json
 from ragstone.text import detect
-from ragstone.types import Case, Response, Turn, to_json
+from ragstone.types import Case, Response, Turn
 
 __all__ = ["Texts"]
 

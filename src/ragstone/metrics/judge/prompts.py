@@ -22,8 +22,9 @@ from msgspec.structs import replace
 from ragstone.errors import DataError, UnknownName
 from ragstone.metrics.judge.envelope import enclosed
 from ragstone.metrics.judge.schemas import INPUTS, OUTPUTS, problem_with, with_reasons
+from ragstone.structs import JSON, Frozen, to_json
 from ragstone.text import estimate_tokens
-from ragstone.types import JSON, Frozen, Turn, to_json
+from ragstone.types import Turn
 
 __all__ = ["LANGUAGES", "NAMES", "Example", "Prompt", "Prompts", "prompt_text", "read_prompt", "user_files"]
 

@@ -13,7 +13,8 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import msgspec
 from msgspec.structs import fields, replace
 
-from ragstone.types import Frozen, Record, Score, Usage
+from ragstone.structs import Frozen
+from ragstone.types import Record, Score, Usage
 
 __all__ = [
     "AnswerClaim", "Claim", "ElementVerdict", "JudgeStep", "Judged", "PassageVerdict", "Quote", "ReferenceClaim",

@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragstone.display import Diagnosis, Span
 from ragstone.metrics.judge.record import (
     AnswerClaim,
     Judged,
@@ -26,7 +27,7 @@ from ragstone.report.quotes import quote_spans
 from ragstone.report.sanitize import cut, one_line
 from ragstone.report.section import View
 from ragstone.report.sections._judged_rubric import answer_spans, rubrics_html
-from ragstone.types import Diagnosis, Passage, Record, Score, Span, Usage
+from ragstone.types import Passage, Record, Score, Usage
 
 __all__ = ["case_html"]
 

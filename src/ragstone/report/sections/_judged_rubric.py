@@ -5,10 +5,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragstone.display import Span
 from ragstone.report.number_format import number
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import View
-from ragstone.types import Score, Span
+from ragstone.types import Score
 
 __all__ = ["answer_spans", "rubrics_html"]
 

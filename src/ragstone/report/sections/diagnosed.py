@@ -16,6 +16,7 @@ from ragstone.benchmarks.interventions.diagnosed import Diagnosed
 from ragstone.benchmarks.interventions.gold import holds, rank_of
 from ragstone.benchmarks.interventions.labels import misleading
 from ragstone.benchmarks.interventions.summary import group_of
+from ragstone.display import Span
 from ragstone.messages import messages
 from ragstone.report.html import lang_attribute, marked
 from ragstone.report.sanitize import one_line
@@ -24,7 +25,7 @@ from ragstone.report.sections.opening import anchor
 from ragstone.report.sections.worst_answers import OWN_CASES, Card, free_anchor
 from ragstone.text import find_answer
 from ragstone.text.quoting import find_quote
-from ragstone.types import Passage, Record, Span
+from ragstone.types import Passage, Record
 
 __all__ = ["CASES", "PLUGINS"]
 

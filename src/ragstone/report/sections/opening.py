@@ -5,6 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragstone.display import Action, Bar, Dot, Summary
 from ragstone.report.histogram import histogram_html
 from ragstone.report.html import figure_html, table_html
 from ragstone.report.sanitize import one_line
@@ -12,7 +13,6 @@ from ragstone.report.section import Section, View
 from ragstone.report.sections.configuration import notices_of
 from ragstone.report.sections.worst_answers import cards
 from ragstone.report.unfinished import unfinished_lines
-from ragstone.types import Action, Bar, Dot, Summary
 
 __all__ = ["PLUGINS", "anchor", "opens_with_tables"]
 

@@ -3,10 +3,10 @@ is."""
 
 from markupsafe import Markup
 
+from ragstone.display import Table
 from ragstone.report.html import table_html
 from ragstone.report.section import Section, View
 from ragstone.report.sections.opening import opens_with_tables
-from ragstone.types import Table
 
 __all__ = ["PLUGINS"]
 

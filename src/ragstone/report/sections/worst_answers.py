@@ -7,13 +7,15 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragstone.display import Diagnosis, Span
 from ragstone.messages import messages
 from ragstone.report.digest import CaseKey
 from ragstone.report.html import lang_attribute, marked, score_entries
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
 from ragstone.report.sections._judged_case import case_html
-from ragstone.types import Diagnosis, Passage, Record, Scalar, Span
+from ragstone.structs import Scalar
+from ragstone.types import Passage, Record
 
 __all__ = ["JUDGED_BYTES", "OWN_CASES", "PLUGINS", "Card", "cards", "free_anchor"]
 

@@ -1,0 +1,40 @@
+"""The base of the data types, and JSON without loss."""
+
+import json
+from typing import Any, TypeAlias, TypeVar
+
+import msgspec
+
+__all__ = ["JSON", "Frozen", "Scalar", "from_json", "plain_text", "to_json"]
+
+JSON: TypeAlias = "dict[str, Any] | list[Any] | str | int | float | bool | None"
+
+
+Scalar: TypeAlias = "str | int | float | bool"
+
+
+T = TypeVar("T")
+
+
+class Frozen(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Base of the data types: immutable, compared by value, serialised without fields that have their default."""
+
+
+def plain_text(value: Any) -> str:
+    """The text that an object of a subclass of str is: msgspec's `enc_hook`. TypeError for other objects."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
+
+
+def to_json(value: Any) -> str:
+    """Write a data type or plain JSON data as ASCII JSON. Lone surrogates and NUL survive; NaN raises ValueError. An
+    object of a subclass of str (LangChain's `TextAccessor`) is written as the text that it is."""
+    return json.dumps(
+        msgspec.to_builtins(value, enc_hook=plain_text), ensure_ascii=True, allow_nan=False, separators=(",", ":")
+    )
+
+
+def from_json(text: str | bytes, kind: type[T]) -> T:
+    """Read what `to_json` wrote. Raises ValueError (msgspec.ValidationError is one) if it is not a `kind`."""
+    return msgspec.convert(json.loads(text), kind)
