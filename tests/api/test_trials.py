@@ -73,24 +73,24 @@ def test_a_table_without_changes_says_that_nothing_was_tried(tmp_path: Path) -> 
 
 
 class _Changed(Planted):
-    """Without passages given to it or asked for as usual, it answers as planted; `mended` questions are right, and
+    """Without passages given to it or asked for as usual, it answers as planted; `fixed` questions are right, and
     `broken` ones fail, when it is asked for another number of passages."""
 
-    mended: frozenset[str] = frozenset()
+    fixed: frozenset[str] = frozenset()
     broken = False
 
     async def answer(self, query: Query, /) -> Response:
         if query.k is not None and not query.retrieve_only:
             if self.broken:
                 raise RuntimeError("too many passages")
-            if not any(name in query.question for name in self.mended):
+            if not any(name in query.question for name in self.fixed):
                 query = replace(query, k=None)
         return await super().answer(query)
 
 
 def test_the_best_of_many_changes_that_gain_little_is_not_called_better(tmp_path: Path, corpus: Path) -> None:
     system = _Changed(frozenset({"k"}), concerned=range(6))
-    system.mended = frozenset({"Arvo", "Belka", "Cirro", "Dulan", "Evtar", "Forno"})  # one test: p = 0.03
+    system.fixed = frozenset({"Arvo", "Belka", "Cirro", "Dulan", "Evtar", "Forno"})  # one test: p = 0.03
     _, _, alone = tried(tmp_path, corpus, system, ["k=8"])
     assert alone.best is not None
     (tmp_path / "many").mkdir()

@@ -102,7 +102,7 @@ def test_one_run_by_day_is_a_trend(ragstone: Callable[..., Told], nights: list[s
     one_line(ragstone("trend", "all.run", "--by", "day", "--time-column", "when"), "has a time in column 'when'")
 
 
-def test_another_judge_is_another_ruler(ragstone: Callable[..., Told]) -> None:
+def test_another_judge_is_another_scoring(ragstone: Callable[..., Told]) -> None:
     runs = [night(f"j{number}.run", number, judge="x/one" if number < 3 else "x/two") for number in range(1, 5)]
     with sqlite3.connect("j1.run") as file:
         scores = dict(file.execute("SELECT case_id, metric FROM scores"))
@@ -111,9 +111,9 @@ def test_another_judge_is_another_ruler(ragstone: Callable[..., Told]) -> None:
         with sqlite3.connect(name) as file:
             file.execute("UPDATE scores SET metric = 'faithfulness'")
     told = ragstone("trend", *runs, "--metric", "faithfulness")
-    assert "The ruler changed on 3 Nov for faithfulness (the judge's model: x/one, then x/two)" in told.out
+    assert "The scoring changed on 3 Nov for faithfulness (the judge's model: x/one, then x/two)" in told.out
     told = ragstone("trend", *runs, "--language", "zh")
-    assert "评分标尺有变，涉及 faithfulness（裁判模型的 model：先 x/one，后 x/two）" in told.out
+    assert "评分方式有变，涉及 faithfulness（裁判模型的 model：先 x/one，后 x/two）" in told.out
 
 
 @pytest.mark.parametrize(

@@ -192,27 +192,27 @@ def test_the_terminal_says_the_same(mixed: DiagnosisResult) -> None:
 
 
 @pytest.fixture(scope="module")
-def mended(mixed: DiagnosisResult) -> DiagnosisResult:
+def fixed(mixed: DiagnosisResult) -> DiagnosisResult:
     """The same system with nothing broken, asked the same."""
     folder = mixed.run.parent
-    return diagnose(labelled(), Planted(), corpus=folder / "documents.jsonl", run=folder / "mended.run")
+    return diagnose(labelled(), Planted(), corpus=folder / "documents.jsonl", run=folder / "fixed.run")
 
 
 def test_a_comparison_shows_the_causes_before_and_after(
-    mixed: DiagnosisResult, mended: DiagnosisResult, tmp_path: Path
+    mixed: DiagnosisResult, fixed: DiagnosisResult, tmp_path: Path
 ) -> None:
-    (table,) = benchmark_tables(mixed.run, mended.run)
+    (table,) = benchmark_tables(mixed.run, fixed.run)
     assert table.columns == ("Before", "After: right", "all")
     texts = [[cell.text for cell in row.cells] for row in table.rows]
     right = str(26 - len(WRONG))
     assert texts[0] == ["right", right, right]
     assert ["rewriting the query", "6", "6"] in texts
     assert texts[-1] == ["all", "26", "26"]
-    (back,) = benchmark_tables(mended.run, mixed.run, language="zh")
+    (back,) = benchmark_tables(fixed.run, mixed.run, language="zh")
     assert back.columns[:3] == ("之前", "之后：正确", "之后：查询改写")
     assert [cell.text for cell in back.rows[0].cells][:3] == ["正确", right, "6"]
     report = tmp_path / "compare.html"
-    write_comparison(compare(mixed.run, mended.run), report, more=[table])
+    write_comparison(compare(mixed.run, fixed.run), report, more=[table])
     assert "Causes before and after" in text_of(report.read_text("utf-8"))
 
 

@@ -76,7 +76,7 @@ class DiagnosisResult(RunResult):
         return waterfall(self.questions)
 
     def fixes(self) -> list[Fix]:
-        """What mending each cause would buy, the largest gain first."""
+        """What fixing each cause would buy, the largest gain first."""
         return fixes(self.questions)
 
     def slices(self) -> Slices:

@@ -32,7 +32,7 @@ class RunDiagnosis:
         return waterfall(self.questions[system])
 
     def fixes(self, system: str) -> list[Fix]:
-        """What mending each cause would buy, the largest gain first."""
+        """What fixing each cause would buy, the largest gain first."""
         return fixes(self.questions[system])
 
     def tables(self, *, language: str = "en") -> list[Table]:

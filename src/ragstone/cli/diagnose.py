@@ -64,7 +64,7 @@ __all__ = ["command"]
 @gate_options
 @json_option
 def command(**values: Any) -> int:
-    """Ask a system the questions in QUESTIONS under changed conditions: why answers are wrong, and what to mend.
+    """Ask a system the questions in QUESTIONS under changed conditions: why answers are wrong, and what to fix.
 
     QUESTIONS needs a column `reference`. Gold passages come from labels or a column `document`, else from the --corpus.
     The system is Python code (app.py:ask), an HTTP address, or rag(…) over the --corpus; without one, or with --system

@@ -30,7 +30,7 @@ COMMANDS = {
     "bench": ("ragstone.cli.bench", "Run a benchmark."),
     "cases": ("ragstone.cli.cases", "Print the cases of a benchmark, without asking any model."),
     "run": ("ragstone.cli.run", "Ask a system your own questions, and score its answers."),
-    "diagnose": ("ragstone.cli.diagnose", "Why a system's answers are wrong, and what mending it would buy."),
+    "diagnose": ("ragstone.cli.diagnose", "Why a system's answers are wrong, and what fixing it would buy."),
     "system": ("ragstone.cli.system", "Check a system before it is evaluated."),
     "eval": ("ragstone.cli.evaluate", "Score existing answers."),
     "trace": ("ragstone.cli.trace", "Receive traces of a running application."),

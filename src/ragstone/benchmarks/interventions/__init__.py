@@ -12,7 +12,7 @@ __all__ = ["PLUGINS", "InterventionsPlugin"]
 
 
 class InterventionsPlugin(Plugin):
-    """Why a system's answers are wrong, and what mending each cause would buy."""
+    """Why a system's answers are wrong, and what fixing each cause would buy."""
 
     name: ClassVar[str] = "interventions"
     summary: ClassVar[str] = "Why a system's answers are wrong: its questions under changed conditions."

@@ -1,4 +1,4 @@
-"""What exactly to mend: the documents that are missing, ranks and the k that would hold them, lost words, passages that
+"""What exactly to fix: the documents that are missing, ranks and the k that would hold them, lost words, passages that
 mislead."""
 
 from collections import Counter

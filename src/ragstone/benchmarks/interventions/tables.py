@@ -80,7 +80,7 @@ class _DiagnosisTables(TableWriter):
         return self._table("waterfall", self._columns("step", "gain", "right"), rows, *dict.fromkeys(notes))
 
     def fixes(self) -> Table:
-        """What mending each cause would buy, the largest gain first."""
+        """What fixing each cause would buy, the largest gain first."""
         rows, bounded = [], False
         for system, items in self.systems.items():
             for fix in fixes(items):
@@ -101,7 +101,7 @@ class _DiagnosisTables(TableWriter):
         )
 
     def details(self) -> Table:
-        """What exactly to mend, a row for each sentence."""
+        """What exactly to fix, a row for each sentence."""
         rows = [
             row(*self._key(system), self.words[f"cause_{fix.cause}"], line)
             for system, items in self.systems.items()

@@ -47,8 +47,8 @@ class Waterfall:
 
 @dataclass(frozen=True)
 class Fix:
-    """What mending a cause would buy. `gain`: in share of all questions, with its paired interval; `measured`: by
-    asking under the mended condition, otherwise it is the most that could be gained. `usage`, `seconds`: the change per
+    """What fixing a cause would buy. `gain`: in share of all questions, with its paired interval; `measured`: by
+    asking with the cause removed, otherwise it is the most that could be gained. `usage`, `seconds`: the change per
     question, of prompt and answer tokens and of time, None if unknown. `cases`: the questions with this cause."""
 
     cause: str
@@ -82,11 +82,11 @@ def _fixed(item: Diagnosed) -> float:
     return now if value is None else value
 
 
-def _level(item: Diagnosed, mended: Sequence[str]) -> float:
-    return _fixed(item) if item.lost in mended else item.right("as_is") or 0.0
+def _level(item: Diagnosed, repaired: Sequence[str]) -> float:
+    return _fixed(item) if item.lost in repaired else item.right("as_is") or 0.0
 
 
-def _mended(items: Sequence[Diagnosed]) -> list[tuple[str, Callable[[Diagnosed], float]]]:
+def _levels(items: Sequence[Diagnosed]) -> list[tuple[str, Callable[[Diagnosed], float]]]:
     def at_search(item: Diagnosed) -> bool:
         return item.lost in SEARCH or (item.lost == "k_too_small" and item.evidence.value("fetched") == "no")
 
@@ -107,7 +107,7 @@ def waterfall(items: Sequence[Diagnosed]) -> Waterfall:
     known = [item for item in items if is_scored(item)]
     now = [item.right("as_is") or 0.0 for item in known]
     steps, before = [], now
-    for name, level in _mended(known):
+    for name, level in _levels(known):
         after = [level(item) for item in known]
         changed = tuple(item.id for item, a, b in zip(known, before, after, strict=True) if a != b)
         gains = [b - a for a, b in zip(before, after, strict=True)]
@@ -139,7 +139,7 @@ def _changes(items: Sequence[Diagnosed]) -> Estimate:
 
 
 def fixes(items: Sequence[Diagnosed]) -> list[Fix]:
-    """What mending each cause would buy, the largest gain first; causes without a case are left out."""
+    """What fixing each cause would buy, the largest gain first; causes without a case are left out."""
     known = [item for item in items if is_scored(item)]
     found = [fix for cause in CAUSES if cause not in ("healthy", "unknown") and (fix := _fix(cause, known)) is not None]
     return sorted(found, key=lambda fix: (-(fix.gain.value or 0.0), not fix.measured))
