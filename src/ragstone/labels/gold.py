@@ -1,0 +1,90 @@
+"""Edits of the gold: questions, references, gold passages and unanswerable marks, each edit a version."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from ragstone.errors import UsageError
+from ragstone.labels.records import Edit, SourceSample, checked_name, edited
+from ragstone.labels.schema import decode
+from ragstone.structs import to_json
+
+__all__ = ["GoldStore"]
+
+_LONGEST = 200_000  # characters of a question, a reference or a reason
+
+
+class GoldStore(ABC):
+    """The part of a file of labels that keeps the questions of the data and the edits of them."""
+
+    path: Path
+
+    @abstractmethod
+    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]: ...
+    @abstractmethod
+    def _run(self, query: str, values: Sequence[Any] = ()) -> Any: ...
+    @abstractmethod
+    def _many(self, query: str, rows: Iterable[Sequence[Any]]) -> None: ...
+    @abstractmethod
+    def _writing(self) -> AbstractContextManager[None]: ...
+
+    def add_samples(self, samples: Iterable[SourceSample]) -> None:
+        """Keeps the questions of the data; one that is there stays as it is."""
+        with self._writing():
+            self._many(
+                "INSERT OR IGNORE INTO samples VALUES (?, ?, ?)",
+                ((source.sample.id, source.row, to_json(source)) for source in samples),
+            )
+
+    def samples(self) -> Iterator[SourceSample]:
+        """The questions of the data in their order, as they were before any edit."""
+        for (payload,) in self._rows("SELECT payload FROM samples ORDER BY row, id"):
+            yield decode(payload, SourceSample, self.path, "a question")
+
+    def sample(self, sample_id: str, *, original: bool = False) -> SourceSample:
+        """A question of the data, with all edits, or as it was before (`original`). Raises UsageError."""
+        rows = self._rows("SELECT payload FROM samples WHERE id = ?", (sample_id,))
+        if not rows:
+            raise UsageError(f"{self.path} has no question with the id {sample_id[:60]!r}.")
+        source = decode(rows[0][0], SourceSample, self.path, f"the question {sample_id}")
+        if original:
+            return source
+        sample = source.sample
+        for edit in self.edits(sample_id):
+            sample = edited(sample, edit)
+        return replace(source, sample=sample)
+
+    def edit(self, edit: Edit) -> int:
+        """Writes an edit as the newest version of a question; returns its version. Raises UsageError for an unknown
+        question, and for an edit that changes nothing or has an empty question."""
+        checked_name(edit.by)
+        _check_texts(edit)
+        edit = replace(edit, when=edit.when or round(time.time(), 3), version=0)
+        with self._writing():
+            before = self.sample(edit.sample_id).sample
+            if edited(before, edit) == before:
+                raise UsageError(f"The edit of {edit.sample_id[:60]!r} changes nothing.")
+            self._run("INSERT INTO edits (sample, payload) VALUES (?, ?)", (edit.sample_id, to_json(edit)))
+            return int(self._rows("SELECT max(version) FROM edits")[0][0])
+
+    def edits(self, sample_id: str | None = None) -> tuple[Edit, ...]:
+        """The edits of a question, or all, oldest first."""
+        rows = self._rows(
+            "SELECT version, payload FROM edits WHERE ?1 IS NULL OR sample = ?1 ORDER BY version", (sample_id,)
+        )
+        return tuple(replace(decode(text, Edit, self.path, "an edit"), version=version) for version, text in rows)
+
+
+def _check_texts(edit: Edit) -> None:
+    if edit.question is not None and not edit.question.strip():
+        raise UsageError("The new question is empty.")
+    if any(not alias.strip() for slot in edit.references or () for alias in slot or ("",)):
+        raise UsageError("A new reference is empty.")
+    texts = [edit.question or "", edit.why, *(alias for slot in edit.references or () for alias in slot)]
+    if any(len(text) > _LONGEST for text in (*texts, *(passage.text for passage in edit.gold or ()))):
+        raise UsageError(f"A text of the edit has more than {_LONGEST:,} characters.")

@@ -1,0 +1,146 @@
+"""Items for experts, from the records of a run: blind, and in an order that a seed draws."""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TypeAlias
+
+from ragstone.labels.records import Kind, LabelItem, Origin
+from ragstone.types import NO_ANSWER, Passage, Record, Response
+
+__all__ = ["Candidate", "Key", "candidates", "drawn", "items_of"]
+
+Key: TypeAlias = tuple[str, ...]
+"""What is drawn as one: ("answer", system, case), ("pair", system, system, case) or ("passage", question)."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An answer, a pair of answers or a question with its passages that experts could label. `uncertainty`: from 0 to
+    1, None where nothing is scored. `stratum`: the part of the data that it is from."""
+
+    key: Key
+    uncertainty: float | None = None
+    stratum: str = ""
+
+
+@dataclass
+class _Seen:
+    """What the candidates of a case need of the answers to it: system → the mean of its scores."""
+
+    scores: dict[str, float | None] = field(default_factory=dict)
+    stratum: str = ""
+
+
+def drawn(seed: int, *parts: str) -> str:
+    """A text that is random and depends on nothing but the seed and these parts."""
+    return hashlib.sha256("\n".join((str(seed), *parts)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def candidates(
+    records: Iterable[Record],
+    kinds: Collection[Kind],
+    *,
+    rated: Callable[[Record], Sequence[float]] = lambda record: (),
+    stratum: Callable[[Record], str] = lambda record: "",
+) -> list[Candidate]:
+    """Everything that experts could label of these records. `rated`: the scores of a record, by one or more judges or
+    metrics, from 0 to 1. Their mean is near one half where they are near the bar or disagree: 1 - 2·|mean - ½| is the
+    uncertainty of an answer; of a pair, it is 1 - |difference of the means|; of a question, the largest of its
+    answers."""  # fmt: skip
+    cases: dict[str, _Seen] = {}
+    questions: dict[str, tuple[float | None, str]] = {}
+    found: list[Candidate] = []
+    for record in records:
+        part = stratum(record)
+        values = rated(record)
+        mean = sum(values) / len(values) if values else None
+        doubt = None if mean is None else 1 - 2 * abs(mean - 0.5)
+        if _answered(record):
+            if "answer" in kinds:
+                found.append(Candidate(("answer", record.system_id, record.case.id), doubt, part))
+            seen = cases.setdefault(record.case.id, _Seen(stratum=part))
+            seen.scores[record.system_id] = mean
+        if "passage" in kinds and _passages(record):
+            before = questions.get(record.case.sample.id, (None, part))[0]
+            doubts = [value for value in (before, doubt) if value is not None]
+            questions[record.case.sample.id] = (max(doubts, default=None), part)
+    if "pair" in kinds:
+        for case, seen in cases.items():
+            for one, other in combinations(sorted(seen.scores), 2):
+                a, b = seen.scores[one], seen.scores[other]
+                doubt = None if a is None or b is None else 1 - abs(a - b)
+                found.append(Candidate(("pair", one, other, case), doubt, seen.stratum))
+    return [*found, *(Candidate(("passage", sample), *rest) for sample, rest in questions.items())]
+
+
+def items_of(
+    records: Iterable[Record], chosen: Mapping[Key, Candidate], *, source: str, seed: int = 0, by: str = ""
+) -> Iterator[tuple[LabelItem, Origin, str]]:
+    """The items of what was chosen, each with its origin and its place in the round. Answers of several systems stand
+    in an order that the seed draws, and so do the two sides of a pair; the passages of a question follow each other."""
+    pairs: dict[tuple[str, str], list[tuple[str, Key]]] = {}
+    for key in chosen:
+        if key[0] == "pair":
+            for system, other in ((key[1], key[2]), (key[2], key[1])):
+                pairs.setdefault((system, key[3]), []).append((other, key))
+    waiting: dict[tuple[str, str], Record] = {}
+    passages: set[tuple[str, str]] = set()
+    for record in records:
+        case = record.case
+        if (candidate := chosen.get(("answer", record.system_id, case.id))) is not None and _answered(record):
+            yield _item("answer", (record,), candidate, source, seed, by)
+        for other, key in pairs.get((record.system_id, case.id), ()):
+            if (first := waiting.get((other, case.id))) is not None:
+                two = sorted((first, record), key=lambda one: drawn(seed, case.id, one.system_id))
+                yield _item("pair", two, chosen[key], source, seed, by)
+            elif _answered(record):
+                waiting[record.system_id, case.id] = record
+        if (candidate := chosen.get(("passage", case.sample.id))) is not None:
+            for passage in _passages(record):
+                if (same := (case.sample.id, _identity(passage))) not in passages:
+                    passages.add(same)
+                    yield _item("passage", (record,), candidate, source, seed, by, passage)
+
+
+def _item(
+    kind: Kind, records: Sequence[Record], candidate: Candidate, source: str, seed: int, by: str,
+    passage: Passage | None = None,
+) -> tuple[LabelItem, Origin, str]:  # fmt: skip
+    case = records[0].case
+    responses = [record.response or Response("") for record in records]
+    shown = _union(responses) if passage is None else (passage,)
+    identity = () if passage is None else (_identity(passage),)
+    item = LabelItem(
+        f"i-{drawn(0, source, *candidate.key, *identity)}", kind, case.sample.id, case.sample.question,
+        () if kind == "passage" else tuple(response.answer for response in responses),
+        tuple(Passage(str(place), one.text, one.title) for place, one in enumerate(shown, 1)),
+        case.sample.references, case.query.history, case.sample.language,
+    )  # fmt: skip
+    systems = () if kind == "passage" else tuple(record.system_id for record in records)
+    origin = Origin(
+        source, case.sample.id, "" if kind == "passage" else case.id, systems, passage.id if passage else "", by,
+        candidate.stratum,
+    )  # fmt: skip
+    return item, origin, "-".join((drawn(seed, *candidate.key), *(drawn(seed, one) for one in identity)))
+
+
+def _answered(record: Record) -> bool:
+    return record.response is not None and record.response.finish_reason != NO_ANSWER
+
+
+def _passages(record: Record) -> Sequence[Passage]:
+    """What was retrieved; otherwise the passages of the question."""
+    retrieved = record.response.passages if record.response is not None else ()
+    return [passage for passage in retrieved or record.case.sample.passages if passage.text]
+
+
+def _union(responses: Sequence[Response]) -> list[Passage]:
+    """The passages of these responses, each once."""
+    found = {_identity(passage): passage for response in responses for passage in response.passages if passage.text}
+    return list(found.values())
+
+
+def _identity(passage: Passage) -> str:
+    return f"{passage.id}\n{passage.title}\n{passage.text}"

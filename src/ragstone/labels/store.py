@@ -1,0 +1,343 @@
+"""The file of labels: one SQLite file that several experts, processes and imports write to, and that loses nothing.
+
+Every label is a version. When a method has returned, its effect is on the disk."""
+
+import contextlib
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from msgspec.structs import replace
+
+from ragstone.errors import UnknownName, UsageError
+from ragstone.labels.gold import GoldStore
+from ragstone.labels.records import (
+    Assigned,
+    Label,
+    LabelItem,
+    Origin,
+    Progress,
+    checked_name,
+)  # fmt: skip
+from ragstone.labels.schema import CURRENT, LARGEST, LAYOUT, decode, limited
+from ragstone.labels.tasks import Task
+from ragstone.storage import connect, storage_errors
+from ragstone.storage.database import roll_back
+from ragstone.structs import to_json
+
+__all__ = ["LabelStore"]
+
+_KIND_ORDER = "CASE i.kind WHEN 'answer' THEN 0 WHEN 'pair' THEN 1 ELSE 2 END"
+
+
+class LabelStore(GoldStore):
+    """An open file of labels. `open` opens or creates it; a context manager. One object may be used by several
+    threads.
+
+    Work is either assigned to a team of named experts (`assign`), or everybody who asks for work (`next_item`) gets
+    what still lacks labels."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = limited(connection)
+        self._lock = threading.RLock()
+        self._known: dict[str, Task] = {}
+
+    @classmethod
+    def open(cls, path: str | Path, *, write: bool = True) -> Self:
+        """Opens a file of labels; with `write` it is created if it is not there. Any other file is refused with
+        UsageError and left unchanged."""
+        return cls(Path(path), connect(path, LAYOUT, write=write))
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Setting up a round.
+
+    def add_tasks(self, tasks: Iterable[Task]) -> None:
+        """Adds these tasks after those that are there. One that is there keeps its texts, unless its choices changed,
+        which is refused with UsageError: labels of two scales would be mixed."""
+        for task in tasks:
+            with self._writing():
+                known = {old.name: old for old in self.tasks()}
+                if (old := known.get(task.name)) is None:
+                    self._run("INSERT INTO tasks (name, payload) VALUES (?, ?)", (task.name, to_json(task)))
+                elif old.choices != task.choices:
+                    raise UsageError(
+                        f"{self.path}: the task {task.name} had other choices ({', '.join(_values(old))}; now "
+                        f"{', '.join(_values(task))}). Use a new file of labels, or give the rubric another name."
+                    )
+
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks, in the order in which they were added."""
+        rows = self._rows("SELECT payload FROM tasks ORDER BY place")
+        return tuple(decode(payload, Task, self.path, "a task") for (payload,) in rows)
+
+    def task(self, name: str) -> Task:
+        """A task by its name. Raises UnknownName."""
+        if name not in self._known:
+            self._known = {task.name: task for task in self.tasks()}
+        if name not in self._known:
+            raise UnknownName("task in this file", name, self._known)
+        return self._known[name]
+
+    def add_items(self, items: Iterable[tuple[LabelItem, Origin, str]]) -> int:
+        """Adds items, each with its origin and its place (a text by which they are sorted); returns how many are new.
+        An item that is there stays as it is."""
+        with self._writing():
+            before = self._connection.total_changes
+            self._many(
+                "INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?, ?)",
+                ((item.id, item.kind, place, to_json(item), to_json(origin)) for item, origin, place in items),
+            )
+            return self._connection.total_changes - before
+
+    def add_experts(self, names: Iterable[str]) -> None:
+        """Adds experts. Raises UsageError for a name that cannot be one."""
+        rows = [(checked_name(name), time.time()) for name in names]
+        with self._writing():
+            self._many("INSERT OR IGNORE INTO experts VALUES (?, ?)", rows)
+
+    def experts(self) -> tuple[str, ...]:
+        """Everybody who was named or has given a label, sorted."""
+        return tuple(str(name) for (name,) in self._rows("SELECT name FROM experts ORDER BY name"))
+
+    def assign(self, rows: Iterable[tuple[str, str, str]]) -> None:
+        """Assigns work: (task, item id, expert). What is assigned stays. From now on experts get assigned work only."""
+        with self._writing():
+            self._many("INSERT OR IGNORE INTO assignments VALUES (?, ?, ?)", rows)
+            self._run("INSERT OR REPLACE INTO meta VALUES ('team', 'true')")
+
+    def assigned(self, task: str) -> dict[str, tuple[str, ...]]:
+        """Item id → the experts who have it, or have a label on it."""
+        rows = self._rows(
+            "SELECT item, expert FROM assignments WHERE task = ?1 UNION SELECT item, expert FROM labels"
+            " WHERE task = ?1 AND adjudicated = 0 AND undoes IS NULL ORDER BY 1, 2",
+            (task,),
+        )
+        found: dict[str, tuple[str, ...]] = {}
+        for item, expert in rows:
+            found[item] = (*found.get(item, ()), expert)
+        return found
+
+    def set(self, key: str, value: Any) -> None:
+        """Keeps a setting of the round."""
+        with self._writing():
+            self._run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, to_json(value)))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """A setting of the round."""
+        rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
+        return decode(rows[0][0], object, self.path, f"the setting {key!r}") if rows else default
+
+    # Labelling.
+
+    def next_item(
+        self, expert: str, task: str | None = None, *, skip: Collection[tuple[str, str]] = ()
+    ) -> Assigned | None:
+        """What this expert should label next, of one task or of all; None if nothing is left. `skip`: (item id, task)
+        that the expert put off. Without a team, an item that lacks labels is assigned to the expert by this call."""
+        checked_name(expert)
+        wanted = [task] if task else [known.name for known in self.tasks()]
+        put_off = {*skip}
+        with self._lock:
+            if (found := self._first(_ASSIGNED, expert, wanted, put_off)) is not None or self.get("team"):
+                return found
+        with self._writing():
+            per_item = self.get("per_item", 1)
+            found = self._first(_OPEN, expert, wanted, put_off, per_item if isinstance(per_item, int) else 1)
+            if found is not None:
+                self._run("INSERT OR IGNORE INTO experts VALUES (?, ?)", (expert, time.time()))
+                self._run("INSERT OR IGNORE INTO assignments VALUES (?, ?, ?)", (found.task, found.item.id, expert))
+            return found
+
+    def _first(
+        self, query: str, expert: str, tasks: Sequence[str], skip: Collection[tuple[str, str]], *more: int
+    ) -> Assigned | None:
+        rows = self._rows(
+            query, (expert, json.dumps(tasks), json.dumps([f"{task}\n{item}" for item, task in skip]), *more)
+        )
+        return Assigned(self.item(rows[0][0]), str(rows[0][1])) if rows else None
+
+    def put(self, label: Label) -> int:
+        """Writes a label as the newest version of this expert on this item and task; returns its version, that of the
+        same label if it is there already. Raises UsageError for an unknown item, task or value."""
+        item = self.item(label.item)
+        task = self.task(label.task)
+        task.choice(label.value)
+        if task.kind != item.kind:
+            raise UsageError(f"The task {task.name} is about another kind of item than {item.id} ({item.kind}).")
+        label = label.checked(item)
+        if not label.when:
+            label = replace(label, when=round(time.time(), 3))
+        with self._writing():
+            if known := self._rows("SELECT version FROM labels WHERE uid = ?", (label.uid,)):
+                return int(known[0][0])
+            self._run("INSERT OR IGNORE INTO experts VALUES (?, ?)", (label.expert, time.time()))
+            return self._insert(label)
+
+    def _insert(self, label: Label, undoes: int | None = None, uid: str = "") -> int:
+        row = (uid or label.uid, label.item, label.task, label.expert, int(label.adjudicated), undoes)
+        cursor = self._run(
+            "INSERT INTO labels (uid, item, task, expert, adjudicated, undoes, payload) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (*row, to_json(replace(label, version=0))),
+        )
+        return int(cursor.lastrowid or 0)
+
+    def undo(self, expert: str) -> Label | None:
+        """Undoes the newest label of this expert that is not undone, by a version that says so; returns it, or None if
+        there is none. What this expert had said before about the item stands again."""
+        with self._writing():
+            rows = self._rows(
+                "SELECT l.version, l.payload FROM labels l WHERE l.expert = ? AND l.undoes IS NULL AND NOT EXISTS"
+                " (SELECT 1 FROM labels u WHERE u.undoes = l.version) ORDER BY l.version DESC LIMIT 1",
+                (expert,),
+            )
+            if not rows:
+                return None
+            label = self._label(*rows[0])
+            self._insert(replace(label, when=round(time.time(), 3)), label.version, f"undo {label.version}")
+            return label
+
+    def progress(self) -> tuple[Progress, ...]:
+        """How far each expert is with each task."""
+        total: dict[tuple[str, str], int] = {}
+        done: dict[tuple[str, str], int] = {}
+        seconds: dict[tuple[str, str], float] = {}
+        with self._lock:
+            for task, expert, count in self._rows("SELECT task, expert, count(*) FROM assignments GROUP BY 1, 2"):
+                total[task, expert] = count
+            for label in self.labels():
+                key = (label.task, label.expert)
+                if not label.adjudicated:
+                    done[key] = done.get(key, 0) + 1
+                    seconds[key] = seconds.get(key, 0.0) + (label.seconds or 0.0)
+        order = {task.name: place for place, task in enumerate(self.tasks())}
+        keys = sorted(total.keys() | done.keys(), key=lambda key: (order.get(key[0], 0), key))
+        return tuple(
+            Progress(*key, done.get(key, 0), max(total.get(key, 0), done.get(key, 0)), seconds.get(key, 0.0))
+            for key in keys
+        )
+
+    # Reading.
+
+    def items(self, task: str | None = None) -> Iterator[LabelItem]:
+        """All items in the order of the round, or those of a task's kind; with the edits of their questions."""
+        kinds = [self.task(task).kind] if task else ["answer", "pair", "passage"]
+        query = "SELECT payload FROM items i WHERE kind IN (SELECT value FROM json_each(?))"
+        for (payload,) in self._rows(f"{query} ORDER BY {_KIND_ORDER}, place, id", (json.dumps(kinds),)):
+            yield self._shown(decode(payload, LabelItem, self.path, "an item"))
+
+    def item(self, item_id: str) -> LabelItem:
+        """An item by its id. Raises UsageError."""
+        rows = self._rows("SELECT payload FROM items WHERE id = ?", (item_id,))
+        if not rows:
+            raise UsageError(f"{self.path} has no item {item_id[:60]!r}.")
+        return self._shown(decode(rows[0][0], LabelItem, self.path, f"the item {item_id}"))
+
+    def origins(self) -> dict[str, Origin]:
+        """Item id → where it is from. Not for the eyes of experts."""
+        rows = self._rows("SELECT id, origin FROM items")
+        return {str(item): decode(payload, Origin, self.path, "an origin") for item, payload in rows}
+
+    def labels(self, task: str | None = None, *, expert: str | None = None) -> tuple[Label, ...]:
+        """The labels that stand: of each expert on each item and task the last version that is not undone."""
+        rows = self._rows(
+            f"SELECT version, payload FROM labels WHERE version IN ({CURRENT} AND (?1 IS NULL OR l.task = ?1)"
+            " AND (?2 IS NULL OR l.expert = ?2) GROUP BY l.item, l.task, l.expert, l.adjudicated) ORDER BY version",
+            (task, expert),
+        )
+        return tuple(self._label(*row) for row in rows)
+
+    def history(self, item_id: str) -> tuple[tuple[Label, int | None], ...]:
+        """Every version of the labels on an item, oldest first, with the version that it undoes, or None."""
+        rows = self._rows("SELECT version, payload, undoes FROM labels WHERE item = ? ORDER BY version", (item_id,))
+        return tuple((self._label(version, payload), undoes) for version, payload, undoes in rows)
+
+    def knows(self, uid: str) -> bool:
+        """Whether a label with this `uid` was ever written."""
+        return bool(self._rows("SELECT 1 FROM labels WHERE uid = ?", (uid,)))
+
+    def _label(self, version: int, payload: object) -> Label:
+        return replace(decode(payload, Label, self.path, "a label"), version=version)
+
+    def _shown(self, item: LabelItem) -> LabelItem:
+        """The item with the question and the references as edited."""
+        for edit in self.edits(item.sample_id):
+            if edit.question is not None:
+                item = replace(item, question=edit.question)
+            if edit.references is not None:
+                item = replace(item, references=edit.references)
+        return item
+
+    # SQL.
+
+    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        with self._lock, self._errors():
+            return self._connection.execute(query, values).fetchall()
+
+    def _run(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        with self._errors():
+            return self._connection.execute(query, values)
+
+    def _many(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
+        with self._errors():
+            self._connection.executemany(query, rows)
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        with storage_errors(self.path, as_input=True):
+            try:
+                yield
+            except sqlite3.DataError as error:
+                raise UsageError(f"{self.path} has a row of more than {LARGEST >> 20} MiB: it is damaged.") from error
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A transaction that excludes all other writers, threads and processes."""
+        with self._lock:
+            self._run("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._run("COMMIT")
+            except BaseException:
+                roll_back(self._connection)
+                raise
+
+
+def _values(task: Task) -> list[str]:
+    return [choice.value for choice in task.choices]
+
+
+_UNLABELLED = """NOT EXISTS (
+    SELECT 1 FROM labels l WHERE l.item = i.id AND l.task = t.name AND l.expert = ?1 AND l.adjudicated = 0
+    AND l.undoes IS NULL AND NOT EXISTS (SELECT 1 FROM labels u WHERE u.undoes = l.version)
+)"""
+_WANTED = """t.name IN (SELECT value FROM json_each(?2))
+AND t.name || char(10) || i.id NOT IN (SELECT value FROM json_each(?3))"""
+_ORDER = f"ORDER BY {_KIND_ORDER}, i.place, i.id, t.place LIMIT 1"
+_ASSIGNED = f"""
+SELECT i.id, t.name FROM assignments a JOIN items i ON i.id = a.item JOIN tasks t ON t.name = a.task
+WHERE a.expert = ?1 AND {_WANTED} AND {_UNLABELLED} {_ORDER}
+"""
+# An item that fewer experts than ?4 have, or have a label on.
+_OPEN = f"""
+SELECT i.id, t.name FROM items i JOIN tasks t ON i.kind = json_extract(t.payload, '$.kind')
+WHERE {_WANTED} AND {_UNLABELLED} AND (
+    SELECT count(DISTINCT expert) FROM (
+        SELECT expert FROM assignments WHERE task = t.name AND item = i.id AND expert <> ?1
+        UNION ALL SELECT expert FROM labels WHERE task = t.name AND item = i.id AND expert <> ?1 AND adjudicated = 0
+    )
+) < ?4 {_ORDER}
+"""
