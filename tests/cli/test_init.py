@@ -39,7 +39,7 @@ def rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-@pytest.mark.parametrize(("language", "word"), [("en", "An example made by rule"), ("zh", "按规则生成的示例")])
+@pytest.mark.parametrize(("language", "word"), [("en", "Generated example"), ("zh", "按规则生成的示例")])
 def test_an_empty_folder_ends_with_a_report(tmp_path: Path, language: str, word: str) -> None:
     ended = process("init", folder=tmp_path, RAGSTONE_LANGUAGE=language)
     assert ended.code == 0, ended

@@ -36,7 +36,7 @@ def test_the_error_of_a_trace_is_that_of_its_sample_and_leaves_nothing_to_do(
     for _ in range(2):
         told = ragstone("eval", RECORDED / "llamaindex.txt", "--run", "a.run", "--json")
         assert (told.code, told.document["failed"], told.document["complete"]) == (0, 1, True)
-        assert any("1 of 2 answers are errors of the system" in note for note in told.document["warnings"])
+        assert any("1 of 2 rows record an error of the system" in note for note in told.document["warnings"])
         assert told.document["scores"]["refusal"]["n"] == 1
     with open_run("a.run") as run:
         assert [record.error for record in run.records()] == [None, "raised: KeyError: 'no such index'"]
