@@ -143,12 +143,13 @@ class Summary(Frozen, frozen=True):
 
 
 class Span(Frozen, frozen=True):
-    """A stretch of text to highlight. `field` is "answer" or a passage's id; `start` and `end` count characters."""
+    """A stretch of text to highlight. `field` is "answer" or a passage's id; `start` and `end` count characters. kind
+    "only": the text beside it lacks these words."""
 
     field: str
     start: int
     end: int
-    kind: Literal["match", "wrong", "refusal"] = "match"
+    kind: Literal["match", "wrong", "refusal", "only"] = "match"
 
 
 class Diagnosis(Frozen, frozen=True):

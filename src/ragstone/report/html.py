@@ -10,7 +10,7 @@ from ragstone.metrics.catalogue import in_language
 from ragstone.report.number_format import counts, interval, number, value
 from ragstone.report.optional import load
 from ragstone.report.sanitize import fragments, one_line, readable
-from ragstone.report.section import Canvas, View
+from ragstone.report.section import Canvas
 from ragstone.types import Score
 
 __all__ = ["HTML_LANG", "figure_html", "lang_attribute", "marked", "score_entries", "table_html"]
@@ -221,7 +221,7 @@ _MARKED = """
 
 
 def marked(
-    view: View, text: str, spans: Sequence[Span], *, limit: int, kinds: Mapping[str, str] | None = None
+    view: Canvas, text: str, spans: Sequence[Span], *, limit: int, kinds: Mapping[str, str] | None = None
 ) -> Markup:
     """Text with its highlights, cut to about `limit` characters, with the number of those left out in place. `kinds`
     overrides the meanings of the highlights."""

@@ -69,7 +69,7 @@ class Fragment:
     left_out: int = 0
 
 
-_STRONGEST = ("wrong", "refusal", "match")
+_STRONGEST = ("wrong", "refusal", "match", "only")
 _AROUND = 140  # characters of context on each side of a highlight
 _MOST_SPANS = 200  # in texts that repeat themselves, only the first matches are highlighted
 
@@ -78,7 +78,7 @@ def fragments(text: str, spans: Sequence[Span], *, limit: int) -> list[Fragment]
     """Split a text into highlighted and plain fragments of about `limit` characters in total.
 
     Of a longer text, the beginning and the context of its highlights are kept, and the omitted characters counted.
-    Spans are clipped to the text; where they overlap, the most severe kind wins: wrong, then refusal, then match.
+    Spans are clipped to the text; where they overlap, the most severe kind wins: wrong, then refusal, match and only.
     """
     marks = sorted(
         (max(0, span.start), min(len(text), span.end), span.kind)

@@ -1,4 +1,5 @@
-"""One judged sample: its sentences, claims and passages with links between them, its rubrics, and the raw replies.
+"""One judged sample: its sentences, claims and passages with links between them, its rubrics, and the raw replies. As a
+folded card of a report (`case_html`), and in parts for the page of a case.
 
 Ids on the page are made only of numbers counted here, never of contents of the run file.
 """
@@ -6,7 +7,7 @@ Ids on the page are made only of numbers counted here, never of contents of the 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
@@ -25,11 +26,14 @@ from ragstone.report.judged import goodness
 from ragstone.report.number_format import number
 from ragstone.report.quotes import quote_spans
 from ragstone.report.sanitize import cut, one_line
-from ragstone.report.section import View
+from ragstone.report.section import Canvas
 from ragstone.report.sections._judged_rubric import answer_spans, rubrics_html
 from ragstone.types import Passage, Record, Score, Usage
 
-__all__ = ["case_html"]
+__all__ = [
+    "CARD", "JudgedSample", "Limits", "answer_html", "case_html", "claims_html", "judged_sample", "passages_html",
+    "replies_html",
+]  # fmt: skip
 
 _CASE = """
 <details class="case judged"><summary>
@@ -45,6 +49,12 @@ _CASE = """
 {{ claims }}
 {% if expected %}<h4>{{ w.expected }}</h4><p class="text"{{ lang }}>{% for slot in expected %}<b><bdi>{{ slot }}</bdi></b>{{ " · " if not loop.last }}{% endfor %}</p>{% endif %}
 {{ passages }}
+{{ replies }}
+<h4>{{ w.condition }}</h4><ul class="chips"><li class="mono"><bdi>{{ record.case.id }}</bdi></li>{% for name, text in condition %}<li><b><bdi>{{ name }}</bdi></b> <bdi>{{ text }}</bdi></li>{% endfor %}</ul>
+</div></details>
+"""  # noqa: E501  a template
+
+_REPLIES = """
 {% if steps %}<details class="figures replies"><summary>{{ w.replies.format(n=count) }}</summary>
 {% for step in steps %}
 <p class="head"><b class="mono"><bdi>{{ step.name }}</bdi></b> <bdi>{{ step.model or w.unnamed }}</bdi> <small class="mono"><bdi>{{ step.prompt }}</bdi></small> <small>{{ step.tokens }}</small>{% if step.problem %} <span class="badge bad"><bdi>{{ step.problem }}</bdi></span>{% endif %}</p>
@@ -52,8 +62,6 @@ _CASE = """
 {% endfor %}
 {% if more_steps %}<p class="legend">{{ w.more_replies.format(n=more_steps) }}</p>{% endif %}
 </details>{% endif %}
-<h4>{{ w.condition }}</h4><ul class="chips"><li class="mono"><bdi>{{ record.case.id }}</bdi></li>{% for name, text in condition %}<li><b><bdi>{{ name }}</bdi></b> <bdi>{{ text }}</bdi></li>{% endfor %}</ul>
-</div></details>
 """  # noqa: E501  a template
 
 _ANSWER = """
@@ -87,7 +95,7 @@ _CLAIMS = """
 """  # noqa: E501  a template
 
 _PASSAGES = """
-{% if shown %}<h4>{{ w.passages }}</h4>
+{% if shown %}<h4>{{ title }}</h4>
 <ol class="passages numbered">
 {% for p in shown %}<li id="{{ at }}-p{{ p.n }}"><div class="head"><b class="mono">[{{ p.n }}]</b><span class="mono"><bdi>{{ p.id }}</bdi></span>{% if p.title %}<b><bdi>{{ p.title }}</bdi></b>{% endif %}
 {%- for text, tone in p.badges %}<span class="badge{{ ' ' ~ tone if tone }}">{{ text }}</span>{% endfor %}
@@ -98,15 +106,35 @@ _PASSAGES = """
 {% if more %}<p class="legend">{{ w.more_passages.format(n=more) }}</p>{% endif %}{% endif %}
 """  # noqa: E501  a template
 
-_QUESTION, _LINE, _TEXT, _ANSWER_LENGTH, _PASSAGE, _PLAIN, _REPLY = 1_000, 180, 600, 2_400, 1_100, 420, 1_200
-_SENTENCES, _CLAIMS_SHOWN, _PASSAGES_SHOWN, _STEPS, _SCORES, _CONDITIONS, _SLOTS = 40, 30, 12, 12, 30, 24, 8
+_QUESTION, _LINE, _SCORES, _CONDITIONS, _SLOTS = 1_000, 180, 30, 24, 8
 
 
 @dataclass(frozen=True)
-class _JudgedSample:
-    """A sample on the page: `at` is the prefix of its ids, `lang` the language attribute of its texts."""
+class Limits:
+    """How much of a sample is shown: characters of a sentence or claim (`text`), of the answer, of a passage with
+    quotes and of another one (`plain`), and of a reply; and the number of sentences, claims, passages and replies."""
 
-    view: View
+    text: int = 600
+    answer: int = 2_400
+    passage: int = 1_100
+    plain: int = 420
+    reply: int = 1_200
+    sentences: int = 40
+    claims: int = 30
+    passages: int = 12
+    steps: int = 12
+
+
+CARD = Limits()
+Badges: TypeAlias = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class JudgedSample:
+    """A sample on the page: `at` is the prefix of its ids, `w` the texts of the section, `passages` those that the
+    judge saw, and `missing_quotes` are in none of them."""
+
+    canvas: Canvas
     w: Mapping[str, str]
     record: Record
     at: str
@@ -115,9 +143,11 @@ class _JudgedSample:
     passages: Sequence[Passage]
     spans: Mapping[int, Sequence[Span]]
     missing_quotes: Collection[str]
+    limits: Limits = CARD
 
     @property
     def answer(self) -> str:
+        """The answer; "" without one."""
         return self.record.response.answer if self.record.response else ""
 
     @cached_property
@@ -126,39 +156,52 @@ class _JudgedSample:
         return {passage.id: (passage.relevant, passage.useful) for passage in self.matrix.passages}
 
     @property
+    def noncommittal(self) -> bool:
+        """Whether the judge considers the answer noncommittal."""
+        return self.matrix.noncommittal and any(step.noncommittal for step in self.matrix.steps)
+
+    @property
     def lang(self) -> Markup:
+        """The language attribute of its texts."""
         return lang_attribute(self.record.case.query.language or self.record.case.sample.language)
 
     def marked(self, text: str, spans: Sequence[Span], limit: int) -> Markup:
+        """Text with highlights of what is quoted, cut to `limit` characters."""
         kinds = {"match": self.w["quoted"], "wrong": self.w["quoted_against"]}
-        return marked(self.view, text, spans, limit=limit, kinds=kinds)
+        return marked(self.canvas, text, spans, limit=limit, kinds=kinds)
 
     def html(self, template: str, **values: Any) -> Markup:
-        return self.view.html(template, w=self.w, at=self.at, lang=self.lang, **values)
+        """Fills in a template of a part of the sample."""
+        return self.canvas.html(template, w=self.w, at=self.at, lang=self.lang, **values)
+
+
+def judged_sample(
+    canvas: Canvas, w: Mapping[str, str], record: Record, at: str, *, limits: Limits = CARD
+) -> JudgedSample:
+    """What a judge found in a record. `at`: prefix of the ids on the page; `w`: the texts of the section `judged`."""
+    matrix = merged(requests_of(record))
+    # The passages that the judge saw: those the system returned, else those it was given.
+    passages = (record.response and record.response.passages) or record.case.query.passages or ()
+    spans, missing = quote_spans(matrix, [passage.text for passage in passages])
+    return JudgedSample(canvas, w, record, at, judged_scores(record), matrix, passages, spans, missing, limits)
 
 
 def case_html(
-    view: View, w: Mapping[str, str], record: Record, index: int, *, place: str, diagnosis: Diagnosis
+    canvas: Canvas, w: Mapping[str, str], record: Record, index: int, *, place: str, diagnosis: Diagnosis
 ) -> Markup:
     """The sample as a folded block. `index` is its number on the page, from 1; `place` its id."""
-    matrix = merged(requests_of(record))
-    steps = matrix.steps
-    noncommittal = matrix.noncommittal and any(step.noncommittal for step in steps)
-    # The passages that the judge saw: those the system returned, else those it was given.
-    passages = (record.response and record.response.passages) or record.case.query.passages or ()
-    spans, missing_quotes = quote_spans(matrix, [passage.text for passage in passages])
-    sample = _JudgedSample(view, w, record, f"j{index}", judged_scores(record), matrix, passages, spans, missing_quotes)
+    sample = judged_sample(canvas, w, record, f"j{index}")
     case = record.case
     return sample.html(
         _CASE, record=record, place=place, id=one_line(case.sample.id, 80), label=one_line(diagnosis.label, _LINE),
-        reason=one_line(diagnosis.reason, _TEXT) if diagnosis.right is False else "",
+        reason=one_line(diagnosis.reason, CARD.text) if diagnosis.right is False else "",
         question=one_line(case.query.question, _QUESTION), low=_low(sample.judged),
-        answer_line=one_line(sample.answer, _LINE), noncommittal=noncommittal,
-        scores=score_entries(view, sample.judged, w, limit=_SCORES),
-        answer=_answer(sample), rubrics=rubrics_html(view, w, sample.judged, sample.lang), claims=_claims(sample),
-        expected=[one_line(slot[0], _TEXT) for slot in case.sample.references[:_SLOTS] if slot],
-        passages=_passages(sample), steps=[_reply(step, w) for step in steps[:_STEPS]], count=len(steps),
-        more_steps=max(0, len(steps) - _STEPS),
+        answer_line=one_line(sample.answer, _LINE), noncommittal=sample.noncommittal,
+        scores=score_entries(canvas, sample.judged, w, limit=_SCORES),
+        answer=answer_html(sample), rubrics=rubrics_html(canvas, w, sample.judged, sample.lang),
+        claims=claims_html(sample),
+        expected=[one_line(slot[0], CARD.text) for slot in case.sample.references[:_SLOTS] if slot],
+        passages=passages_html(sample), replies=replies_html(sample),
         condition=[
             (one_line(name, 80), one_line(str(value), _LINE))
             for name, value in list(case.condition.items())[:_CONDITIONS]
@@ -172,26 +215,28 @@ def _low(judged: Mapping[str, Score]) -> list[tuple[str, str]]:
     return [(one_line(name, 60), number(judged[name].value or 0.0)) for good, name in ranked[:4] if good < 0.5]
 
 
-def _answer(sample: _JudgedSample) -> Markup:
-    """The answer's sentences with the claims of each; the full answer where rubrics quote it or it was not split."""
+def answer_html(sample: JudgedSample, spans: Sequence[Span] = ()) -> Markup:
+    """The answer's sentences with the claims of each; the full answer where rubrics quote it, it has other highlights
+    (`spans`) or it was not split."""
+    limits = sample.limits
     by_sentence: dict[int, list[int]] = {}
-    for claim in sample.matrix.answer_claims[:_CLAIMS_SHOWN]:
+    for claim in sample.matrix.answer_claims[: limits.claims]:
         by_sentence.setdefault(claim.sentence, []).append(claim.id)
     sentences = [
-        (sample.marked(text, (), _TEXT), by_sentence.get(place, []))
-        for place, text in enumerate(sample.matrix.sentences[:_SENTENCES], start=1)
+        (sample.marked(text, (), limits.text), by_sentence.get(place, []))
+        for place, text in enumerate(sample.matrix.sentences[: limits.sentences], start=1)
     ]
     parts = []
     if sentences:
-        more = max(0, len(sample.matrix.sentences) - _SENTENCES)
+        more = max(0, len(sample.matrix.sentences) - limits.sentences)
         parts.append(sample.html(_ANSWER, sentences=sentences, more=more, whole=""))
-    if (spans := answer_spans(sample.judged)) or not sentences:
-        whole = sample.marked(sample.answer, spans, _ANSWER_LENGTH)
+    if (spans := [*answer_spans(sample.judged), *spans]) or not sentences:
+        whole = sample.marked(sample.answer, spans, limits.answer)
         parts.append(sample.html(_ANSWER, sentences=[], more=0, whole=whole))
     return Markup().join(parts)
 
 
-def _claims(sample: _JudgedSample) -> Markup:
+def claims_html(sample: JudgedSample) -> Markup:
     """The claims of both texts, side by side; "" where there are none."""
     if not (sample.matrix.answer_claims or sample.matrix.reference_claims):
         return Markup()
@@ -199,8 +244,8 @@ def _claims(sample: _JudgedSample) -> Markup:
     for letter, claims, side in _sides(sample.matrix):
         sides.append({
             "letter": letter, "title": sample.w[f"{side}_claims"], "none": sample.w[f"no_{side}_claims"],
-            "claims": [_claim(sample, claim, letter) for claim in claims[:_CLAIMS_SHOWN]],
-            "more": max(0, len(claims) - _CLAIMS_SHOWN),
+            "claims": [_claim(sample, claim, letter) for claim in claims[: sample.limits.claims]],
+            "more": max(0, len(claims) - sample.limits.claims),
         })  # fmt: skip
     return sample.html(_CLAIMS, sides=sides)
 
@@ -210,7 +255,7 @@ def _sides(matrix: Judged) -> Sequence[tuple[str, Sequence[AnswerClaim | Referen
     return (("a", matrix.answer_claims, "answer"), ("r", matrix.reference_claims, "reference"))
 
 
-def _claim(sample: _JudgedSample, claim: AnswerClaim | ReferenceClaim, letter: str) -> dict[str, Any]:
+def _claim(sample: JudgedSample, claim: AnswerClaim | ReferenceClaim, letter: str) -> dict[str, Any]:
     w, badges = sample.w, list[tuple[str, str]]()
     if claim.verified and not (claim.supported_by or claim.contradicted_by):
         badges.append((w["unsupported"], ""))
@@ -226,26 +271,38 @@ def _claim(sample: _JudgedSample, claim: AnswerClaim | ReferenceClaim, letter: s
         badges.append((w["together"], "good"))
     if isinstance(claim, ReferenceClaim) and claim.alternative:
         badges.append((w["alternative"].format(n=claim.alternative), ""))
-    linked, sentences = min(len(sample.passages), _PASSAGES_SHOWN), min(len(sample.matrix.sentences), _SENTENCES)
+    limits = sample.limits
+    linked, sentences = min(len(sample.passages), limits.passages), min(len(sample.matrix.sentences), limits.sentences)
     return {
-        "id": claim.id, "text": one_line(claim.text, _TEXT), "badges": badges,
+        "id": claim.id, "text": one_line(claim.text, limits.text), "badges": badges,
         "tone": "good" if claim.supported_by else "bad" if claim.contradicted_by else "open",
         "sentence": sentence if sentence <= sentences else 0,
-        "support": [(place, place <= linked) for place in claim.supported_by[:_PASSAGES_SHOWN]],
-        "against": [(place, place <= linked) for place in claim.contradicted_by[:_PASSAGES_SHOWN]],
+        "support": [(place, place <= linked) for place in claim.supported_by[: limits.passages]],
+        "against": [(place, place <= linked) for place in claim.contradicted_by[: limits.passages]],
         "quotes": [(one_line(quote.text, _LINE), quote.text in sample.missing_quotes) for quote in claim.quotes],
         "reason": one_line(claim.reason, _LINE),
     }  # fmt: skip
 
 
-def _passages(sample: _JudgedSample) -> Markup:
-    shown = [
-        _passage(sample, passage, place) for place, passage in enumerate(sample.passages[:_PASSAGES_SHOWN], start=1)
-    ]
-    return sample.html(_PASSAGES, shown=shown, more=max(0, len(sample.passages) - _PASSAGES_SHOWN))
+def passages_html(
+    sample: JudgedSample,
+    marks: Mapping[int, Sequence[Span]] | None = None,
+    badges: Sequence[Badges] = (),
+    title: str = "",
+) -> Markup:
+    """The passages that the judge saw, with its verdicts. `marks`: more highlights by place, from 1; `badges`: more
+    badges of each passage, as (text, tone)."""
+    most, marks = sample.limits.passages, marks or {}
+    shown = [_passage(sample, passage, place, marks.get(place, ())) for place, passage in
+             enumerate(sample.passages[:most], start=1)]  # fmt: skip
+    for values, more in zip(shown, badges, strict=False):
+        values["badges"] = [*more, *values["badges"]]
+    return sample.html(
+        _PASSAGES, title=title or sample.w["passages"], shown=shown, more=max(0, len(sample.passages) - most)
+    )
 
 
-def _passage(sample: _JudgedSample, passage: Passage, place: int) -> dict[str, Any]:
+def _passage(sample: JudgedSample, passage: Passage, place: int, more: Sequence[Span]) -> dict[str, Any]:
     """A passage with the judge's verdicts on it, the claims it supports or contradicts, and the quotes in its text."""
     relevant, useful = sample.verdicts.get(place, (None, None))
     badges = []
@@ -255,22 +312,31 @@ def _passage(sample: _JudgedSample, passage: Passage, place: int) -> dict[str, A
         badges.append((sample.w["useful" if useful else "not_useful"], "good" if useful else ""))
     supports, contradicts = list[tuple[str, str]](), list[tuple[str, str]]()
     for letter, claims, _ in _sides(sample.matrix):
-        for claim in claims[:_CLAIMS_SHOWN]:
+        for claim in claims[: sample.limits.claims]:
             name = (f"{letter.upper()}{claim.id}", f"{letter}{claim.id}")
             if place in claim.supported_by:
                 supports.append(name)
             elif place in claim.contradicted_by:
                 contradicts.append(name)
-    marks = sample.spans.get(place, ())
+    marks = [*sample.spans.get(place, ()), *more]
     return {
         "n": place, "id": one_line(passage.id, 80), "title": one_line(passage.title, _LINE), "badges": badges,
         "supports": supports, "contradicts": contradicts,
-        "text": sample.marked(passage.text, marks, _PASSAGE if marks else _PLAIN),
+        "text": sample.marked(passage.text, marks, sample.limits.passage if marks else sample.limits.plain),
     }  # fmt: skip
 
 
-def _reply(step: JudgeStep, w: Mapping[str, str]) -> dict[str, str]:
-    reply, left_out = cut(step.reply or "", _REPLY)
+def replies_html(sample: JudgedSample) -> Markup:
+    """The judge's replies as they came, folded; "" where there are none."""
+    steps, most = sample.matrix.steps, sample.limits.steps
+    return sample.html(
+        _REPLIES, steps=[_reply(step, sample.w, sample.limits.reply) for step in steps[:most]], count=len(steps),
+        more_steps=max(0, len(steps) - most),
+    )  # fmt: skip
+
+
+def _reply(step: JudgeStep, w: Mapping[str, str], limit: int) -> dict[str, str]:
+    reply, left_out = cut(step.reply or "", limit)
     usage = step.usage or Usage()
     sent, got = max(0, usage.prompt_tokens), max(0, usage.completion_tokens)
     return {

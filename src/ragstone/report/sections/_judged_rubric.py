@@ -8,7 +8,7 @@ from markupsafe import Markup
 from ragstone.display import Span
 from ragstone.report.number_format import number
 from ragstone.report.sanitize import one_line
-from ragstone.report.section import View
+from ragstone.report.section import Canvas
 from ragstone.types import Score
 
 __all__ = ["answer_spans", "rubrics_html"]
@@ -33,10 +33,10 @@ _ELEMENTS, _SWAPPED, _RUBRICS, _LINE, _SHORT = 40, 6, 12, 300, 80
 _TONES = {"present": "good", "missing": "bad", "unknown": "", "not_needed": ""}
 
 
-def rubrics_html(view: View, w: Mapping[str, str], judged: Mapping[str, Score], lang: Markup) -> Markup:
+def rubrics_html(canvas: Canvas, w: Mapping[str, str], judged: Mapping[str, Score], lang: Markup) -> Markup:
     """Every rubric of the sample; "" where there is none."""
     shown = [
-        view.html(_RUBRIC, w=w, lang=lang, **_rubric_values(name, score, w))
+        canvas.html(_RUBRIC, w=w, lang=lang, **_rubric_values(name, score, w))
         for name, score in list(_rubrics(judged))[:_RUBRICS]
     ]
     return Markup().join(shown)
