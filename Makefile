@@ -22,7 +22,7 @@ $(VENV)/.user: pyproject.toml src/ragstone/models/setup.py
 
 # And what a developer needs besides.
 $(VENV)/.dev: $(VENV)/.user
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,report,files,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,report,view,files,dev]'
 	touch $@
 
 # A real Chromium and Chinese fonts for the tests of pages.

@@ -39,6 +39,7 @@ COMMANDS = {
     "agreement": ("ragstone.cli.agreement", "Measure how far different ways of judging agree."),
     "gate": ("ragstone.cli.gates", "Check thresholds on the metrics of a run."),
     "score": ("ragstone.cli.score", "Re-score saved predictions in the official formats."),
+    "view": ("ragstone.cli.view", "Show runs in a browser, case by case."),
     "show": ("ragstone.cli.show", "Print the tables of a run."),
     "report": ("ragstone.cli.report", "Write a run as one self-contained HTML file."),
     "export": ("ragstone.cli.export", "Export a run for other programs (csv, jsonl, xlsx…)."),
