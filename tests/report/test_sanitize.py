@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.display import Span
-from ragstone.report.sanitize import fragments, one_line, readable
+from ragstone.report.sanitize import fragments, one_line, pieces, readable
 
 ANY = st.text(alphabet=st.characters(codec=None), max_size=300)
 SPANS = st.lists(
@@ -25,6 +25,19 @@ def test_readable_text_is_utf8_and_xml_and_stays_so(text: str) -> None:
     assert shown.encode("utf-8").decode("utf-8") == shown
     assert not any(ord(c) < 32 and c not in "\t\n" for c in shown)
     assert readable(shown) == shown
+
+
+@given(ANY)
+def test_every_piece_of_readable_text_says_what_it_stands_for(text: str) -> None:
+    found = list(pieces(text))
+    assert "".join(shown for shown, _ in found) == readable(text)
+    place = 0
+    for shown, size in found:
+        original = text[place : place + (size or len(shown))]
+        assert readable(original) == shown
+        assert (original == shown) == (size == 0)
+        place += len(original)
+    assert place == len(text)
 
 
 @given(ANY, st.integers(2, 60))

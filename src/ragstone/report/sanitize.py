@@ -6,14 +6,14 @@ are never executed, and never affect the text around them. Jinja2's autoescape d
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from ragstone.display import Span
 
-__all__ = ["Fragment", "cut", "fragments", "one_line", "printable_json", "readable"]
+__all__ = ["Fragment", "cut", "fragments", "one_line", "pieces", "printable_json", "readable"]
 
 # Control characters except tab and newline; characters that reorder, hide or break the surrounding text; tag
 # characters (invisible instructions); noncharacters; and lone surrogates, which UTF-8 cannot encode.
@@ -38,6 +38,19 @@ def readable(text: str) -> str:
     Tabs and newlines stay. The result can be encoded as UTF-8 and has no character that XML 1.0 forbids.
     """
     return _UNSAFE.sub(_picture, text)
+
+
+def pieces(text: str) -> Iterator[tuple[str, int]]:
+    """The readable text in pieces, each with the number of characters of `text` that it stands for: 0 where the piece
+    is as it was, so that a place in the readable text can be traced back."""
+    end = 0
+    for match in _UNSAFE.finditer(text):
+        if match.start() > end:
+            yield text[end : match.start()], 0
+        yield _picture(match), len(match[0])
+        end = match.end()
+    if end < len(text):
+        yield text[end:], 0
 
 
 def printable_json(document: Any, *, indent: int | None = None) -> str:
