@@ -30,7 +30,8 @@ from ragstone.text import detect
 from ragstone.types import Completion, Model, Request, Sampling, Turn, Usage
 
 __all__ = [
-    "LANGUAGES", "LONGEST", "NAMES", "ModelStats", "Prompt", "StructuredChat", "all_of", "prompt_for", "read_prompt",
+    "LANGUAGES", "LONGEST", "NAMES", "ModelStats", "Prompt", "StructuredChat", "all_of", "parse_reply", "prompt_for",
+    "read_prompt",
 ]  # fmt: skip
 
 log = logging.getLogger(__name__)
@@ -73,12 +74,12 @@ class Prompt(Frozen, frozen=True):
 
 
 @cache
-def read_prompt(name: str, language: str) -> Prompt:
-    """Reads the prompt `name` in "en" or "zh"."""
-    place = files("ragstone.retrieval") / "prompts" / language / f"{name}.toml"
+def read_prompt(name: str, language: str, *, package: str = "ragstone.retrieval") -> Prompt:
+    """Reads the prompt `name` of a package in "en" or "zh"."""
+    place = files(package) / "prompts" / language / f"{name}.toml"
     read = tomllib.loads(place.read_text(encoding="utf-8"))
     examples = tuple(
-        Example(json.loads(example["input"]), json.loads(example["output"])) for example in read["examples"]
+        Example(json.loads(example["input"]), json.loads(example["output"])) for example in read.get("examples", ())
     )
     return Prompt(name, language, read["version"], read["instruction"].strip(), read["again"].strip(), examples)
 
@@ -168,7 +169,7 @@ class StructuredChat:
                 self._stats.add_rejection(error)
                 return None
             self._stats.add_usage(completion.usage)
-            answer, problem = _read(completion, kind)
+            answer, problem = parse_reply(completion, kind)
             if answer is not None and not (problem := check(answer)):
                 self._stats.answered += 1
                 return answer
@@ -180,7 +181,7 @@ class StructuredChat:
         return None
 
 
-def _read(completion: Completion, kind: type[T]) -> tuple[T | None, str]:
+def parse_reply(completion: Completion, kind: type[T]) -> tuple[T | None, str]:
     """(the parsed reply, ""), or (None, its problem)."""
     if completion.finish_reason in _CUT_OFF:
         return None, _UNFINISHED

@@ -125,6 +125,22 @@ class RunReader:
             yield from self._page_records(page, texts)
             last, first = (page[-1][0], page[-1][1]), False
 
+    def responses(self, system: str, prefix: str) -> Iterator[tuple[str, Response]]:
+        """The case id and response of every answered case of a system whose id begins with `prefix`, in order, without
+        the case itself."""
+        last, after = key_of(prefix), ">="
+        query = (
+            "SELECT case_id, response FROM records WHERE system_id = ?1 AND response IS NOT NULL AND case_id {} ?2"
+            " ORDER BY case_id LIMIT ?3"
+        )
+        while page := self._all(query.format(after), (key_of(system), last, PAGE_RECORDS)):
+            for key, payload in page:
+                name = self._name(key)
+                if not name.startswith(prefix):
+                    return
+                yield name, decode(payload, Response, self.path, f"the response to case {name!r}", {})
+            last, after = page[-1][0], ">"
+
     def _page(self, last: tuple[str, str], system: str | None, first: bool) -> tuple[list[Row], set[str]]:
         """The next rows after `last`, and the texts that they refer to, which count towards their size."""
         after = ">=" if first else ">"  # an id may be empty

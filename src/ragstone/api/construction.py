@@ -1,0 +1,164 @@
+"""Runs a construction: pass by pass, each of them cases of one run file, until the last one is done."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, default_name, execute
+from ragstone.benchmarks.construction import Construction
+from ragstone.builders.model_system import BuildingModel
+from ragstone.builders.pipeline import Pass, Pipeline, State, advance
+from ragstone.builders.steps import Reply, Role, reply_of
+from ragstone.builders.template_model import TEMPLATE_MODEL, TemplateModel
+from ragstone.errors import UsageError
+from ragstone.models import ModelOptions, open_model
+from ragstone.retrieval import open_retriever
+from ragstone.runs import Outcome, RunFile, open_run
+from ragstone.types import Model, Passage
+
+__all__ = ["Constructed", "Expected", "construct", "expected"]
+
+_CONCURRENCY = 64
+
+
+@dataclass(frozen=True)
+class Constructed:
+    """How a construction ended: its run file, the outcome of the last pass that ran, and the state it reached. Only a
+    `complete` one has accepted items."""
+
+    run: Path
+    outcome: Outcome
+    state: State
+    complete: bool
+
+
+async def construct(
+    pipeline: Pipeline,
+    models: Mapping[Role, str | Model],
+    *,
+    run: str | Path | None = None,
+    retriever: str = "bm25",
+    model_options: ModelOptions | None = None,
+    concurrency: int | None = None,
+    shell: Shell | None = None,
+) -> Constructed:
+    """Runs all passes. What the run file has is not asked again, so the same command resumes, and a larger size
+    extends. Raises UsageError, RunMismatch and the errors of opening models."""
+    shell = shell or Shell()
+    most = concurrency or concurrency_of(list(models.values()), _CONCURRENCY)
+    options = model_options or ModelOptions(cache=cache_folder(), in_flight=most)
+    settings = {"construction": pipeline.name, **pipeline.settings}
+    path = Path(run) if run is not None else default_name(f"build-{pipeline.name}", settings)
+    state, outcome = State(tuple(pipeline.start)), Outcome()
+    async with AsyncExitStack() as stack:
+        opened: dict[Any, BuildingModel] = {}
+        for model in models.values():
+            if id(model) not in opened and model not in opened:
+                opened[model] = BuildingModel(await _model(model, options, stack), pipeline.steps)
+        search = _Search(pipeline.corpus, retriever, options, stack)
+        for one in pipeline.passes:
+            replies: dict[tuple[str, int], Reply] = {}
+            tasks = list(one.tasks(state.items)) if one.step is not None else []
+            if one.step is not None and tasks:
+                system = opened[models[one.role]]
+                benchmark = Construction.of(pipeline, one, tasks)
+                done = await execute(Job(benchmark, [system], path, most, model_options=options), shell)
+                outcome = done.outcome
+                replies = _replies(path, system.id, one)
+                replies = {key: replies[key] for task in tasks if (key := (task.key, task.repeat)) in replies}
+                if len(replies) < len({(task.key, task.repeat) for task in tasks}):
+                    return Constructed(path, outcome, state, complete=False)
+            state = await advance(state, one, replies, search)
+    _keep(path, state)
+    return Constructed(path, outcome, state, complete=True)
+
+
+async def _model(model: str | Model, options: ModelOptions, stack: AsyncExitStack) -> Model:
+    if model == TEMPLATE_MODEL:
+        return TemplateModel()
+    return await stack.enter_async_context(open_model(model, options))
+
+
+def _replies(path: Path, system: str, one: Pass) -> dict[tuple[str, int], Reply]:
+    """(key of the task, repeat) → the parsed reply of this pass, of every case that has one."""
+    assert one.step is not None
+    replies = {}
+    with open_run(path) as run:
+        for case_id, response in run.responses(system, f"{one.name}/"):
+            key, mark, repeat = case_id.removeprefix(f"{one.name}/").rpartition("#")
+            place = (key, int(repeat)) if mark and repeat.isdecimal() else (key + mark + repeat, 0)
+            replies[place] = reply_of(response, one.step.kind)
+    return replies
+
+
+def _keep(path: Path, state: State) -> None:
+    """Notes in the run file what each pass kept, for its tables."""
+    if not path.exists():
+        raise UsageError("The documents hold nothing that a model could be asked about.")
+    reasons = Counter(rejected.reason for rejected in state.rejected)
+    report = {
+        "accepted": len(state.items), "yields": msgspec.to_builtins(state.yields),
+        "rejected": dict(sorted(reasons.items())),
+    }  # fmt: skip
+    with open_run(path) as run:
+        question = dict(run.meta["question"])
+    RunFile.create_or_open(path, question=question, info={"construction": report}, systems={}).close()
+
+
+class _Search:
+    """Searches the corpus; the index is built when the first pass needs it."""
+
+    def __init__(self, corpus: Sequence[Passage], retriever: str, options: ModelOptions, stack: AsyncExitStack) -> None:
+        self._corpus, self._name, self._options, self._stack = corpus, retriever, options, stack
+        self._opened: Any = None
+
+    async def __call__(self, texts: Sequence[str], /, *, k: int) -> list[list[Passage]]:
+        if not texts:
+            return []
+        if self._opened is None:
+            opening = open_retriever(self._name, self._corpus, options=self._options)
+            self._opened = await self._stack.enter_async_context(opening)
+        found: list[list[Passage]] = await self._opened.retrieve(list(texts), k=k)
+        return found
+
+
+@dataclass(frozen=True)
+class Expected:
+    """An estimate before anything is asked, by pass: requests that the run file has no reply to, and their prompt
+    tokens."""
+
+    requests: Mapping[str, int]
+    prompt_tokens: Mapping[str, int]
+
+
+async def expected(pipeline: Pipeline, models: Mapping[Role, str | Model], run: str | Path | None = None) -> Expected:
+    """What the passes would ask, as if the replies were those of `local/template`: its yields stand in for those that
+    nobody knows yet."""
+    stand_in = BuildingModel(TemplateModel(), pipeline.steps)
+    state, requests, tokens = State(tuple(pipeline.start)), dict[str, int](), dict[str, int]()
+    async with AsyncExitStack() as stack:
+        search = _Search(pipeline.corpus, "bm25", ModelOptions(), stack)
+        for one in pipeline.passes:
+            replies: dict[tuple[str, int], Reply] = {}
+            if one.step is not None:
+                known = _known(run, models[one.role], one)
+                cases = {(task.key, task.repeat): task.case(one.name, one.step.name) for task in one.tasks(state.items)}
+                benchmark = Construction()
+                missing = [case for key, case in cases.items() if key not in known]
+                requests[one.name], tokens[one.name] = len(missing), sum(map(benchmark.prompt_tokens, missing))
+                for key, case in cases.items():
+                    replies[key] = known.get(key) or reply_of(await stand_in.answer(case.query), one.step.kind)
+            state = await advance(state, one, replies, search)
+    return Expected(requests, tokens)
+
+
+def _known(run: str | Path | None, model: str | Model, one: Pass) -> dict[tuple[str, int], Reply]:
+    path = None if run is None else Path(run)
+    if path is None or not path.exists() or not path.stat().st_size:
+        return {}
+    return _replies(path, model if isinstance(model, str) else model.id, one)

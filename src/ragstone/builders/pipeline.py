@@ -1,0 +1,91 @@
+"""The parts that every construction has: passes over items, rejected items with their reasons, and what each pass kept.
+
+A pass yields the tasks that its model is asked, and makes the next items of their replies. Both are functions of the
+items alone, so a construction that is started again comes to the same tasks and asks only those without a reply."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from ragstone.builders.steps import Reply, Role, Step, Task
+from ragstone.structs import JSON, Frozen
+from ragstone.types import Passage
+
+__all__ = ["Pass", "PassYield", "Pipeline", "Rejected", "Replies", "Search", "State", "advance"]
+
+Replies: TypeAlias = Mapping[tuple[str, int], Reply]
+"""(key of the task, repeat) → its reply. A task that could not be asked is missing."""
+
+
+class Rejected(Frozen, frozen=True):
+    """An item that a pass did not keep. `reason` is a short, stable name, `detail` what was found, `item` the item."""
+
+    id: str
+    at: str
+    reason: str
+    detail: str = ""
+    item: dict[str, Any] = {}  # noqa: RUF012  (msgspec copies it)
+
+
+class PassYield(Frozen, frozen=True):
+    """What went into a pass and what it kept. `asked`: requests to a model that have a reply."""
+
+    name: str
+    entered: int
+    kept: int
+    asked: int = 0
+
+
+class Search(Protocol):
+    """Finds the passages of the corpus that are nearest to each text, best first."""
+
+    async def __call__(self, texts: Sequence[str], /, *, k: int) -> list[list[Passage]]: ...
+
+
+class Pass(Protocol):
+    """A pass by its name. `step` None: it asks nobody. `tasks` yields what is asked about the items; `finish` returns
+    the items that are kept, which may be of another kind, and those that are not."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def step(self) -> Step | None: ...
+    @property
+    def role(self) -> Role: ...
+    def tasks(self, items: Sequence[Any], /) -> Iterator[Task]: ...
+    async def finish(
+        self, items: Sequence[Any], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[Any], Sequence[Rejected]]: ...
+
+
+@dataclass(frozen=True)
+class State:
+    """The items that are left, those that were rejected so far, and the yields of the passes that are done."""
+
+    items: tuple[Any, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    yields: tuple[PassYield, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A construction: its name, the settings that must be equal to resume it, its passes, the items it starts with, and
+    the corpus that is searched."""
+
+    name: str
+    settings: Mapping[str, JSON]
+    passes: Sequence[Pass]
+    start: Sequence[Any] = ()
+    corpus: Sequence[Passage] = ()
+
+    @property
+    def steps(self) -> dict[str, Step]:
+        """The steps of all passes by name."""
+        return {one.step.name: one.step for one in self.passes if one.step is not None}
+
+
+async def advance(state: State, one: Pass, replies: Replies, search: Search) -> State:
+    """The state after a pass."""
+    kept, rejected = await one.finish(state.items, replies, search)
+    done = PassYield(one.name, len(state.items), len(kept), len(replies))
+    return State(tuple(kept), (*state.rejected, *rejected), (*state.yields, done))

@@ -1,0 +1,115 @@
+"""The passes from documents to facts: duplicates out, then what each chunk states, with its evidence checked."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from ragstone.builders.duplicates import distinct
+from ragstone.builders.pipeline import Rejected, Replies, Search
+from ragstone.builders.questions.items import Fact, rejected
+from ragstone.builders.steps import Role, Step, Task, content_id
+from ragstone.text import detect, find_answer
+from ragstone.text.quoting import find_quote
+from ragstone.types import Passage
+
+__all__ = ["FACTS", "DistinctChunks", "WriteFacts"]
+
+_SHORTEST = 40  # characters of a chunk that can state a fact
+
+
+class _Stated(msgspec.Struct):
+    subject: str
+    attribute: str
+    value: str
+    time: str
+    evidence: str
+
+
+class _Facts(msgspec.Struct):
+    facts: list[_Stated]
+
+
+FACTS = Step("facts", _Facts)
+
+
+@dataclass(frozen=True)
+class DistinctChunks:
+    """Drops chunks that nearly repeat an earlier one, and those that are too short to state anything."""
+
+    name: str = "chunks"
+    step: Step | None = None
+    role: Role = "writer"
+    least: float = 0.8
+
+    def tasks(self, items: Sequence[Passage], /) -> Iterator[Task]:
+        return iter(())
+
+    async def finish(
+        self, items: Sequence[Passage], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[Passage], Sequence[Rejected]]:
+        long = [item for item in items if len(item.text.strip()) >= _SHORTEST]
+        short = [rejected(item, self.name, "too_short") for item in items if len(item.text.strip()) < _SHORTEST]
+        kept, repeated = distinct(long, lambda chunk: chunk.text, least=self.least)
+        return kept, [*short, *(rejected(one, self.name, "near_duplicate", other.id) for one, other in repeated)]
+
+
+@dataclass(frozen=True)
+class WriteFacts:
+    """Asks for the facts that each chunk states. A fact stays if its evidence stands in the chunk and states its value,
+    and if no earlier fact of the document says the same."""
+
+    name: str = "facts"
+    step: Step | None = FACTS
+    role: Role = "writer"
+
+    def tasks(self, items: Sequence[Passage], /) -> Iterator[Task]:
+        for chunk in items:
+            yield Task(_key(chunk), {"title": chunk.title, "passage": chunk.text}, _language(chunk))
+
+    async def finish(
+        self, items: Sequence[Passage], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[Fact], Sequence[Rejected]]:
+        facts: list[Fact] = []
+        dropped: list[Rejected] = []
+        seen: set[tuple[str, ...]] = set()
+        for chunk in items:
+            reply = replies[_key(chunk), 0]
+            if reply.value is None:
+                dropped.append(rejected(chunk, self.name, "no_usable_reply", reply.problem))
+                continue
+            for stated in reply.value.facts:
+                fact, reason = _checked(chunk, stated)
+                same = (fact.document, *(part.casefold() for part in (fact.subject, fact.attribute, fact.time)))
+                if not reason and same in seen:
+                    reason = "same_fact"
+                if reason:
+                    dropped.append(rejected(fact, self.name, reason))
+                else:
+                    seen.add(same)
+                    facts.append(fact)
+        return facts, dropped
+
+
+def _key(chunk: Passage) -> str:
+    """Of the chunk's content: a chunk that did not change is not asked about again."""
+    return content_id(chunk.id, chunk.title, chunk.text)
+
+
+def _language(chunk: Passage) -> str:
+    return detect(chunk.text)
+
+
+def _checked(chunk: Passage, stated: _Stated) -> tuple[Fact, str]:
+    """The fact with its evidence as it stands in the chunk, and the reason to reject it ("" for none)."""
+    parts = [part.strip() for part in (stated.subject, stated.attribute, stated.value, stated.time)]
+    place = find_quote(stated.evidence, chunk.text) if stated.evidence.strip() else None
+    evidence = stated.evidence if place is None else chunk.text[slice(*place)]
+    name = content_id(_key(chunk), *parts)
+    subject, attribute, value, time = parts
+    fact = Fact(name, chunk, subject, attribute, value, evidence, time, _language(chunk))
+    if place is None:
+        return fact, "evidence_not_in_text"
+    if not (subject and attribute and value):
+        return fact, "incomplete_fact"
+    return fact, "" if find_answer(value, evidence) else "value_not_in_evidence"

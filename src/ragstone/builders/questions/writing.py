@@ -1,0 +1,175 @@
+"""The passes that write questions: one for each draft, then what a rule can see in them, then paraphrases."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ragstone.builders.duplicates import distinct
+from ragstone.builders.pipeline import Rejected, Replies, Search
+from ragstone.builders.questions.items import Draft, question_types, rejected
+from ragstone.builders.steps import Role, Step, Task
+from ragstone.structs import JSON
+from ragstone.text import find_answer
+
+__all__ = ["DistinctQuestions", "Paraphrase", "WriteQuestions"]
+
+_LONGEST = 1_500  # characters of a question
+PARAPHRASES = 2
+
+
+class _Turn(msgspec.Struct):
+    question: str
+    answer: str
+
+
+class _Question(msgspec.Struct):
+    question: str
+    answers: list[list[str]]
+    earlier: list[_Turn]
+    difficulty: str
+
+
+class _Paraphrases(msgspec.Struct):
+    paraphrases: list[str]
+
+
+def _question_problem(shown: Mapping[str, Any], reply: _Question) -> str:
+    if not reply.question.strip():
+        return "the question is empty"
+    if len(reply.question) > _LONGEST:
+        return f"the question has {len(reply.question)} characters, more than {_LONGEST}"
+    return ""
+
+
+def _paraphrase_problem(shown: Mapping[str, Any], reply: _Paraphrases) -> str:
+    different = {text.strip() for text in reply.paraphrases} - {"", shown["question"]}
+    return "" if len(different) >= PARAPHRASES else f"it has not {PARAPHRASES} questions that differ"
+
+
+WRITE = Step("question", _Question, _question_problem)
+PARAPHRASE = Step("paraphrase", _Paraphrases, _paraphrase_problem)
+
+
+@dataclass(frozen=True)
+class WriteQuestions:
+    """Asks for the question of each draft, and drops those that a rule can see to be bad: an answer that its evidence
+    does not state, a wrong number of parts, or the answer standing in the question."""
+
+    name: str = "question"
+    step: Step | None = WRITE
+    role: Role = "writer"
+
+    def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
+        for draft in items:
+            yield Task(draft.id, _shown(draft), draft.language)
+
+    async def finish(
+        self, items: Sequence[Draft], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[Draft], Sequence[Rejected]]:
+        kept: list[Draft] = []
+        dropped: list[Rejected] = []
+        for draft in items:
+            reply = replies[draft.id, 0]
+            if reply.value is None:
+                dropped.append(rejected(draft, self.name, "no_usable_reply", reply.problem))
+                continue
+            written = _written(draft, reply.value)
+            reason, detail = _problem(written)
+            if reason:
+                dropped.append(rejected(written, self.name, reason, detail))
+            else:
+                kept.append(written)
+        return kept, dropped
+
+
+def _shown(draft: Draft) -> dict[str, JSON]:
+    kind = question_types()[draft.type]
+    facts: list[Any] = [
+        {"subject": fact.subject, "attribute": fact.attribute, "value": fact.value, "time": fact.time,
+         "evidence": fact.evidence, "document": fact.chunk.title or fact.document}
+        for fact in draft.facts
+    ]  # fmt: skip
+    persona: dict[str, JSON] = {"asked_by": draft.persona} if draft.persona else {}
+    return {
+        "type": draft.type, "wanted": kind.guide.get(draft.language, kind.guide["en"]), "style": draft.style, **persona,
+        "facts": facts, "passages": [passage.text for passage in draft.gold],
+    }  # fmt: skip
+
+
+def _written(draft: Draft, reply: _Question) -> Draft:
+    slots = [tuple(dict.fromkeys(text.strip() for text in slot if text.strip())) for slot in reply.answers]
+    earlier = tuple((turn.question.strip(), turn.answer.strip()) for turn in reply.earlier if turn.question.strip())
+    return replace(
+        draft, question=" ".join(reply.question.split()), references=tuple(slot for slot in slots if slot),
+        history=earlier, difficulty=reply.difficulty.strip(),
+    )  # fmt: skip
+
+
+def _problem(draft: Draft) -> tuple[str, str]:
+    """The reason to reject a written question and what was found, ("", "") for none."""
+    kind = question_types()[draft.type]
+    wanted = 0 if not kind.answerable else kind.slots or len(draft.facts)
+    if len(draft.references) != wanted:
+        return "wrong_number_of_answers", f"{len(draft.references)}, expected {wanted}"
+    if kind.pairs == "same_document" and kind.slots == 1 and not draft.history:
+        return "no_earlier_turn", ""
+    for slot in draft.references:
+        if not kind.computed and not any(find_answer(slot[0], fact.evidence) for fact in draft.facts):
+            return "answer_not_in_evidence", slot[0]
+        if not kind.computed and (leak := next((one for one in slot if find_answer(one, draft.question)), "")):
+            return "answer_in_question", leak
+    return "", ""
+
+
+@dataclass(frozen=True)
+class DistinctQuestions:
+    """Drops questions that nearly repeat an earlier one, or one of an existing test set (`known`)."""
+
+    known: Sequence[str] = ()
+    name: str = "distinct"
+    step: Step | None = None
+    role: Role = "writer"
+    least: float = 0.8
+
+    def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
+        return iter(())
+
+    async def finish(
+        self, items: Sequence[Draft], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[Draft], Sequence[Rejected]]:
+        before = [Draft("", "single", "", (), question=question) for question in self.known]
+        kept, repeated = distinct([*before, *items], lambda draft: draft.question, least=self.least)
+        dropped = [rejected(one, self.name, "near_duplicate", other.question) for one, other in repeated if one.id]
+        return [draft for draft in kept if draft.id], dropped
+
+
+@dataclass(frozen=True)
+class Paraphrase:
+    """Asks for paraphrases of each question, by which `gates.Unambiguous` tells whether it has one reading."""
+
+    name: str = "paraphrase"
+    step: Step | None = PARAPHRASE
+    role: Role = "writer"
+
+    def tasks(self, items: Sequence[Draft], /) -> Iterator[Task]:
+        for draft in items:
+            if draft.answerable:
+                yield Task(draft.id, {"question": draft.question, "wanted": PARAPHRASES}, draft.language)
+
+    async def finish(
+        self, items: Sequence[Draft], replies: Replies, search: Search, /
+    ) -> tuple[Sequence[Draft], Sequence[Rejected]]:
+        kept: list[Draft] = []
+        dropped: list[Rejected] = []
+        for draft in items:
+            reply = replies.get((draft.id, 0))
+            if reply is not None and reply.value is None:
+                dropped.append(rejected(draft, self.name, "no_usable_reply", reply.problem))
+                continue
+            texts = [] if reply is None else [text.strip() for text in reply.value.paraphrases]
+            different = tuple(dict.fromkeys(text for text in texts if text and text != draft.question))
+            kept.append(replace(draft, paraphrases=different[:PARAPHRASES]))
+        return kept, dropped

@@ -1,0 +1,136 @@
+"""`local/template`: writes and checks by rules, so that a construction runs without a model.
+
+It takes sentences with a number or a name for facts, asks for the missing words of a sentence, and answers such a cloze
+by looking the sentence up. The questions show that the path works; they say little about a system, because whoever
+finds the sentence has the answer."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any
+
+from ragstone.errors import Rejected
+from ragstone.text import detect, estimate_tokens, find_answer, sentences
+from ragstone.text.quoting import find_quote
+from ragstone.types import Completion, Request, Usage
+
+__all__ = ["TEMPLATE_MODEL", "TemplateModel"]
+
+TEMPLATE_MODEL = "local/template"
+
+_GAP = {"en": "_____", "zh": "＿＿＿"}
+_ASK = {"en": "Fill in the blank ({subject}): {text}", "zh": "填空（{subject}）：{text}"}
+_AGAIN = {
+    "en": ("About {subject}: which words are missing in “{text}”?", "{subject}: complete the sentence “{text}”."),
+    "zh": ("关于{subject}：“{text}”中缺少哪些字？", "{subject}：把句子“{text}”补充完整。"),
+}
+_NUMBER = re.compile(r"\d[\d.,:]*\d|\d", re.ASCII)
+_UNIT = re.compile(r"\s?(?:[a-z]{2,12}|%|°C)\b|[年月日天个名人元米小时分钟公里千克吨岁次]{1,2}")
+_MOST = 3  # facts of a passage
+
+
+class TemplateModel:
+    """A `types.Model` that replies to the steps of a construction by rules."""
+
+    id = TEMPLATE_MODEL
+
+    async def generate(self, request: Request, /) -> Completion:
+        """The reply of the step that the request's schema names. Raises Rejected for any other request."""
+        rule = _RULES.get(request.schema_name)
+        if rule is None:
+            raise Rejected(f"{self.id} does not reply to the step {request.schema_name!r}; name a chat model.")
+        text = json.dumps(rule(json.loads(request.messages[-1].content)), ensure_ascii=False)
+        prompt = sum(estimate_tokens(turn.content) for turn in request.messages)
+        usage = Usage(prompt_tokens=prompt, completion_tokens=estimate_tokens(text), requests=1)
+        return Completion(text, finish_reason="stop", usage=usage, model=self.id)
+
+
+def _facts(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """Sentences with a number, whose value is the number with the word after it."""
+    passage, language = shown["passage"], detect(shown["passage"])
+    facts: list[dict[str, str]] = []
+    for sentence in sentences(passage, language):
+        text = sentence.strip()
+        match = _NUMBER.search(text)
+        if match is None or not 15 <= len(text) <= 400 or text.count(match[0]) > 1 or len(facts) == _MOST:
+            continue
+        unit = _UNIT.match(text, match.end())
+        value = match[0] + (unit[0] if unit else "")
+        before = " ".join(text[: match.start()].split()[-3:]) if language == "en" else text[: match.start()][-6:]
+        subject = (shown.get("title") or text[:24]).strip()
+        facts.append({"subject": subject, "attribute": before or value, "value": value, "time": "", "evidence": text})
+    return {"facts": facts}
+
+
+def _question(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """A cloze for each fact; the conversation of a follow-up has the first of them."""
+    facts = shown["facts"]
+    clozes = [_cloze(fact) for fact in facts]
+    earlier = [{"question": clozes[0], "answer": facts[0]["value"]}] if shown["type"] == "follow_up" else []
+    asked = clozes[1:] if earlier else clozes
+    answers = [[fact["value"]] for fact in (facts[1:] if earlier else facts)]
+    return {"question": " ".join(asked), "answers": answers, "earlier": earlier, "difficulty": "easy"}
+
+
+def _cloze(fact: Mapping[str, str]) -> str:
+    language = detect(fact["evidence"])
+    text = fact["evidence"].replace(fact["value"], _GAP[language], 1)
+    return _ASK[language].format(subject=fact["subject"], text=text)
+
+
+def _paraphrase(shown: Mapping[str, Any]) -> dict[str, Any]:
+    question = shown["question"]
+    language = detect(question)
+    head, _, text = question.partition("): " if language == "en" else "）：")
+    subject = head.partition("(" if language == "en" else "（")[2] or head
+    return {"paraphrases": [form.format(subject=subject, text=text) for form in _AGAIN[language]]}
+
+
+def _read(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """The words that fill the gap, looked up in the passages."""
+    values = _fillings(shown["question"], list(shown["passages"].values()))
+    return {"answer": "; ".join(values), "found": bool(values)}
+
+
+def _fillings(question: str, passages: list[str]) -> list[str]:
+    gap = next((mark for mark in _GAP.values() if mark in question), "")
+    if not gap:
+        return []
+    values = []
+    pieces = question.split(gap)
+    for before, after in pairwise(pieces):
+        head, tail = _clause(before, last=True), _clause(after, last=False)
+        value = next((found for text in passages if (found := _between(text, head, tail))), "")
+        if not value:
+            return []
+        values.append(value)
+    return values
+
+
+def _clause(text: str, *, last: bool) -> str:
+    """The words next to a gap, up to the quotation mark or colon around the sentence."""
+    part = re.split(r"[“”:：]", text)[-1 if last else 0]
+    return part.strip(" ?？")[-60:] if last else part.strip()[:40]
+
+
+def _between(text: str, head: str, tail: str) -> str:
+    start = find_quote(head, text) if any(map(str.isalnum, head)) else (0, 0)
+    if start is None:
+        return ""
+    rest = text[start[1] :]
+    end = find_quote(tail, rest) if any(map(str.isalnum, tail)) else None
+    value = rest[: end[0]] if end else re.split(r"[.。;；\n]\s|[.。]$", rest)[0]
+    return value.strip(" ,.，。") if len(value) < 60 else ""
+
+
+def _answering(shown: Mapping[str, Any]) -> dict[str, Any]:
+    answers = [text for text in shown["answer"] if text]
+    passages = {int(number): text for number, text in shown["passages"].items()}
+    found = [number for number, text in passages.items() if _fillings(shown["question"], [text])]
+    return {"passages": [number for number in found if any(find_answer(one, passages[number]) for one in answers)]}
+
+
+_RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "facts": _facts, "question": _question, "paraphrase": _paraphrase, "read": _read, "answering": _answering,
+}  # fmt: skip
