@@ -4,6 +4,7 @@ Each function is written once, as `NAME_async`; `NAME` is its blocking form.
 """
 
 from ragstone.api.bench import BenchResult, bench, bench_async
+from ragstone.api.build_questions import BuiltQuestions, build_questions, build_questions_async
 from ragstone.api.compare import Comparison, compare
 from ragstone.api.diagnose import DiagnosisResult, diagnose, diagnose_async
 from ragstone.api.evaluate import EvalResult, evaluate, evaluate_async
@@ -16,6 +17,7 @@ from ragstone.api.trend import TrendResult, trend
 
 __all__ = [
     "BenchResult",
+    "BuiltQuestions",
     "Comparison",
     "DiagnosisResult",
     "EvalResult",
@@ -29,6 +31,8 @@ __all__ = [
     "agreement_of_experts",
     "bench",
     "bench_async",
+    "build_questions",
+    "build_questions_async",
     "check_gates",
     "compare",
     "diagnose",

@@ -69,9 +69,10 @@ async def construct(
                 benchmark = Construction.of(pipeline, one, tasks)
                 done = await execute(Job(benchmark, [system], path, most, model_options=options), shell)
                 outcome = done.outcome
-                replies = _replies(path, system.id, one)
-                replies = {key: replies[key] for task in tasks if (key := (task.key, task.repeat)) in replies}
-                if len(replies) < len({(task.key, task.repeat) for task in tasks}):
+                known = _replies(path, system.id, one)
+                cases = {(task.key, task.repeat): task.case(one.name, one.step.name).id for task in tasks}
+                replies = {key: known[case_id] for key, case_id in cases.items() if case_id in known}
+                if len(replies) < len(cases):
                     return Constructed(path, outcome, state, complete=False)
             state = await advance(state, one, replies, search)
     _keep(path, state)
@@ -84,16 +85,11 @@ async def _model(model: str | Model, options: ModelOptions, stack: AsyncExitStac
     return await stack.enter_async_context(open_model(model, options))
 
 
-def _replies(path: Path, system: str, one: Pass) -> dict[tuple[str, int], Reply]:
-    """(key of the task, repeat) → the parsed reply of this pass, of every case that has one."""
+def _replies(path: Path, system: str, one: Pass) -> dict[str, Reply]:
+    """Case id → the parsed reply, of every case of this pass that has one."""
     assert one.step is not None
-    replies = {}
     with open_run(path) as run:
-        for case_id, response in run.responses(system, f"{one.name}/"):
-            key, mark, repeat = case_id.removeprefix(f"{one.name}/").rpartition("#")
-            place = (key, int(repeat)) if mark and repeat.isdecimal() else (key + mark + repeat, 0)
-            replies[place] = reply_of(response, one.step.kind)
-    return replies
+        return {name: reply_of(response, one.step.kind) for name, response in run.responses(system, f"{one.name}/")}
 
 
 def _keep(path: Path, state: State) -> None:
@@ -102,7 +98,7 @@ def _keep(path: Path, state: State) -> None:
         raise UsageError("The documents hold nothing that a model could be asked about.")
     reasons = Counter(rejected.reason for rejected in state.rejected)
     report = {
-        "accepted": len(state.items), "yields": msgspec.to_builtins(state.yields),
+        "accepted": len(state.items), "yields": [msgspec.structs.asdict(one) for one in state.yields],
         "rejected": dict(sorted(reasons.items())),
     }  # fmt: skip
     with open_run(path) as run:
@@ -149,15 +145,15 @@ async def expected(pipeline: Pipeline, models: Mapping[Role, str | Model], run: 
                 known = _known(run, models[one.role], one)
                 cases = {(task.key, task.repeat): task.case(one.name, one.step.name) for task in one.tasks(state.items)}
                 benchmark = Construction()
-                missing = [case for key, case in cases.items() if key not in known]
+                missing = [case for case in cases.values() if case.id not in known]
                 requests[one.name], tokens[one.name] = len(missing), sum(map(benchmark.prompt_tokens, missing))
                 for key, case in cases.items():
-                    replies[key] = known.get(key) or reply_of(await stand_in.answer(case.query), one.step.kind)
+                    replies[key] = known.get(case.id) or reply_of(await stand_in.answer(case.query), one.step.kind)
             state = await advance(state, one, replies, search)
     return Expected(requests, tokens)
 
 
-def _known(run: str | Path | None, model: str | Model, one: Pass) -> dict[tuple[str, int], Reply]:
+def _known(run: str | Path | None, model: str | Model, one: Pass) -> dict[str, Reply]:
     path = None if run is None else Path(run)
     if path is None or not path.exists() or not path.stat().st_size:
         return {}

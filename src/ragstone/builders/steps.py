@@ -43,7 +43,7 @@ class Step:
 @dataclass(frozen=True)
 class Task:
     """One request. `key` is unique in its pass and does not depend on other items. `repeat` numbers independent replies
-    to the same request."""
+    to the same request. The id of its case has the hash of what is shown: of a changed document it is another case."""
 
     key: str
     shown: Mapping[str, JSON]
@@ -54,7 +54,7 @@ class Task:
         """The case of the run file; `name` is the pass."""
         recipe = to_json({"step": step, "shown": dict(self.shown)})
         query = Query(recipe, (), language=self.language, repeat=self.repeat)
-        case_id = f"{name}/{self.key}" + (f"#{self.repeat}" if self.repeat else "")
+        case_id = f"{name}/{self.key}/{content_id(recipe)[:8]}/{self.repeat}"
         return Case(case_id, Sample(self.key, ""), {"pass": name}, query)
 
 

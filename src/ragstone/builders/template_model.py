@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from ragstone.errors import Rejected
-from ragstone.text import detect, estimate_tokens, find_answer, sentences
+from ragstone.text import detect, estimate_tokens, sentences
 from ragstone.text.quoting import find_quote
 from ragstone.types import Completion, Request, Usage
 
@@ -125,10 +125,10 @@ def _between(text: str, head: str, tail: str) -> str:
 
 
 def _answering(shown: Mapping[str, Any]) -> dict[str, Any]:
-    answers = [text for text in shown["answer"] if text]
-    passages = {int(number): text for number, text in shown["passages"].items()}
-    found = [number for number, text in passages.items() if _fillings(shown["question"], [text])]
-    return {"passages": [number for number in found if any(find_answer(one, passages[number]) for one in answers)]}
+    """The passages that fill every gap with the known answer."""
+    wanted, passages = [text.strip() for text in shown["answer"]], shown["passages"].items()
+    filled = {int(number): _fillings(shown["question"], [text]) for number, text in passages}
+    return {"passages": [number for number, values in filled.items() if values and values == wanted]}
 
 
 _RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from ragstone.cli.build_questions import command as questions
 from ragstone.cli.options import MOST_QUESTIONS, NameList, Number
 from ragstone.cli.output import say
 from ragstone.messages import messages, preferred_language
@@ -15,6 +16,9 @@ __all__ = ["command"]
 @click.group()
 def command() -> None:
     """Construct data sets."""
+
+
+command.add_command(questions)
 
 
 @command.command(name="fictional")

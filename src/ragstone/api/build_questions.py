@@ -1,0 +1,216 @@
+"""`build_questions`: test questions from the user's documents."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec.structs import replace
+
+from ragstone.api.blocking import blocking, public
+from ragstone.api.construction import Constructed, construct
+from ragstone.api.execute import Shell, cache_folder
+from ragstone.api.run_result import RunResult
+from ragstone.benchmarks.construction import ConstructionPlugin
+from ragstone.builders.pipeline import Pipeline, Rejected
+from ragstone.builders.questions.items import Draft
+from ragstone.builders.questions.pipeline import QuestionSettings, questions_pipeline
+from ragstone.builders.steps import Role
+from ragstone.errors import DataError, UsageError
+from ragstone.models import ModelOptions
+from ragstone.retrieval.chunkers import chunk_passages
+from ragstone.retrieval.corpus import read_corpus
+from ragstone.storage import replacing
+from ragstone.types import Model, Passage
+
+__all__ = [
+    "BuiltQuestions", "QuestionBuild", "build_questions", "build_questions_async", "plan_question_build",
+    "run_question_build",
+]  # fmt: skip
+
+_CHUNK = 330  # tokens
+_QUESTIONS, _CORPUS, _REJECTED = "questions.jsonl", "corpus.jsonl", "rejected.jsonl"
+
+
+@dataclass(frozen=True)
+class QuestionBuild:
+    """A construction before anything is asked. `earlier`: the rows of the test set that it extends."""
+
+    pipeline: Pipeline
+    settings: QuestionSettings
+    models: Mapping[Role, str | Model]
+    output: Path
+    documents: str
+    earlier: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class BuiltQuestions(RunResult):
+    """A constructed test set. `questions`: its file, None if the construction is unfinished. `accepted` counts the new
+    questions, `rejected` the others by reason."""
+
+    questions: Path | None = None
+    accepted: int = 0
+    rejected: Mapping[str, int] | None = None
+
+
+def plan_question_build(
+    documents: str | Path | Sequence[str | Path],
+    output: str | Path,
+    models: Mapping[Role, str | Model],
+    settings: QuestionSettings,
+    *,
+    chunk: int = _CHUNK,
+    extend: str | Path | None = None,
+) -> QuestionBuild:
+    """Checks everything that can be checked before a model is opened. Raises UsageError and DataError."""
+    settings.check()
+    folder = Path(output)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file: -o names a folder.")
+    earlier: list[Mapping[str, Any]] = []
+    if extend is not None:
+        earlier = _rows(Path(extend))
+        settings = QuestionSettings(**{**vars(settings), "known": tuple(str(row["question"]) for row in earlier)})
+    corpora = [read_corpus(path) for path in ([documents] if isinstance(documents, str | Path) else documents)]
+    if not corpora:
+        raise UsageError("Name the documents: a folder or a file.")
+    passages = [
+        replace(one, id=f"{corpus.name}/{one.id}") if len(corpora) > 1 else one
+        for corpus in corpora
+        for one in corpus.passages
+    ]
+    chunks = chunk_passages(passages, size=chunk)
+    return QuestionBuild(
+        questions_pipeline(chunks, settings), settings, models, folder, ", ".join(one.name for one in corpora), earlier
+    )
+
+
+def _rows(path: Path) -> list[Mapping[str, Any]]:
+    """The rows of a test set, a folder that `build questions` wrote or its file."""
+    file = path / _QUESTIONS if path.is_dir() else path
+    if not file.exists():
+        raise UsageError(f"{file} does not exist: --extend names a folder that `ragstone build questions` wrote.")
+    rows: list[Mapping[str, Any]] = []
+    for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+        try:
+            row = json.loads(line)
+            rows.append({"question": row["question"], **row})
+        except (ValueError, TypeError, KeyError) as error:
+            raise DataError(file, f"this is not a question ({error}).", line=number) from None
+    return rows
+
+
+async def run_question_build(
+    plan: QuestionBuild,
+    *,
+    run: str | Path | None = None,
+    retriever: str = "bm25",
+    model_options: ModelOptions | None = None,
+    concurrency: int | None = None,
+    shell: Shell | None = None,
+) -> BuiltQuestions:
+    """Runs the plan and writes the test set: `questions.jsonl`, which `run`, `diagnose` and `eval` read, `corpus.jsonl`
+    with the chunks, and `rejected.jsonl` with every rejected item and its reason. By default the run file stands in
+    the folder, too."""
+    plan.output.mkdir(parents=True, exist_ok=True)
+    path = Path(run) if run is not None else plan.output / "build.run"
+    done = await construct(
+        plan.pipeline, plan.models, run=path, retriever=retriever, model_options=model_options,
+        concurrency=concurrency, shell=shell,
+    )  # fmt: skip
+    plugin = ConstructionPlugin()
+    if not done.complete:
+        return BuiltQuestions(path, done.outcome, benchmark=plugin)
+    _write(plan, done)
+    reasons = Counter(item.reason for item in done.state.rejected)
+    return BuiltQuestions(
+        path, done.outcome, _warnings(plan, done), plugin, plan.output / _QUESTIONS, len(done.state.items), reasons
+    )
+
+
+def _warnings(plan: QuestionBuild, done: Constructed) -> tuple[str, ...]:
+    got, wanted = len(done.state.items), plan.settings.size
+    if got >= wanted:
+        return ()
+    return (f"{got} of {wanted} questions passed the gates: the documents hold no more of the wanted types.",)
+
+
+def _write(plan: QuestionBuild, done: Constructed) -> None:
+    drafts: Sequence[Draft] = done.state.items
+    rows = [*plan.earlier, *map(_row, drafts)]
+    _lines(plan.output / _QUESTIONS, rows)
+    _lines(plan.output / _CORPUS, [_chunk_row(passage) for passage in plan.pipeline.corpus])
+    _lines(plan.output / _REJECTED, [_rejected_row(item) for item in done.state.rejected])
+
+
+def _lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    with replacing(path, parents=True) as stream:
+        for row in rows:
+            stream.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+
+
+def _row(draft: Draft) -> dict[str, Any]:
+    """A question as `ragstone run` reads it; a conversation ends with it."""
+    question: Any = draft.question
+    if draft.history:
+        turns = [{"role": role, "content": text} for pair in draft.history for role, text in zip(
+            ("user", "assistant"), pair, strict=True)]  # fmt: skip
+        question = [*turns, {"role": "user", "content": draft.question}]
+    documents = dict.fromkeys(str(passage.meta.get("document", passage.id)) for passage in draft.gold)
+    return {
+        "id": draft.id, "question": question, "reference": [list(slot) for slot in draft.references],
+        "answerable": draft.answerable, "language": draft.language, "type": draft.type, "style": draft.style,
+        "persona": draft.persona, "difficulty": draft.difficulty, "document": "; ".join(documents),
+        "reference_contexts": [passage.text for passage in draft.gold] if draft.answerable else [],
+        "evidence": [fact.evidence for fact in draft.facts], "marks": list(draft.marks),
+    }  # fmt: skip
+
+
+def _chunk_row(passage: Passage) -> dict[str, Any]:
+    return {"id": passage.id, "title": passage.title, "text": passage.text}
+
+
+def _rejected_row(item: Rejected) -> dict[str, Any]:
+    return {"id": item.id, "pass": item.at, "reason": item.reason, "detail": item.detail, "item": item.item}
+
+
+@public
+async def build_questions_async(
+    documents: str | Path | Sequence[str | Path],
+    output: str | Path,
+    model: str | Model = "local/template",
+    *,
+    checker: str | Model | None = None,
+    size: int = 200,
+    types: Mapping[str, float] | None = None,
+    styles: Sequence[str] = ("plain",),
+    personas: Sequence[str] = (),
+    contaminated: Literal["drop", "mark"] = "drop",
+    chunk: int = _CHUNK,
+    seed: int = 0,
+    extend: str | Path | None = None,
+    run: str | Path | None = None,
+    retriever: str = "bm25",
+    model_options: ModelOptions | None = None,
+    concurrency: int | None = None,
+) -> BuiltQuestions:
+    """Construct test questions from documents: facts, questions about them, and gates that each question has to pass.
+
+    `documents`: folders or files. `output`: the folder of the test set. `model` writes facts and questions, `checker`
+    (by default the same) reads and judges them; "local/template" works by rules. `types`: the shares of the types of
+    questions. `styles`: "plain", "search", "long", "typos". `personas`: descriptions of who asks. `contaminated`: what
+    becomes of questions that the checker answers without documents. `chunk`: tokens of a passage. `extend`: a test set
+    to add to. The same call resumes; a larger size goes on. Raises `RagstoneError`s, one line each.
+    """
+    settings = QuestionSettings(size, types, tuple(styles), tuple(personas) or ("",), seed, contaminated)
+    models: dict[Role, str | Model] = {"writer": model, "checker": checker or model}
+    plan = plan_question_build(documents, output, models, settings, chunk=chunk, extend=extend)
+    options = model_options or ModelOptions(cache=cache_folder())
+    return await run_question_build(plan, run=run, retriever=retriever, model_options=options, concurrency=concurrency)
+
+
+build_questions = blocking(build_questions_async, name="build_questions")
+"""`ragstone build questions`."""
