@@ -29,6 +29,7 @@ __all__ = [
     "OpenRun",
     "benchmark_of",
     "check_target",
+    "is_run_file",
     "language_of",
     "open_checked",
     "read_run",
@@ -135,6 +136,11 @@ def _check_place(path: Path, run: Path | None, purpose: str = "") -> None:
             raise UsageError(f"{path} is the run file itself: name another file{purpose}.")
     except (OSError, ValueError) as error:
         raise UsageError(f"{str(path)[:80]!r} cannot be written ({getattr(error, 'strerror', error)}).") from None
+
+
+def is_run_file(path: str | Path) -> bool:
+    """Whether this is an SQLite file, which data never are."""
+    return _head(Path(path)).startswith(_SQLITE)
 
 
 def _head(path: Path) -> bytes:

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "StderrHandler",
+    "ask",
     "forget",
     "say",
     "say_json",
+    "say_parts",
     "say_summaries",
     "say_tables",
     "say_text",
@@ -48,6 +50,22 @@ def say(line: object, *, err: bool = False) -> None:
 def say_text(text: str, *, err: bool = False) -> None:
     """Print text of several lines: a prompt, a formula, a traceback."""
     _put(_readable(text) + ("" if text.endswith("\n") else "\n"), err=err)
+
+
+def say_parts(parts: "Iterable[tuple[str, bool]]") -> None:
+    """Print parts of a text, those with True in bold on a terminal."""
+    bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    texts = ((_readable(text), strong) for text, strong in parts)
+    _put("".join(click.style(text, bold=True) if strong and bold else text for text, strong in texts), err=False)
+
+
+def ask(prompt: str) -> str | None:
+    """Print a prompt and read a line of standard input, without its end; None if there is no more."""
+    say_parts([(prompt, True)])
+    with to_stdout():
+        sys.stdout.flush()
+    line = sys.stdin.readline() if sys.stdin is not None else ""
+    return line.rstrip("\r\n") if line else None
 
 
 def say_json(document: Any) -> None:

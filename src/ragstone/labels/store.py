@@ -143,20 +143,17 @@ class LabelStore(GoldStore):
 
     # Labelling.
 
-    def next_item(
-        self, expert: str, task: str | None = None, *, skip: Collection[tuple[str, str]] = ()
-    ) -> Assigned | None:
-        """What this expert should label next, of one task or of all; None if nothing is left. `skip`: (item id, task)
-        that the expert put off. Without a team, an item that lacks labels is assigned to the expert by this call."""
+    def next_item(self, expert: str, *tasks: str, skip: Collection[tuple[str, str]] = ()) -> Assigned | None:
+        """What this expert should label next, of these tasks or of all; None if nothing is left. `skip`: (item id,
+        task) that the expert put off. Without a team, this call assigns an item that lacks labels."""
         checked_name(expert)
-        wanted = [task] if task else [known.name for known in self.tasks()]
+        wanted = tasks or tuple(known.name for known in self.tasks())
         put_off = {*skip}
         with self._lock:
             if (found := self._first(_ASSIGNED, expert, wanted, put_off)) is not None or self.get("team"):
                 return found
         with self._writing():
-            per_item = self.get("per_item", 1)
-            found = self._first(_OPEN, expert, wanted, put_off, per_item if isinstance(per_item, int) else 1)
+            found = self._first(f"SELECT i.id, t.name {_OPEN} {_ORDER}", expert, wanted, put_off, self._per_item)
             if found is not None:
                 self._run("INSERT OR IGNORE INTO experts VALUES (?, ?)", (expert, time.time()))
                 self._run("INSERT OR IGNORE INTO assignments VALUES (?, ?, ?)", (found.task, found.item.id, expert))
@@ -211,24 +208,29 @@ class LabelStore(GoldStore):
             return label
 
     def progress(self) -> tuple[Progress, ...]:
-        """How far each expert is with each task."""
+        """How far each expert is with each task. Without a team, the total is what the expert has done or may still
+        get."""
+        done: dict[tuple[str, str], tuple[int, float]] = {}
         total: dict[tuple[str, str], int] = {}
-        done: dict[tuple[str, str], int] = {}
-        seconds: dict[tuple[str, str], float] = {}
         with self._lock:
+            for task, expert, count, seconds in self._rows(_DONE):
+                done[task, expert] = (count, float(seconds or 0.0))
             for task, expert, count in self._rows("SELECT task, expert, count(*) FROM assignments GROUP BY 1, 2"):
                 total[task, expert] = count
-            for label in self.labels():
-                key = (label.task, label.expert)
-                if not label.adjudicated:
-                    done[key] = done.get(key, 0) + 1
-                    seconds[key] = seconds.get(key, 0.0) + (label.seconds or 0.0)
+            if not self.get("team"):
+                for expert in self.experts():
+                    values = (expert, json.dumps([task.name for task in self.tasks()]), "[]", self._per_item)
+                    for task, count in self._rows(_LEFT, values):
+                        total[task, expert] = count + done.get((task, expert), (0, 0.0))[0]
         order = {task.name: place for place, task in enumerate(self.tasks())}
         keys = sorted(total.keys() | done.keys(), key=lambda key: (order.get(key[0], 0), key))
-        return tuple(
-            Progress(*key, done.get(key, 0), max(total.get(key, 0), done.get(key, 0)), seconds.get(key, 0.0))
-            for key in keys
-        )
+        rows = ((key, *done.get(key, (0, 0.0))) for key in keys)
+        return tuple(Progress(*key, count, max(total.get(key, 0), count), seconds) for key, count, seconds in rows)
+
+    @property
+    def _per_item(self) -> int:
+        number = self.get("per_item", 1)
+        return number if isinstance(number, int) else 1
 
     # Reading.
 
@@ -331,13 +333,18 @@ _ASSIGNED = f"""
 SELECT i.id, t.name FROM assignments a JOIN items i ON i.id = a.item JOIN tasks t ON t.name = a.task
 WHERE a.expert = ?1 AND {_WANTED} AND {_UNLABELLED} {_ORDER}
 """
-# An item that fewer experts than ?4 have, or have a label on.
+# An item that fewer other experts than ?4 have, or have a label on.
 _OPEN = f"""
-SELECT i.id, t.name FROM items i JOIN tasks t ON i.kind = json_extract(t.payload, '$.kind')
+FROM items i JOIN tasks t ON i.kind = json_extract(t.payload, '$.kind')
 WHERE {_WANTED} AND {_UNLABELLED} AND (
     SELECT count(DISTINCT expert) FROM (
         SELECT expert FROM assignments WHERE task = t.name AND item = i.id AND expert <> ?1
         UNION ALL SELECT expert FROM labels WHERE task = t.name AND item = i.id AND expert <> ?1 AND adjudicated = 0
     )
-) < ?4 {_ORDER}
+) < ?4
+"""
+_LEFT = f"SELECT t.name, count(*) {_OPEN} GROUP BY t.name"
+_DONE = f"""
+SELECT task, expert, count(*), sum(json_extract(payload, '$.seconds')) FROM labels
+WHERE version IN ({CURRENT} GROUP BY l.item, l.task, l.expert, l.adjudicated) AND adjudicated = 0 GROUP BY 1, 2
 """

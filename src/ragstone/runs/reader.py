@@ -99,6 +99,12 @@ class RunReader:
         return {self._name(key): decode(value, META.get(key, object), self.path, f"its {key}") for key, value in rows}
 
     @property
+    def file_id(self) -> str:
+        """The id that the file was created with; copies have the same."""
+        found = self._all("SELECT value FROM meta WHERE key = 'file_id'")
+        return decode(found[0][0], str, self.path, "its id") if found else ""
+
+    @property
     def rows(self) -> Mapping[str, tuple[int, str]]:
         """Row of the user's data → its number in the run and the hash of its content; {} if the run has none."""
         found = self._all("SELECT value FROM meta WHERE key = 'rows'")

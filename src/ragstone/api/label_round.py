@@ -1,0 +1,185 @@
+"""`label_round`: items of a run or of data into a file of labels, tasks and experts with them."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from ragstone.analysis.fields import fields_of
+from ragstone.api.blocking import public
+from ragstone.api.experts import TASKS as METRICS
+from ragstone.api.open_run import benchmark_of, is_run_file, open_checked, viewed
+from ragstone.datasets.tabular import EvalData, read_eval_data
+from ragstone.errors import UsageError
+from ragstone.labels import LabelStore, SourceSample, Task, items_of, task_named
+from ragstone.labels.items import candidates
+from ragstone.labels.sampling import By, assigned_evenly, draw
+from ragstone.messages import preferred_language
+from ragstone.metrics.judge.panel import by_judge
+from ragstone.metrics.rubric import Rubric, find_rubric, rubric_names
+from ragstone.types import Case, Query, Record, Run
+
+__all__ = ["label_round"]
+
+_RECORDED = "recorded"  # the system of answers in data
+# The metrics whose scores say how uncertain an item of a task is, where they are not those of `METRICS`.
+_UNCERTAIN = {"relevant": ("context_precision", "context_relevance"), "better": METRICS["correct"]}
+
+
+@public
+def label_round(
+    labels: str | Path,
+    source: str | Path | EvalData | None = None,
+    *,
+    tasks: Sequence[str] = (),
+    experts: Sequence[str] = (),
+    systems: Sequence[str] = (),
+    sample: int | None = None,
+    by: By = "random",
+    strata: str = "language",
+    per_item: int | None = None,
+    seed: int = 0,
+    rubrics: Sequence[str | Path] = (),
+    mapping: Mapping[str, str] | None = None,
+) -> LabelStore:
+    """Opens a file of labels, and with a `source` (a run, or data in any format of `ragstone eval`) adds its items.
+
+    `tasks`: correct, faithful, relevant, better, or rubric.NAME of one of `rubrics` (correct). `sample`: so many
+    answers, pairs or questions with passages, chosen `by` random, uncertainty, or stratified by `strata`: "cause",
+    a condition, a column or a derived field of the data. `systems`: of the run (all). `experts`: the team; each item
+    goes to `per_item` of them (1), as evenly as possible. Without a team, everybody who labels gets what still lacks
+    labels. Calling it again adds what is new and changes nothing else. Raises UsageError and DataError."""
+    with ExitStack() as undo:
+        store = undo.enter_context(LabelStore.open(labels))
+        known = _rubrics(rubrics)
+        names = list(tasks) or [task.name for task in store.tasks()] or ["correct"]
+        there = {task.name: task for task in store.tasks()}
+        chosen = [there[name] if name in there and not known else task_named(name, known) for name in names]
+        if source is not None:
+            store.add_tasks(chosen)
+            added = _add(store, source, chosen, systems, (sample, by, strata, seed), mapping)
+            store.set("draw", {"sample": sample, "by": by, "strata": strata, "seed": seed, "added": added})
+        elif not store.tasks():
+            raise UsageError(f"{labels} has no items yet: name a run or a data file to label.")
+        if per_item is not None:
+            store.set("per_item", per_item)
+        if experts:
+            _assign(store, chosen, experts, seed)
+        undo.pop_all()
+        return store
+
+
+def _rubrics(names: Sequence[str | Path]) -> list[Rubric]:
+    kinds = [find_rubric(name.removeprefix("rubric:")) for name in rubric_names(names)] if names else []
+    return [kind.rubric for kind in kinds]  # type: ignore[attr-defined]
+
+
+def _assign(store: LabelStore, tasks: Iterable[Task], experts: Sequence[str], seed: int) -> None:
+    store.add_experts(experts)
+    team = store.experts()
+    per_item = store.get("per_item", 1)
+    for task in tasks:
+        items = [(item.id, item.sample_id) for item in store.items(task.name)]
+        pairs = assigned_evenly(items, store.assigned(task.name), team, int(per_item), seed=seed)
+        store.assign([(task.name, item, expert) for item, expert in pairs])
+
+
+def _add(
+    store: LabelStore, source: Any, tasks: Sequence[Task], systems: Sequence[str],
+    drawing: tuple[int | None, By, str, int], mapping: Mapping[str, str] | None,
+) -> int:  # fmt: skip
+    """Adds the items of a source; returns how many are new."""
+    count, by, strata, seed = drawing
+    kinds = {task.kind for task in tasks}
+    with ExitStack() as closing:
+        if isinstance(source, str | Path) and is_run_file(source):
+            run = closing.enter_context(open_checked(source))
+            shown = viewed(run)
+            _check_systems(source, systems, shown.systems)
+            name, stratum = run.file_id, _stratum(shown, strata, source)
+
+            def records() -> Iterator[Record]:
+                return (record for record in shown.records() if not systems or record.system_id in systems)
+        else:
+            data = source if isinstance(source, EvalData) else read_eval_data(source, mapping=mapping)
+            listed = list(_recorded(data))
+            name, stratum = data.sha256, _stratum_of_data(listed, strata)
+
+            def records() -> Iterator[Record]:
+                return iter(listed)
+
+        found = candidates(records(), kinds, rated=lambda record: _rated(record, tasks), stratum=stratum)
+        for task in tasks:
+            if not any(candidate.key[0] == task.kind for candidate in found):
+                raise UsageError(f"{source} has nothing for the task {task.name}: {_LACKS[task.kind]}")
+        chosen = draw(found, count, by, seed=seed)
+        store.add_samples(_samples(records()))
+        return store.add_items(items_of(records(), chosen, source=name, seed=seed, by=by if count else ""))
+
+
+_LACKS = {
+    "answer": "no answer is recorded. `--task relevant` labels passages without one.",
+    "passage": "no passages are recorded.",
+    "pair": "it needs the answers of two systems to the same questions.",
+}
+
+
+def _check_systems(path: object, systems: Sequence[str], known: Mapping[str, Any]) -> None:
+    for name in systems:
+        if name not in known:
+            raise UsageError(f"{path} has no system {name!r}; it has: {', '.join(known)}.")
+
+
+def _recorded(data: EvalData) -> Iterator[Record]:
+    """The rows of data as records of one system."""
+    for item in data.items:
+        sample = item.sample
+        query = Query(sample.question, history=item.history, language=sample.language)
+        yield Record(_RECORDED, Case(sample.id, sample, dict(item.extra), query), item.response, item.error or None)
+
+
+def _samples(records: Iterable[Record]) -> Iterator[SourceSample]:
+    """Each question once, in the order of the records. Data that have answers keep theirs."""
+    seen: set[str] = set()
+    for record in records:
+        case = record.case
+        if case.sample.id not in seen:
+            seen.add(case.sample.id)
+            recorded = record.system_id == _RECORDED
+            yield SourceSample(
+                case.sample, record.response if recorded else None, case.condition if recorded else {},
+                case.query.history, len(seen),
+            )  # fmt: skip
+
+
+def _rated(record: Record, tasks: Sequence[Task]) -> list[float]:
+    """The scores, from 0 to 1, of the metrics that the tasks are compared with; those of several judges one by one."""
+    apart = by_judge(record)
+    names = [
+        name for task in tasks for name in (*_UNCERTAIN.get(task.name, METRICS.get(task.name, ())), task.metric) if name
+    ]
+    found: list[float] = []
+    for name in dict.fromkeys(names):
+        if name in apart:
+            found += apart[name].values()
+        elif (score := record.scores.get(name)) is not None and score.value is not None:
+            found.append(score.value)
+    return [value for value in found if 0.0 <= value <= 1.0]
+
+
+def _stratum(run: Run, strata: str, path: object) -> Callable[[Record], str]:
+    """Reads the stratum of a record: its cause of failure, or a field of its case."""
+    if strata == "cause":
+        benchmark = benchmark_of(run.meta, path)
+        language = preferred_language()
+        return lambda record: benchmark.explain(record, language=language).cause
+    fields = fields_of(run, [strata])
+    return lambda record: fields(record.case).get(strata, "")
+
+
+def _stratum_of_data(records: Sequence[Record], strata: str) -> Callable[[Record], str]:
+    if strata == "cause":
+        raise UsageError("--strata cause needs a run: only a run says why answers are wrong.")
+    if strata != "language" and not any(strata in record.case.condition for record in records):
+        raise UsageError(f"--strata {strata}: the data have no such column.")
+    return lambda record: str(record.case.condition.get(strata, record.case.sample.language))

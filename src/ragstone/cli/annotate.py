@@ -1,0 +1,86 @@
+"""`ragstone annotate`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from ragstone.cli.options import NameList, Pairs, both, json_option, language_option, once
+from ragstone.cli.output import ask, say, say_json
+from ragstone.errors import UsageError
+from ragstone.messages import messages, preferred_language
+
+if TYPE_CHECKING:
+    from ragstone.labels import LabelStore
+
+__all__ = ["command"]
+
+round_options = both(
+    click.option("--task", "tasks", type=NameList(), default=(), metavar="NAME,…",
+                 help="correct, faithful, relevant, better, rubric.NAME.  [default: correct]"),
+    click.option("--rubric", "rubrics", multiple=True, metavar="NAME|FILE|DIR",
+                 help="Rubric of a task rubric.NAME (repeatable)."),
+    click.option("--experts", type=NameList(), default=(), metavar="NAME,…",
+                 help="The team; without one, everybody who labels gets what still lacks labels."),
+    click.option("--per-item", type=click.IntRange(1, 20), help="Experts for each item.  [default: 1]"),
+    click.option("--sample", type=click.IntRange(1), help="Number of answers, pairs or questions to label."),
+    click.option("--by", type=click.Choice(["random", "uncertainty", "stratified"]), default="random",
+                 show_default=True,
+                 help="random; uncertainty: scores near the bar, judges that differ; stratified: by --strata."),
+    click.option("--strata", default="language", show_default=True, metavar="NAME",
+                 help="cause, language, a column of the data or a condition."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample and of the order."),
+    click.option("--system", "systems", multiple=True, metavar="NAME", help="Only this system (repeatable)."),
+    click.option("--map", "mapping", type=Pairs(), multiple=True, metavar="WORD=COLUMN",
+                 help="Meaning of a column of the data (repeatable)."),
+)  # fmt: skip
+
+
+@click.command()
+@click.argument("source", required=False, type=click.Path(path_type=Path), metavar="[RUN|DATA]")
+@click.option("--labels", type=click.Path(path_type=Path), default=Path("labels.sqlite"), show_default=True,
+              help="The file of labels; created if it is not there.")  # fmt: skip
+@round_options
+@click.option("--as", "expert", metavar="NAME", help="Who labels now.  [default: the only expert, else asked]")
+@language_option
+@json_option
+def command(source: Path | None, **values: Any) -> int:
+    """Label answers, passages or pairs of answers in the terminal: experts against whom a judge can be measured.
+
+    RUN or DATA is needed once: its items are kept in the file of labels, without judge scores and names of systems.
+    Every label is written at once; the same command goes on where it ended. `ragstone agreement experts` reads the
+    file."""
+    from ragstone.api.label_round import label_round  # noqa: PLC0415
+
+    language = values.pop("language") or preferred_language()
+    expert, as_json, labels = values.pop("expert"), values.pop("as_json"), values.pop("labels")
+    mapping = once(values.pop("mapping"), "--map")
+    with label_round(labels, source, mapping=mapping, **values) as store:
+        if as_json:
+            say_json({"labels": str(labels), "progress": msgspec.to_builtins(store.progress())})
+            return 0
+        return _label(store, expert, values["experts"], values["tasks"], language)
+
+
+def _label(
+    store: "LabelStore", expert: str | None, team: tuple[str, ...], tasks: tuple[str, ...], language: str
+) -> int:
+    """Labels in the terminal, or says who can go on with which command."""
+    from ragstone.cli.labelling import Session  # noqa: PLC0415
+
+    texts = messages(__name__, language)
+    experts = store.experts()
+    if expert is None and len(team) > 1:
+        for name in team:
+            total = sum(one.total - one.done for one in store.progress() if one.expert == name)
+            say(texts["ready"].format(name=name, total=total, path=store.path))
+        return 0
+    if expert is None:
+        expert = experts[0] if len(experts) == 1 else ask(texts["name"])
+    if not expert:
+        raise UsageError("Nobody to label: add --as NAME.")
+    if store.get("team") and expert not in experts:
+        raise UsageError(f"{store.path} has no expert {expert!r}; the team is {', '.join(experts)}.")
+    Session(store, expert, language, tasks).run()
+    return 0

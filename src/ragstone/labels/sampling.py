@@ -1,0 +1,112 @@
+"""Which items experts label, and who labels which."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from ragstone.errors import UsageError
+from ragstone.labels.items import Candidate, Key, drawn
+
+__all__ = ["By", "assigned_evenly", "draw"]
+
+By: TypeAlias = Literal["random", "uncertainty", "stratified"]
+_LEAST = 2  # of each stratum: its variance is not known from one
+
+
+def draw(candidates: Iterable[Candidate], count: int | None, by: By, *, seed: int = 0) -> dict[Key, Candidate]:
+    """`count` candidates of each kind; all if it is None.
+
+    "random": those with the smallest hashes, so that a larger sample contains a smaller one of the same seed.
+    "uncertainty": those whose scores are nearest to the bar or differ most; they are no fair sample of the data.
+    "stratified": as many of each stratum as its share, but two where it has them. Raises UsageError where nothing has
+    the scores that uncertainty needs."""
+    kinds: dict[str, list[Candidate]] = defaultdict(list)
+    for candidate in candidates:
+        kinds[candidate.key[0]].append(candidate)
+    chosen: dict[Key, Candidate] = {}
+    for same in kinds.values():
+        same.sort(key=lambda candidate: drawn(seed, *candidate.key))
+        if count is None or count >= len(same):
+            picked = same
+        elif by == "uncertainty":
+            picked = _uncertain(same)[:count]
+        elif by == "stratified":
+            picked = _stratified(same, count)
+        else:
+            picked = same[:count]
+        chosen |= {candidate.key: candidate for candidate in picked}
+    return chosen
+
+
+def _uncertain(candidates: Sequence[Candidate]) -> list[Candidate]:
+    if not any(candidate.uncertainty is not None for candidate in candidates):
+        raise UsageError("--by uncertainty needs scores of these tasks, and there are none. Use --by random.")
+    return sorted(candidates, key=lambda candidate: -(candidate.uncertainty or 0.0))
+
+
+def _stratified(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
+    strata: dict[str, list[Candidate]] = defaultdict(list)
+    for candidate in candidates:
+        strata[candidate.stratum].append(candidate)
+    sizes = {name: len(same) for name, same in sorted(strata.items())}
+    return [candidate for name, share in _shares(sizes, count).items() for candidate in strata[name][:share]]
+
+
+def _shares(sizes: Mapping[str, int], count: int) -> dict[str, int]:
+    """How many of each stratum: in proportion to its size (by largest remainders), two at least where there are two and
+    `count` allows it."""
+    least = _LEAST if count >= _LEAST * len(sizes) else 1 if count >= len(sizes) else 0
+    shares = {name: min(least, size) for name, size in sizes.items()}
+    total = sum(sizes.values())
+    while sum(shares.values()) < count:
+        open_names = [name for name in sizes if shares[name] < sizes[name]]
+        lacking = max(open_names, key=lambda name: (count * sizes[name] / total - shares[name], name))
+        shares[lacking] += 1
+    return shares
+
+
+def assigned_evenly(
+    items: Sequence[tuple[str, str]],
+    before: Mapping[str, Sequence[str]],
+    experts: Sequence[str],
+    per_item: int,
+    *,
+    seed: int = 0,
+) -> Iterator[tuple[str, str]]:
+    """(item id, expert) for each of `items` (id, id of its question) that has fewer than `per_item` experts. Items of
+    one question in a row go to the same experts. Everybody gets as many, and every two experts share as many items, as
+    is possible. `before`: who has what already. Raises UsageError for fewer experts than an item needs."""  # fmt: skip
+    if per_item > len(experts):
+        raise UsageError(f"--per-item {per_item} needs as many experts; named: {', '.join(experts)}.")
+    load: dict[str, int] = dict.fromkeys(experts, 0)
+    together: dict[frozenset[str], int] = defaultdict(int)
+    for names in before.values():
+        _count(names, load, together)
+    last: tuple[str, tuple[str, ...]] = ("", ())
+    for place, (item, question) in enumerate(items):
+        team = list(before.get(item, ()))
+        new: list[str] = []
+        while len(team) < per_item:
+            rest = [expert for expert in experts if expert not in team]
+            same = [expert for expert in rest if last[0] == question and expert in last[1]]
+            best = min(
+                same or rest,
+                key=lambda one: (load[one], sum(together[frozenset((one, mate))] for mate in team),
+                                 drawn(seed, str(place), one)),
+            )  # fmt: skip
+            team.append(best)
+            new.append(best)
+        last = (question, tuple(team))
+        _count(new, load, together)
+        for mate in team:
+            for expert in new:
+                if mate not in new:
+                    together[frozenset((expert, mate))] += 1
+        yield from ((item, expert) for expert in new)
+
+
+def _count(names: Sequence[str], load: dict[str, int], together: dict[frozenset[str], int]) -> None:
+    for place, name in enumerate(names):
+        load[name] = load.get(name, 0) + 1
+        for mate in names[:place]:
+            together[frozenset((name, mate))] += 1
