@@ -1,27 +1,19 @@
 """Reading the run file: every record in a fixed order, with flat memory, while other processes may be writing."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-import msgspec
-
-from ragstone.errors import DataError
-from ragstone.metrics.judge.record import reunited
-from ragstone.runs.schema import LAYOUT, META, converted, decode, key_of, text_of
-from ragstone.runs.text_store import fetch, references
+from ragstone.runs.owners import is_dead
+from ragstone.runs.record_pages import PAGE_RECORDS, STAMP, RecordPages, name_of
+from ragstone.runs.schema import LAYOUT, META, decode, key_of
 from ragstone.storage import check_regular, connect, storage_errors
-from ragstone.types import Case, Plan, PlanCell, Record, Response, Score
+from ragstone.types import Plan, PlanCell, Record, Response, Score
 
 __all__ = ["Failure", "RecordCounts", "RunReader", "is_run_file", "open_run"]
-
-Row: TypeAlias = tuple[str, str, str | None, str | None, str | None]  # system_id, case_id, case, response, error
-
-# A page is read at once: no lock is held while the caller works on its records, so readers never block a writer.
-PAGE_RECORDS = 128
-PAGE_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True)
@@ -71,16 +63,14 @@ class RunReader:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
+        self._pages = RecordPages(path, connection)
         self._plans: tuple[int, Mapping[str, Plan]] | None = None  # with the state of the file at that time
         self.expect({}, {})
 
     def expect(self, condition: Mapping[str, Any], notes: Mapping[str, Any]) -> None:
         """From now on, check the condition and the notes (`meta` of the sample) of each case that is read against these
         types of their fields: `DataError` for a value of another type."""
-        self._condition, self._notes = (
-            msgspec.defstruct("Fields", [(name, kind, None) for name, kind in kinds.items()])
-            for kinds in (condition, notes)
-        )
+        self._pages.expect(condition, notes)
 
     def close(self) -> None:
         """Closes the file."""
@@ -118,18 +108,7 @@ class RunReader:
 
     def records(self, *, system: str | None = None) -> Iterator[Record]:
         """Every record, or those of one system. If a metric has several versions, the last counts."""
-        last, until = ("", ""), None if system is None else key_of(system)
-        if until is not None:
-            last = (until, "")
-        first = True
-        texts: dict[str, str] = {}  # of the last page: the next often refers to the same
-        while True:
-            page, digests = self._page(last, until, first)
-            if not page:
-                return
-            texts = self._texts(digests, texts)
-            yield from self._page_records(page, texts)
-            last, first = (page[-1][0], page[-1][1]), False
+        return self._pages.in_order(None if system is None else key_of(system))
 
     def responses(self, system: str, prefix: str) -> Iterator[tuple[str, Response]]:
         """The case id and response of every answered case of a system whose id begins with `prefix`, in order, without
@@ -147,91 +126,37 @@ class RunReader:
                 yield name, decode(payload, Response, self.path, f"the response to case {name!r}", {})
             last, after = page[-1][0], ">"
 
-    def _page(self, last: tuple[str, str], system: str | None, first: bool) -> tuple[list[Row], set[str]]:
-        """The next rows after `last`, and the texts that they refer to, which count towards their size."""
-        after = ">=" if first else ">"  # an id may be empty
+    def find(self, keys: Sequence[tuple[str, str]]) -> list[Record | None]:
+        """The records of these system ids and case ids, in their order; None where there is none."""
+        return self._pages.find([(key_of(system), key_of(case)) for system, case in keys])
+
+    def arrived(self, after: int) -> tuple[int, list[tuple[str, Record]]]:
+        """The next records after a position in the order in which they were first written, with their stamps, and their
+        last position; `after` and an empty list if there are none. A failure that is replaced keeps its position."""
+        return self._pages.arrived(after)
+
+    @property
+    def last_position(self) -> int:
+        """The position of the record that was written last; the number of records, because none is ever deleted."""
+        return int(self._all("SELECT max(rowid) FROM records")[0][0] or 0)
+
+    def stamps(self, after: tuple[str, str] | None, limit: int) -> list[tuple[str, str, str]]:
+        """System id, case id and a stamp of the next records after a key, in the order of their keys. The stamp changes
+        when a failure is replaced or a score is added or replaced."""
+        start = ("", "") if after is None else (key_of(after[0]), key_of(after[1]))
         query = (
-            "SELECT r.system_id, r.case_id, c.payload, r.response, r.error FROM records r LEFT JOIN cases c"
-            f" ON c.case_id = r.case_id WHERE (r.system_id, r.case_id) {after} (?, ?)"
-            + (" AND r.system_id = ?" if system is not None else "")
-            + " ORDER BY r.system_id, r.case_id LIMIT ?"
+            f"SELECT r.system_id, r.case_id, {STAMP} FROM records r WHERE (r.system_id, r.case_id)"
+            f" {'>=' if after is None else '>'} (?, ?) ORDER BY r.system_id, r.case_id LIMIT ?"
         )
-        values = (*last, *(() if system is None else (system,)), PAGE_RECORDS)
-        rows, size, digests = list[Row](), 0, set[str]()
-        with storage_errors(self.path, as_input=True):
-            cursor = self._connection.execute(query, values)
-            for row in cursor:
-                rows.append(row)
-                for text in row[2:]:
-                    if isinstance(text, str):  # other types in a damaged file are reported later
-                        lengths = references(text)
-                        size += len(text) + sum(length for digest, length in lengths.items() if digest not in digests)
-                        digests.update(lengths)
-                if size > PAGE_BYTES:
-                    break
-            cursor.close()
-        return rows, digests
+        return [
+            (self._name(system), self._name(case), str(stamp))
+            for system, case, stamp in self._all(query, (*start, limit))
+        ]
 
-    def _texts(self, digests: set[str], before: Mapping[str, str]) -> dict[str, str]:
-        """These texts; those in `before` are not read again, because a text never changes."""
-        texts = {digest: before[digest] for digest in digests if digest in before}
-        if missing := sorted(digests - texts.keys()):
-            with storage_errors(self.path, as_input=True):
-                texts |= fetch(self._connection, missing)
-        return texts
-
-    def _page_records(self, page: list[Row], texts: Mapping[str, str]) -> Iterator[Record]:
-        scores = self._scores((page[0][0], page[0][1]), (page[-1][0], page[-1][1]))
-        for system_key, case_key, case, response, error in page:
-            name = self._name(case_key)
-            what = f"case {name!r}"
-            yield Record(
-                system_id=self._name(system_key),
-                case=self._case(case or "", what, texts),
-                response=(
-                    None
-                    if response is None
-                    else decode(response, Response, self.path, f"the response to {what}", texts)
-                ),
-                error=None if error is None else decode(error, str, self.path, f"the error of {what}"),
-                scores=scores.get((system_key, case_key), {}),
-            )
-
-    def _case(self, payload: str, what: str, texts: Mapping[str, str]) -> Case:
-        fields = decode(payload, dict[str, Any], self.path, what, texts)
-        sample = fields.get("sample")
-        self._check(fields.get("condition"), self._condition, "condition", what)
-        self._check(sample.get("meta", {}) if isinstance(sample, dict) else {}, self._notes, "sample.meta", what)
-        return converted(fields, Case, self.path, what)
-
-    def _check(self, fields: object, kind: Any, where: str, what: str) -> None:
-        try:
-            msgspec.convert(fields, kind)
-        except UnicodeEncodeError:  # a text with a lone surrogate, which msgspec cannot look at
-            return
-        except msgspec.ValidationError as error:
-            problem, _, place = str(error).partition(" - at `$")
-            field = where + place.rstrip("`").removesuffix("[...]")
-            problem = problem[:1].lower() + problem[1:]
-            raise DataError(self.path, f"the file is damaged: {what}: {problem}.", field=field) from error
-
-    def _scores(self, first: tuple[str, str], last: tuple[str, str]) -> dict[tuple[str, str], dict[str, Score]]:
-        """All scores between two records, both included, with their verdicts restored."""
-        between = "(system_id, case_id) >= (?, ?) AND (system_id, case_id) <= (?, ?)"
-        verdicts: dict[tuple[str, str], dict[str, Any]] = {}
-        query = f"SELECT system_id, case_id, digest, payload FROM verdicts WHERE {between}"
-        for system, case, digest, payload in self._all(query, (*first, *last)):
-            verdict = decode(payload, object, self.path, f"a verdict on case {case!r}")
-            verdicts.setdefault((system, case), {})[digest] = verdict
-        scores: dict[tuple[str, str], dict[str, Score]] = {}
-        columns = "system_id, case_id, metric, metric_version"
-        query = f"SELECT {columns}, payload, verdicts FROM scores WHERE {between} ORDER BY {columns}"
-        for system, case, metric, _, payload, digests in self._all(query, (*first, *last)):
-            score = decode(payload, Score, self.path, f"a score of case {case!r}")
-            by_digest = verdicts.get((system, case), {})
-            score = reunited(score, [by_digest[digest] for digest in digests.split() if digest in by_digest])
-            scores.setdefault((system, case), {})[self._name(metric)] = score
-        return scores
+    def owners(self) -> frozenset[str]:
+        """The processes that are at work on this run, on this machine or another."""
+        found = self._all("SELECT DISTINCT owner FROM leases WHERE until > ?", (time.time(),))
+        return frozenset(str(owner) for (owner,) in found if not is_dead(str(owner)))
 
     def scored(self, system: str) -> dict[str, frozenset[str]]:
         """Case id → names of the metrics whose score did not fail, for each case that this system answered."""
@@ -271,7 +196,7 @@ class RunReader:
         cells: dict[str, list[PlanCell]] = {}
         for system, condition, total, asked in self._all(query):
             axes = decode(condition, dict[str, str | int | float | bool], self.path, "what was planned")
-            self._check(axes, self._condition, "condition", f"a planned case of {self._name(system)!r}")
+            self._pages.check_condition(axes, f"a planned case of {self._name(system)!r}")
             cells.setdefault(self._name(system), []).append(PlanCell(axes, total, asked))
         plans = {}
         for system, counts in self.counts().items():
@@ -332,11 +257,7 @@ class RunReader:
         return sorted(failures.values(), key=lambda failure: (failure.system_id, -failure.count, failure.kind))
 
     def _name(self, key: str) -> str:
-        """The id of a key. `DataError` if it is not a valid key."""
-        try:
-            return text_of(key)
-        except (ValueError, TypeError) as error:
-            raise DataError(self.path, f"the file is damaged: {key!r} is not the key of a name.") from error
+        return name_of(key, self.path)
 
     def _all(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
         with storage_errors(self.path, as_input=True):

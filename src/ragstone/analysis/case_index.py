@@ -1,0 +1,211 @@
+"""The cases of a run, filtered, sorted and counted in milliseconds, from an index that is kept beside the user's cache.
+
+The index follows a run that is being written (`CaseIndex.update`), and never writes to the run file.
+"""
+
+import hashlib
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragstone.analysis.case_filter import CaseFilter
+from ragstone.analysis.case_index_build import Builder, IndexProgress
+from ragstone.analysis.case_index_query import Selection, top
+from ragstone.analysis.case_index_rows import CaseRow, is_number, row_of
+from ragstone.analysis.case_index_store import Store, open_store
+from ragstone.errors import UsageError
+from ragstone.runs import RunReader
+from ragstone.runs.schema import key_of, text_of
+from ragstone.structs import to_json
+from ragstone.types import Benchmark, Record
+
+__all__ = ["CaseIndex", "CaseKey", "CasePage", "CaseRow", "Facet", "IndexProgress"]
+
+CaseKey = tuple[str, str]
+"""System id and case id."""
+
+MOST_ROWS = 1_000
+"""Rows of a page."""
+MOST_FACETS = 50
+"""Values of one facet: the most frequent."""
+
+
+@dataclass(frozen=True)
+class CasePage:
+    """Some of the cases that match a filter, in its order. `total`: how many match; at least so many if not `exact`."""
+
+    rows: tuple[CaseRow, ...]
+    total: int
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A value that cases can be filtered by: `label` is for readers, `count` the number of cases that match the filter
+    apart from what it says about this field."""
+
+    value: str
+    label: str
+    count: int
+
+
+class CaseIndex:
+    """An index of one run. Its methods may be called from several threads; each waits for the one before."""
+
+    def __init__(self, store: Store, run: RunReader, benchmark: Benchmark, language: str) -> None:
+        self._store, self._run, self._benchmark, self.language = store, run, benchmark, language
+        self._builder = Builder(store, run, benchmark)
+        self._lock = threading.RLock()
+        self._labels: dict[tuple[str, str, str], str] = {}
+
+    @classmethod
+    def open(
+        cls, run: RunReader, benchmark: Benchmark, folder: Path, *, language: str, version: str = ""
+    ) -> "CaseIndex":
+        """The index of an open run in this folder, empty if it is new: `update` fills it. It is started again if it is
+        damaged or was made by another `version` of ragstone or of the benchmark. `close` closes the run, too."""
+        place = hashlib.blake2b(
+            str(Path(run.path).resolve()).encode("utf-8", "surrogatepass"), digest_size=6
+        ).hexdigest()
+        state = to_json([version, benchmark.name, benchmark.version, run.file_id, run.meta.get("gates")])
+        name = f"{hashlib.blake2b(run.file_id.encode(), digest_size=8).hexdigest()}-{place}.index"
+        return cls(open_store(folder / name, state), run, benchmark, language)
+
+    def close(self) -> None:
+        """Closes the index and the run."""
+        with self._lock:
+            self._store.close()
+            self._run.close()
+
+    def __enter__(self) -> "CaseIndex":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path:
+        """The file of the index."""
+        return self._store.path
+
+    def update(self, budget_seconds: float) -> IndexProgress:
+        """Indexes what is new in the run, for about so many seconds; call it again until it is `finished`."""
+        with self._lock:
+            return self._builder.update(budget_seconds)
+
+    def progress(self) -> IndexProgress:
+        """How much is indexed, without any work."""
+        with self._lock:
+            return self._builder.progress()
+
+    def page(self, chosen: CaseFilter, *, offset: int = 0, size: int = 50, language: str = "") -> CasePage:
+        """The cases from `offset` on that match, at most `size` (1 to 1,000). Here and below,
+        `language` is that of the index by default."""
+        if not (offset >= 0 and 1 <= size <= MOST_ROWS):
+            raise UsageError(f"A page has 1 to {MOST_ROWS:,} cases, from 0 on; got {size} from {offset}.")
+        with self._lock, self._store.reading():
+            selection = Selection(self._store, chosen)
+            mask = selection.mask()
+            places = [int(place) for place in top(selection.order, mask, offset, size)]
+            return CasePage(self._rows(selection, places, language), int(mask.sum()), selection.exact)
+
+    def facets(self, chosen: CaseFilter, *, language: str = "") -> Mapping[str, tuple[Facet, ...]]:
+        """The values of each field by which cases can be filtered, the most frequent first, and those that are chosen.
+        The names are "system", "status", "cause", "group", "language", "c.NAME" and "label.NAME"."""
+        with self._lock, self._store.reading():
+            selection = Selection(self._store, chosen)
+            mask = selection.mask()
+            facets = {}
+            for name, column in selection.columns.items():
+                if is_number(name):
+                    continue
+                counts = selection.counts(name, selection.mask(name) if name in selection.choices else mask)
+                facets[name] = self._facet(selection, (name, column), counts, language)
+            return {name: values for name, values in facets.items() if values}
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics of the run, and "seconds" and "tokens" if they are known: what `m.NAME` and `sort` may name."""
+        with self._lock:
+            return tuple(sorted(name[2:] for name in self._store.columns() if name.startswith("m.")))
+
+    def neighbours(self, chosen: CaseFilter, key: CaseKey) -> tuple[CaseKey | None, CaseKey | None]:
+        """The cases before and after one, among those that match, in the order of the filter."""
+        with self._lock, self._store.reading():
+            position = self._position(key)
+            if position is None:
+                return None, None
+            previous, following = Selection(self._store, chosen).neighbours(position)
+            return self._key(previous), self._key(following)
+
+    def record(self, system: str, case_id: str) -> Record:
+        """A record, read from the run. `UsageError` if there is none."""
+        with self._lock:
+            (record,) = self._run.find([(system, case_id)])
+        if record is None:
+            raise UsageError(f"The run has no case {case_id[:200]!r} of system {system[:200]!r}.")
+        return record
+
+    def usage(self) -> Mapping[str, tuple[int, int, int, int]]:
+        """System → prompt tokens, completion tokens, requests, and cached ones of these, of all answers indexed."""
+        with self._lock:
+            totals = self._store.note("usage") or {}
+            return {text_of(system): (counts[0], counts[1], counts[2], counts[3]) for system, counts in totals.items()}
+
+    def _rows(self, selection: Selection, places: Sequence[int], language: str) -> tuple[CaseRow, ...]:
+        query = (
+            "SELECT k.n, names.value, k.case_key, rows.details FROM json_each(?) p CROSS JOIN keys k ON k.n = p.value"
+            " JOIN rows ON rows.n = k.n JOIN names ON names.id = 0 AND names.code = k.system"
+        )
+        rows = []
+        for _, system, case, details in self._store.all(query, to_json(list(places))):
+            row = row_of(details, text_of(system), text_of(case))
+            label = self._label(selection, "cause", row.cause, language) if row.cause else ""
+            rows.append(row.labelled(label, self._label(selection, "group", row.group, language)))
+        return tuple(rows)
+
+    def _facet(
+        self, selection: Selection, column: tuple[str, int], counts: Mapping[int, int], language: str
+    ) -> tuple[Facet, ...]:
+        name, number = column
+        chosen = self._store.codes_of(number, selection.choices.get(name, ()))
+        codes = sorted(counts, key=lambda code: -counts[code])[:MOST_FACETS]
+        codes += [code for code in chosen if code not in codes]
+        values = self._store.names_of(number, codes)
+        return tuple(
+            Facet(value, self._label(selection, name, value, language), counts.get(code, 0))
+            for code, value in ((code, values[code][0]) for code in codes if code in values)
+        )
+
+    def _label(self, selection: Selection, name: str, value: str, language: str) -> str:
+        """A cause or a group for a reader in this language, as the first record of it is explained."""
+        if name not in ("cause", "group") or not value:
+            return value
+        key = (language or self.language, name, value)
+        if key not in self._labels:
+            if len(self._labels) >= 10 * MOST_FACETS:
+                self._labels.clear()
+            self._labels[key] = self._translated(selection, *key) or value
+        return self._labels[key]
+
+    def _translated(self, selection: Selection, language: str, name: str, value: str) -> str:
+        column = selection.columns.get(name)
+        codes = self._store.codes_of(column, [value]) if column is not None else []
+        if not codes or column is None or (key := self._key(self._store.names_of(column, codes)[codes[0]][1])) is None:
+            return ""
+        (record,) = self._run.find([key])
+        if record is None:
+            return ""
+        diagnosis = self._benchmark.explain(record, language=language)
+        return diagnosis.label if name == "cause" else diagnosis.group
+
+    def _position(self, key: CaseKey) -> int | None:
+        found = self._store.find(key_of(key[0]), key_of(key[1]))
+        return None if found is None else found[0]
+
+    def _key(self, position: int | None) -> CaseKey | None:
+        """The system id and the case id of a position."""
+        query = "SELECT names.value, k.case_key FROM keys k JOIN names ON id = 0 AND code = k.system WHERE k.n = ?"
+        found = self._store.all(query, position) if position is not None else []
+        return (text_of(found[0][0]), text_of(found[0][1])) if found else None

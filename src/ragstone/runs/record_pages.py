@@ -1,0 +1,183 @@
+"""The records of a run file in pages of bounded size: in the order of their keys, in that of their arrival, or some."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from ragstone.errors import DataError
+from ragstone.metrics.judge.record import reunited
+from ragstone.runs.schema import converted, decode, text_of
+from ragstone.runs.text_store import fetch, references
+from ragstone.storage import storage_errors
+from ragstone.types import Case, Record, Response, Score
+
+__all__ = ["PAGE_RECORDS", "STAMP", "RecordPages", "name_of"]
+
+Key: TypeAlias = tuple[str, str]  # system_id and case_id, as in the tables
+Row: TypeAlias = tuple[Any, ...]  # system_id, case_id, case, response, error, position
+
+# A page is read at once: no lock is held while the caller works on its records, so readers never block a writer.
+PAGE_RECORDS = 128
+PAGE_BYTES = 4 * 2**20
+
+_COLUMNS = "r.system_id, r.case_id, c.payload, r.response, r.error, r.rowid"
+_WITH_CASE = "LEFT JOIN cases c ON c.case_id = r.case_id"
+STAMP = (
+    "coalesce(r.error, (SELECT count(*) || '.' || total(s.status = 'failed') FROM scores s"
+    " WHERE s.system_id = r.system_id AND s.case_id = r.case_id))"
+)
+"""Changes when a failure is replaced or a score is added or replaced."""
+# The keys of a page, given as JSON, are looked up one after the other in a table whose primary key begins with them.
+_OF_KEYS = (
+    "FROM json_each(?) k CROSS JOIN {} r"
+    " ON r.system_id = json_extract(k.value, '$[0]') AND r.case_id = json_extract(k.value, '$[1]')"
+)
+
+
+def name_of(key: str, path: Path) -> str:
+    """The id of a key in the tables. `DataError` if it is not a valid key."""
+    try:
+        return text_of(key)
+    except (ValueError, TypeError) as error:
+        raise DataError(path, f"the file is damaged: {key!r} is not the key of a name.") from error
+
+
+class RecordPages:
+    """Reads and checks the records of an open run file."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+        self._texts: dict[str, str] = {}  # of the last page: the next often refers to the same
+        self.expect({}, {})
+
+    def expect(self, condition: Mapping[str, Any], notes: Mapping[str, Any]) -> None:
+        """From now on, check the condition and the notes of each case against these types of their fields."""
+        self._condition, self._notes = (
+            msgspec.defstruct("Fields", [(name, kind, None) for name, kind in kinds.items()])
+            for kinds in (condition, notes)
+        )
+
+    def in_order(self, system_key: str | None) -> Iterator[Record]:
+        """Every record, or those of one system, in the order of their keys."""
+        last, first = (system_key or "", ""), True
+        while True:
+            after = ">=" if first else ">"  # an id may be empty
+            query = (
+                f"SELECT {_COLUMNS} FROM records r {_WITH_CASE} WHERE (r.system_id, r.case_id) {after} (?, ?)"
+                + (" AND r.system_id = ?" if system_key is not None else "")
+                + " ORDER BY r.system_id, r.case_id LIMIT ?"
+            )
+            page = self._page(query, (*last, *(() if system_key is None else (system_key,)), PAGE_RECORDS))
+            if not page:
+                return
+            yield from self._records(page)
+            last, first = (page[-1][0], page[-1][1]), False
+
+    def arrived(self, after: int) -> tuple[int, list[tuple[str, Record]]]:
+        """The next page of records after a position with their stamps, in the order of their arrival, and its last
+        position."""
+        query = f"SELECT {_COLUMNS}, {STAMP} FROM records r {_WITH_CASE} WHERE r.rowid > ? ORDER BY r.rowid LIMIT ?"
+        page = self._page(query, (after, PAGE_RECORDS))
+        stamps = [str(row[6]) for row in page]  # read before the scores: what changes in between is noticed later
+        return (page[-1][5] if page else after), list(zip(stamps, self._records(page), strict=True))
+
+    def find(self, keys: Sequence[Key]) -> list[Record | None]:
+        """The records of these keys, in their order; None where there is none."""
+        found: dict[Key, Record] = {}
+        wanted = list(dict.fromkeys(keys))
+        query = f"SELECT {_COLUMNS} {_OF_KEYS.format('records')} {_WITH_CASE}"
+        while wanted:
+            batch = wanted[:PAGE_RECORDS]
+            page = self._page(query, (json.dumps(batch),))
+            found |= {(row[0], row[1]): record for row, record in zip(page, self._records(page), strict=True)}
+            # A page ends early where its records are large; what was not found up to there does not exist.
+            last = batch.index((page[-1][0], page[-1][1])) + 1 if page else len(batch)
+            wanted = wanted[last:]
+        return [found.get(key) for key in keys]
+
+    def check_condition(self, fields: object, what: str) -> None:
+        """`DataError` if these fields of a condition are not of the expected types."""
+        self._check(fields, self._condition, "condition", what)
+
+    def _page(self, query: str, values: tuple[Any, ...]) -> list[Row]:
+        """The rows of a query, as many as a page may hold; the texts that they refer to are read, too."""
+        rows, size, digests = list[Row](), 0, set[str]()
+        with storage_errors(self.path, as_input=True):
+            cursor = self._connection.execute(query, values)
+            for row in cursor:
+                rows.append(row)
+                for text in row[2:5]:
+                    if isinstance(text, str):  # other types in a damaged file are reported later
+                        lengths = references(text)
+                        size += len(text) + sum(length for digest, length in lengths.items() if digest not in digests)
+                        digests.update(lengths)
+                if size > PAGE_BYTES:
+                    break
+            cursor.close()
+            texts = {digest: self._texts[digest] for digest in digests if digest in self._texts}
+            if missing := sorted(digests - texts.keys()):  # a text never changes
+                texts |= fetch(self._connection, missing)
+        self._texts = texts
+        return rows
+
+    def _records(self, page: list[Row]) -> Iterator[Record]:
+        texts = self._texts
+        scores = self._scores([(row[0], row[1]) for row in page])
+        for system_key, case_key, case, response, error, *_ in page:
+            what = f"case {(name := name_of(case_key, self.path))!r}"
+            yield Record(
+                system_id=name_of(system_key, self.path),
+                case=self._case(case or "", what, texts),
+                response=(
+                    None
+                    if response is None
+                    else decode(response, Response, self.path, f"the response to case {name!r}", texts)
+                ),
+                error=None if error is None else decode(error, str, self.path, f"the error of {what}"),
+                scores=scores.get((system_key, case_key), {}),
+            )
+
+    def _case(self, payload: str, what: str, texts: Mapping[str, str]) -> Case:
+        fields = decode(payload, dict[str, Any], self.path, what, texts)
+        sample = fields.get("sample")
+        self.check_condition(fields.get("condition"), what)
+        self._check(sample.get("meta", {}) if isinstance(sample, dict) else {}, self._notes, "sample.meta", what)
+        return converted(fields, Case, self.path, what)
+
+    def _check(self, fields: object, kind: Any, where: str, what: str) -> None:
+        try:
+            msgspec.convert(fields, kind)
+        except UnicodeEncodeError:  # a text with a lone surrogate, which msgspec cannot look at
+            return
+        except msgspec.ValidationError as error:
+            problem, _, place = str(error).partition(" - at `$")
+            field = where + place.rstrip("`").removesuffix("[...]")
+            problem = problem[:1].lower() + problem[1:]
+            raise DataError(self.path, f"the file is damaged: {what}: {problem}.", field=field) from error
+
+    def _scores(self, keys: Sequence[Key]) -> dict[Key, dict[str, Score]]:
+        """All scores of these records, with their verdicts restored."""
+        listed = json.dumps(keys)
+        verdicts: dict[Key, dict[str, Any]] = {}
+        query = f"SELECT r.system_id, r.case_id, r.digest, r.payload {_OF_KEYS.format('verdicts')}"
+        for system, case, digest, payload in self._all(query, listed):
+            verdict = decode(payload, object, self.path, f"a verdict on case {case!r}")
+            verdicts.setdefault((system, case), {})[digest] = verdict
+        scores: dict[Key, dict[str, Score]] = {}
+        columns = "r.system_id, r.case_id, r.metric, r.metric_version"
+        query = f"SELECT {columns}, r.payload, r.verdicts {_OF_KEYS.format('scores')} ORDER BY {columns}"
+        for system, case, metric, _, payload, digests in self._all(query, listed):
+            score = decode(payload, Score, self.path, f"a score of case {case!r}")
+            by_digest = verdicts.get((system, case), {})
+            score = reunited(score, [by_digest[digest] for digest in digests.split() if digest in by_digest])
+            scores.setdefault((system, case), {})[name_of(metric, self.path)] = score
+        return scores
+
+    def _all(self, query: str, *values: str) -> list[Any]:
+        with storage_errors(self.path, as_input=True):
+            return self._connection.execute(query, values).fetchall()
