@@ -23,7 +23,7 @@ from ragstone.api.diagnose import DiagnosisResult, diagnose
 from ragstone.benchmarks.interventions.causes import cause_of
 from ragstone.benchmarks.interventions.diagnosed import Diagnosed, diagnosed, questions_of
 from ragstone.benchmarks.interventions.evidence import Evidence
-from ragstone.report.text import summary_text
+from ragstone.report.opening_text import opening_text
 from ragstone.types import NO_ANSWER, Query, Response, Run
 
 FAULTS: Mapping[str, range] = {
@@ -178,7 +178,7 @@ def test_the_terminal_says_the_same(mixed: DiagnosisResult) -> None:
     with mixed.open() as run:
         (summary,) = run.summaries().values()
         (chinese,) = run.summaries(language="zh").values()
-    text = summary_text(summary, width=100)
+    text = opening_text({"": summary}, width=100)
     assert " ".join(text.split("\n\n")[0].split()) == summary.verdict
     for bar in summary.bars:
         (line,) = [line for line in text.splitlines() if line.startswith(bar.label)]
@@ -188,7 +188,7 @@ def test_the_terminal_says_the_same(mixed: DiagnosisResult) -> None:
     assert columns == sorted(columns)
     assert len(columns) == 3
     assert all(f"{number}. " in text for number in (1, 2, 3))
-    assert "怎么办" in summary_text(chinese, language="zh")
+    assert "怎么办" in opening_text({"": chinese}, language="zh")
 
 
 @pytest.fixture(scope="module")

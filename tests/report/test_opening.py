@@ -13,7 +13,7 @@ from tests.report.test_page import text_of
 from ragstone import bench, evaluate
 from ragstone.api import read_run
 from ragstone.report import render
-from ragstone.report.text import summary_text
+from ragstone.report.opening_text import opening_text
 from ragstone.types import Record, Score
 
 KINDS = ("rgb", "mirage", "niah", "eval")
@@ -108,9 +108,9 @@ def test_the_terminal_opens_with_the_sentences_of_the_page(
 ) -> None:
     page = text_of(page_of(runs[kind], tmp_path, language))
     with read_run(runs[kind]) as run:
-        summaries = run.summaries(language=language).values()
-        printed = "".join(summary_text(summary, width=100_000, language=language) for summary in summaries)
-    sentences = [line for summary in summaries for line in summary.verdict.splitlines()]
+        summaries = run.summaries(language=language)
+        printed = opening_text(summaries, run.leading_charts(language=language), width=100_000, language=language)
+    sentences = [line for summary in summaries.values() for line in summary.verdict.splitlines()]
     assert sentences
     for sentence in sentences:
         assert sentence in printed
@@ -128,8 +128,8 @@ def test_a_metric_below_its_gate_is_marked_and_its_worst_cases_are_linked(
     assert 'href="#case-q-' in f1
     with read_run(runs["eval"]) as run:
         *_, summary = run.summaries().values()
-        assert "●" in summary_text(summary)
-        assert "|" in summary_text(summary)
+        assert "●" in opening_text({"": summary})
+        assert "|" in opening_text({"": summary})
 
 
 def test_the_best_cell_of_the_grid_is_outlined(runs: dict[str, Path], tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ import contextlib
 import errno
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from ragstone.api.blocking import public
 from ragstone.benchmarks import BENCHMARKS
 from ragstone.benchmarks.plugin import Plugin
-from ragstone.display import Summary, Table
+from ragstone.display import Chart, Summary, Table
 from ragstone.errors import DataError, RagstoneError, UsageError
 from ragstone.messages import LANGUAGES, preferred_language
 from ragstone.registry import is_loaded
@@ -184,6 +185,7 @@ class OpenRun:
             plugin = _plugin_of(meta, self.path) if benchmark is None else benchmark
             _expect(self.run, plugin)
             self.benchmark = _made(plugin, meta, self.path)
+            self._tables: dict[str, list[Table]] = {}
         except BaseException:
             self.run.close()
             raise
@@ -206,15 +208,23 @@ class OpenRun:
     def tables(self, *, language: str | None = None) -> list[Table]:
         """The benchmark's tables of this run; those of an unfinished run say so. Here and below,
         `language` is the run's own by default."""
-        return tables_of(self.run, self.benchmark, language=language or self.language)
+        language = language or self.language
+        if language not in self._tables:
+            self._tables[language] = tables_of(self.run, self.benchmark, language=language)
+        return [*self._tables[language]]
 
     def summaries(self, *, language: str | None = None) -> Mapping[str, Summary]:
         """What pages and the terminal open with, by system, that of all systems under ""."""
         from ragstone.report.opening import opening  # noqa: PLC0415  (numpy: only where a run is read)
 
         language = language or self.language
-        counts = digest(self.run, self.benchmark, language=language, cases_shown=0)
+        counts = cache(partial(digest, self.run, self.benchmark, language=language, cases_shown=0))
         return opening(self.run, self.benchmark, counts, language=language)
+
+    def leading_charts(self, *, language: str | None = None) -> Sequence[Chart]:
+        """The charts that stand beside the verdict."""
+        charts = self.benchmark.charts(self.run, language=language or self.language)
+        return [chart for chart in charts if chart.leading and chart.series]
 
     def leading_tables(self, *, language: str | None = None) -> list[Table]:
         """The main tables, as far as something was measured. Repeated notes appear only once, and those of `unfinished`

@@ -37,13 +37,14 @@ class RunResult:
 
     def __repr__(self) -> str:
         """The main table, unfinished work, and the path of the run file."""
-        from ragstone.report.text import summary_text, table_text  # noqa: PLC0415  (only where somebody prints it)
+        from ragstone.report.opening_text import opening_text  # noqa: PLC0415
+        from ragstone.report.text import table_text  # noqa: PLC0415  (only where somebody prints it)
 
         language, tables, lines = self._leading()
         with self.open() as run:
-            opening = [summary_text(summary, language=language) for summary in run.summaries().values()]
+            opening = opening_text(run.summaries(), run.leading_charts(), language=language)
         shown = [table_text(table, language=language).rstrip("\n") for table in tables]
-        return "\n".join([*opening, *shown, *lines])
+        return "\n".join([*([opening] if opening else []), *shown, *lines])
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""

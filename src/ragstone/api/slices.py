@@ -40,7 +40,7 @@ def slices(run: str | Path | OpenRun, *, where: Mapping[str, str] | None = None,
             if not matches(values, selected):
                 return None
         chosen = True
-        return benchmark.explain(record).right
+        return benchmark.classify(record).right
 
     results = find_slices(view.records(), right, pairs=pairs)
     check_selection(str(run.path), selected, (), available, empty=not chosen)

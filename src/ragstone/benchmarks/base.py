@@ -144,6 +144,9 @@ class BaseBenchmark(_Declared):
         right = None if score is None or score.value is None else score.value >= 1
         return Diagnosis(right, self.name, "" if right is not False else "wrong", reason=score.reason if score else "")
 
+    def classify(self, record: Record, /, *, language: str = "en") -> Diagnosis:
+        return self.explain(record, language=language)
+
     def compare(self, a: tuple[Run, str, str], b: tuple[Run, str, str], /, *, language: str = "en") -> list[Table]:
         return []
 

@@ -14,13 +14,14 @@ __all__ = ["RecordReader"]
 
 
 class RecordReader(ABC):
-    """Reads one record. Passages are searched for wrong answers only, because that takes time. `causes`: the severity
-    of each cause of failure, from 0 to 1; the messages have its name (`cause_…`) and its reasons (`reason_…`)."""
+    """Reads one record. Passages are searched for wrong answers only, which takes time; without `marking` nothing
+    is marked in them, and no reason is given. `causes`: the severity of each cause of failure, from 0 to 1; the
+    messages have its name (`cause_…`) and its reasons (`reason_…`)."""
 
     causes: ClassVar[Mapping[str, float]]
 
-    def __init__(self, record: Record, words: Mapping[str, str]) -> None:
-        self.record, self.words = record, words
+    def __init__(self, record: Record, words: Mapping[str, str], *, marking: bool = True) -> None:
+        self.record, self.words, self.marking = record, words, marking
         self.condition = record.case.condition
         self.question = record.case.query.question
         self.answer = "" if record.response is None else record.response.answer
@@ -52,16 +53,20 @@ class RecordReader(ABC):
 
     def own_spans(self) -> list[Span]:
         """The spans that the metrics recorded in the answer."""
+        if not self.marking:
+            return []
         return [*(span for slot in found_slots(self.record) for span in slot), *refusal_spans(self.record)]
 
     def answers_in(self, passages: Iterable[Passage], aliases: Sequence[str] | None = None) -> list[Span]:
         """Where passages state the answer: any of its aliases, or one of these."""
+        if not self.marking:
+            return []
         searched = self.aliases if aliases is None else aliases
         return [span for passage in passages for span in stated(searched, passage.id, passage.text, self.language)]
 
     def shared_words(self, source: Source | None) -> list[Span]:
         """The words that the answer shares with its source, marked in both texts."""
-        if source is None:
+        if source is None or not self.marking:
             return []
         passage = source.passage
         return [
@@ -84,4 +89,4 @@ class RecordReader(ABC):
         name = f"{cause}_{kind}" if kind else cause
         shown = separate([*self.own_spans(), *spans])
         label = label or self.words[f"cause_{cause}"]
-        return Diagnosis(False, self.group, name, label, reason, self.weight(cause), shown)
+        return Diagnosis(False, self.group, name, label, reason if self.marking else "", self.weight(cause), shown)

@@ -20,9 +20,9 @@ import click
 from ragstone.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ragstone.display import Summary, Table
+    from ragstone.display import Chart, Summary, Table
 
 __all__ = [
     "StderrHandler",
@@ -30,8 +30,8 @@ __all__ = [
     "forget",
     "say",
     "say_json",
+    "say_opening",
     "say_parts",
-    "say_summaries",
     "say_tables",
     "say_text",
     "stream_json",
@@ -97,13 +97,16 @@ def say_tables(tables: "Iterable[Table]", *, language: str, widest: int = 120) -
         _put(table_text(table, width=width, color=sys.stdout.isatty(), language=language) + "\n", err=False)
 
 
-def say_summaries(summaries: "Iterable[Summary]", *, language: str, widest: int = 120) -> None:
+def say_opening(
+    summaries: "Mapping[str, Summary]", charts: "Sequence[Chart]", *, language: str, widest: int = 120
+) -> None:
     """Print what a run opens with, as wide as the terminal; coloured on one."""
-    from ragstone.report.text import summary_text  # noqa: PLC0415  (makes all text readable)
+    from ragstone.report.opening_text import opening_text  # noqa: PLC0415  (makes all text readable)
 
     width = min(shutil.get_terminal_size((100, 24)).columns, widest)
-    for summary in summaries:
-        _put(summary_text(summary, width=width, color=sys.stdout.isatty(), language=language) + "\n", err=False)
+    color = sys.stdout.isatty()
+    if text := opening_text(summaries, charts, width=width, color=color, language=language):
+        _put(text + "\n", err=False)
 
 
 class StderrHandler(logging.Handler):

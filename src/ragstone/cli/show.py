@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragstone.cli.options import json_option, language_option
-from ragstone.cli.output import say, say_json, say_summaries, say_tables
+from ragstone.cli.output import say, say_json, say_opening, say_tables
 from ragstone.messages import messages
 
 if TYPE_CHECKING:
@@ -105,8 +105,10 @@ def say_run(
     for line in run.unfinished(language=language):
         say(line)
     tables, leading = run.tables(language=language), run.leading_tables(language=language)
+    summaries = run.summaries(language=language)
+    own = any(summary.bars or summary.dots for summary in summaries.values())
+    say_opening(summaries, () if own else run.leading_charts(language=language), language=language)
     if any(count.answered for count in run.run.counts().values()):
-        say_summaries(run.summaries(language=language).values(), language=language)
         say_tables(tables if every else leading, language=language)
     for note in notes:
         say(texts["note"].format(text=note), err=True)

@@ -138,7 +138,7 @@ def digest(run: Run, benchmark: Benchmark, *, language: str, cases_shown: int) -
     labels: dict[str, str] = {}
     worst: dict[tuple[str, str], WorstCases] = {}  # by group and system
     for record in run.records():
-        diagnosis = benchmark.explain(record, language=language)
+        diagnosis = benchmark.classify(record, language=language)
         systems.setdefault(record.system_id, SystemDigest()).add(record, diagnosis)
         if record.error is None and record.response is not None and diagnosis.right is False:
             if diagnosis.cause not in labels and len(labels) < 10 * _MOST_NAMES:

@@ -19,7 +19,7 @@ def write_junit(run: Run, benchmark: Benchmark, stream: IO[str], language: str) 
     stream.write(f"<testsuites name={_attribute(f'ragstone {benchmark.name}')}>\n")
     for system in sorted(run.systems):
         counts = Counter(
-            _outcome(record, benchmark.explain(record, language=language)) for record in run.records(system=system)
+            _outcome(record, benchmark.classify(record, language=language)) for record in run.records(system=system)
         )
         plan = run.plans().get(system)
         counts["skipped"] += plan.total - plan.asked if plan else 0

@@ -1,39 +1,88 @@
-"""What a page and the terminal open with: the summaries of the benchmark, which of two systems is better, and the most
-frequent causes of wrong answers."""
+"""What a page and the terminal open with: the summaries of the benchmark, which of two systems is better, the most
+frequent causes of wrong answers, and systems that gave no answer."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from ragstone.analysis.power import spread_of
 from ragstone.display import Action, Summary
 from ragstone.messages import messages
-from ragstone.report.digest import OTHER, Digest, SystemDigest
+from ragstone.report.digest import OTHER, Digest, ErrorKind, SystemDigest
 from ragstone.stats import Estimate
 from ragstone.types import Benchmark, Run
 
-__all__ = ["opening"]
+__all__ = ["blocks", "heading_of", "opening"]
 
 _ACTIONS = 3
+_MESSAGE = 160  # characters of a failure in a verdict
 _BREAKS = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
 
-def opening(run: Run, benchmark: Benchmark, digest: Digest, *, language: str = "en") -> dict[str, Summary]:
+def opening(
+    run: Run, benchmark: Benchmark, digest: Callable[[], Digest], *, language: str = "en"
+) -> dict[str, Summary]:
     """The summaries by system, those of all systems first under "". A benchmark whose summaries have actions of their
-    own keeps them."""
-    summaries = {
-        system: _unbroken(summary, run.systems) for system, summary in benchmark.summary(run, language=language).items()
-    }
-    if not summaries or any(summary.bars for summary in summaries.values()):
-        return summaries
+    own keeps them. `digest` is called only where its counts are needed."""
     words = messages(__name__, language)
-    common = summaries.pop("", Summary("", ""))
-    verdict = "\n".join(filter(None, (common.verdict, _better(digest, words))))
-    if not any(summary.actions for summary in summaries.values()):
-        common = replace(common, actions=_causes(digest, words))
+    unanswered = _unanswered(run, digest, words)
+    summaries = {
+        system: _unbroken(summary, run.systems)
+        for system, summary in benchmark.summary(run, language=language).items()
+        if system not in unanswered
+    }
+    if summaries and not any(summary.bars for summary in summaries.values()):
+        summaries = _with_common(summaries, run, digest, words)
+    return summaries | unanswered
+
+
+def _with_common(
+    summaries: dict[str, Summary], run: Run, digest: Callable[[], Digest], words: Mapping[str, str]
+) -> dict[str, Summary]:
+    """The summaries with the better one of two systems, and the most frequent causes where they name no actions."""
+    common, verdict = summaries.pop("", Summary("", "")), ""
+    acting = any(summary.actions for summary in summaries.values())
+    if len(run.systems) > 1:
+        verdict = _better(digest(), words)
+    if not acting:
+        common = replace(common, actions=_causes(digest(), words))
+    verdict = "\n".join(filter(None, (common.verdict, verdict)))
     common = _unbroken(replace(common, verdict=verdict), run.systems)
     return ({"": common} if common.verdict or common.actions else {}) | summaries
+
+
+def _unanswered(run: Run, digest: Callable[[], Digest], words: Mapping[str, str]) -> dict[str, Summary]:
+    """The systems of which every request failed: that, the most frequent error, and what to do."""
+    summaries = {}
+    for name, plan in run.plans().items():
+        if not plan.failed or plan.failed < plan.asked:
+            continue
+        found = digest().systems.get(name, SystemDigest())
+        if found.counts.failed < found.counts.total:
+            continue
+        kind, error = max(found.errors.items(), key=lambda item: item[1].count, default=("", ErrorKind()))
+        message = next((f"{kind}: {text}" for _, text in error.examples), kind)
+        why = words["because"].format(message=" ".join(message.split())[:_MESSAGE]) if message else ""
+        text = words["no_answer"].format(failed=f"{plan.failed:,}", asked=f"{plan.asked:,}", why=why)
+        text = words["of_system"].format(system=name, text=text) if len(run.systems) > 1 else text
+        summaries[name] = _unbroken(Summary("", text, actions=(Action(words["retry"]),)), run.systems)
+    return summaries
+
+
+def blocks(summaries: Mapping[str, Summary]) -> list[list[tuple[int, str, Summary]]]:
+    """The summaries that stand together, each with its number and system: one block for each system that has a picture
+    of its own, what concerns all with the first; else one block for all."""
+    numbered = [(number, *item) for number, item in enumerate(summaries.items())]
+    if not any(summary.bars or summary.dots for summary in summaries.values()):
+        return [numbered] if numbered else []
+    first = 2 if numbered[0][1] == "" and len(numbered) > 1 else 1
+    return [numbered[:first], *([each] for each in numbered[first:])]
+
+
+def heading_of(summaries: Sequence[Summary]) -> str:
+    """The key of the heading above their actions."""
+    return "to_check" if any(action.cause for summary in summaries for action in summary.actions) else "to_do"
 
 
 def _unbroken(summary: Summary, systems: Iterable[str]) -> Summary:

@@ -84,7 +84,7 @@ class View(Canvas):
     @cached_property
     def summaries(self) -> Mapping[str, Summary]:
         """What the page opens with, by system, that of all systems under ""; empty if nothing was scored."""
-        return opening(self.run, self.benchmark, self.digest, language=self.language)
+        return opening(self.run, self.benchmark, lambda: self.digest, language=self.language)
 
     @cached_property
     def judged(self) -> JudgedDigest:

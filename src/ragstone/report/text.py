@@ -1,6 +1,6 @@
 """A table as text for a terminal: Chinese columns are aligned too, and no control sequence reaches the terminal."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from io import StringIO
 
 from rich import box
@@ -9,18 +9,17 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table as Grid
 from rich.text import Text
 
-from ragstone.display import Bar, Cell, Dot, Row, Summary, Table
+from ragstone.display import Cell, Row, Table
 from ragstone.messages import messages, wrapped
 from ragstone.report.number_format import counts, interval, value
 from ragstone.report.sanitize import one_line
 
-__all__ = ["summary_text", "table_text"]
+__all__ = ["plain_console", "table_text"]
 
 _GAP = 3  # rich's space between two columns
 _LONGEST_KEY = 28  # longer keys are wrapped before the table is split
 _LONGEST_WORD = 24  # the same for other cells
 _MARK = "†"
-_BARS = {"level": "█", "gain": "▓", "loss": "▒", "rest": "░"}
 
 
 def table_text(table: Table, *, width: int = 100, color: bool = False, language: str = "en") -> str:
@@ -32,7 +31,7 @@ def table_text(table: Table, *, width: int = 100, color: bool = False, language:
     """
     width = max(width, 24)
     out = StringIO()
-    console = _console(out, width, color=color)
+    console = plain_console(out, width, color=color)
     console.print(Text(one_line(table.title), style="bold"))
     columns, rows = _laid_out(table, width)
     for number, block in enumerate(_blocks(columns, rows, table.keys, width)):
@@ -45,68 +44,8 @@ def table_text(table: Table, *, width: int = 100, color: bool = False, language:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def summary_text(summary: Summary, *, width: int = 100, color: bool = False, language: str = "en") -> str:
-    """The verdict, the waterfall or the metrics in characters, what to do, and the notes, ending in a newline."""
-    words, width, out = messages(__name__, language), max(width, 40), StringIO()
-    console = _console(out, width, color=color)
-
-    def lines(text: str, style: str = "", indent: str = "") -> None:
-        for number, line in enumerate(wrapped(one_line(text, 2_000), width - len(indent))):
-            console.print(Text(f"{indent if number else ''}{line}", style=style))
-
-    for sentence in summary.verdict.splitlines():
-        lines(sentence, "bold")
-    if summary.bars:
-        console.print()
-    for line in (*_waterfall_lines(summary.bars, width), *_dot_lines(summary.dots, width)):
-        console.print(Text(line), soft_wrap=True)
-    kinds = [kind for kind in _BARS if any(bar.kind == kind for bar in summary.bars)]
-    lines("  ".join(f"{_BARS[kind]} {words[f'bar_{kind}']}" for kind in kinds), "dim")
-    if summary.actions:
-        console.print()
-        lines(words["to_check" if summary.actions[0].cause else "to_do"], "bold")
-    for number, action in enumerate(summary.actions, 1):
-        lines(f"{number}. {action.text}", indent="   ")
-    if summary.notes:
-        console.print()
-    for note in summary.notes:
-        lines(note, "dim")
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
-
-
-def _waterfall_lines(bars: Sequence[Bar], width: int) -> Iterator[str]:
-    """A line for each bar: its label, its figure, and the bar where it begins and ends."""
-    labels, figures = [one_line(bar.label) for bar in bars], [bar.text for bar in bars]
-    left, middle = max(map(cell_len, labels), default=0), max(map(cell_len, figures), default=0)
-    room = max(10, width - left - middle - 4)
-    for bar, label, figure in zip(bars, labels, figures, strict=True):
-        start, end = sorted((round(room * bar.start), round(room * bar.end)))
-        drawn = _BARS[bar.kind] * (end - start) or ("▏" if bar.start == bar.end else _BARS[bar.kind])
-        yield f"{label}{' ' * (left - cell_len(label))}  {figure:>{middle}}  {' ' * min(start, room - 1)}{drawn}"
-
-
-def _dot_lines(dots: Sequence[Dot], width: int) -> Iterator[str]:
-    """A line for each metric: its figure, then its interval with the mean and the gate on an axis whose right end is
-    the best."""
-    labels = [one_line(dot.label) + (" ↓" if dot.lower else "") for dot in dots]
-    left, middle = max(map(cell_len, labels), default=0), max((len(dot.text) for dot in dots), default=0)
-    room = max(10, min(60, width - left - middle - 4))
-    for dot, label in zip(dots, labels, strict=True):
-        axis = ["·"] * (room + 1)
-
-        def at(value: float, lower: bool = dot.lower) -> int:
-            return round(room * (1 - value if lower else value))
-
-        if dot.low is not None and dot.high is not None:
-            first, last = sorted((at(dot.low), at(dot.high)))
-            axis[first : last + 1] = "─" * (last - first + 1)
-        if dot.gate is not None:
-            axis[min(room, max(0, at(dot.gate)))] = "|"
-        axis[at(dot.value)] = "●"
-        yield f"{label}{' ' * (left - cell_len(label))}  {dot.text:<{middle}}  {''.join(axis)}"
-
-
-def _console(out: StringIO, width: int, *, color: bool) -> Console:
+def plain_console(out: StringIO, width: int, *, color: bool) -> Console:
+    """A console that writes to `out` and interprets nothing in its texts."""
     return Console(
         file=out, width=width, force_terminal=color, color_system="standard" if color else None, no_color=not color,
         highlight=False, emoji=False, markup=False, legacy_windows=False,

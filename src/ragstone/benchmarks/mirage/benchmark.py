@@ -262,9 +262,15 @@ class MIRAGE(BaseBenchmark):
         return charts.charts(run, language=language)
 
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
-        from ragstone.benchmarks.mirage import diagnosis as explain  # noqa: PLC0415
+        return self._explained(record, language, marking=True)
 
-        return explain.explain(record, language=language, scoring=self.scoring)
+    def classify(self, record: Record, /, *, language: str = "en") -> Diagnosis:
+        return self._explained(record, language, marking=False)
+
+    def _explained(self, record: Record, language: str, *, marking: bool) -> Diagnosis:
+        from ragstone.benchmarks.mirage import diagnosis  # noqa: PLC0415
+
+        return diagnosis.explain(record, language=language, scoring=self.scoring, marking=marking)
 
     def _token_count(self, key: str, text: str) -> int:
         if key not in self._tokens:

@@ -32,18 +32,18 @@ CAUSES: Mapping[str, float] = {
 _LONGEST = 80  # characters of an alias that a reason quotes
 
 
-def explain(record: Record, *, language: str = "en", scoring: str = "default") -> Diagnosis:
-    """The diagnosis of a record in `language`; `scoring` ("default" or "official") decides what is right."""
-    return _MirageReader(
-        record, messages(__name__, language), OFFICIAL if scoring == "official" else DEFAULT
-    ).diagnosis()
+def explain(record: Record, *, language: str = "en", scoring: str = "default", marking: bool = True) -> Diagnosis:
+    """The diagnosis of a record in `language`; `scoring` ("default" or "official") decides what is right. Without
+    `marking` it has neither reason nor spans."""
+    rule = OFFICIAL if scoring == "official" else DEFAULT
+    return _MirageReader(record, messages(__name__, language), rule, marking=marking).diagnosis()
 
 
 class _MirageReader(RecordReader):
     causes = CAUSES
 
-    def __init__(self, record: Record, words: Mapping[str, str], rule: str) -> None:
-        super().__init__(record, words)
+    def __init__(self, record: Record, words: Mapping[str, str], rule: str, *, marking: bool) -> None:
+        super().__init__(record, words, marking=marking)
         self.rule = rule
 
     @property

@@ -236,6 +236,9 @@ class RGB(BaseBenchmark):
     def explain(self, record: Record, /, *, language: str = "en") -> Diagnosis:
         return diagnosis.explain(record, language, self.scoring)
 
+    def classify(self, record: Record, /, *, language: str = "en") -> Diagnosis:
+        return diagnosis.explain(record, language, self.scoring, marking=False)
+
     @cached_property
     def _blocks(self) -> list[_Block]:
         if self.dataset is not None and self.sets:

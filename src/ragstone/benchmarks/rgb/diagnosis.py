@@ -49,16 +49,17 @@ _LONGEST = 120  # characters of an alias or message that a reason quotes
 _BOTH = ("both", "each", "same", "都", "均", "同样", "两者", "一样")
 
 
-def explain(record: Record, language: str = "en", scoring: str = "default") -> Diagnosis:
-    """The diagnosis of a record in `language`; `scoring` ("default" or "official") decides what is right."""
-    return _RgbReader(record, messages(__name__, language), scoring).diagnosis()
+def explain(record: Record, language: str = "en", scoring: str = "default", *, marking: bool = True) -> Diagnosis:
+    """The diagnosis of a record in `language`; `scoring` ("default" or "official") decides what is right. Without
+    `marking` it has neither reason nor spans."""
+    return _RgbReader(record, messages(__name__, language), scoring, marking=marking).diagnosis()
 
 
 class _RgbReader(RecordReader):
     causes = CAUSES
 
-    def __init__(self, record: Record, words: Mapping[str, str], scoring: str) -> None:
-        super().__init__(record, words)
+    def __init__(self, record: Record, words: Mapping[str, str], scoring: str, *, marking: bool) -> None:
+        super().__init__(record, words, marking=marking)
         self.scoring = scoring
 
     @cached_property
@@ -194,7 +195,7 @@ class _RgbReader(RecordReader):
 
     def _counterfactual(self) -> Diagnosis | None:
         detected = bool(self.scores.detected) or bool(self.scores.fact)
-        spans = _fake_spans(self.fakes, self.answer, self.passages, self.language)
+        spans = _fake_spans(self.fakes, self.answer, self.passages if self.marking else (), self.language)
         if any(span.field == "answer" for span in spans):
             cause = "detected_but_followed" if detected else "followed_false"
             fake = _quoted(self.fakes[0])
@@ -204,7 +205,7 @@ class _RgbReader(RecordReader):
             return self.wrong(cause, self.say(cause, aliases=self._aliases()), spans)
         source = self.source
         if source is not None and source.passage.id.startswith("wrong:"):
-            spans += word_spans(source.shared, "answer", self.answer, self.language)
+            spans += word_spans(source.shared, "answer", self.answer, self.language) if self.marking else []
             reason = self.say("altered_detail", passage=source.passage.id, aliases=self._aliases())
             return self.wrong("altered_detail", reason, spans)
         return None
@@ -246,7 +247,7 @@ class _RgbReader(RecordReader):
             reason = self.say("far_missed", aliases=self._aliases(), passages=shown)
             return self.wrong("far_missed", reason, self.answers_in(far))
         if source is not None:
-            source_slots = [slot for slot in self.slots if stated(slot, "", source.passage.text, self.language)]
+            source_slots = [slot for slot in self.slots if self.answers_in([source.passage], slot)]
             reason = self.say(
                 "wrong_detail", passage=source.passage.id, aliases=_quoted_slots(source_slots or self.slots)
             )

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from ragstone.display import Action, Bar, Dot, Summary
 from ragstone.report.histogram import histogram_html
 from ragstone.report.html import figure_html, table_html
+from ragstone.report.opening import blocks, heading_of
 from ragstone.report.sanitize import one_line
 from ragstone.report.section import Section, View
 from ragstone.report.sections.configuration import notices_of
@@ -93,14 +94,9 @@ def _blocks(view: View) -> Iterator[dict[str, Any]]:
     charts = [
         figure_html(view, chart, number) for number, chart in enumerate(view.charts) if chart.leading and chart.series
     ][:_MOST_LEADING]  # fmt: skip
-    named = list(view.summaries.items())
-    if not any(summary.bars or summary.dots for _, summary in named):
-        yield _block(view, [(number, *item) for number, item in enumerate(named)], charts)
-        return
-    numbered = [(number, *item) for number, item in enumerate(named)]
-    first = 2 if named[0][0] == "" and len(named) > 1 else 1  # what concerns all stands with the first system
-    for some in (numbered[:first], *([each] for each in numbered[first:])):
-        yield _block(view, some, [_picture(view, *each) for each in some])
+    for number, some in enumerate(blocks(view.summaries)):
+        own = [picture for each in some if (picture := _picture(view, *each))]
+        yield _block(view, some, own or (charts if number == 0 else ()))
 
 
 def _block(view: View, numbered: Sequence[tuple[int, str, Summary]], pictures: Sequence[Markup]) -> dict[str, Any]:
@@ -109,11 +105,10 @@ def _block(view: View, numbered: Sequence[tuple[int, str, Summary]], pictures: S
         for number, system, summary in numbered
         for action in summary.actions
     ]
-    common = any(system == "" for _, system, _ in numbered)
     return {
         "sentences": [line for *_, summary in numbered for line in summary.verdict.splitlines()],
         "pictures": [picture for picture in pictures if picture], "actions": actions,
-        "heading": view.words["to_check" if common else "to_do"],
+        "heading": view.words[heading_of([summary for *_, summary in numbered])],
         "notes": " ".join(note for *_, summary in numbered for note in summary.notes),
     }  # fmt: skip
 

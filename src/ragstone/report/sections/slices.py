@@ -36,7 +36,7 @@ _NAME = 120
 def _body(view: View) -> Markup | None:
     w = messages(__name__, view.language)
     records = view.benchmark.view(view.run).records()
-    results = find_slices(records, lambda record: view.benchmark.explain(record).right)
+    results = find_slices(records, lambda record: view.benchmark.classify(record).right)
     results = [result for result in results if any(result.tested)]
     tables = slice_tables(results, language=view.language)
     systems = [

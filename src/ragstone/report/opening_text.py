@@ -1,0 +1,109 @@
+"""The opening of a run in a terminal, in the words and the order of the page: the verdicts, a picture in characters,
+what to do, and notes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from ragstone.display import Bar, Chart, Dot, Summary
+from ragstone.messages import messages, wrapped
+from ragstone.report.chart_text import chart_lines
+from ragstone.report.opening import blocks, heading_of
+from ragstone.report.sanitize import one_line
+from ragstone.report.text import plain_console
+
+__all__ = ["opening_text"]
+
+_BARS = {"level": "█", "gain": "▓", "loss": "▒", "rest": "░"}
+_LONGEST = 2_000  # characters of a sentence
+
+
+def opening_text(
+    summaries: Mapping[str, Summary], charts: Sequence[Chart] = (), *, width: int = 100, color: bool = False,
+    language: str = "en",
+) -> str:  # fmt: skip
+    """What a run opens with, ending in a newline; "" where there is nothing. `charts`: the leading ones, which stand in
+    for the pictures of systems that have none of their own."""
+    out, width = StringIO(), max(width, 40)
+    writer = _Writer(plain_console(out, width, color=color), width, messages(__name__, language), language)
+    some = blocks(summaries)
+    for number, block in enumerate(some):
+        if number:
+            writer.console.print()
+        writer.block([summary for _, _, summary in block], charts if number == 0 else ())
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
+class _Writer:
+    def __init__(self, console: Console, width: int, words: Mapping[str, str], language: str) -> None:
+        self.console, self.width, self.words, self.language = console, width, words, language
+
+    def lines(self, text: str, style: str = "", indent: str = "") -> None:
+        for number, line in enumerate(wrapped(one_line(text, _LONGEST), self.width - len(indent))):
+            self.console.print(Text(f"{indent if number else ''}{line}", style=style))
+
+    def block(self, summaries: Sequence[Summary], charts: Sequence[Chart]) -> None:
+        """The verdicts of these systems, their pictures, what to do, and the notes."""
+        for sentence in (line for summary in summaries for line in summary.verdict.splitlines()):
+            self.lines(sentence, "bold")
+        for picture in self._pictures(summaries, charts):
+            self.console.print()
+            for line in picture:
+                self.console.print(Text(line), soft_wrap=True)
+        actions = [action for summary in summaries for action in summary.actions]
+        if actions:
+            self.console.print()
+            self.lines(self.words[heading_of(summaries)], "bold")
+        for number, action in enumerate(actions, 1):
+            self.lines(f"{number}. {action.text}", indent="   ")
+        notes = [note for summary in summaries for note in summary.notes]
+        if notes:
+            self.console.print()
+        for note in notes:
+            self.lines(note, "dim")
+
+    def _pictures(self, summaries: Sequence[Summary], charts: Sequence[Chart]) -> Iterator[list[str]]:
+        own = [summary for summary in summaries if summary.bars or summary.dots]
+        for summary in own:
+            lines = [*_waterfall_lines(summary.bars, self.width), *_dot_lines(summary.dots, self.width)]
+            kinds = [kind for kind in _BARS if any(bar.kind == kind for bar in summary.bars)]
+            key = "  ".join(f"{_BARS[kind]} {self.words[f'bar_{kind}']}" for kind in kinds)
+            yield [*lines, key] if key else lines
+        for chart in () if own else charts:
+            if lines := chart_lines(chart, width=self.width, language=self.language):
+                yield lines
+
+
+def _waterfall_lines(bars: Sequence[Bar], width: int) -> Iterator[str]:
+    """A line for each bar: its label, its figure, and the bar where it begins and ends."""
+    labels, figures = [one_line(bar.label) for bar in bars], [bar.text for bar in bars]
+    left, middle = max(map(cell_len, labels), default=0), max(map(cell_len, figures), default=0)
+    room = max(10, width - left - middle - 4)
+    for bar, label, figure in zip(bars, labels, figures, strict=True):
+        start, end = sorted((round(room * bar.start), round(room * bar.end)))
+        drawn = _BARS[bar.kind] * (end - start) or ("▏" if bar.start == bar.end else _BARS[bar.kind])
+        yield f"{label}{' ' * (left - cell_len(label))}  {figure:>{middle}}  {' ' * min(start, room - 1)}{drawn}"
+
+
+def _dot_lines(dots: Sequence[Dot], width: int) -> Iterator[str]:
+    """A line for each metric: its figure, then its interval with the mean and the gate on an axis whose right end is
+    the best."""
+    labels = [one_line(dot.label) + (" ↓" if dot.lower else "") for dot in dots]
+    left, middle = max(map(cell_len, labels), default=0), max((len(dot.text) for dot in dots), default=0)
+    room = max(10, min(60, width - left - middle - 4))
+    for dot, label in zip(dots, labels, strict=True):
+        axis = ["·"] * (room + 1)
+
+        def at(value: float, lower: bool = dot.lower) -> int:
+            return round(room * (1 - value if lower else value))
+
+        if dot.low is not None and dot.high is not None:
+            first, last = sorted((at(dot.low), at(dot.high)))
+            axis[first : last + 1] = "─" * (last - first + 1)
+        if dot.gate is not None:
+            axis[min(room, max(0, at(dot.gate)))] = "|"
+        axis[at(dot.value)] = "●"
+        yield f"{label}{' ' * (left - cell_len(label))}  {dot.text:<{middle}}  {''.join(axis)}"
