@@ -14,7 +14,7 @@ _MOST = 12  # systems, rows or bars of a chart; more are counted
 _MOST_COLUMNS = 10  # of a grid
 _NAME = 28
 _STEPS = "▁▂▃▄▅▆▇█"
-_SHADES = " ░▒▓█"
+_SHADES = "·░▒▓█"
 
 
 def chart_lines(chart: Chart, *, width: int = 100, language: str = "en") -> list[str]:
@@ -92,7 +92,7 @@ def _lines(chart: Chart, width: int, words: Mapping[str, str]) -> Iterator[str]:
 
 
 def _heatmap(chart: Chart, width: int, words: Mapping[str, str]) -> Iterator[str]:
-    """Two characters for each cell, from empty (0%) to full (100%); "··" was not measured."""
+    """Two characters for each cell, from "··" (0%) to full (100%); blank was not measured."""
     rows = chart.series[:: -(-len(chart.series) // _MOST)] if chart.series else ()
     names, widest = _named([series.name for series in rows])
     every = max(1, -(-2 * len(chart.categories) // max(2, width - widest - 4)))
@@ -106,7 +106,7 @@ def _heatmap(chart: Chart, width: int, words: Mapping[str, str]) -> Iterator[str
 
 
 def _shade(value: float | None) -> str:
-    return "··" if value is None else _SHADES[min(4, max(0, int(4 * value + 0.5)))] * 2
+    return "  " if value is None else _SHADES[min(4, max(0, int(4 * value + 0.5)))] * 2
 
 
 _DRAWN: Mapping[str, Callable[[Chart, int, Mapping[str, str]], Iterator[str]]] = {
