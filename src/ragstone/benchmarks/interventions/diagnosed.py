@@ -1,7 +1,7 @@
 """Reads a run of interventions: for each question its evidence, its cause, and how sure that is."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -13,7 +13,7 @@ from ragstone.benchmarks.interventions.evidence import Evidence
 from ragstone.benchmarks.interventions.labels import labels_of
 from ragstone.types import Record, Run
 
-__all__ = ["Diagnosed", "condition_of", "diagnosed", "questions_of"]
+__all__ = ["Diagnosed", "condition_of", "diagnosed", "of_questions", "questions_of"]
 
 _DRAWS = 100
 
@@ -83,7 +83,14 @@ def diagnosed(
     run: Run, system: str, *, takes: frozenset[str], gates: Mapping[str, float] | None = None, sure: bool = True
 ) -> list[Diagnosed]:
     """Every question of a system with its cause. `sure`: compute the confidence, too."""
-    evidences = [Evidence(records, takes, dict(gates or {})) for records in questions_of(run, system)]
+    return of_questions(questions_of(run, system), takes=takes, gates=gates, sure=sure)
+
+
+def of_questions(
+    questions: Iterable[Mapping[str, Record]], *, takes: frozenset[str], gates: Mapping[str, float] | None, sure: bool
+) -> list[Diagnosed]:
+    """The same for questions that are given as their records by condition."""
+    evidences = [Evidence(dict(records), takes, dict(gates or {})) for records in questions]
     rate = change_rate(evidences)
     found = []
     for evidence in evidences:

@@ -12,7 +12,7 @@ from ragstone.benchmarks.interventions.benchmark import Interventions
 from ragstone.benchmarks.interventions.causes import CAUSES
 from ragstone.benchmarks.interventions.conditions import SEARCHES, fetched_of, rewritten_of
 from ragstone.benchmarks.interventions.details import details
-from ragstone.benchmarks.interventions.diagnosed import Diagnosed
+from ragstone.benchmarks.interventions.diagnosed import Diagnosed, of_questions
 from ragstone.benchmarks.interventions.gold import holds, rank_of
 from ragstone.benchmarks.interventions.labels import misleading
 from ragstone.benchmarks.interventions.summary import group_of
@@ -20,14 +20,14 @@ from ragstone.display import Span
 from ragstone.messages import messages
 from ragstone.report.html import lang_attribute, marked
 from ragstone.report.sanitize import one_line
-from ragstone.report.section import Section, View
+from ragstone.report.section import Canvas, Section, View
 from ragstone.report.sections.opening import anchor
 from ragstone.report.sections.worst_answers import OWN_CASES, Card, free_anchor
 from ragstone.text import find_answer
 from ragstone.text.quoting import find_quote
-from ragstone.types import Passage, Record
+from ragstone.types import Benchmark, Passage, Record
 
-__all__ = ["CASES", "PLUGINS"]
+__all__ = ["CASES", "PLUGINS", "question_html"]
 
 CASES, CASE_BYTES = 60, 900_000  # limits for all cases of a page
 _QUESTION, _LINE, _ANSWER, _TEXT, _PASSAGES = 1_000, 180, 1_600, 600, 10
@@ -63,7 +63,7 @@ _SECTION = """
 """  # noqa: E501  a template
 
 _CASE = """
-<details class="case"><summary>
+<details class="case"{{ " open" if open }}><summary>
 <span class="q"{{ lang }}><bdi>{{ question }}</bdi></span>
 <span class="a"><bdi>{{ answer_line or w.no_answer }}</bdi></span>
 <span class="who"><b class="mono"><bdi>{{ id }}</bdi></b> {% for label in labels %}<span class="badge">{{ label }}</span> {% endfor %}{{ sure }}</span>
@@ -96,17 +96,39 @@ _CASE = """
 class _Page:
     """The texts of the page, and the ids that it has used."""
 
-    view: View
+    view: Canvas
     w: Mapping[str, str]
     names: Mapping[str, str]  # of causes, conditions and labels
     used: set[str] = field(default_factory=set)
 
 
+def _page(canvas: Canvas) -> _Page:
+    names = messages(Interventions.__module__.rpartition(".")[0] + ".tables", canvas.language)
+    return _Page(canvas, messages(__name__, canvas.language), names)
+
+
+def question_html(canvas: Canvas, benchmark: Benchmark, records: Mapping[str, Record]) -> Markup:
+    """The cause of one question with the two answers that show it, from its records by condition; "" if the benchmark
+    is no diagnosis, or the first answer is missing."""
+    if not isinstance(benchmark, Interventions) or "as_is" not in records:
+        return Markup()
+    page, system = _page(canvas), records["as_is"].system_id
+    (item,) = of_questions([records], takes=benchmark.takes.get(system, frozenset()), gates=benchmark.gates, sure=False)
+    luck = item.cause.name == "healthy"
+    why = page.w["luck"] if luck and group_of(item) else page.names[item.missing or f"means_{item.cause.name}"]
+    head = page.view.html(
+        "<p><b>{{ name }}</b>: {{ why }}</p>", name=page.names["cause_luck" if luck and group_of(item) else
+                                                              f"cause_{item.cause.name}"],
+        why=page.w["because"].format(why=why),
+    )  # fmt: skip
+    return head + _card(page, item, opened=True).html
+
+
 def _body(view: View) -> Markup | None:
     if not isinstance(view.benchmark, Interventions):
         return None
-    w = messages(__name__, view.language)
-    page = _Page(view, w, messages(Interventions.__module__.rpartition(".")[0] + ".tables", view.language))
+    page = _page(view)
+    w = page.w
     systems = {name: view.benchmark.diagnosed(view.run, name) for name in view.summaries}
     found = [
         (number, name, group, cause, items)
@@ -180,7 +202,7 @@ def _cards(page: _Page, groups: Sequence[Sequence[Diagnosed]], most: int) -> lis
     return cards
 
 
-def _card(page: _Page, item: Diagnosed) -> Card:
+def _card(page: _Page, item: Diagnosed, *, opened: bool = False) -> Card:
     records, sample = item.evidence.records, item.evidence.sample
     first, w, at = records["as_is"], page.w, free_anchor(item.id, page.used)
     sides = [_side(page, item, "as_is")]
@@ -188,7 +210,7 @@ def _card(page: _Page, item: Diagnosed) -> Card:
         sides.append(_side(page, item, proof))
     sure = w["sure"].format(share=f"{100 * item.confidence:.0f}%") if item.confidence < 1 else ""
     html = page.view.html(
-        _CASE, w=w, id=one_line(item.id, 80), at=at, lang=lang_attribute(sample.language),
+        _CASE, w=w, open=opened, id=one_line(item.id, 80), at=at, lang=lang_attribute(sample.language),
         question=one_line(sample.question, _QUESTION), sure=sure, sides=sides,
         answer_line=one_line(first.response.answer, _LINE) if first.response else "",
         labels=[page.names[f"label_{label}"] for label in item.labels],

@@ -17,7 +17,7 @@ from ragstone.report.sections._judged_case import case_html
 from ragstone.structs import Scalar
 from ragstone.types import Passage, Record
 
-__all__ = ["JUDGED_BYTES", "OWN_CASES", "PLUGINS", "Card", "cards", "free_anchor"]
+__all__ = ["JUDGED_BYTES", "OWN_CASES", "PLUGINS", "Card", "cards", "condition_of", "fakes_of", "free_anchor"]
 
 OWN_CASES = "own cases"  # in `View.shared`: a section of the benchmark shows the cases
 
@@ -172,11 +172,11 @@ def _case(view: View, w: Mapping[str, str], record: Record, diagnosis: Diagnosis
         label=one_line(diagnosis.label or diagnosis.cause, _LINE), reason=one_line(diagnosis.reason, _REASON),
         cut=response is not None and response.finish_reason == "length",
         expected=[[one_line(alias, _LINE) for alias in slot[:_ALIASES]] for slot in case.sample.references[:_ALIASES]],
-        fakes=_fakes(case.sample.meta), answer=marked(view, answer, _spans(diagnosis, "answer"), limit=_ANSWER),
+        fakes=fakes_of(case.sample.meta), answer=marked(view, answer, _spans(diagnosis, "answer"), limit=_ANSWER),
         reasoning=marked(view, response.reasoning, (), limit=_REASONING) if response and response.reasoning else "",
         passages=[_passage(view, w, passage, case.sample.meta, diagnosis) for passage in passages[:_PASSAGES]],
         more=max(0, len(passages) - _PASSAGES), retrieved=case.query.passages is None, closed=case.query.passages == (),
-        scores=score_entries(view, record.scores, w, limit=_SCORES), condition=list(_condition(case.condition)),
+        scores=score_entries(view, record.scores, w, limit=_SCORES), condition=list(condition_of(case.condition)),
     )  # fmt: skip
 
 
@@ -184,7 +184,8 @@ def _spans(diagnosis: Diagnosis, field: str) -> list[Span]:
     return [span for span in diagnosis.spans if span.field == field]
 
 
-def _fakes(meta: Mapping[str, Any]) -> list[str]:
+def fakes_of(meta: Mapping[str, Any]) -> list[str]:
+    """The false answers that the notes of a sample say are planted in its passages."""
     fakes = meta.get("fake") or ()
     fakes = [fakes] if isinstance(fakes, str) else fakes
     if not isinstance(fakes, list | tuple):
@@ -210,7 +211,8 @@ def _passage(
     }
 
 
-def _condition(condition: Mapping[str, Scalar]) -> Iterator[tuple[str, str]]:
+def condition_of(condition: Mapping[str, Scalar]) -> Iterator[tuple[str, str]]:
+    """The name and the value of each part of a condition."""
     for name, value in list(condition.items())[:_CONDITIONS]:
         yield one_line(name, 80), one_line(str(value).lower() if isinstance(value, bool) else str(value), _LINE)
 

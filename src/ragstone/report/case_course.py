@@ -1,0 +1,125 @@
+"""How an answer came about: the seconds of each stage as a bar, the tokens and their cost, the prompt as it was sent,
+and what came back."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from ragstone.benchmarks.recorded.tables import price_of
+from ragstone.messages import messages
+from ragstone.metrics.judge.record import requests_of
+from ragstone.report.html import marked
+from ragstone.report.number_format import number
+from ragstone.report.prompt_sent import sent_prompt
+from ragstone.report.sanitize import one_line
+from ragstone.report.section import Canvas
+from ragstone.responses.stages import FIRST_TOKEN, STAGES
+from ragstone.types import Record, Response, Step, Template, Usage
+
+__all__ = ["course_html", "prompt_html"]
+
+_STEPS, _NAME, _TURN, _TURNS, _OUTPUT = 24, 60, 30_000, 40, 1_200
+
+_COURSE = """
+{% if bars %}<ul class="fall course" aria-label="{{ w.timeline }}">
+{% for bar in bars %}<li class="{{ bar.kind }}"><span><bdi>{{ bar.name }}</bdi></span>
+<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect x="{{ bar.start }}" y="1" width="{{ bar.width }}" height="8"/></svg>
+<b>{{ bar.text }}</b></li>
+{% endfor %}</ul>
+{% if first_token %}<p class="legend">{{ first_token }}</p>{% endif %}
+{% else %}<p class="legend">{{ w.no_times }}</p>{% endif %}
+{% if rows %}<div class="scroll" role="region" aria-label="{{ w.tokens }}" tabindex="0"><table>
+<thead><tr><th scope="col">{{ w.who }}</th><th scope="col" class="num">{{ w.requests }}</th><th scope="col" class="num">{{ w.prompt_tokens }}</th><th scope="col" class="num">{{ w.answer_tokens }}</th>{% if priced %}<th scope="col" class="num">{{ w.cost }}</th>{% endif %}</tr></thead>
+<tbody>{% for row in rows %}<tr><th scope="row">{{ row.name }}</th><td class="num">{{ row.requests }}</td><td class="num">{{ row.sent }}</td><td class="num">{{ row.got }}</td>{% if priced %}<td class="num">{{ row.cost }}</td>{% endif %}</tr>
+{% endfor %}</tbody></table></div>
+<p class="legend">{{ w.priced.format(price=price) if priced else w.no_price }}</p>
+{% else %}<p class="legend">{{ w.no_tokens }}</p>{% endif %}
+"""  # noqa: E501  a template
+
+_PROMPT = """
+<p>{{ note }}</p>
+{% for role, text in turns %}<h4>{{ role }}</h4><pre dir="auto">{{ text }}</pre>
+{% endfor %}
+{% for name, text in outputs %}<h4><bdi>{{ name }}</bdi></h4><pre dir="auto">{{ text }}</pre>
+{% endfor %}
+<p class="legend">{{ w.judge_prompts }}</p>
+"""
+
+
+def course_html(canvas: Canvas, record: Record, meta: Mapping[str, Any]) -> Markup:
+    """The timeline of the stages, and the tokens of the system and of its judge with their cost where the run knows
+    prices. `meta`: of the run."""
+    w, response = messages(__name__, canvas.language), record.response
+    bars, first = ([], None) if response is None else _bars(response, w)
+    judge, own = price_of(meta.get("price")), price_of(meta.get("system_price"))
+    spent = sum((step.usage for step in requests_of(record) if step.usage and not step.cached), Usage())
+    rows = [
+        _row(w[name], usage, price)
+        for name, usage, price in (("system", response.usage if response else None, own), ("judge", spent, judge))
+        if usage is not None and usage != Usage()
+    ]
+    prices = " · ".join(
+        one_line(str(meta[key]), 40) for key, price in (("system_price", own), ("price", judge)) if price
+    )
+    return canvas.html(
+        _COURSE, w=w, bars=bars, first_token="" if first is None else w["first_token"].format(seconds=_seconds(first)),
+        rows=rows, priced=bool(prices), price=prices,
+    )  # fmt: skip
+
+
+def _bars(response: Response, w: Mapping[str, str]) -> tuple[list[dict[str, Any]], float | None]:
+    """A bar for each step with a time, one after the other, and one for the rest of the answer's time; and the seconds
+    to the first token."""
+    timed = [(step.name, step.seconds) for step in response.steps if step.seconds is not None and step.seconds >= 0]
+    first = next((seconds for name, seconds in timed if name == FIRST_TOKEN), None)
+    timed = [(name, seconds) for name, seconds in timed if name != FIRST_TOKEN][:_STEPS]
+    used, total = math.fsum(seconds for _, seconds in timed), response.seconds or 0.0
+    if total > used:
+        timed.append(("answer" if timed else "all", total - used))
+    whole, at, bars = max(total, used), 0.0, []
+    for name, seconds in timed if whole > 0 else ():
+        bars.append({
+            "name": w.get(f"stage_{name}") or one_line(name, _NAME), "start": f"{100 * at / whole:.2f}",
+            "width": f"{max(0.4, 100 * seconds / whole):.2f}", "text": _seconds(seconds),
+            "kind": "search" if name in (*STAGES, "rewrite") else "level",
+        })  # fmt: skip
+        at += seconds
+    return bars, first
+
+
+def _seconds(seconds: float) -> str:
+    return (
+        f"{seconds:,.1f} s" if seconds >= 10 else f"{seconds:.2f} s" if seconds >= 0.1 else f"{1000 * seconds:.1f} ms"
+    )
+
+
+def _row(name: str, usage: Usage, price: tuple[float, float] | None) -> dict[str, str]:
+    sent, got = max(0, usage.prompt_tokens), max(0, usage.completion_tokens)
+    cost = (sent * price[0] + got * price[1]) / 1e6 if price else None
+    return {
+        "name": name, "requests": f"{max(0, usage.requests):,}", "sent": f"{sent:,}", "got": f"{got:,}",
+        "cost": "–" if cost is None else number(cost) if cost >= 0.01 else f"{cost:.6f}",
+    }  # fmt: skip
+
+
+def prompt_html(
+    canvas: Canvas, record: Record, spec: Mapping[str, Any], template: Template | None, *, recipe: bool = False
+) -> Markup:
+    """The prompt as it was sent, or why it is not known, and what other steps of the system put out. `spec`: of the
+    system; `template`: of the benchmark."""
+    w = messages(__name__, canvas.language)
+    sent = sent_prompt(record, spec, template, recipe=recipe)
+    turns = [(w[f"role_{turn.role}"], marked(canvas, turn.content, (), limit=_TURN)) for turn in sent.turns[-_TURNS:]]
+    steps = record.response.steps if record.response else ()
+    return canvas.html(_PROMPT, w=w, note=w[sent.note], turns=turns, outputs=list(_outputs(steps, w)))
+
+
+def _outputs(steps: Sequence[Step], w: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The name and the output of each step that has another one than passages."""
+    for step in steps[:_STEPS]:
+        if step.name not in STAGES and step.output is not None:
+            name = w.get(f"stage_{step.name}") or one_line(step.name, _NAME)
+            lines = step.output if isinstance(step.output, list) else [step.output]
+            yield name, "\n".join(one_line(str(line), _OUTPUT) for line in lines[:_STEPS])

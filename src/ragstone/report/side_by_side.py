@@ -1,0 +1,163 @@
+"""The answers of several systems or runs to one question side by side, with what differs marked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from ragstone.display import Diagnosis, Span
+from ragstone.messages import messages
+from ragstone.report.case_page import TONES, status_of
+from ragstone.report.html import lang_attribute, marked, score_entries
+from ragstone.report.number_format import number
+from ragstone.report.passage_path import changes, is_gold, prompted
+from ragstone.report.sanitize import one_line
+from ragstone.report.section import Canvas
+from ragstone.report.word_diff import word_diff
+from ragstone.types import Passage, Record
+
+__all__ = ["Column", "side_by_side"]
+
+_QUESTION, _TEXT, _LINE, _SLOTS, _PASSAGE, _PASSAGES, _SCORES = 4_000, 2_000, 180, 20, 1_200, 30, 60
+MOST = 6  # answers side by side
+
+_PAGE = """
+<article class="case page"><div class="in">
+<p class="q"{{ lang }}><bdi>{{ question }}</bdi></p>
+<p class="who"><b class="mono"><bdi>{{ id }}</bdi></b></p>
+{% if expected %}<h4>{{ w.expected }}</h4><p class="text"{{ lang }}>{% for slot in expected %}<b><bdi>{{ slot }}</bdi></b>{{ " · " if not loop.last }}{% endfor %}</p>{% endif %}
+{% if several %}<p class="legend">{{ w.marks }} <mark class="only">{{ w.only }}</mark>{% if same %} {{ w.same }}{% endif %}{% if other_questions %} <b class="bad">{{ w.other_question }}</b>{% endif %}</p>{% endif %}
+<div class="sides beside">
+{% for side in sides %}<section class="side" aria-label="{{ side.name }}"><h3>{% if side.href %}<a href="{{ side.href }}"><bdi>{{ side.name }}</bdi></a>{% else %}<bdi>{{ side.name }}</bdi>{% endif %} <span class="badge {{ side.tone }}">{{ side.status }}</span>{% if side.label %} <span class="badge bad">{{ side.label }}</span>{% endif %}</h3>
+{% if side.question %}<p class="said"{{ lang }}><bdi>{{ side.question }}</bdi></p>{% endif %}
+{% if side.reason %}<p class="why"><bdi>{{ side.reason }}</bdi></p>{% endif %}
+<div class="text answer" dir="auto"{{ lang }}>{{ side.answer or w.no_answer }}</div>
+<h4>{{ w.passages.format(n=side.passages | length + side.more) }}</h4>
+{% if side.passages %}<ol class="passages">
+{% for p in side.passages %}<li class="{{ p.kind }}"><div class="head">{% if p.rank %}<b>{{ p.rank }}</b>{% endif %}<span class="mono"><bdi>{{ p.id }}</bdi></span>{% if p.gold %}<span class="badge good">{{ w.gold }}</span>{% endif %}{% if p.change %}<span class="badge {{ p.tone }}">{{ p.change }}</span>{% endif %}</div>
+{% if p.text %}<div class="text" dir="auto"{{ lang }}>{{ p.text }}</div>{% endif %}</li>
+{% endfor %}</ol>{% if side.more %}<p class="legend">{{ w.more.format(n=side.more) }}</p>{% endif %}
+{% else %}<p class="legend">{{ w.no_passages }}</p>{% endif %}</section>
+{% endfor %}
+</div>
+{% if scores %}<h4>{{ w.scores }}</h4>
+<div class="scroll" role="region" aria-label="{{ w.scores }}" tabindex="0"><table>
+<thead><tr><th scope="col">{{ w.metric }}</th>{% for side in sides %}<th scope="col" class="num"><bdi>{{ side.name }}</bdi></th>{% endfor %}</tr></thead>
+<tbody>{% for name, cells in scores %}<tr><th scope="row"><bdi>{{ name }}</bdi></th>{% for text, why, change in cells %}<td class="num"><b>{{ text }}</b>{% if change %} <small>{{ change }}</small>{% endif %}{% if why %}<small class="reason"><bdi>{{ why }}</bdi></small>{% endif %}</td>{% endfor %}</tr>
+{% endfor %}</tbody></table></div>{% endif %}
+</div></article>
+"""  # noqa: E501  a template
+
+
+@dataclass(frozen=True)
+class Column:
+    """An answer with the name of its system or run, and the address of its page ("" for none)."""
+
+    name: str
+    record: Record
+    diagnosis: Diagnosis
+    href: str = ""
+
+    @property
+    def answer(self) -> str:
+        """The text of the answer; "" without one."""
+        return self.record.response.answer if self.record.response else ""
+
+
+def side_by_side(canvas: Canvas, columns: Sequence[Column]) -> Markup:
+    """At most `MOST` answers in columns: in each answer the words that the first lacks are marked, and in the first
+    those that all others lack; passages say whether they are kept, new, lost or at another rank than in the first."""
+    w, columns = messages(__name__, canvas.language), columns[:MOST]
+    first = columns[0]
+    case = first.record.case
+    spans = _spans(columns)
+    questions = {column.record.case.query.question for column in columns}
+    return canvas.html(
+        _PAGE, w=w, lang=lang_attribute(case.query.language or case.sample.language),
+        question=one_line(case.query.question, _QUESTION), id=one_line(case.sample.id, _LINE),
+        expected=[one_line(slot[0], _TEXT) for slot in case.sample.references[:_SLOTS] if slot],
+        several=len(columns) > 1, same=len(columns) > 1 and not any(spans), other_questions=len(questions) > 1,
+        sides=[_side(canvas, w, column, first, marks) for column, marks in zip(columns, spans, strict=True)],
+        scores=_scores(canvas, w, columns),
+    )  # fmt: skip
+
+
+def _spans(columns: Sequence[Column]) -> list[list[Span]]:
+    """The words of each answer that differ from the first; of the first, those that differ from all others."""
+    pairs = [word_diff(columns[0].answer, column.answer) for column in columns[1:]]
+    own = [_places(before) for before, _ in pairs]
+    alone = sorted(set.intersection(*own)) if own else []
+    first: list[Span] = []
+    for place in alone:
+        if first and first[-1].end == place:
+            first[-1] = Span("", first[-1].start, place + 1, "only")
+        else:
+            first.append(Span("", place, place + 1, "only"))
+    return [first, *(after for _, after in pairs)]
+
+
+def _places(spans: Sequence[Span]) -> set[int]:
+    return {place for span in spans for place in range(span.start, span.end)}
+
+
+def _side(canvas: Canvas, w: Mapping[str, str], column: Column, first: Column, marks: Sequence[Span]) -> dict[str, Any]:
+    record, status = column.record, status_of(column.record, column.diagnosis)
+    question = record.case.query.question
+    passages = list(_passages(canvas, w, record, None if column is first else first.record))
+    return {
+        "name": one_line(column.name, 80), "href": column.href, "status": w[status], "tone": TONES[status],
+        "label": one_line(column.diagnosis.label, _LINE) if status == "wrong" else "",
+        "reason": one_line(record.error or column.diagnosis.reason, _TEXT) if status in ("wrong", "failed") else "",
+        "question": one_line(question, _QUESTION) if question != first.record.case.query.question else "",
+        "answer": marked(canvas, column.answer, marks, limit=40_000, kinds=w), "passages": passages[:_PASSAGES],
+        "more": max(0, len(passages) - _PASSAGES),
+    }  # fmt: skip
+
+
+def _passages(
+    canvas: Canvas, w: Mapping[str, str], record: Record, first: Record | None
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The passages of a prompt; beside a `first` one, with what became of them and those that are lost."""
+    if first is None:
+        return [_passage(canvas, record, one, rank) for rank, one in enumerate(prompted(record), 1)]
+    rows = []
+    for change in changes(first, record)[: 2 * _PASSAGES]:
+        row = _passage(canvas, first if change.after is None else record, change.passage, change.after)
+        row |= {"kind": change.kind, "tone": {"new": "good", "lost": "bad"}.get(change.kind, ""),
+                "change": w[change.kind].format(n=change.before)}  # fmt: skip
+        if change.kind in ("kept", "moved", "lost"):  # its text stands in the first column
+            row["text"] = ""
+        rows.append(row)
+    return rows
+
+
+def _passage(canvas: Canvas, record: Record, passage: Passage, rank: int | None) -> dict[str, Any]:
+    return {
+        "rank": rank, "id": one_line(passage.id, 80), "gold": is_gold(record, passage), "kind": "", "change": "",
+        "tone": "", "text": marked(canvas, passage.text, (), limit=_PASSAGE),
+    }  # fmt: skip
+
+
+def _scores(
+    canvas: Canvas, w: Mapping[str, str], columns: Sequence[Column]
+) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """Each metric with its score in every column, its reason, and the difference from the first column."""
+    entries = [
+        {name: (text, why) for name, text, why in score_entries(canvas, column.record.scores, w, limit=_SCORES)}
+        for column in columns
+    ]
+    values = [
+        {one_line(name, 80): score.value for name, score in column.record.scores.items()} for column in columns
+    ]  # fmt: skip
+    rows = []
+    for name in dict.fromkeys(name for entry in entries for name in entry):
+        cells, base = list[tuple[str, str, str]](), values[0].get(name)
+        for place, (entry, scored) in enumerate(zip(entries, values, strict=True)):
+            text, why = entry.get(name, ("–", ""))
+            now, change = scored.get(name), ""
+            if place and base is not None and now is not None and now != base:
+                change = ("+" if now > base else "−") + number(abs(now - base))
+            cells.append((text, why, change))
+        rows.append((name, cells))
+    return rows
