@@ -44,7 +44,7 @@ _PROMPT = """
 {% endfor %}
 {% for name, text in outputs %}<h4><bdi>{{ name }}</bdi></h4><pre dir="auto">{{ text }}</pre>
 {% endfor %}
-<p class="legend">{{ w.judge_prompts }}</p>
+{% if judged %}<p class="legend">{{ w.judge_prompts }}</p>{% endif %}
 """
 
 
@@ -113,7 +113,9 @@ def prompt_html(
     sent = sent_prompt(record, spec, template, recipe=recipe)
     turns = [(w[f"role_{turn.role}"], marked(canvas, turn.content, (), limit=_TURN)) for turn in sent.turns[-_TURNS:]]
     steps = record.response.steps if record.response else ()
-    return canvas.html(_PROMPT, w=w, note=w[sent.note], turns=turns, outputs=list(_outputs(steps, w)))
+    return canvas.html(
+        _PROMPT, w=w, note=w[sent.note], turns=turns, outputs=list(_outputs(steps, w)), judged=bool(requests_of(record))
+    )
 
 
 def _outputs(steps: Sequence[Step], w: Mapping[str, str]) -> Iterator[tuple[str, str]]:

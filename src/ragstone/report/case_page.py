@@ -69,9 +69,10 @@ _CASE = """
 """  # noqa: E501  a template
 
 _PASSAGES = """
-<p class="legend">{{ w.marks }} <mark class="match">{{ judged.quoted }}</mark> <mark class="wrong">{{ judged.quoted_against }}</mark>{% if not staged %} {{ w.no_stages }}{% endif %}</p>
+{% if prompt or others %}<p class="legend">{{ w.marks }} <mark class="match">{{ judged.quoted }}</mark> <mark class="wrong">{{ judged.quoted_against }}</mark>{% if not staged %} {{ w.no_stages }}{% endif %}</p>{% endif %}
 <div class="case page"><div class="in">
-{{ prompt or empty }}
+{% if prompt %}{{ prompt }}{% else %}<p>{{ empty }}</p>{% endif %}
+
 {% if others %}<details{{ " open" if gold_lost }}><summary><b>{{ w.not_in_prompt.format(n=others | length) }}</b>{% if gold_lost %} <span class="badge bad">{{ w.gold_lost }}</span>{% endif %}</summary>
 <ol class="passages">
 {% for p in others %}<li><div class="head"><span class="mono"><bdi>{{ p.id }}</bdi></span>{% if p.title %}<b><bdi>{{ p.title }}</bdi></b>{% endif %}{% for text, tone in p.badges %}<span class="badge {{ tone }}">{{ text }}</span>{% endfor %}</div>
@@ -184,7 +185,7 @@ def _passages(canvas: Canvas, w: Mapping[str, str], case: ShownCase, sample: Jud
     shown = [inside[passage.id, passage.text] for passage in sample.passages]
     marks = {place: _spans(case.diagnosis, path.passage.id) for place, path in enumerate(shown, 1)}
     badges = [list(_badges(w, path)) for path in shown]
-    prompt = passages_html(sample, marks, badges, title=w["in_prompt"].format(n=len(shown)))
+    prompt = passages_html(sample, marks, badges, title=w["in_prompt"].format(n=len(shown))) if shown else ""
     others = [
         {"id": one_line(path.passage.id, 80), "title": one_line(path.passage.title, _LINE),
          "badges": list(_badges(w, path)),

@@ -13,6 +13,9 @@ from ragstone.types import Record, Template, Turn
 __all__ = ["SentPrompt", "sent_prompt"]
 
 
+_NO_PROMPT = ("recorded", "extractive", "retrieval")  # kinds of systems without one that could be known
+
+
 class SentPrompt(NamedTuple):
     """The messages, and the key of a sentence about them: "rendered", or why there are none."""
 
@@ -25,10 +28,10 @@ def sent_prompt(
 ) -> SentPrompt:
     """The prompt of a record. `spec`: of its system; `template`: the benchmark's; `recipe`: the file has a recipe of
     the passages instead of their text, as for long contexts."""
-    reader, query = _reader(spec), record.case.query
-    if reader is None:
-        kind = spec.get("kind")
-        return SentPrompt((), f"no_prompt_{kind}" if kind in ("recorded", "extractive", "retrieval") else "no_prompt")
+    reader, query = _innermost(spec), record.case.query
+    kind = reader.get("kind")
+    if kind != "reader":
+        return SentPrompt((), f"no_prompt_{kind}" if kind in _NO_PROMPT else "no_prompt")
     if record.response is None:
         return SentPrompt((), "no_prompt_failed")
     if recipe:
@@ -44,14 +47,13 @@ def sent_prompt(
         return SentPrompt((), "no_prompt_template")
 
 
-def _reader(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The part of a system's settings that says how it asks its model; None where the system is not ours, or has no
-    model."""
-    while isinstance(spec, Mapping):
-        if spec.get("kind") == "reader":
+def _innermost(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of a system's settings that says how it answers from passages."""
+    while True:
+        inner = spec.get("reader") or spec.get("of")
+        if not isinstance(inner, Mapping) or spec.get("kind") == "reader":
             return spec
-        spec = spec.get("reader") or spec.get("of")  # type: ignore[assignment]  # whatever a file has
-    return None
+        spec = inner
 
 
 def _template(spec: Any, own: Template | None) -> Template | None:

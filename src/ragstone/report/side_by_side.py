@@ -19,7 +19,7 @@ from ragstone.types import Passage, Record
 
 __all__ = ["Column", "side_by_side"]
 
-_QUESTION, _TEXT, _LINE, _SLOTS, _PASSAGE, _PASSAGES, _SCORES = 4_000, 2_000, 180, 20, 1_200, 30, 60
+_QUESTION, _TEXT, _LINE, _SLOTS, _ANSWER, _PASSAGE, _PASSAGES, _SCORES = 4_000, 2_000, 180, 20, 40_000, 1_200, 30, 60
 MOST = 6  # answers side by side
 
 _PAGE = """
@@ -33,7 +33,7 @@ _PAGE = """
 {% if side.question %}<p class="said"{{ lang }}><bdi>{{ side.question }}</bdi></p>{% endif %}
 {% if side.reason %}<p class="why"><bdi>{{ side.reason }}</bdi></p>{% endif %}
 <div class="text answer" dir="auto"{{ lang }}>{{ side.answer or w.no_answer }}</div>
-<h4>{{ w.passages.format(n=side.passages | length + side.more) }}</h4>
+<h4>{{ w.passages.format(n=side.given) }}</h4>
 {% if side.passages %}<ol class="passages">
 {% for p in side.passages %}<li class="{{ p.kind }}"><div class="head">{% if p.rank %}<b>{{ p.rank }}</b>{% endif %}<span class="mono"><bdi>{{ p.id }}</bdi></span>{% if p.gold %}<span class="badge good">{{ w.gold }}</span>{% endif %}{% if p.change %}<span class="badge {{ p.tone }}">{{ p.change }}</span>{% endif %}</div>
 {% if p.text %}<div class="text" dir="auto"{{ lang }}>{{ p.text }}</div>{% endif %}</li>
@@ -110,8 +110,8 @@ def _side(canvas: Canvas, w: Mapping[str, str], column: Column, first: Column, m
         "label": one_line(column.diagnosis.label, _LINE) if status == "wrong" else "",
         "reason": one_line(record.error or column.diagnosis.reason, _TEXT) if status in ("wrong", "failed") else "",
         "question": one_line(question, _QUESTION) if question != first.record.case.query.question else "",
-        "answer": marked(canvas, column.answer, marks, limit=40_000, kinds=w), "passages": passages[:_PASSAGES],
-        "more": max(0, len(passages) - _PASSAGES),
+        "answer": marked(canvas, column.answer, marks, limit=_ANSWER, kinds=w), "passages": passages[:_PASSAGES],
+        "more": max(0, len(passages) - _PASSAGES), "given": len(prompted(record)),
     }  # fmt: skip
 
 
