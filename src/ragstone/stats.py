@@ -132,10 +132,11 @@ def _ends(interval: Interval) -> tuple[float | None, float | None]:
     return (None, None) if interval is None else interval
 
 
-def wilson(successes: int, n: int) -> tuple[float, float]:
+def wilson(successes: float, n: float) -> tuple[float, float]:
     """The 95% Wilson score interval of a proportion of independent trials (Wilson 1927), within [0, 1].
 
-    With no trials (n = 0) the interval is (0, 1). ValueError if `successes` is not within 0..n.
+    Both may be fractions, where `n` is an `effective` number. With no trials (n = 0) the interval is (0, 1). ValueError
+    if `successes` is not within 0..n.
     """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n} is not a proportion.")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench import calibration
 from ragstone.analysis.calibration import LEAST_LABELS, calibrated_mean
 from ragstone.analysis.raters import alpha, bootstrap, fleiss_kappa, pearson, ranks, spearman, weighted_kappa
 from ragstone.errors import UsageError
@@ -55,8 +56,39 @@ def test_what_is_undefined_is_none() -> None:
 def test_a_calibrated_mean_equals_ppi_python(case: dict[str, Any]) -> None:
     found = calibrated_mean(case["y"], case["f"], case["u"])
     assert found.mean == pytest.approx(case["mean"], abs=1e-9)
-    # Student's quantile and variances with n - 1 make the interval wider by 1.6 to 2.2% at 80 labels.
-    assert 1.015 < (found.high - found.low) / (case["high"] - case["low"]) < 1.0225
+    # Deviations against the other labels, and those that few labels do not show: wider by up to 3% at 80 labels.
+    half = (case["high"] - case["low"]) / 2
+    assert found.error * 1.959964 == pytest.approx(half, rel=0.015)
+    assert 1.0 < (found.high - found.low) / (2 * half) < 1.04
+
+
+@pytest.mark.parametrize("quality", ["perfect", "useless", "reversed"])
+@pytest.mark.parametrize("kind", ["0/1", "graded"])
+def test_the_calibrated_interval_covers_the_truth_whatever_the_judge_is_worth(quality: str, kind: str) -> None:
+    found = calibration.at_random(kind, quality, 50, 0.8, 700)
+    covered = sum(one.low <= 0.8 <= one.high for one in found) / len(found)
+    assert 0.93 <= covered <= 0.975  # 92% and less for a perfect judge, if the interval were Student's
+    width, alone = (np.mean([b - a for a, b in ends]) for ends in (
+        [(one.low, one.high) for one in found], [one.labels_only[1:] for one in found]
+    ))  # fmt: skip
+    assert width <= 1.05 * alone
+    assert (width < 0.5 * alone) == (quality == "perfect")
+
+
+def test_strata_that_are_labelled_unequally_still_cover_the_mean_of_all() -> None:
+    rng = np.random.default_rng(8)
+    covered = plain = 0
+    for _ in range(400):
+        strata = np.array(["a", "b"])[(rng.random(800) < 0.5).astype(int)]
+        truth = (rng.random(800) < np.where(strata == "a", 0.9, 0.4)).astype(float)
+        judge = np.clip(truth * 0.6 + 0.4 * rng.random(800), 0, 1)
+        chosen = rng.random(800) < np.where(strata == "a", 0.05, 0.25)
+        found = calibration.calibrated(truth, judge, chosen, strata)
+        covered += found.low <= 0.65 <= found.high
+        alone = calibration.calibrated(truth, judge, chosen)
+        plain += alone.low <= 0.65 <= alone.high
+    assert 0.925 <= covered / 400 <= 0.98
+    assert plain < covered
 
 
 def test_the_judge_saves_labels_only_where_it_is_of_use() -> None:
