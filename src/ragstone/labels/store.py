@@ -167,6 +167,17 @@ class LabelStore(GoldStore):
         )
         return Assigned(self.item(rows[0][0]), str(rows[0][1])) if rows else None
 
+    def work(self, expert: str, task: str | None = None) -> tuple[tuple[str, str, bool], ...]:
+        """What this expert has been given or has labelled, of one task or of all, in the order of the round: item id,
+        task, and whether a label stands."""
+        wanted = [task] if task else [known.name for known in self.tasks()]
+        rows = self._rows(_WORK, (expert, json.dumps(wanted)))
+        return tuple((str(item), str(name), bool(labelled)) for item, name, labelled in rows)
+
+    def size(self, task: str) -> int:
+        """The number of items of a task."""
+        return int(self._rows("SELECT count(*) FROM items WHERE kind = ?", (self.task(task).kind,))[0][0])
+
     def put(self, label: Label) -> int:
         """Writes a label as the newest version of this expert on this item and task; returns its version, that of the
         same label if it is there already. Raises UsageError for an unknown item, task or value."""
@@ -347,4 +358,11 @@ _LEFT = f"SELECT t.name, count(*) {_OPEN} GROUP BY t.name"
 _DONE = f"""
 SELECT task, expert, count(*), sum(json_extract(payload, '$.seconds')) FROM labels
 WHERE version IN ({CURRENT} GROUP BY l.item, l.task, l.expert, l.adjudicated) AND adjudicated = 0 GROUP BY 1, 2
+"""
+_WORK = f"""
+SELECT i.id, t.name, NOT {_UNLABELLED} AS labelled
+FROM items i JOIN tasks t ON i.kind = json_extract(t.payload, '$.kind')
+WHERE t.name IN (SELECT value FROM json_each(?2)) AND (labelled OR EXISTS (
+    SELECT 1 FROM assignments a WHERE a.task = t.name AND a.item = i.id AND a.expert = ?1
+)) {_ORDER.removesuffix(" LIMIT 1")}
 """

@@ -34,7 +34,6 @@ _PAGE = """<!DOCTYPE html>
 {{ frame.policy }}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
 <meta name="generator" content="ragstone {{ version }}">
 <title>{{ title }}</title>
 <link rel="icon" href="data:,">
@@ -79,7 +78,8 @@ _PAGE = """<!DOCTYPE html>
 
 
 _FILE_POLICY = """<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
-style-src 'sha256-{{ style_hash }}'; img-src data:; base-uri 'none'; form-action 'none'">"""
+style-src 'sha256-{{ style_hash }}'; img-src data:; base-uri 'none'; form-action 'none'">
+<meta name="referrer" content="no-referrer">"""
 _FILE_HEAD = "<style>{{ style }}</style>"
 _FILE_FOOT = "<p>{{ words.made_by.format(version=version) }}</p>"
 

@@ -14,7 +14,8 @@ _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-
 
 
 def _read() -> Mapping[str, bytes]:
-    found = {"report.css": files("ragstone.report").joinpath("report.css").read_bytes()}
+    shared = ("report.css", "labelling.css", "labelling.js")
+    found = {name: files("ragstone.report").joinpath(name).read_bytes() for name in shared}
     for file in files("ragstone.web").joinpath("static").iterdir():
         if file.name.rpartition(".")[2] in _TYPES:
             found[file.name] = file.read_bytes()

@@ -1,0 +1,252 @@
+"""`/annotate`: experts label items, one at a time, blind to who answered and how it was scored.
+
+Every form is a label of its own: what is chosen, marked or written is kept at once. The store has the versions, so that
+undo goes back over items, another browser goes on where this one stopped, and two experts do not meet.
+"""
+
+from collections.abc import Mapping
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ragstone.errors import UsageError
+from ragstone.labels import Label, LabelItem, LabelStore, Marked, Task
+from ragstone.labels.records import checked_name
+from ragstone.messages import messages
+from ragstone.report.label_item import item_html
+from ragstone.report.section import Canvas
+from ragstone.structs import from_json
+from ragstone.web.assets import STATIC_VERSION
+from ragstone.web.forms import Form, labels_of, posted, seen
+from ragstone.web.page import address, language_of, page, parameter
+
+__all__ = ["ROUTES", "desk"]
+
+_ROUND = """<div class="desk">
+{% if done %}<p class="notice" role="status">{{ w.all_done }}</p>{% endif %}
+{% if not expert %}
+<h3>{{ w.who }}</h3>
+{% if experts %}<ul class="names">{% for name, href in experts %}<li><a class="button" data-row href="{{ href }}"><bdi>{{ name }}</bdi></a></li>{% endfor %}</ul>{% endif %}
+{% if not team %}<form method="get" action="/annotate"><p><label>{{ w.new_name }} <input type="text" name="expert" required maxlength="80" autocomplete="name"></label>
+{% if lang %}<input type="hidden" name="lang" value="{{ lang }}">{% endif %}
+<button class="primary">{{ w.go_on }}</button></p></form>{% endif %}
+{% else %}
+<p>{{ w.hello }} <b><bdi>{{ expert }}</bdi></b> · <a href="{{ others }}">{{ w.other_name }}</a></p>
+<div class="scroll" role="region" aria-label="{{ w.tasks }}" tabindex="0"><table><thead><tr><th scope="col">{{ w.task }}</th><th scope="col" class="num">{{ w.done }}</th><th scope="col"></th></tr></thead><tbody>
+{% for name, ask, count, size, first in tasks %}
+<tr><th scope="row"><bdi>{{ ask }}</bdi></th><td class="num">{{ count }} / {{ size }}</td>
+<td><form method="post" action="{{ next }}"><input type="hidden" name="expert" value="{{ expert }}"><input type="hidden" name="task" value="{{ name }}">
+<button{% if first %} class="primary" data-key="j"{% endif %}>{{ w.carry_on if count else w.start }}<span class="hidden"> {{ ask }}</span></button></form></td></tr>
+{% endfor %}
+</tbody></table></div>
+<p>{% for href, text in links %}<a class="button" href="{{ href }}">{{ text }}</a> {% endfor %}</p>
+{% endif %}
+</div>
+"""  # noqa: E501  a template
+
+_DESK = """<div class="desk" data-kept="{{ w.kept }}" data-failed="{{ w.failed }}">
+<div class="deskbar">
+<span><bdi>{{ expert }}</bdi></span> <span class="count">{{ w.where.format(n=place, total=total) }}</span>
+<span class="grow"></span>
+<progress max="{{ total }}" value="{{ done }}" aria-labelledby="done"></progress> <span class="count" id="done">{{ w.progress.format(done=done, total=total) }}</span>
+<a class="button" href="{{ up }}">{{ w.leave }}</a>
+</div>
+<p class="status" id="said" role="status">{{ said }}</p>
+{{ above }}
+<form class="item" method="post" action="{{ save }}" autocomplete="off">
+{{ body }}
+{% for name, value in hidden.items() %}<input type="hidden" name="{{ name }}" value="{{ value }}">
+{% endfor %}
+<p class="moves">
+{% if back %}<a class="button" data-key="k" href="{{ back }}">← {{ w.previous }} <kbd>k</kbd></a>{% endif %}
+<button class="primary" data-key="j">{{ w.next }} → <kbd>j</kbd></button>
+<button formaction="{{ undo }}" formnovalidate data-key="u">{{ w.undo }} <kbd>u</kbd></button>
+</p>
+</form>
+</div>
+"""  # noqa: E501  a template
+
+_HEAD = """<link rel="stylesheet" href="/static/labelling.css?v={{ v }}">
+<script src="/static/labelling.js?v={{ v }}" defer></script>
+<script src="/static/annotate.js?v={{ v }}" defer></script>"""
+
+
+def desk(request: Request, canvas: Canvas, title: str, body: Markup) -> Response:
+    """A page for experts, with the style and the scripts of labelling."""
+    head = canvas.html(_HEAD, v=STATIC_VERSION)
+    return page(request, canvas, [("desk", title, body)], heading=title, more_head=head)
+
+
+def _round(request: Request) -> Response:
+    """Who labels, then the tasks of this expert."""
+    language = language_of(request)
+    canvas, words = Canvas(language), messages(__name__, language)
+    expert = request.query_params.get("expert", "").strip()
+    with labels_of(request) as store:
+        team = bool(store.get("team"))
+        if expert:
+            _check(store, expert)
+        tasks: list[tuple[str, str, int, int, bool]] = []
+        for task in store.tasks() if expert else ():
+            work = store.work(expert, task.name)
+            size, count = len(work) if team else store.size(task.name), sum(done for _, _, done in work)
+            first = count < size and not any(row[-1] for row in tasks)
+            tasks.append((task.name, task.question.to(language), count, size, first))
+        experts = [(name, address(request, "/annotate", {"expert": name})) for name in store.experts()]
+    links = [(address(request, "/disputes", {"expert": expert}), words["disputes"]),
+             (address(request, "/gold", {"by": expert}), words["gold"])]  # fmt: skip
+    body = canvas.html(
+        _ROUND, w=words, expert=expert, experts=experts, team=team, tasks=tasks, links=links,
+        done=request.query_params.get("done") == "1", lang=request.query_params.get("lang", ""),
+        others=address(request, "/annotate"), next=address(request, "/annotate/next"),
+    )  # fmt: skip
+    return desk(request, canvas, words["title"], body)
+
+
+def _check(store: LabelStore, expert: str) -> None:
+    """Raises UsageError for a name that cannot be one, or is not of the team."""
+    checked_name(expert)
+    if store.get("team") and expert not in store.experts():
+        raise UsageError(f"{expert[:40]!r} is not one of the experts of this round: {', '.join(store.experts())}.")
+
+
+def _item(request: Request) -> Response:
+    """One item with its fields."""
+    language = language_of(request)
+    canvas, words = Canvas(language), messages(__name__, language)
+    expert, settles = parameter(request, "expert"), request.query_params.get("settles") == "1"
+    with labels_of(request) as store:
+        _check(store, expert)
+        task, item = store.task(parameter(request, "task")), store.item(parameter(request, "item"))
+        given = [label for label in store.labels(task.name) if label.item == item.id]
+        work = store.work(expert, task.name)
+        total = len(work) if store.get("team") else store.size(task.name)
+    entered = next((one for one in given if (one.expert, one.adjudicated) == (expert, settles)), None)
+    hidden = {"expert": expert, "task": task.name, "item": item.id, "settles": "1" if settles else ""}
+    ids = [found for found, _, _ in work]
+    place = ids.index(item.id) if item.id in ids else len(ids)
+    said = words["undone"] if request.query_params.get("undone") else ""
+    body = canvas.html(
+        _DESK, w=words, expert=expert, place=place + 1, total=max(total, place + 1), said=said,
+        done=sum(done for _, _, done in work), body=item_html(canvas, item, task, entered), hidden=hidden,
+        above=_opinions(canvas, item, task, [one for one in given if not one.adjudicated]) if settles else "",
+        up=address(request, "/disputes" if settles else "/annotate", {"expert": expert}),
+        save=address(request, "/annotate/label"), undo=address(request, "/annotate/undo"),
+        back=_to(request, hidden | {"item": ids[place - 1]}) if place and not settles else "",
+    )  # fmt: skip
+    return desk(request, canvas, task.question.to(language), body)
+
+
+_OPINIONS = """<div class="opinions"><h2>{{ w.opinions }}</h2><ul class="claims">
+{% for expert, value, comment, quotes in given %}<li class="open"><p><b><bdi>{{ expert }}</bdi></b>: {{ value }}</p>
+{% if comment %}<p class="text">{{ comment }}</p>{% endif %}
+{% for quote in quotes %}<p class="quote">“<bdi>{{ quote }}</bdi>”</p>{% endfor %}</li>
+{% endfor %}</ul></div>"""
+
+
+def _opinions(canvas: Canvas, item: LabelItem, task: Task, given: list[Label]) -> Markup:
+    """What the experts said, for whoever settles it."""
+    rows = [
+        (label.expert, _title(task, label.value, canvas.language), label.comment, [span.text for span in label.spans])
+        for label in given
+    ]
+    return canvas.html(_OPINIONS, w=messages(__name__, canvas.language), given=rows)
+
+
+def _title(task: Task, value: str, language: str) -> str:
+    return task.choice(value).title.to(language) or value
+
+
+def _to(request: Request, fields: Mapping[str, str]) -> str:
+    return address(request, "/annotate/item", {name: value for name, value in fields.items() if value})
+
+
+def _label(request: Request, form: Form) -> Response:
+    """Keeps what is entered, and goes on to the next item; a script only has it kept."""
+    expert, name, item = form.get("expert"), form.get("task"), form.get("item")
+    with labels_of(request) as store:
+        _check(store, expert)
+        label = Label(
+            item, name, expert, form.get("value"), _spans(form.get("spans")), form.get("comment").strip(),
+            _seconds(form.get("seconds")), adjudicated=form.get("settles") == "1", source="web",
+        )  # fmt: skip
+        if label.value:
+            _keep(store, label)
+        if form.get("stay"):
+            return Response(status_code=204)
+        if label.adjudicated:
+            return seen(request, "/disputes", {"expert": expert})
+        return _go(request, store, expert, name, item)
+
+
+def _keep(store: LabelStore, label: Label) -> None:
+    """Writes a label unless it is the one that stands: a form that is sent twice is one version."""
+    label = label.checked(store.item(label.item))
+    standing = [
+        one for one in store.labels(label.task, expert=label.expert)
+        if (one.item, one.adjudicated) == (label.item, label.adjudicated)
+    ]  # fmt: skip
+    if not any(label.same_as(one) for one in standing):
+        store.put(label)
+
+
+def _spans(text: str) -> tuple[Marked, ...]:
+    try:
+        return tuple(from_json(text or "[]", list[Marked]))
+    except ValueError:
+        raise UsageError("The marks of the form are not readable: open the item again.") from None
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        return round(float(text), 1) if text else None
+    except ValueError:
+        raise UsageError("The time of the form is no number: open the item again.") from None
+
+
+def _go(request: Request, store: LabelStore, expert: str, name: str, after: str = "") -> Response:
+    """The item after this one, else the next one that this expert should label, else the end."""
+    work = store.work(expert, name)
+    ids = [item for item, _, _ in work]
+    open_items = [item for item, _, done in work if not done and item != after]
+    later = ids[ids.index(after) + 1 :] if after in ids else open_items
+    if not later:
+        new = store.next_item(expert, name, skip=[(item, name) for item in {*open_items, after} if item])
+        later = [new.item.id] if new is not None else open_items
+    fields = {"expert": expert, "task": name}
+    return seen(request, "/annotate/item", fields | {"item": later[0]}) if later else seen(
+        request, "/annotate", {"expert": expert, "done": "1"}
+    )  # fmt: skip
+
+
+def _next(request: Request, form: Form) -> Response:
+    with labels_of(request) as store:
+        _check(store, form.get("expert"))
+        return _go(request, store, form.get("expert"), store.task(form.get("task")).name)
+
+
+def _undo(request: Request, form: Form) -> Response:
+    """Takes back the last step of this expert, and shows the item that it was about."""
+    with labels_of(request) as store:
+        _check(store, form.get("expert"))
+        undone = store.undo(form.get("expert"))
+    fields = {name: form.get(name) for name in ("expert", "task", "item", "settles")}
+    if undone is not None:
+        fields |= {
+            "task": undone.task,
+            "item": undone.item,
+            "settles": "1" if undone.adjudicated else "",
+            "undone": "1",
+        }
+    return seen(request, "/annotate/item", fields)
+
+
+ROUTES = (
+    Route("/annotate", _round),
+    Route("/annotate/item", _item),
+    Route("/annotate/next", posted(_next), methods=["POST"]),
+    Route("/annotate/label", posted(_label), methods=["POST"]),
+    Route("/annotate/undo", posted(_undo), methods=["POST"]),
+)
