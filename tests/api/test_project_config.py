@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.api.gates import Gate, project_gates
-from ragstone.api.project_config import configured_system
+from ragstone.api.project_config import configured_system, run_settings
 from ragstone.errors import UsageError
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget
@@ -13,45 +13,44 @@ from ragstone.systems.with_retriever import SystemTarget
 
 
 def written(folder: Path, text: str) -> Path:
-    path = folder / "ragstone.toml"
-    path.write_text(text, "utf-8")
-    return path
+    (folder / "ragstone.toml").write_text(text, "utf-8")
+    return folder
 
 
 def test_a_table_is_a_system(tmp_path: Path) -> None:
-    path = written(
+    folder = written(
         tmp_path,
         '[systems.prod]\nurl = "https://app.example/ask"\nheaders = { Authorization = "Bearer $TOKEN" }\n'
         'answer = "a.b"\n[systems.local]\npython = "app.py:chain"\n',
     )
     headers = {"Authorization": "Bearer $TOKEN"}
-    assert configured_system("prod", path) == HttpTarget(
+    assert configured_system("prod", folder) == HttpTarget(
         "https://app.example/ask", headers=headers, answer="a.b", name="prod"
     )
-    assert configured_system("local", path) == "app.py:chain"
+    assert configured_system("local", folder) == f"{folder}/app.py:chain"
 
 
 def test_a_table_may_name_its_retriever(tmp_path: Path) -> None:
-    path = written(
+    folder = written(
         tmp_path,
         '[systems.prod]\nurl = "https://app.example/ask"\n[systems.prod.retrieve]\nurl = "https://app.example/search"\n'
         'contexts = "hits"\n[systems.local]\npython = "app.py:chain"\nretrieve = "app.py:search"\n',
     )
-    assert configured_system("prod", path) == SystemTarget(
+    assert configured_system("prod", folder) == SystemTarget(
         HttpTarget("https://app.example/ask", name="prod"), "http(https://app.example/search,contexts=hits)"
     )
-    assert configured_system("local", path) == SystemTarget("app.py:chain", "app.py:search")
+    assert configured_system("local", folder) == SystemTarget(f"{folder}/app.py:chain", f"{folder}/app.py:search")
 
 
 def test_what_no_table_names_stays_as_it_is(tmp_path: Path) -> None:
     assert configured_system("app.py:chain", written(tmp_path, "[gates]\nx = 1\n")) == "app.py:chain"
-    assert configured_system("app.py:chain", tmp_path / "missing.toml") == "app.py:chain"
+    assert configured_system("app.py:chain", tmp_path / "missing") == "app.py:chain"
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[systems.prod", "it is not TOML"),
+        ("[systems.prod", "cannot be read"),
         ("systems = 3", "it should be a table of systems"),
         ("[systems]\nprod = 3", "it should be a table"),
         ('[systems.prod]\nulr = "x"', "Did you mean 'url'?"),
@@ -72,18 +71,34 @@ def test_a_table_that_cannot_be_is_one_line(tmp_path: Path, text: str, words: st
 
 
 def test_documents_are_a_system(tmp_path: Path) -> None:
-    path = written(tmp_path, '[systems.docs]\ncorpus = "docs"\nrag = "rag(k=3)"\n[systems.other]\ncorpus = "x"\n')
-    assert configured_system("docs", path) == RagTarget("docs", k=3)
-    assert configured_system("other", path) == RagTarget("x")
+    folder = written(tmp_path, '[systems.docs]\ncorpus = "docs"\nrag = "rag(k=3)"\n[systems.other]\ncorpus = "x"\n')
+    assert configured_system("docs", folder) == RagTarget(f"{folder}/docs", k=3)
+    assert configured_system("other", folder) == RagTarget(f"{folder}/x")
     with pytest.raises(UsageError, match="a system over documents has corpus"):
         configured_system("docs", written(tmp_path, '[systems.docs]\ncorpus = "docs"\nurl = "x"\n'))
+
+
+def test_the_nearest_file_upward_is_used_and_its_paths_start_at_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    written(tmp_path, '[systems.docs]\ncorpus = "docs"\n[systems.app]\npython = "app.py:ask"\n[run]\nlimit = 3\n')
+    written(tmp_path / "a", '[run]\nlimit = 4\nquestions = "q.csv"\n')
+    monkeypatch.chdir(inner)
+    assert configured_system("docs") == RagTarget("../../docs")
+    assert configured_system("app") == "../../app.py:ask"
+    assert run_settings() == (Path("../ragstone.toml"), {"limit": 4, "questions": "q.csv"})
+    monkeypatch.chdir(tmp_path)
+    assert configured_system("app") == "app.py:ask"
+    assert run_settings() == (Path("ragstone.toml"), {"limit": 3})
 
 
 def test_gates_beside_the_systems_are_those_of_the_project(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.ragstone.gates]\nmrr = 0.2\n", "utf-8")
     assert project_gates(tmp_path)[0] == [Gate("mrr", 0.2, "under")]
-    path = written(tmp_path, "[gates]\ntoken_f1 = 0.5\nsettings = { gate = 'point' }\n")
+    written(tmp_path, "[gates]\ntoken_f1 = 0.5\nsettings = { gate = 'point' }\n")
     assert project_gates(tmp_path) == ([Gate("token_f1", 0.5, "under")], {"gate": "point"})
-    path.write_text("[gates]\ntoken_f1 = true\n", "utf-8")
+    written(tmp_path, "[gates]\ntoken_f1 = true\n")
     with pytest.raises(UsageError, match=r"ragstone.toml, field 'gates.token_f1'"):
         project_gates(tmp_path)

@@ -14,6 +14,7 @@ from ragstone.api.judging import Judging
 from ragstone.api.trials import Trials, as_json, check_changes, config_diff, trials_table, try_changes
 from ragstone.datasets.tabular import EvalData
 from ragstone.errors import UsageError
+from ragstone.report.text import table_text
 from ragstone.systems.rag import RagTarget
 from ragstone.types import Query, Response, Usage
 
@@ -68,7 +69,8 @@ def test_nothing_wins_where_nothing_is_wrong(tmp_path: Path, corpus: Path) -> No
 
 def test_a_table_without_changes_says_that_nothing_was_tried(tmp_path: Path) -> None:
     table = trials_table(Trials((), tmp_path / "t.run", None))
-    assert (table.rows, len(table.notes)) == ((), 1)
+    assert (table.rows, table.columns, len(table.notes)) == ((), (), 1)
+    assert table_text(table).splitlines()[1].startswith("Nothing was tried")  # no empty header
     assert "Nothing was tried" in table.notes[0]
 
 

@@ -96,7 +96,7 @@ def test_an_address_and_a_judge_are_written_with_their_variables(tmp_path: Path)
         folder=tmp_path,
     )  # fmt: skip
     assert ended.code == 0, ended
-    assert configured_system("app", tmp_path / "ragstone.toml") == HttpTarget(
+    assert configured_system("app", tmp_path) == HttpTarget(
         "http://127.0.0.1:9/ask", body='{"q": "{question}"}', answer="out", contexts="hits[].t", name="app",
         headers={"Authorization": "Bearer $APP_TOKEN"},
     )  # fmt: skip
@@ -111,8 +111,8 @@ def test_an_address_and_a_judge_are_written_with_their_variables(tmp_path: Path)
 
 def test_a_model_answers_from_the_documents(tmp_path: Path) -> None:
     assert process("init", "--system", "openai/gpt-4o-mini", "--no-run", folder=tmp_path).code == 0
-    target = configured_system("documents", tmp_path / "ragstone.toml")
-    assert target == RagTarget("docs", model="openai/gpt-4o-mini")
+    target = configured_system("documents", tmp_path)
+    assert target == RagTarget(f"{tmp_path}/docs", model="openai/gpt-4o-mini")
 
 
 def test_code_is_asked_and_broken_code_keeps_the_files(tmp_path: Path) -> None:
@@ -158,6 +158,13 @@ def test_existing_files_are_named_and_kept(tmp_path: Path) -> None:
     assert (tmp_path / "questions.csv").read_text("utf-8") == "question\nWhy?\n"
     assert process("init", "--force", "--no-run", folder=tmp_path).code == 0
     assert len(rows(tmp_path)) > 4
+
+
+def test_what_would_fail_later_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    address = ("--system", "http://127.0.0.1:9/ask", "--no-run")
+    one_line(process("init", *address, "--body", "{question}", folder=tmp_path), "--body is not JSON")
+    one_line(process("init", *address, "--contexts", "a[", folder=tmp_path), "a[")
+    assert files(tmp_path) == set()
 
 
 def interrupt(running: subprocess.Popen[bytes], number: int) -> None:
@@ -207,6 +214,15 @@ def test_answers_are_typed(tmp_path: Path) -> None:
     assert config["run"]["language"] == "zh"
     assert "1/5 您的系统" in ended.err
     assert (tmp_path / "report.html").is_file()
+
+
+def test_a_typed_answer_that_cannot_be_used_is_asked_for_again(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(APP, "utf-8")
+    ended = typed(tmp_path, "app.py:aks\napp.py:ask\n", "nowhere\n\n", "\n", "\n", "opnai/x\n\n")
+    assert ended.code == 0, ended
+    for words in ("Did you mean 'ask'?", "no such file or folder", "Did you mean 'openai'?"):
+        assert words in ended.err
+    assert tomllib.loads((tmp_path / "ragstone.toml").read_text("utf-8"))["systems"]["app"]["python"] == "app.py:ask"
 
 
 @pytest.mark.parametrize(("last", "code"), [("\x04", 2), (signal.SIGINT, 130)])

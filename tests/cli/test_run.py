@@ -52,6 +52,16 @@ def test_a_run_that_asks_nothing_says_so(folder: Path) -> None:
     assert (first.code, second.code) == (0, 0)
     assert "Nothing was asked" not in first.err
     assert "Nothing was asked: a.run has all answers already." in second.err
+    process(*arguments, "--language", "zh", folder=folder)
+    assert "a.run 中已有全部答案" in process(*arguments, folder=folder).err  # in the language of the run
+
+
+def test_columns_of_recorded_contexts_that_are_not_used_cause_no_notes(folder: Path) -> None:
+    (folder / "q.csv").write_text("question,reference,answer,contexts\nThe capital?,Paris,Paris,One text.\n", "utf-8")
+    told = process("run", "q.csv", "--system", "app.py:ask", "--quiet", "--json", folder=folder)
+    assert [note for note in told.document["warnings"] if "--sep" in note] == []
+    told = process("eval", "q.csv", "--quiet", "--json", folder=folder)
+    assert len([note for note in told.document["warnings"] if "--sep" in note]) == 1
 
 
 def test_failures_are_named_and_exit_3(folder: Path) -> None:
@@ -219,6 +229,15 @@ def test_the_configuration_has_defaults_which_options_override(folder: Path) -> 
     ended = process("run", *options, "--json", "--quiet", folder=folder)
     assert ended.code == 0, ended
     assert ended.document["done"] == 2
+
+
+def test_the_configuration_is_found_from_a_folder_below(folder: Path) -> None:
+    with_topic(folder)
+    (folder / "ragstone.toml").write_text(CONFIG.replace("0.99", "0"), "utf-8")
+    (folder / "notebooks").mkdir()
+    ended = process("run", "--json", "--quiet", folder=folder / "notebooks")
+    assert ended.code == 0, ended
+    assert ended.document["asked"] == 1
 
 
 def test_another_system_replaces_the_configured_one_with_its_options(folder: Path) -> None:

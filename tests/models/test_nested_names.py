@@ -81,6 +81,15 @@ def test_options_are_checked() -> None:
         spec.only("k1", "b")
 
 
+def test_errors_in_the_name_of_an_embedder_speak_of_no_retriever() -> None:
+    for name in ("http(http://h/e,vectors=a,vectors=b)", "http(http://h/e"):
+        with pytest.raises(UsageError) as caught:
+            parse(name)
+        assert "retriever" not in str(caught.value)
+    with pytest.raises(UsageError, match=r"^http has no option 'vectros'\. It takes vectors\.$"):
+        parse("http(http://h/e,vectros=a)").only("vectors")
+
+
 @pytest.mark.parametrize(
     "name",
     ["bm25", "local/e5-small", "hybrid(bm25,rerank(local/e5-small,openai/a,depth=5),k=60)", "run:a b.trec",

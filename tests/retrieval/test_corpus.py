@@ -64,10 +64,10 @@ def test_a_folder_of_every_kind_is_read(tmp_path: Path) -> None:
     }
     assert corpus.warnings == (
         (
-            "1 files are no supported documents (.txt, .md, .markdown, .rst, .html, .htm, .pdf, .docx, .jsonl, .csv, "
-            ".tsv) and are left out: image.png"
+            "1 without a supported format (.txt, .md, .markdown, .rst, .html, .htm, .pdf, .docx, .jsonl, .csv, "
+            ".tsv), left out: image.png"
         ),
-        "2 files, pages or rows have no text (scanned pages?) and are left out: d.pdf#page=2, h.txt",
+        "2 without text (scanned pages?), left out: d.pdf#page=2, h.txt",
     )
 
 

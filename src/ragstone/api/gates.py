@@ -1,7 +1,6 @@
 """Gates on the metrics of a run: thresholds from Python, from `[gates]` in `ragstone.toml` or from
 `[tool.ragstone.gates]` in `pyproject.toml`."""
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -10,6 +9,7 @@ from ragstone.analysis import gates as analysis
 from ragstone.analysis.gates import Gate, GateResult, check_thresholds, gates_of
 from ragstone.api.blocking import public
 from ragstone.api.open_run import open_checked, viewed
+from ragstone.api.project_config import CONFIG, nearest_table
 from ragstone.errors import DataError, UsageError
 from ragstone.metrics import better
 from ragstone.types import Run
@@ -66,28 +66,11 @@ def project_gates(
         ]
         settings = { gate = "point", min_coverage = 0.9 }
     """
-    folder = (start or Path.cwd()).resolve()
-    for place in (folder, *folder.parents):
-        for name, tables in _PLACES.items():
-            if (path := place / name).is_file() and (table := _table(path, tables)) is not None:
-                return _read(path, table, meta)
-    return [], {}
+    found = nearest_table(_PLACES, start)
+    return ([], {}) if found is None else _read(*found, meta)
 
 
-_PLACES = {"ragstone.toml": ("gates",), "pyproject.toml": ("tool", "ragstone", "gates")}
-
-
-def _table(path: Path, names: Sequence[str]) -> Any:
-    """The table of these names, one below the other; None if the file has none."""
-    try:
-        table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise DataError(path, f"cannot be read ({error}).") from None
-    except RecursionError:
-        raise DataError(path, "is nested too deeply to be read.") from None
-    for name in names:
-        table = table.get(name) if isinstance(table, Mapping) else None
-    return table
+_PLACES = {CONFIG.name: ("gates",), "pyproject.toml": ("tool", "ragstone", "gates")}
 
 
 def _field(path: Path) -> str:

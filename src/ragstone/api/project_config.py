@@ -1,4 +1,5 @@
-"""`ragstone.toml` in the current folder: systems by name, the defaults of `ragstone run`, and gates.
+"""`ragstone.toml`: systems by name, the defaults of `ragstone run`, and gates. Each table is taken from the nearest
+folder upward, from the current one on, whose file has it; paths in it start at the folder of the file.
 
 [systems.prod]
 url = "https://app.example/ask"
@@ -30,27 +31,69 @@ the options of `http(…)`.
 
 import dataclasses
 import json
+import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ragstone.errors import DataError, UnknownName, UsageError
 from ragstone.models.nested_names import HTTP, Spec
+from ragstone.registry import is_place
 from ragstone.systems.http import HttpTarget
 from ragstone.systems.rag import RagTarget, rag_target
 from ragstone.systems.with_retriever import SystemTarget
 
-__all__ = ["CONFIG", "configured_reader", "configured_system", "run_settings"]
+__all__ = ["CONFIG", "configured_reader", "configured_system", "from_folder_of", "nearest_table", "run_settings"]
 
 CONFIG = Path("ragstone.toml")
 _HTTP_RETRIEVER = ("url", "method", "headers", "body", "contexts", "ids", "scores")
 
 
-def configured_system(name: str, path: Path = CONFIG) -> str | HttpTarget | RagTarget | SystemTarget:
-    """The system of the table `[systems.NAME]` of the file, or `name` itself if there is none. Raises DataError for a
-    table with unknown or impossible entries."""
-    tables = _table(path, "systems", "a table of systems")
+def nearest_table(places: Mapping[str, Sequence[str]], start: Path | None = None) -> tuple[Path, Any] | None:
+    """The first table found in the folders from `start` (the current one) upward, and its file. `places`: where it
+    stands in a file of this name, the outermost table first. Raises DataError for a file that cannot be read."""
+    folder = (start or Path.cwd()).resolve()
+    for place in (folder, *folder.parents):
+        for name, tables in places.items():
+            path = place / name
+            if not path.is_file():
+                continue
+            shown = path if start is not None else Path(os.path.relpath(path))
+            if (table := _table_in(shown, tables)) is not None:
+                return shown, table
+    return None
+
+
+def _table_in(path: Path, names: Sequence[str]) -> Any:
+    """The table of these names, one below the other; None if the file has none."""
+    try:
+        table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise DataError(path, f"cannot be read ({error}).") from None
+    except RecursionError:
+        raise DataError(path, "is nested too deeply to be read.") from None
+    for name in names:
+        table = table.get(name) if isinstance(table, Mapping) else None
+    return table
+
+
+def _table(name: str, start: Path | None, expected: str) -> tuple[Path, dict[str, Any]]:
+    path, table = nearest_table({CONFIG.name: (name,)}, start) or (CONFIG, {})
+    if not isinstance(table, dict):
+        raise DataError(path, f"it should be {expected}.", field=name)
+    return path, table
+
+
+def from_folder_of(path: Path, target: str) -> str:
+    """A path, or code in a file, that is written in the file `path`, as named from the current folder."""
+    return target if path.parent == Path() else str(path.parent / target)
+
+
+def configured_system(name: str, start: Path | None = None) -> str | HttpTarget | RagTarget | SystemTarget:
+    """The system of the table `[systems.NAME]`, or `name` itself if there is none. `start`: where the search for the
+    file begins. Raises DataError for a table with unknown or impossible entries."""
+    path, tables = _table("systems", start, "a table of systems")
     if name not in tables:
         return name
     table, field = tables[name], f"systems.{name}"
@@ -66,7 +109,12 @@ def configured_system(name: str, path: Path = CONFIG) -> str | HttpTarget | RagT
         raise DataError(path, "retrieve should be a text or a table.", field=field)
     if isinstance(system, RagTarget):
         raise DataError(path, "a system over documents has its retriever in rag(retriever=…).", field=field)
-    return SystemTarget(system, retrieve)
+    return SystemTarget(system, _code(path, retrieve))
+
+
+def _code(path: Path, name: str) -> str:
+    """The name as seen from the current folder, if it is code in a file."""
+    return from_folder_of(path, name) if is_place(name) and ".py:" in name else name
 
 
 def configured_reader(system: Any) -> Any:
@@ -84,11 +132,12 @@ def _system(table: dict[str, Any], path: Path, field: str, name: str) -> str | H
         if set(table) != {"python"} or not isinstance(table["python"], str):
             reason = 'a Python system has just one entry besides retrieve, python = "file.py:name".'
             raise DataError(path, reason, field=field)
-        return str(table["python"])
+        return _code(path, table["python"])
     if "corpus" in table:
         if not set(table) <= {"corpus", "rag"} or not all(isinstance(value, str) for value in table.values()):
             raise DataError(path, 'a system over documents has corpus = "FOLDER" and rag = "rag(…)".', field=field)
-        return rag_target(table.get("rag", "rag()"), table["corpus"])
+        target = rag_target(table.get("rag", "rag()"), from_folder_of(path, table["corpus"]))
+        return dataclasses.replace(target, retriever=_code(path, target.retriever))
     return _http_target(table, path, field, name)
 
 
@@ -118,19 +167,6 @@ def _http_retriever(table: dict[str, Any], path: Path, field: str) -> str:
     return Spec(HTTP, (options.pop("url"),), options).name
 
 
-def run_settings(path: Path = CONFIG) -> Mapping[str, Any]:
-    """The table `[run]` of the file; empty if there is none."""
-    return _table(path, "run", "a table of options")
-
-
-def _table(path: Path, name: str, expected: str) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        config = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(path, f"it is not TOML ({error}).") from None
-    table = config.get(name, {})
-    if not isinstance(table, dict):
-        raise DataError(path, f"it should be {expected}.", field=name)
-    return table
+def run_settings(start: Path | None = None) -> tuple[Path, Mapping[str, Any]]:
+    """The table `[run]`, empty if there is none, and its file."""
+    return _table("run", start, "a table of options")

@@ -75,7 +75,7 @@ def plan_questions(
     if not requested and not judging.rubrics:
         requested = default_metrics(rows, judging)
     judging.check(requested)
-    warnings = [*data.warnings, *warnings]
+    warnings = [*(note for note in data.warnings if note not in data.of_contexts), *warnings]
     if corpus is not None:
         warnings += corpus.warnings
         system = dataclasses.replace(system, corpus=corpus)

@@ -25,11 +25,11 @@ from ragstone.messages import messages
 from ragstone.models import PROVIDERS, check_model
 from ragstone.registry import is_place
 from ragstone.retrieval.corpus import read_corpus
-from ragstone.systems import is_address, is_registered
+from ragstone.systems import is_address, is_registered, open_system
 from ragstone.systems.http import HttpTarget
-from ragstone.systems.rag import RagTarget, rag_target
+from ragstone.systems.rag import RAG_TEMPLATE, RagTarget, rag_target
 
-__all__ = ["DOCUMENTS", "QUESTIONS", "WORKFLOW", "Starter", "starter_files"]
+__all__ = ["DOCUMENTS", "QUESTIONS", "WORKFLOW", "Starter", "check_opens", "starter_files"]
 
 DOCUMENTS = Path("docs")
 QUESTIONS = Path("questions.csv")
@@ -68,6 +68,18 @@ class Starter:
             check_model(text, "model")
             text = f"rag(model={text})"
         return rag_target(text, self.documents or DOCUMENTS)
+
+
+async def check_opens(starter: Starter, *, asks: bool = True) -> None:
+    """Opens the system and closes it again, unless it needs documents. `asks` False: it is not to be asked now, so its
+    code is not run and its variables need not be set. Raises UsageError."""
+    target = starter.target
+    if isinstance(target, HttpTarget):
+        target = target if asks else dataclasses.replace(target, headers={})
+    elif isinstance(target, RagTarget) or not asks:
+        return
+    async with open_system(target, template=RAG_TEMPLATE):
+        pass
 
 
 def starter_files(starter: Starter) -> dict[Path, str]:

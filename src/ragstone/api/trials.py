@@ -297,7 +297,8 @@ def trials_table(trials: Trials, *, language: str = "en") -> Table:
             Cell("" if trial.seconds is None else f"{trial.seconds:+.2f}"), Cell(words[state].format(n=trial.asked)),
         )  # fmt: skip
         rows.append(Row(cells))
-    columns = tuple(words[name] for name in ("change", "right", "gain", "p", "tokens", "seconds", "state"))
+    names = ("change", "right", "gain", "p", "tokens", "seconds", "state") if rows else ()
+    columns = tuple(words[name] for name in names)
     note = words["best"].format(change=trials.best.change) if trials.best is not None else words["none"]
     notes = (note, words["note"]) if rows else (words["untried"],)
     return Table("diagnosis-trials", words["title"], columns, tuple(rows), notes)

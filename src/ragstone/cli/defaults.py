@@ -1,6 +1,7 @@
 """Defaults of a command's options from the table `[run]` of `ragstone.toml`."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -23,7 +24,8 @@ class Configured(click.Command):
     ) -> click.Context:
         from ragstone.api.project_config import CONFIG, run_settings  # noqa: PLC0415
 
-        defaults = {} if {"-h", "--help"} & {*args} else self._defaults(run_settings(), str(CONFIG))
+        path, settings = (CONFIG, {}) if {"-h", "--help"} & {*args} else run_settings()
+        defaults = self._defaults(settings, path)
         if any(argument.partition("=")[0] in _OTHER_SYSTEM for argument in args):
             system = {parameter.name for parameter in system_options(click.Command("system")).params}
             defaults = {name: value for name, value in defaults.items() if name not in system}
@@ -31,10 +33,12 @@ class Configured(click.Command):
             return super().make_context(info_name, args, parent, default_map=defaults, **extra)
         except click.BadParameter as error:
             if error.ctx is not None and error.param is not None and _is_default(error.ctx, error.param):
-                raise DataError(CONFIG, error.message, field=f"run.{_key(error.param)}") from None
+                raise DataError(path, error.message, field=f"run.{_key(error.param)}") from None
             raise
 
-    def _defaults(self, settings: Mapping[str, Any], path: str) -> dict[str, Any]:
+    def _defaults(self, settings: Mapping[str, Any], path: Path) -> dict[str, Any]:
+        from ragstone.api.project_config import from_folder_of  # noqa: PLC0415
+
         known = {_key(parameter): parameter for parameter in self.params}
         defaults: dict[str, Any] = {}
         for key, value in settings.items():
@@ -42,6 +46,8 @@ class Configured(click.Command):
             if parameter is None:
                 raise DataError(path, str(UnknownName("option", key, known)), field="run")
             values = [f"{name}={item}" for name, item in value.items()] if isinstance(value, dict) else value
+            if isinstance(values, str) and (isinstance(parameter.type, click.Path) or ".py:" in values):
+                values = from_folder_of(path, values)
             repeated = isinstance(parameter, click.Option) and parameter.multiple
             defaults[parameter.name or ""] = [values] if repeated and not isinstance(values, list) else values
         return defaults

@@ -29,7 +29,7 @@ from ragstone.cli.options import (
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
-from ragstone.cli.show import failures_of, say_failures, say_run
+from ragstone.cli.show import failures_of, say_failures, say_reused, say_run
 from ragstone.messages import messages, preferred_language
 
 if TYPE_CHECKING:
@@ -183,7 +183,8 @@ async def _evaluate(plan: "EvalPlan", values: dict[str, Any]) -> int:
     return print_result(result, values)
 
 
-def print_result(result: "EvalResult", values: dict[str, Any]) -> int:
+def print_result(result: "EvalResult", values: dict[str, Any], *, reuses: bool = False) -> int:
+    """Prints a finished run; returns the exit code. `reuses`: say so if every answer was there already."""
     from ragstone.report.unfinished import unfinished_systems  # noqa: PLC0415
     from ragstone.structs import from_json, to_json  # noqa: PLC0415
 
@@ -204,6 +205,8 @@ def print_result(result: "EvalResult", values: dict[str, Any]) -> int:
         else:
             say_run(run, language=language, report=report, notes=result.warnings)
             code, _ = _gated(result, values)
+    if reuses:
+        say_reused(outcome, result.run, language)
     if not outcome.complete:
         say(f"ragstone: {outcome.advice_in(language)}", err=True)
         say_failures(failures, language)

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ def command(**values: Any) -> int:
 
     texts = messages(__name__, preferred_language())
     _refuse_existing(_always(), values)
-    starter = _answered(values, texts)
+    starter = _answered(values, texts)  # checked one by one
     files = starter_files(starter)
     _refuse_existing([*files], values)
     with _written(files):  # and removed again if the system cannot even be opened
@@ -83,11 +83,14 @@ def _answered(values: Mapping[str, Any], texts: Mapping[str, str]) -> "Starter":
     from ragstone.systems import is_registered  # noqa: PLC0415
 
     on_terminal = sys.stdin is not None and sys.stdin.isatty()
+    checks = _checks(values)
 
     def answer(name: str, text: str, default: str = "") -> str:
-        if values[name] is not None:
-            return str(values[name])
-        return _ask(texts[text], default, LANGUAGES if name == "data_language" else ()) if on_terminal else default
+        if values[name] is None and on_terminal:
+            return _ask(texts[text], default, checks[name], LANGUAGES if name == "data_language" else ())
+        given = default if values[name] is None else str(values[name])
+        checks[name](given)
+        return given
 
     try:
         system = answer("system", "ask_system")
@@ -109,10 +112,37 @@ def _answered(values: Mapping[str, Any], texts: Mapping[str, str]) -> "Starter":
     )  # fmt: skip
 
 
-def _ask(text: str, default: str, choices: tuple[str, ...]) -> str:
+def _checks(values: Mapping[str, Any]) -> dict[str, Callable[[str], Any]]:
+    """What tells at once whether an answer can be used: it raises UsageError."""
+    from ragstone.api.evaluate import read_data  # noqa: PLC0415
+    from ragstone.api.starter import Starter, check_opens  # noqa: PLC0415
+    from ragstone.models import check_model  # noqa: PLC0415
+    from ragstone.retrieval.corpus import read_corpus  # noqa: PLC0415
+
+    def system(name: str) -> None:
+        asyncio.run(check_opens(Starter(name, http=http_of(values)), asks=not values["no_run"]))
+
+    return {
+        "system": system,
+        "documents": lambda path: path and read_corpus(path),
+        "questions": lambda path: path and read_data(path),
+        "data_language": lambda language: None,
+        "judge": lambda name: name and check_model(name, "model"),
+    }
+
+
+def _ask(text: str, default: str, check: Callable[[str], Any], choices: tuple[str, ...]) -> str:
+    """The answer typed, asked for again until it can be used."""
     kind: Any = click.Choice(choices) if choices else str
-    answer = click.prompt(text, default=default, show_default=bool(default), show_choices=False, type=kind, err=True)
-    return str(answer).strip()
+    while True:
+        typed = click.prompt(text, default=default, show_default=bool(default), show_choices=False, type=kind, err=True)
+        answer = str(typed).strip()
+        try:
+            check(answer)
+        except UsageError as error:
+            say(f"ragstone: {error}", err=True)
+        else:
+            return answer
 
 
 def _language(documents: str) -> str:
@@ -188,7 +218,7 @@ def _first_run(texts: Mapping[str, str]) -> int:
 def _name(starter: "Starter") -> str:
     from ragstone.api.project_config import run_settings  # noqa: PLC0415
 
-    return str(run_settings().get("system", starter.system))
+    return str(run_settings()[1].get("system", starter.system))
 
 
 def _say_next(starter: "Starter", texts: Mapping[str, str]) -> None:

@@ -29,7 +29,6 @@ from ragstone.cli.options import (
 )  # fmt: skip
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
-from ragstone.cli.show import say_reused
 from ragstone.cli.systems import system_of, system_options
 from ragstone.errors import UsageError
 from ragstone.messages import messages, preferred_language
@@ -127,9 +126,7 @@ async def _run(plan: Any, values: dict[str, Any], arguments: list[str]) -> int:
             plan, run=values["run_file"], model_options=model_options_of(values), concurrency=values["concurrency"],
             price=values["price"], judge_price=values["judge_price"], gates=thresholds_of(values), shell=shell,
         )  # fmt: skip
-    code = print_result(result, values)
-    say_reused(result.outcome, result.run, values["language"] or preferred_language())
-    return code
+    return print_result(result, values, reuses=True)
 
 
 async def _dry_run(plan: Any, values: dict[str, Any]) -> int:

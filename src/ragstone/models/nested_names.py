@@ -57,7 +57,7 @@ class Spec(Frozen, frozen=True):
         for name in self.options:
             if name not in known:
                 accepted = f"It takes {', '.join(known)}." if known else "It takes none."
-                raise UsageError(f"The retriever {self.function} has no option {name!r}. {accepted}")
+                raise UsageError(f"{self.function} has no option {name!r}. {accepted}")
         return self
 
     def number(self, name: str, default: float, *, least: float, most: float = float("inf")) -> float:
@@ -69,14 +69,14 @@ class Spec(Frozen, frozen=True):
             value = float("nan")
         if not (least <= value <= most and math.isfinite(value)):
             limits = f"from {least:g} to {most:g}" if most < float("inf") else f"of {least:g} or more"
-            raise UsageError(f"The retriever {self.function}: {name}={text} should be a number {limits}.")
+            raise UsageError(f"{self.function}: {name}={text} should be a number {limits}.")
         return value
 
     def count(self, name: str, default: int, *, least: int = 1) -> int:
         """An option that is a whole number of at least `least`. Raises UsageError."""
         value = self.number(name, default, least=least)
         if value != int(value):
-            raise UsageError(f"The retriever {self.function}: {name}={self.options[name]} should be a whole number.")
+            raise UsageError(f"{self.function}: {name}={self.options[name]} should be a whole number.")
         return int(value)
 
 
@@ -96,7 +96,7 @@ def parse(name: str) -> Spec:
     head, bracket, rest = text.partition("(")
     if bracket:
         if not rest.endswith(")"):
-            raise UsageError(f"The retriever {shown!r}: a parenthesis is not closed.")
+            raise UsageError(f"{shown!r}: a parenthesis is not closed.")
         return _call(name, head.strip(), rest[:-1])
     if ")" in text or "," in text:
         raise UsageError(f"The retriever {shown!r} cannot be parsed. Write, for example: {_EXAMPLES}.")
@@ -145,7 +145,7 @@ def _call(name: str, function: str, inside: str) -> Spec:
             continue
         key, value = option.groups()
         if key in options:
-            raise UsageError(f"The retriever {shown!r} has the option {key!r} twice.")
+            raise UsageError(f"{shown!r} has the option {key!r} twice.")
         options[key] = value.strip()
     return Spec(function, tuple(arguments), options)
 
@@ -160,15 +160,15 @@ def _parts(name: str, inside: str) -> list[str]:
         depth += (character == "(") - (character == ")")
         brackets += (character in "[{") - (character in "]}")
         if depth < 0:
-            raise UsageError(f"The retriever {shown!r}: a closing parenthesis has no opening one.")
+            raise UsageError(f"{shown!r}: a closing parenthesis has no opening one.")
         if depth >= _DEEPEST:
-            raise UsageError(f"The retriever {shown!r} is nested too deeply: at most {_DEEPEST} levels.")
+            raise UsageError(f"{shown!r} is nested too deeply: at most {_DEEPEST} levels.")
         if character == "," and depth == 0 and brackets == 0:
             parts.append(inside[start:at])
             start = at + 1
     if depth or brackets:
-        raise UsageError(f"The retriever {shown!r}: a {'parenthesis' if depth else 'bracket'} is not closed.")
+        raise UsageError(f"{shown!r}: a {'parenthesis' if depth else 'bracket'} is not closed.")
     parts = [part.strip() for part in (*parts, inside[start:])]
     if not all(parts):
-        raise UsageError(f"The retriever {shown!r} has an empty part between commas.")
+        raise UsageError(f"{shown!r} has an empty part between commas.")
     return parts

@@ -34,7 +34,7 @@ def table_text(table: Table, *, width: int = 100, color: bool = False, language:
     console = plain_console(out, width, color=color)
     console.print(Text(one_line(table.title), style="bold"))
     columns, rows = _laid_out(table, width)
-    for number, block in enumerate(_blocks(columns, rows, table.keys, width)):
+    for number, block in enumerate(_blocks(columns, rows, table.keys, width) if columns else ()):
         if number:
             console.print()
         console.print(_grid(columns, rows, block, table, width))

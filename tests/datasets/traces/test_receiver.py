@@ -150,6 +150,9 @@ async def test_an_address_beyond_this_machine_needs_a_token_and_a_used_port_is_n
         with pytest.raises(UsageError, match="cannot be used"):
             async with receiving(file, host="127.0.0.1", port=int(address.rpartition(":")[2])):
                 pass
+    with pytest.raises(UsageError, match=r"--host nosuch\.invalid is no address of this machine"):
+        async with receiving(file, host="nosuch.invalid", port=0, token="t"):
+            pass
     file.close()
 
 

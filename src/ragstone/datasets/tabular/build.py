@@ -17,6 +17,7 @@ from ragstone.types import NO_ANSWER, Passage, Response, Sample
 
 __all__ = ["Builder", "retrieval_only_note"]
 
+_OF_CONTEXTS = ("no_contexts", "no_list", "one_text")
 _LONGEST_ATTRIBUTE = 1000  # characters of an attribute of a trace that is kept as a column
 _DETECTED = 400  # characters of an answer that decide the language if the question has no letters
 
@@ -50,17 +51,24 @@ class Builder:
                 right = False
         return self._item(row, number, values) if right else None
 
-    def warnings(self, items: Iterable[Item]) -> list[str]:
-        """Warnings about these rows, one line each."""
-        column, language = self._mapping.get("contexts", ""), preferred_language()
-        lines = [
-            warning(kind, where=places(rows, self._counts[kind], language), column=column)
-            for kind, rows in self._noted_rows.items()
-            if kind != "one_text"
-        ]
+    def warnings(self) -> list[str]:
+        """Warnings about the rows, one line each, without those about their contexts."""
+        return self._noted([kind for kind in self._noted_rows if kind not in _OF_CONTEXTS])
+
+    def warnings_of_contexts(self, items: Iterable[Item]) -> list[str]:
+        """Warnings about the recorded contexts of the rows, one line each."""
+        lines = self._noted([kind for kind in ("no_contexts", "no_list") if kind in self._noted_rows])
         if (count := self._counts.get("one_text")) and self._sep is None:
+            column = self._mapping.get("contexts", "")
             lines.append(warning("one_text", count=count, total=self._with_contexts, column=column))
         return [*lines, warning("no_gold")] if _no_gold_met(items) else lines
+
+    def _noted(self, kinds: Iterable[str]) -> list[str]:
+        column, language = self._mapping.get("contexts", ""), preferred_language()
+        return [
+            warning(kind, where=places(self._noted_rows[kind], self._counts[kind], language), column=column)
+            for kind in kinds
+        ]
 
     def note(self, kind: str, where: str) -> None:
         """Records a warning of this kind for a row."""

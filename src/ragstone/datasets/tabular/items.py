@@ -33,7 +33,8 @@ class EvalData(Frozen, frozen=True):
 
     `sha256` is a hash of the content of all rows, including those excluded by `limit` and `sample`. It does not depend
     on the file format or the order of columns. `digests`: id → hash of its content, of all rows in their order.
-    `total`: number of all rows. `warnings`: one line each, for users.
+    `total`: number of all rows. `warnings`: one line each, for users; `of_contexts`: those of them that concern
+    recorded contexts, which a system that is asked does not get.
     """
 
     name: str
@@ -42,5 +43,6 @@ class EvalData(Frozen, frozen=True):
     items: tuple[Item, ...]
     sha256: str
     warnings: tuple[str, ...] = ()
+    of_contexts: tuple[str, ...] = ()
     total: int = 0
     digests: dict[str, str] = msgspec.field(default_factory=dict)

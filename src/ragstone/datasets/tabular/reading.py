@@ -78,7 +78,8 @@ def read_eval_data(
     if gold is not None:
         items, notes = join(items, gold.items, gold.name)
         warnings += [*gold.warnings, *notes]
-    warnings += builder.warnings(items)
+    of_contexts = builder.warnings_of_contexts(items)
+    warnings += [*builder.warnings(), *of_contexts]
     if texts:
         items, notes = with_texts(items, texts)
         warnings += notes
@@ -86,7 +87,9 @@ def read_eval_data(
     if sample is not None and sample < total:
         items = _sampled(items, sample, seed)
     schema = rows.raw.schema or columns.schema
-    return EvalData(name, schema, columns.mapping, tuple(items[:limit]), sha256, tuple(warnings), total, digests)
+    return EvalData(
+        name, schema, columns.mapping, tuple(items[:limit]), sha256, tuple(warnings), tuple(of_contexts), total, digests
+    )
 
 
 def _gold(source: Any, mapping: dict[str, str], columns: Sequence[str]) -> EvalData:

@@ -6,9 +6,11 @@ ended before the next one is written; readers skip it.
 
 import asyncio
 import contextlib
+import errno
 import hmac
 import json
 import os
+import socket
 import threading
 import zlib
 from collections.abc import AsyncIterator
@@ -145,7 +147,9 @@ async def receiving(file: TraceFile, *, host: str, port: int, token: str = "") -
         try:
             await site.start()
         except OSError as error:
-            advice = "Name another one with --port, or 0 for any free one."
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+                raise UsageError(f"--host {host} is no address of this machine. Leave it out for 127.0.0.1.") from None
+            advice = "Choose another one with --port, or 0 for any free one."
             raise UsageError(f"Port {port} of {host} cannot be used ({error.strerror or error}). {advice}") from None
         address = runner.addresses[0]
         shown = f"[{address[0]}]" if ":" in address[0] else address[0]
