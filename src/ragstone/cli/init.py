@@ -122,12 +122,16 @@ def _checks(values: Mapping[str, Any]) -> dict[str, Callable[[str], Any]]:
     def system(name: str) -> None:
         asyncio.run(check_opens(Starter(name, http=http_of(values)), asks=not values["no_run"]))
 
+    def judge(name: str) -> None:
+        if name:
+            check_model(name, "model")
+
     return {
         "system": system,
         "documents": lambda path: path and read_corpus(path),
         "questions": lambda path: path and read_data(path),
         "data_language": lambda language: None,
-        "judge": lambda name: name and check_model(name, "model"),
+        "judge": judge,
     }
 
 
