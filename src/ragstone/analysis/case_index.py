@@ -8,11 +8,14 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ragstone.analysis.case_filter import CaseFilter
 from ragstone.analysis.case_index_build import Builder, IndexProgress
 from ragstone.analysis.case_index_query import Selection, top
-from ragstone.analysis.case_index_rows import CaseRow, is_number, row_of
+from ragstone.analysis.case_index_rows import PAIR, SAMPLE, CaseRow, is_number, number_of, row_of
 from ragstone.analysis.case_index_store import Store, open_store
 from ragstone.errors import UsageError
 from ragstone.runs import RunReader
@@ -20,13 +23,18 @@ from ragstone.runs.schema import key_of, text_of
 from ragstone.structs import to_json
 from ragstone.types import Benchmark, Record
 
-__all__ = ["CaseIndex", "CaseKey", "CasePage", "CaseRow", "Facet", "IndexProgress"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["CaseIndex", "CaseKey", "CasePage", "CaseRow", "Facet", "IndexProgress", "Outcomes"]
 
 CaseKey = tuple[str, str]
 """System id and case id."""
 
 MOST_ROWS = 1_000
 """Rows of a page."""
+MOST_SAME = 200
+"""Answers to one question."""
 MOST_FACETS = 50
 """Values of one facet: the most frequent."""
 
@@ -48,6 +56,19 @@ class Facet:
     value: str
     label: str
     count: int
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Cases as arrays of one length: their positions in the index, numbers that stand for the pair (the sample under
+    its condition) and for the sample, whether the answer is right (1, 0, NaN if that is not known), and scores by
+    metric (NaN where there is none)."""
+
+    places: "NDArray[np.int64]"
+    pairs: "NDArray[np.float64]"
+    samples: "NDArray[np.float64]"
+    right: "NDArray[np.float64]"
+    scores: Mapping[str, "NDArray[np.float64]"]
 
 
 class CaseIndex:
@@ -138,6 +159,37 @@ class CaseIndex:
                 return None, None
             previous, following = Selection(self._store, chosen).neighbours(position)
             return self._key(previous), self._key(following)
+
+    def same_sample(self, sample_id: str, *, language: str = "") -> tuple[CaseRow, ...]:
+        """All answers to one question, of every system and condition, in the order of the run; at most 200."""
+        with self._lock, self._store.reading():
+            selection = Selection(self._store, CaseFilter())
+            places = np.flatnonzero(selection.numbers(SAMPLE) == number_of(sample_id))[:MOST_SAME]
+            return self._rows(selection, [int(place) for place in places], language)
+
+    def rows(self, places: Sequence[int], *, language: str = "") -> tuple[CaseRow, ...]:
+        """The rows of these positions, as `outcomes` names them."""
+        with self._lock, self._store.reading():
+            return self._rows(Selection(self._store, CaseFilter()), places, language)
+
+    def outcomes(self, chosen: CaseFilter, metrics: Sequence[str] = ()) -> Outcomes:
+        """How each case that matches a filter ended, with its scores by these metrics: for comparisons."""
+        with self._lock, self._store.reading():
+            selection = Selection(self._store, chosen)
+            places = np.flatnonzero(selection.mask())
+            column = selection.columns.get("status")
+            names = (
+                {code: name for code, (name, _) in self._store.names_of(column, range(1, 9)).items()} if column else {}
+            )
+            right = np.full(16, np.nan)
+            for code, name in names.items():
+                right[code] = {"right": 1.0, "wrong": 0.0}.get(name, np.nan)
+            known = [name for name in metrics if f"m.{name}" in selection.columns]
+            return Outcomes(
+                places, selection.numbers(PAIR)[places], selection.numbers(SAMPLE)[places],
+                right[selection.codes("status")[places]],
+                {name: selection.numbers(f"m.{name}")[places] for name in known},
+            )  # fmt: skip
 
     def record(self, system: str, case_id: str) -> Record:
         """A record, read from the run. `UsageError` if there is none."""

@@ -3,15 +3,21 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 
 from ragstone.analysis.case_filter import Status, printable
 from ragstone.analysis.fields import derived
+from ragstone.analysis.pairing import pair_of
 from ragstone.analysis.selection import NOT_IDENTIFYING, attributes
 from ragstone.display import Diagnosis
 from ragstone.types import Case, Record, Score
 
-__all__ = ["CaseRow", "IndexedRecord", "cut", "indexed", "is_number", "row_of", "status_of"]
+__all__ = [
+    "PAIR", "SAMPLE", "CaseRow", "IndexedRecord", "cut", "indexed", "is_number", "number_of", "row_of", "status_of"
+]  # fmt: skip
 
+# Columns of numbers that stand for a sample, and for a sample under one condition: the same in every run.
+SAMPLE, PAIR = "h.sample", "h.pair"
 SHOWN = 200  # characters of a text in a list of cases
 SEARCHED = 4_000  # characters of each text that are searched
 _SEVERITY: Mapping[Status, int] = {"wrong": 0, "failed": 1, "unscored": 2, "right": 3}
@@ -53,7 +59,13 @@ class IndexedRecord:
 
 def is_number(column: str) -> bool:
     """Whether a column of this name has numbers; the others have codes of values."""
-    return column in ("worst", "id") or column.startswith("m.")
+    return column in ("worst", "id") or column.startswith(("m.", "h."))
+
+
+def number_of(*texts: str) -> float:
+    """A number from 1 to 2^52 that stands for these texts: others have another one, but for one in 10^15."""
+    whole = "\0".join(texts).encode("utf-8", "surrogatepass")
+    return float(1 + int.from_bytes(blake2b(whole, digest_size=8).digest()) % 2**52)
 
 
 def cut(text: str, limit: int = SHOWN) -> str:
@@ -87,7 +99,8 @@ def indexed(record: Record, diagnosis: Diagnosis, better: Mapping[str, str]) -> 
     )  # fmt: skip
     return IndexedRecord(
         values=_values(record, diagnosis, status, language),
-        numbers=_numbers(record, status, diagnosis.weight, better),
+        numbers=_numbers(record, status, diagnosis.weight, better)
+        | {SAMPLE: number_of(case.sample.id), PAIR: number_of(*pair_of(case))},
         details=json.dumps(shown, separators=(",", ":")),
         text=printable(searched).casefold().replace("\0", " "),
         status=status,

@@ -12,7 +12,7 @@ from ragstone.metrics.judge.record import steps_by_metric
 from ragstone.structs import to_json
 from ragstone.types import Case, Passage, Run, Score
 
-__all__ = ["Pair", "PairScore", "Side", "SideScores", "case_digest", "read_side", "retrieved_values"]
+__all__ = ["Pair", "PairScore", "Side", "SideScores", "case_digest", "pair_of", "read_side", "retrieved_values"]
 
 Pair = tuple[str, str]  # sample id, condition as text
 # Parts of a generated text's recipe that depend on the tokenizer.
@@ -112,6 +112,11 @@ def _identity(case: Case, axis: str) -> list[str]:
     """The parts of a condition that identify a pair; parts that describe retrieval results do not."""
     others = {axis, *(FOUND if case.condition.get("retriever") else ()), *NOT_IDENTIFYING}
     return sorted(name for name in case.condition if name not in others)
+
+
+def pair_of(case: Case) -> Pair:
+    """The pair that a case belongs to: its sample under one condition."""
+    return _pair(case, _identity(case, ""))
 
 
 def _pair(case: Case, identity: Sequence[str]) -> Pair:
