@@ -61,7 +61,8 @@ def expected() -> tuple[Counter[str], int]:
 
 def test_cells_are_those_of_the_records_though_the_case_ids_differ(indices: tuple[CaseIndex, CaseIndex]) -> None:
     found, (cells, alone) = flips(indices), expected()
-    assert {**found.counts, "open": found.open} == cells
+    counts: dict[str, int] = dict(found.counts)
+    assert counts | {"open": found.open} == cells
     assert found.left_out[0] == alone
     a, b = indices
     for cell, (one, other) in (("won", ("wrong", "right")), ("lost", ("right", "wrong"))):
@@ -77,7 +78,7 @@ def test_differences_and_intervals_are_those_of_compare(tmp_path: Path, indices:
     assert {row.metric for row in rows} == {*found.scores} == {"f1", "right"}
     for row in rows:
         gain = found.scores[row.metric]
-        assert (gain.n, gain.a, gain.b) == (row.n, pytest.approx(row.a), pytest.approx(row.b))
+        assert [gain.n, gain.a, gain.b] == pytest.approx([row.n, row.a, row.b])
         assert (gain.difference, gain.low, gain.high) == pytest.approx((row.difference, row.low, row.high))
     assert found.right == found.scores["right"]
 
