@@ -1,6 +1,7 @@
 """`diagnose --try`: changes are measured by successive halving, and the best one is written as a system."""
 
 import asyncio
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,11 @@ from tests.api.test_diagnose import corpus, labelled
 from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult, plan_diagnosis, run_diagnosis
 from ragstone.api.evaluate import read_data
 from ragstone.api.judging import Judging
-from ragstone.api.trials import Trials, as_json, check_changes, config_diff, trials_table, try_changes
+from ragstone.api.trials import Trials, as_json, check_changes, config_diff, proposed, trials_table, try_changes
 from ragstone.datasets.tabular import EvalData
 from ragstone.errors import UsageError
 from ragstone.report.text import table_text
+from ragstone.systems import ACCEPTED
 from ragstone.systems.rag import RagTarget
 from ragstone.types import Query, Response, Usage
 
@@ -35,7 +37,7 @@ def tried(
     return plan, *asyncio.run(both())
 
 
-def test_the_change_that_mends_a_fault_wins(tmp_path: Path, corpus: Path) -> None:
+def test_the_change_that_fixes_a_fault_wins(tmp_path: Path, corpus: Path) -> None:
     system = Planted(frozenset({"k"}), concerned=range(12))
     _, result, trials = tried(tmp_path, corpus, system, ["top=1", "k=8", "order=reversed"])
     assert trials.best is not None
@@ -52,6 +54,26 @@ def test_auto_proposes_what_may_help_against_the_causes(tmp_path: Path, corpus: 
     _, _, trials = tried(tmp_path, corpus, system, ["auto"])
     assert {trial.change for trial in trials.trials} == {"k=8", "k=16"}
     assert as_json(trials)["best"] in ("k=8", "k=16")
+
+
+@pytest.mark.parametrize(
+    ("fault", "cause", "names"),
+    [("lost", "not_retrieved", ("rewrite", "multiquery")), ("last", "ranking", ("rerank",))],
+)
+@pytest.mark.parametrize(("model", "judge"), [("openai/a", None), ("local/extractive", "openai/a")])
+def test_auto_proposes_rerankers_and_rewriters_where_a_chat_model_is_there(
+    tmp_path: Path, corpus: Path, model: str, judge: str | None, fault: str, cause: str, names: tuple[str, ...]
+) -> None:
+    plan, result, _ = tried(tmp_path, corpus, Planted(frozenset({fault}), concerned=range(12)), [])
+    assert cause in {fix.cause for fix in result.fixes()}
+    target = RagTarget(corpus, model=model)
+    of_rag = dataclasses.replace(plan, system=target, judging=Judging.of(judge))
+    found = [change for change in proposed(result, of_rag, frozenset(ACCEPTED)) if change.startswith("retriever=")]
+    assert "retriever=hybrid(bm25,local/e5-small)" in found
+    assert {f"retriever={name}(bm25,openai/a)" for name in names} <= {*found}
+    check_changes(found, target)
+    silent = dataclasses.replace(plan, system=RagTarget(corpus))
+    assert not any("(bm25,openai" in change for change in proposed(result, silent, frozenset(ACCEPTED)))
 
 
 def test_a_rewriter_can_be_left_out(tmp_path: Path, corpus: Path) -> None:

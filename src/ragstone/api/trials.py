@@ -11,17 +11,21 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from ragstone.api.diagnose import DiagnosisPlan, DiagnosisResult
 from ragstone.api.execute import Job, Shell, cache_folder, concurrency_of, execute
+from ragstone.api.judging import Judging
 from ragstone.benchmarks.interventions.waterfall import fixes
 from ragstone.benchmarks.recorded import diagnosis
 from ragstone.benchmarks.recorded.benchmark import OwnQuestions, RecordedRow
 from ragstone.display import Cell, Row, Table
 from ragstone.errors import UsageError
 from ragstone.messages import messages
-from ragstone.models import ModelOptions
+from ragstone.models import ModelOptions, check_model
+from ragstone.registry import is_place
+from ragstone.retrieval import check_retriever
+from ragstone.retrieval.variants import Variant, variants
 from ragstone.runs import open_run
 from ragstone.stats import Estimate, holm, paired_test
 from ragstone.systems import accepts_of, open_system
@@ -34,6 +38,7 @@ __all__ = ["Trial", "Trials", "as_json", "check_changes", "config_diff", "propos
 _FIRST = 16  # questions of the first round
 _CONCURRENCY = 64
 _SIGNIFICANT = 0.05
+_SEARCHES: tuple[Variant, ...] = get_args(Variant)
 _OF_RAG = ("retriever", "model", "k", "chunk", "template")
 
 
@@ -88,17 +93,19 @@ def _changed_target(change: str, system: Any) -> RagTarget | None:
             raise UsageError(f"--try {change}: {name} should be a whole number.")
         number: dict[str, Any] = {name: int(value)}
         return dataclasses.replace(system, **number)
+    if name == "retriever":
+        check_retriever(value)
     text: dict[str, Any] = {name: value}
     return dataclasses.replace(system, **text)
 
 
 # What may help against a cause, for `--try auto`.
 _AGAINST = {
-    "k_too_small": ("k",), "ranking": ("k", "retriever"), "reranking": ("k",), "rewriting": ("rewriting",),
-    "not_retrieved": ("retriever", "chunk", "k"), "position": ("order", "top"), "noise": ("top", "order"),
-    "generation": ("top", "order"),
+    "k_too_small": ("k", "reranked"), "ranking": ("k", "reranked", "fused"), "reranking": ("unranked", "k"),
+    "rewriting": ("rewriting",), "not_retrieved": ("fused", "rewritten", "chunk", "k"),
+    "position": ("order", "top"), "noise": ("top", "order"), "generation": ("top", "order"),
     "refused_wrongly": ("template", "top"), "should_have_refused": ("template",), "reading": ("template", "top"),
-    "integration": ("k",), "memory": ("template",),
+    "integration": ("k", "rewritten"), "memory": ("template",),
 }  # fmt: skip
 
 
@@ -107,17 +114,18 @@ def proposed(result: DiagnosisResult, plan: DiagnosisPlan, accepts: frozenset[st
     rag = plan.system if isinstance(plan.system, RagTarget) else None
     firsts = [item.evidence.first for item in result.questions if item.evidence.first is not None]
     size = max((len(first.passages) for first in firsts), default=0)
+    searches: dict[str, list[str]] = {kind: _retrievers(rag, kind, plan.judging) for kind in _SEARCHES}
     values = {
+        **searches,
         "k": [f"k={factor * (rag.k if rag else size)}" for factor in (2, 4) if size or rag],
         "top": [f"top={n}" for n in (1, 3) if n < size],
         "order": ["order=reversed"] * (size > 1),
         "rewriting": ["rewriting=off"],
-        "retriever": _retrievers(rag),
         "chunk": [f"chunk={size}" for size in (rag.chunk // 2, rag.chunk * 2)] if rag and rag.chunk else [],
         "template": [f"template={name}" for name in ("strict", "answer")] if rag else [],
     }
     names = [name for fix in fixes(result.questions) for name in _AGAINST.get(fix.cause, ())]
-    known = [name for name in dict.fromkeys(names) if (rag and name in _OF_RAG) or _allowed(name, accepts)]
+    known = [name for name in dict.fromkeys(names) if (rag and name not in CHANGES) or _allowed(name, accepts)]
     return [change for name in known for change in values[name]]
 
 
@@ -125,11 +133,21 @@ def _allowed(name: str, accepts: frozenset[str]) -> bool:
     return name in CHANGES and set(CHANGES[name][0]) <= accepts
 
 
-def _retrievers(rag: RagTarget | None) -> list[str]:
-    if rag is None or not isinstance(rag.retriever, str) or "hybrid" in rag.retriever:
+def _retrievers(rag: RagTarget | None, kind: Variant, judging: Judging) -> list[str]:
+    """Other retrievers of the pipeline; what needs a chat model has that of the pipeline, else the judge."""
+    if rag is None or not isinstance(rag.retriever, str):
         return []
-    other = "bm25" if rag.retriever != "bm25" else "local/e5-small"
-    return [f"retriever=hybrid({rag.retriever},{other})"]
+    model = next((name for name in (rag.model, judging.model) if isinstance(name, str) and _is_chat_model(name)), "")
+    return [f"retriever={name}" for name in variants(rag.retriever, kind, model)]
+
+
+def _is_chat_model(name: str) -> bool:
+    """Whether this names a chat model of a provider, and not another kind of system."""
+    try:
+        check_model(name, "model")
+    except UsageError:
+        return False
+    return not is_place(name)
 
 
 async def try_changes(

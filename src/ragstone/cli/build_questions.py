@@ -9,7 +9,15 @@ import click
 
 from ragstone.cli.bench_command import read_price
 from ragstone.cli.evaluate import model_options_of
-from ragstone.cli.options import MOST_QUESTIONS, NameList, Number, json_option, language_option, seed_option
+from ragstone.cli.options import (
+    MOST_QUESTIONS,
+    NameList,
+    Number,
+    json_option,
+    language_option,
+    max_requests_option,
+    seed_option,
+)
 from ragstone.cli.output import say, say_json
 from ragstone.cli.shell import opened_shell
 from ragstone.cli.show import failures_of, say_failures, say_run
@@ -48,7 +56,7 @@ __all__ = ["command"]
 @click.option("--price", metavar="IN/OUT", default="", help="Price per million prompt and answer tokens.")
 @click.option("--max-cost", type=Number(0, min_open=True),
               help="Stop when --price times the tokens reaches this; a larger limit resumes.")  # fmt: skip
-@click.option("--max-requests", type=click.IntRange(1), help="Stop after this many requests; a larger limit resumes.")
+@max_requests_option
 @click.option("--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,
               help="Time limit of a request, in seconds.")  # fmt: skip
 @click.option("--concurrency", type=click.IntRange(1, 4096), help="Concurrent requests.  [default: 64; 4 if local]")

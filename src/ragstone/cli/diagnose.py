@@ -13,6 +13,7 @@ from ragstone.cli.options import (
     judge_options,
     judging_of,
     language_option,
+    max_requests_option,
     metrics_option,
     once,
 )  # fmt: skip
@@ -50,8 +51,8 @@ __all__ = ["command"]
 @click.option("--dry-run", is_flag=True, help="Print how many questions and requests there would be, then stop.")
 @click.option("--price", metavar="IN/OUT", default="", help="Price per million prompt and answer tokens.")
 @click.option("--budget", "max_cost", type=Number(0, min_open=True),
-              help="Stop when --price times the tokens reaches this; a larger budget resumes.")  # fmt: skip
-@click.option("--max-requests", type=click.IntRange(1), help="Stop after this many requests; a larger limit resumes.")
+              help="Stop when --price times the tokens of models reaches this; a larger budget resumes.")  # fmt: skip
+@max_requests_option
 @language_option
 @click.option("--quiet", is_flag=True, help="Do not show progress.")
 @click.option("--timeout", "deadline", type=Number(0, min_open=True), default=120.0, show_default=True,

@@ -107,9 +107,13 @@ judge_options = both(
 )  # fmt: skip
 
 
+max_requests_option = click.option(
+    "--max-requests", type=click.IntRange(1),
+    help="Stop after this many requests to models (not to a system of your own); a larger limit resumes.",
+)  # fmt: skip
+
 limit_options = both(
-    click.option("--max-requests", type=click.IntRange(1),
-                 help="Stop after this many requests; a larger limit resumes."),
+    max_requests_option,
     click.option("--max-cost", type=Number(0, min_open=True), help="Stop when --price times the tokens reaches this."),
 )  # fmt: skip
 

@@ -23,12 +23,14 @@ def evidence_of(
     *,
     gold: Sequence[str] = (),
     others: Sequence[str] = (),
+    before: Sequence[str] = (),
     right: Mapping[str, bool] | None = None,
 ) -> Evidence:
-    """Evidence of these answers by condition; the prompt had the gold passages before the others. `right` overrides
+    """Evidence of these answers by condition; the prompt had `before`, the gold passages, the others. `right` overrides
     what `answer_match` finds."""
     labelled = tuple(Passage(f"gold{n}", text, relevant=True) for n, text in enumerate(gold))
-    passages = tuple(replace(one, relevant=None) for one in labelled)
+    passages = tuple(Passage(f"before{n}", text) for n, text in enumerate(before))
+    passages += tuple(replace(one, relevant=None) for one in labelled)
     passages += tuple(Passage(f"other{n}", text) for n, text in enumerate(others))
     slots = tuple((reference,) for reference in references)
     sample = Sample("q", question, slots, labelled, language=detect(question))

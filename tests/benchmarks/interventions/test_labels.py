@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.benchmarks.interventions.evidence import evidence_of, labels
 
+from ragstone.benchmarks.interventions.causes import cause_of
 from ragstone.benchmarks.interventions.labels import INTEGRATION_SHARES, LABELS
 
 # Kinds of noise errors: question, reference, gold, other passage, wrong answer.
@@ -119,3 +120,21 @@ def test_memory_against_document(question: str, right: str, gold: str, wrong: st
     assert "memory_over_document" not in found
     lucky = evidence_of(question, [right], dict.fromkeys(("as_is", "again"), right), gold=[gold])
     assert "lucky" not in labels(lucky)
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), [(2, 2, True), (1, 1, True), (0, 4, False), (4, 0, False)])
+def test_a_gold_passage_in_the_middle_third_that_helps_elsewhere_is_lost_in_the_middle(
+    before: int, after: int, expected: bool
+) -> None:
+    answers = {"as_is": "Group X", "again": "Group X", "gold_only": "Group D", "gold_first": "Group D"}
+    evidence = evidence_of(
+        "In which group is Norvik?", ["Group D"], answers, gold=["Norvik is in Group D."], before=["?"] * before,
+        others=["?"] * after,
+    )  # fmt: skip
+    assert cause_of(evidence).name == "position"
+    assert ("lost_in_middle" in labels(evidence)) is expected
+    healthy = evidence_of(
+        "In which group is Norvik?", ["Group D"], dict.fromkeys(answers, "Group D"),
+        gold=["Norvik is in Group D."], before=["?"] * before, others=["?"] * after,
+    )  # fmt: skip
+    assert "lost_in_middle" not in labels(healthy)
